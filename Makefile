@@ -1,0 +1,61 @@
+# `make refresh` and `make test` set up what they need on a machine with Python, pip, make and apt.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+FAULTLINE_HOME ?= data
+HOME_DIR := $(FAULTLINE_HOME)
+BIN := .venv/bin
+export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
+
+.PHONY: help refresh test lint ui benchmark lock clean
+help:  ## Show the targets.
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.venv/.installed: requirements.lock.txt pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) .venv \
+		&& uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock.txt \
+		&& uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+		$(PYTHON) -m venv .venv \
+		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock.txt \
+		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $@
+
+# A demo cluster is made only where there is nothing but the committed capture.
+$(HOME_DIR)/sources/.demo: .venv/.installed
+	@mkdir -p $(@D)
+	@if [ -z "$$(find $(@D) -mindepth 1 -maxdepth 1 -type d ! -name testbed)" ]; then \
+		$(BIN)/faultline simulate demo --out $(HOME_DIR); \
+	fi
+	@touch $@
+
+refresh: .venv/.installed $(HOME_DIR)/sources/.demo  ## Set up, make a demo cluster's logs if there are none, refresh, print the report's path.
+	@$(BIN)/faultline refresh
+
+test: .venv/.installed browser  ## Set up and run every test of a push: code, dbt, expectations, report in a browser, lint.
+	@$(BIN)/python -m pytest
+
+lint: .venv/.installed  ## Only the style and architecture tests.
+	@$(BIN)/python -m pytest tests/lint
+
+benchmark: .venv/.installed  ## Time the refresh against one hand-written DuckDB script on the same files.
+	@$(BIN)/python -m tests.benchmarks
+
+ui: .venv/.installed  ## Open Dagster's web UI with the nightly schedule.
+	@$(BIN)/faultline ui
+
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || { \
+		echo "installing chromium for the report's browser test"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null \
+		|| { echo "chromium is missing and apt-get could not install it; install it, then run make test again" >&2; exit 1; }; }
+
+lock:  ## Pin every dependency again, with hashes and without addresses.
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+		--no-header --no-annotate --quiet -o requirements.lock.txt
+
+clean:  ## Remove what a refresh made, never the sources.
+	rm -rf $(HOME_DIR)/work $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster dbt_project/target
