@@ -1,0 +1,1 @@
+"""What the data is: the Python half. When and where it runs is decided in `orchestration`."""

@@ -1,0 +1,82 @@
+"""The sources folder as a resource, and the one way in which every raw asset loads its kind of file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+from pydantic import PrivateAttr
+
+from assets.sources.folder import LookKey, Progress, SourceFile, Survey, survey
+from assets.sources.formats import READERS
+from assets.sources.loading import known_files, load_kind
+from assets.sources.settling import settle
+from assets.warehouse import Warehouse
+
+SECONDS_BETWEEN_REPORTS = 1.0
+
+
+class SourcesFolder(dg.ConfigurableResource):
+    """The folder of all clusters.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    full
+        Read every file again, whatever the warehouse knows of it.
+    """
+
+    path: str
+    full: bool = False
+    _looked: dict[LookKey, SourceFile] = PrivateAttr(default_factory=dict)
+
+    def look(self, con: duckdb.DuckDBPyConnection, log: dg.DagsterLogManager) -> Survey:
+        """Look at every file, or raise `SourceErrors` with all that is wrong.
+
+        What was read before is not opened again unless it changed; what this process looked at, neither.
+        """
+        known = {} if self.full else known_files(con)
+        return survey(Path(self.path), READERS, known=known, looked=self._looked, progress=reporter(log))
+
+
+def reporter(log: dg.DagsterLogManager) -> Progress:
+    """Pass progress on to Dagster's log, at most once a second."""
+    last = 0.0
+
+    def report(doing: str, done: int, total: int, size: int) -> None:
+        nonlocal last
+        if done == total or time.monotonic() - last > SECONDS_BETWEEN_REPORTS:
+            last = time.monotonic()
+            log.info(f"{doing}: {done:,} of {total:,} files, {size / 1e6:,.1f} MB")
+
+    return report
+
+
+def load_table(
+    context: dg.AssetExecutionContext, warehouse: Warehouse, sources: SourcesFolder, kind: str
+) -> dg.MaterializeResult:
+    """Bring one kind's table up to date and settle what it changes; the metadata accounts for its lines."""
+    reader = READERS[kind]
+    with warehouse.writing() as con:
+        found = sources.look(con, context.log)
+        result = load_kind(con, found, reader, context.run_id, full=sources.full, progress=reporter(context.log))
+        settle(con, found, READERS)
+        for warning in result.warnings:
+            context.log.warning(warning)
+        rows = con.execute(f"select count(*) from raw.{reader.TABLE} where disposition = 'loaded'").fetchone()
+        lines = con.execute(
+            "select count(*), sum(lines_in), sum(loaded), sum(skipped), sum(quarantined) from ops.files where kind = ?",
+            [kind],
+        ).fetchone()
+    names = ("files", "lines_in", "lines_loaded", "lines_skipped", "lines_quarantined")
+    return dg.MaterializeResult(
+        metadata={
+            "dagster/row_count": int(rows[0]) if rows else 0,
+            "files_read": result.files_read,
+            "files_removed": result.files_removed,
+            **{name: int(value or 0) for name, value in zip(names, lines or (), strict=True)},
+        }
+    )

@@ -1,0 +1,295 @@
+-- Schemas raw and ops of the working warehouse: what the source readers write and the dbt staging layer reads.
+-- Every timestamp is UTC without a zone. `disposition` says how the row's line is accounted for:
+--   loaded     the row counts
+--   duplicate  another row states the same fact (same file twice, overlapping exports, RUNNING replaced by its end)
+--   coalesced  a repeat of the same symptom within seconds; its line is counted in the first row's line_count
+--   unknown_node  the host is not a node of this cluster; listed in ops.quarantine
+-- Staging views read rows whose disposition is 'loaded'.
+
+create schema if not exists raw;
+create schema if not exists ops;
+
+create table if not exists raw.clusters (
+    cluster_id varchar not null,              -- folder name
+    is_simulated boolean not null,            -- cluster.toml simulated = true
+    timezone varchar not null,                -- IANA zone of naive timestamps
+    gpus_per_node integer not null,
+    gpu_model varchar,
+    price_per_gpu_hour double,                -- NULL: not configured
+    currency varchar,
+    attribution_before_seconds integer not null,
+    attribution_after_seconds integer not null,
+    attribution_priority varchar[] not null,  -- configured order of failure categories; empty: the seed's
+    runs_chain boolean not null,
+    runs_chain_gap_seconds integer not null,
+    checkpoint_minutes double not null,
+    restart_minutes double not null,
+    write_minutes double not null,
+    lemon_window_days integer not null,
+    quarantine_max_share double not null,
+    annotations json not null,                -- [{"at": "2026-01-31", "text": "..."}]
+    config_path varchar,                      -- NULL: no cluster.toml, all defaults
+    config_sha256 varchar
+);
+
+create table if not exists raw.node_names (   -- every spelling seen -> the node it means
+    cluster_id varchar not null,
+    name_as_seen varchar not null,
+    node_id varchar not null                  -- lower case, domain and suffixes stripped, aliases applied
+);
+
+create table if not exists raw.node_lists (   -- every distinct node list of raw.sacct, expanded once
+    cluster_id varchar not null,
+    node_list varchar not null,
+    node_names varchar[] not null,            -- as Slurm prints them
+    node_ids varchar[] not null
+);
+
+create table if not exists raw.sacct (        -- one row per allocation record of sacct
+    cluster_id varchar not null,
+    path varchar not null,                    -- relative to the sources folder
+    line_number bigint not null,
+    disposition varchar not null,
+    job_id varchar not null,                  -- as shown: 123, 123_4, 23+1
+    job_id_raw bigint not null,
+    array_job_id bigint,
+    array_task_id bigint,
+    het_job_id bigint,
+    het_offset bigint,
+    db_index bigint,
+    sluid varchar,
+    user_name varchar,                        -- 'uid:100234' when the account was deleted
+    uid bigint,
+    account varchar,
+    partition varchar,
+    qos varchar,
+    job_name varchar,
+    submitted_at timestamp not null,
+    eligible_at timestamp,
+    started_at timestamp,                     -- as recorded; a RESIZING chain shares one Start
+    ended_at timestamp,                       -- NULL: still running or pending
+    time_quality varchar not null,            -- epoch, offset, local, ambiguous_dst
+    elapsed_seconds bigint,                   -- suspension excluded
+    suspended_seconds bigint,
+    state varchar not null,                   -- full name, no '+', no 'by uid'
+    state_raw varchar not null,
+    cancelled_by_uid bigint,
+    exit_code integer,
+    exit_signal integer,
+    derived_exit_code integer,
+    derived_exit_signal integer,
+    node_list varchar,                        -- as printed; NULL when nothing was allocated
+    node_ids varchar[] not null,              -- expanded and normalised; [] when nothing was allocated
+    requested_node_count integer,
+    gpu_count integer,                        -- allocated; NULL: unknown
+    gpu_count_source varchar not null,        -- tres, tres_typed, nothing_allocated, none
+    gpu_type varchar,                         -- 'mixed' possible
+    requested_gpu_count integer,
+    cpu_count integer,
+    requested_memory_mib double,
+    time_limit_seconds bigint,
+    restart_count integer,
+    failed_node_id varchar,                   -- FailedNode of Slurm 23.02 and later
+    pending_reason varchar,                   -- last pending reason; never a failure cause
+    flags varchar,
+    submit_line varchar,
+    excluded_node_ids varchar[] not null,     -- --exclude / -x of the submit line, expanded
+    warnings varchar[] not null
+);
+
+create table if not exists raw.health_checks (  -- one row per check result
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    node_name varchar not null,               -- as seen
+    node_id varchar,                          -- NULL: not a node of this cluster
+    check_name varchar not null,              -- as seen
+    check_type varchar,                       -- prolog, epilog, periodic, app, manual
+    result varchar not null,                  -- OK, WARN, CRITICAL, UNKNOWN
+    result_quality varchar not null,          -- ran, disabled, could_not_run
+    started_at timestamp,
+    observed_at timestamp not null,
+    job_id_raw bigint,                        -- NULL: outside a job
+    xid_codes integer[] not null,             -- XIDs named in the message, critical ones first
+    message varchar
+);
+
+create table if not exists raw.kernel_messages (  -- one row per kernel line worth reading
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    node_name varchar not null,
+    node_id varchar,
+    occurred_at timestamp not null,
+    time_quality varchar not null,            -- exact, second, year_inferred, local_assumed, dmesg_t, boot_relative
+    kind varchar not null,                    -- xid, sxid, fell_off_bus, oom_cgroup, oom_system, pcie_aer_fatal, pcie_aer_corrected, edac_ue, edac_ce, mce, ib_link, eth_link, fs_mount, block_io, hung_task, nccl_segfault, boot
+    code integer,                             -- Xid or SXid
+    pci_address varchar,                      -- lower case dddd:bb:dd
+    mig_gpu_instance integer,
+    mig_compute_instance integer,
+    link integer,                             -- NVLink number of an SXid
+    process_id bigint,
+    process_name varchar,
+    is_fatal boolean,                         -- where the line says so
+    recovery_action varchar,                  -- Xid 154
+    repeat_count integer not null,            -- 'message repeated N times'; 1 otherwise
+    line_count integer not null,              -- lines coalesced into this event
+    message varchar not null
+);
+
+create table if not exists raw.node_events (  -- one row per row of sacctmgr show event
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    event_kind varchar not null,              -- node, cluster
+    node_name varchar,
+    node_id varchar,                          -- NULL for cluster events
+    started_at timestamp not null,
+    ended_at timestamp,                       -- NULL: open
+    state varchar,                            -- DOWN, DRAIN, ... without suffix
+    state_flags varchar,                      -- the suffix: * # ~ ...
+    reason varchar,
+    reason_user varchar,
+    reason_uid bigint
+);
+
+create table if not exists raw.nodes (        -- one row per node of an inventory snapshot
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,             -- duplicate: an older snapshot of the same node
+    node_name varchar not null,
+    node_id varchar not null,
+    captured_at timestamp,                    -- latest time the snapshot itself names
+    state varchar,
+    gpu_count integer,                        -- NULL: unknown
+    gpu_model varchar,
+    cpu_count integer,
+    memory_mib bigint,
+    partitions varchar[] not null,
+    booted_at timestamp,
+    reason varchar,
+    reason_user varchar,
+    reason_at timestamp                       -- request time of an open drain
+);
+
+create table if not exists raw.slurmctld_events (  -- one row per (line, node) worth reading of slurmctld.log
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    logged_at timestamp not null,
+    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, reason_set, state_set, node_returned, node_rebooted, prolog_failure, epilog_failure, drained_by_slurm, job_requeued
+    job_id_raw bigint,                        -- the victim for preemptions
+    instigator_job_id_raw bigint,
+    preempt_mode varchar,                     -- requeued, killed, suspended
+    node_name varchar,
+    node_id varchar,
+    state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED, DOWN, IDLE, RESUME
+    reason varchar,
+    message varchar not null
+);
+
+create table if not exists raw.tickets (      -- one row per (ticket, node)
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    ticket_id varchar not null,
+    node_name varchar not null,
+    node_id varchar,
+    opened_at timestamp not null,
+    closed_at timestamp,
+    component varchar not null,               -- GPU, DIMM, PCIe, EUD, BIOS, NIC, PSU, Optics, CPU, other, unknown
+    component_raw varchar,
+    action varchar,
+    status varchar,
+    summary varchar
+);
+
+create table if not exists raw.squeue_exclusions (  -- one row per (line, excluded node)
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    job_id_raw bigint not null,
+    node_name varchar not null,
+    node_id varchar,
+    seen_at timestamp
+);
+
+create table if not exists ops.files (
+    cluster_id varchar not null,
+    path varchar not null,                    -- relative to the sources folder
+    sha256 varchar not null,
+    kind varchar not null,                    -- the folder: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets
+    dialect varchar not null,
+    lines_in bigint not null,
+    loaded bigint not null,                   -- lines, not rows: one line may state several facts
+    skipped bigint not null,
+    quarantined bigint not null,
+    run_id varchar not null,                  -- the run that read it
+    size_bytes bigint not null,
+    modified_at timestamp not null,
+    is_partial boolean not null,              -- truncated: read again when it changes
+    reader varchar not null,                  -- version of the reader and hash of the settings it read with
+    warnings varchar[] not null
+);
+
+create table if not exists ops.unsettled (    -- raw tables whose dispositions are to be recomputed; empty between refreshes
+    table_name varchar not null
+);
+
+create table if not exists ops.quarantine (
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    reason varchar not null,
+    detail varchar,                           -- what was found where it was not understood
+    raw varchar not null                      -- the line, first 64 KiB
+);
+
+create table if not exists ops.skips (
+    cluster_id varchar not null,
+    path varchar not null,
+    reason varchar not null,                  -- header, blank, comment, continuation, step, pending_array, duplicate, coalesced, untrusted_source, not_relevant, ...
+    line_count bigint not null
+);
+
+create table if not exists ops.runs (
+    run_id varchar not null,
+    started_at timestamp not null,
+    ended_at timestamp,
+    status varchar not null,                  -- running, succeeded, failed
+    code_version varchar not null,
+    message varchar                           -- why it failed
+);
+
+create table if not exists ops.checks (
+    run_id varchar not null,
+    table_name varchar not null,              -- schema.table
+    check_name varchar not null,
+    passed boolean not null,
+    is_blocking boolean not null,
+    observed varchar,
+    expected varchar,
+    checked_at timestamp not null
+);
+
+create table if not exists ops.lineage (
+    table_name varchar not null,
+    column_name varchar not null,
+    upstream_table varchar not null,
+    upstream_column varchar not null
+);
+
+create table if not exists ops.published (
+    run_id varchar not null,
+    published_at timestamp not null,
+    input_hash varchar not null,              -- over path, sha256 of every file and configuration
+    code_version varchar not null,
+    row_counts json not null                  -- {"marts.fct_attempts": 102, ...}
+);

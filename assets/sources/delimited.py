@@ -1,0 +1,100 @@
+"""Delimited text with a header as SQL: Slurm's `--parsable2` output, where a free-text column may hold the delimiter.
+
+Headers are found wherever they stand, as exports are often appended to one another; a line is read by the last one.
+"""
+
+from __future__ import annotations
+
+import re
+
+_DELIMITER = re.compile(r"[^A-Za-z0-9_ ]+")
+
+
+def header_delimiter(header: str) -> str | None:
+    """Give what separates the names of a header line, `|`, the unit separator, a tab; None for a single name."""
+    found = _DELIMITER.search(header)
+    return found[0] if found else None
+
+
+def field_steps(is_header: str, free_text: str, into: str) -> list[str]:
+    """Give the statements that cut lines into named fields.
+
+    Parameters
+    ----------
+    is_header
+        SQL condition over `names varchar[]`, lower-case column names without blanks.
+    free_text
+        Name of the column that takes surplus delimiters; in a file without it a surplus is a wrong count.
+    into
+        Temp table to make: file_id, line_number, names, fields varchar[] (NULL: the count is wrong), field_count.
+        Header and blank lines are not in it; `{into}_headers` holds the headers.
+    """
+    # Names of columns have no digits, rows always have some. A table of its own, as DuckDB would try the later
+    # conditions on every line.
+    candidates = rf"""
+create or replace temp table {into}_candidates as
+select file_id, line_number, line from lines where not regexp_matches(line, '\d')"""
+    headers = rf"""
+create or replace temp table {into}_headers as
+with cut as (
+    select
+        file_id,
+        line_number,
+        nullif(regexp_extract(line, '^[A-Za-z0-9_ ]+([^A-Za-z0-9_ ]+)', 1), '') as delimiter,
+        line
+    from {into}_candidates
+),
+named as (
+    select
+        file_id,
+        line_number,
+        delimiter,
+        list_transform(
+            string_split(line, delimiter), lambda name: regexp_replace(lower(name), '[\s_]', '', 'g')
+        ) as names
+    from cut
+    where delimiter is not null
+)
+select * from named where {is_header}"""
+    surplus = """
+        when len(parts) > len(names) and place > 0 then
+            parts[:place - 1]
+            || [list_reduce(
+                parts[place:place + len(parts) - len(names)],
+                lambda left_part, right_part: left_part || delimiter || right_part
+            )]
+            || parts[place + len(parts) - len(names) + 1:]"""
+    fields = f"""
+create or replace temp table {into} as
+with cut as (
+    select
+        lines.file_id,
+        lines.line_number,
+        headers.names,
+        headers.delimiter,
+        list_position(headers.names, '{free_text}') as place,
+        string_split(lines.line, headers.delimiter) as parts
+    from lines
+    asof left join {into}_headers as headers
+        on headers.file_id = lines.file_id and headers.line_number <= lines.line_number
+    where lines.line is not null
+        and (lines.file_id, lines.line_number) not in (select (file_id, line_number) from {into}_headers)
+)
+select
+    file_id,
+    line_number,
+    names,
+    len(parts) as field_count,
+    case
+        when len(parts) = len(names) then parts
+        {surplus}
+    end as fields
+from cut"""
+    return [candidates, headers, fields]
+
+
+def named_field(*names: str) -> str:
+    """Give SQL for a trimmed field by the first of several names its column may have; NULL when blank or absent."""
+    places = [f"fields[nullif(list_position(names, '{name}'), 0)]" for name in names]
+    chosen = places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+    return f"nullif(trim({chosen}), '')"

@@ -1,0 +1,252 @@
+"""The sources folder: which clusters and files it holds, and everything that is wrong with it, told in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assets.sources.lines import inspect
+from assets.sources.reading import Reader, SourceError, SourceErrors, reader_key
+from assets.sources.settings import ClusterSettings, read_settings
+
+KINDS = ("sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets")
+IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of the folder, looked at but not yet read."""
+
+    cluster_id: str
+    kind: str
+    path: str
+    """Relative to the sources folder, with forward slashes."""
+    absolute: Path
+    size_bytes: int
+    modified_at: datetime
+    sha256: str = ""
+    dialect: str = ""
+    is_plain: bool = False
+    """DuckDB can read it where it is; otherwise a clean copy is made first."""
+    last_line_open: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names the file in `ops.files`."""
+        return self.cluster_id, self.path
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """What `ops.files` says of a file read before."""
+
+    size_bytes: int
+    modified_at: datetime
+    sha256: str
+    dialect: str
+    reader: str
+
+
+@dataclass
+class Survey:
+    """What the folder holds."""
+
+    clusters: dict[str, ClusterSettings] = field(default_factory=dict)
+    files: list[SourceFile] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def of_kind(self, kind: str) -> list[SourceFile]:
+        """Give the files of one kind, in the order of their names."""
+        return [file for file in self.files if file.kind == kind]
+
+
+LookKey = tuple[str, int, int, str]
+"""Absolute path, size, time of change in ns, and the reader's key."""
+Progress = Callable[[str, int, int, int], None]
+"""Called with what is being done, files done, files in all, bytes done."""
+
+
+def no_progress(_doing: str, _done: int, _total: int, _bytes: int) -> None:
+    """Report nothing."""
+
+
+def _visible_folders(folder: Path) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    """Give every file below a kind's folder, save hidden ones, editors' leftovers and notes."""
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES):
+            continue
+        if entry.is_dir():
+            yield from _candidates(entry)
+        else:
+            yield entry
+
+
+def cluster_folders(folder: Path) -> list[Path]:
+    """List the cluster folders; raises `SourceErrors` when the sources folder has none."""
+    shown = str(folder)
+    if not folder.exists():
+        raise SourceErrors(
+            [SourceError(shown, "the sources folder does not exist", "Create it or name another with --sources.")]
+        )
+    try:
+        found = _visible_folders(folder)
+    except OSError as error:
+        raise SourceErrors(
+            [SourceError(shown, f"unreadable ({error.strerror})", "It must be a folder this user can read.")]
+        ) from error
+    if any(entry.name == "sacct" for entry in found):
+        raise SourceErrors(
+            [
+                SourceError(
+                    shown,
+                    "this is a cluster's folder, not the folder of all clusters",
+                    f"Name the folder above it: {folder.resolve().parent}.",
+                )
+            ]
+        )
+    if not found:
+        raise SourceErrors(
+            [
+                SourceError(
+                    shown,
+                    "no cluster folder in it",
+                    "Make one folder per cluster with at least sacct/ in it: <cluster>/sacct/<export>.txt.",
+                )
+            ]
+        )
+    return found
+
+
+def survey(
+    folder: Path,
+    readers: Mapping[str, Reader],
+    *,
+    known: Mapping[tuple[str, str], KnownFile] | None = None,
+    looked: dict[LookKey, SourceFile] | None = None,
+    progress: Progress = no_progress,
+) -> Survey:
+    """Look at every file of the folder, in one pass each.
+
+    Parameters
+    ----------
+    folder
+        The sources folder.
+    readers
+        Reader by kind; only these kinds are looked at.
+    known
+        Files read before: one of the same size and time of change is not opened again.
+    looked
+        What was looked at before in this process; filled further.
+    progress
+        Told after every file.
+
+    Raises
+    ------
+    SourceErrors
+        Everything wrong with settings, folders and files.
+    """
+    result, errors = Survey(), []
+    candidates: list[_Candidate] = []
+    for cluster_folder in cluster_folders(folder):
+        cluster, wrong = read_settings(cluster_folder, cluster_folder.name)
+        result.clusters[cluster.cluster_id] = cluster
+        errors.extend(wrong)
+        try:
+            found = list(_cluster_candidates(cluster, cluster_folder, readers, result.warnings))
+        except OSError as error:
+            shown = Path(str(error.filename or cluster_folder)).name
+            wrong_folder = f"{cluster.cluster_id}/{shown}"
+            errors.append(SourceError(wrong_folder, f"unreadable ({error.strerror})", "Make it readable."))
+            continue
+        if "sacct" in readers and not any(candidate.kind == "sacct" for candidate in found):
+            errors.append(_no_accounting(cluster.cluster_id))
+        candidates.extend(found)
+    done_bytes = 0
+    for count, candidate in enumerate(candidates, start=1):
+        try:
+            file = _look(folder, candidate, known or {}, {} if looked is None else looked)
+            result.files.append(file)
+            done_bytes += file.size_bytes
+        except SourceError as error:
+            errors.append(error)
+        progress("looking at files", count, len(candidates), done_bytes)
+    if errors:
+        raise SourceErrors(errors)
+    return result
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    cluster: ClusterSettings
+    kind: str
+    path: Path
+    reader: Reader
+
+
+def _no_accounting(cluster_id: str) -> SourceError:
+    return SourceError(
+        f"{cluster_id}/sacct",
+        "no accounting export there, and nothing can be said of a cluster without one",
+        f"Put one there: sacct -a -D -X -P --noconvert -o ALL -S <start> -E <end> > {cluster_id}/sacct/sacct.txt",
+    )
+
+
+def _cluster_candidates(
+    cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[str]
+) -> Iterator[_Candidate]:
+    for kind_folder in _visible_folders(folder):
+        kind = kind_folder.name
+        if kind not in KINDS:
+            warnings.append(f"{cluster.cluster_id}/{kind}: not read; folders with a meaning are {', '.join(KINDS)}")
+        elif kind in readers:
+            for path in _candidates(kind_folder):
+                yield _Candidate(cluster, kind, path, readers[kind])
+
+
+def _look(
+    folder: Path,
+    candidate: _Candidate,
+    known: Mapping[tuple[str, str], KnownFile],
+    looked: dict[LookKey, SourceFile],
+) -> SourceFile:
+    cluster, path = candidate.cluster, candidate.path
+    relative = path.relative_to(folder).as_posix()
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise SourceError(
+            relative, f"unreadable ({error.strerror})", "Make it readable for this user or take it out of the folder."
+        ) from error
+    reader = reader_key(candidate.reader, cluster)
+    key = (str(path), status.st_size, status.st_mtime_ns, reader)
+    if key in looked:
+        return looked[key]
+    file = SourceFile(
+        cluster_id=cluster.cluster_id,
+        kind=candidate.kind,
+        path=relative,
+        absolute=path,
+        size_bytes=status.st_size,
+        modified_at=datetime.fromtimestamp(status.st_mtime_ns // 1000 / 1_000_000, UTC).replace(tzinfo=None),
+    )
+    before = known.get(file.key)
+    if before and (before.size_bytes, before.modified_at, before.reader) == (file.size_bytes, file.modified_at, reader):
+        return replace(file, sha256=before.sha256, dialect=before.dialect)
+    content = inspect(path, relative)
+    dialect = candidate.reader.detect(content.sample, relative, cluster)
+    if dialect not in candidate.reader.DIALECTS:
+        raise ValueError(f"{candidate.kind}: detect gave {dialect!r}, which is not among its dialects")
+    looked[key] = replace(
+        file,
+        sha256=content.sha256,
+        dialect=dialect,
+        is_plain=content.is_plain,
+        last_line_open=content.last_line_open,
+    )
+    return looked[key]

@@ -1,0 +1,260 @@
+"""GCM's health-check records as SQL: the file sink's envelope, flat objects, arrays, and documents over several lines.
+
+Every shape becomes one struct with the nested and the flat places of each field; the first that is filled counts.
+"""
+
+from __future__ import annotations
+
+import json
+
+from assets.sources import times
+
+_FIELDS = ("node", "health_check", "type", "_msg", "result", "job_id", "start_time", "end_time")
+_TEXTS = dict.fromkeys((*_FIELDS, "time"), "VARCHAR")
+_STRUCTURE = json.dumps(
+    {
+        "int": {"result": "VARCHAR", "job_id": "VARCHAR", "time": "VARCHAR"},
+        "double": {"start_time": "VARCHAR", "end_time": "VARCHAR", "time": "VARCHAR"},
+        "normal": {"node": "VARCHAR", "health_check": "VARCHAR", "type": "VARCHAR", "_msg": "VARCHAR"},
+        **_TEXTS,
+    }
+)
+# A command that failed says nothing about the node; neither does a check switched off.
+_COULD_NOT_RUN = "FAILED to execute|Command timeout|Exception|Invalid .*output|rpm command failed"
+
+
+def is_spread_over_lines(sample: str) -> bool:
+    """Tell whether records stand on several lines, or several lines in one array, as `jq .` and editors write them."""
+    lines = [line for line in sample.splitlines() if line.strip()]
+    start = next((place for place, line in enumerate(lines) if line.startswith(("{", "["))), None)
+    if start is None:
+        return False
+    first = lines[start].strip()
+    if first in ("{", "[", "[{") or first.endswith("},"):
+        return True
+    return not first.endswith(("}", "]")) and start + 1 < len(lines) and lines[start + 1].startswith((" ", "\t"))
+
+
+def _first(*places: str) -> str:
+    return f"coalesce({', '.join('r.' + place for place in places)})"
+
+
+def _moment(text: str) -> str:
+    """Give SQL for epoch seconds, milliseconds, micro- or nanoseconds, or ISO 8601 with offset, as UTC."""
+    number = f"try_cast({text} as double)"
+    scale = (
+        f"case when {number} < 1e11 then 1e6 when {number} < 1e14 then 1e3 when {number} < 1e17 then 1 else 1e-3 end"
+    )
+    return (
+        f"case when {number} between 1e8 and 1e20 then make_timestamp(({number} * {scale})::bigint) "
+        f"when {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp end"
+    )
+
+
+def _results(records: str) -> str:
+    """Give the insert that types records (file_id, line_number, r) and says what is wrong with them."""
+    return f"""
+insert into health_results by name
+with fields as (
+    select
+        file_id,
+        line_number,
+        nullif(trim({_first("normal.node", "node")}), '') as node_name,
+        nullif({_first("normal.health_check", "health_check")}, '') as check_name,
+        lower({_first('normal."type"', '"type"')}) as check_type,
+        upper({_first('"int".result', "result")}) as code,
+        -- digits are looked for, as a cast reads `25_4` as 254
+        case
+            when {_first('"int".job_id', "job_id")} <> '0'
+                then nullif(regexp_extract({_first('"int".job_id', "job_id")}, '^(\\d+)(?:\\.0)?$', 1), '')
+        end as job_id,
+        {_first('"double".start_time', "start_time")} as start_time,
+        {
+        _first(
+            '"double".end_time',
+            "end_time",
+            '"double".start_time',
+            "start_time",
+            '"int".time',
+            '"double".time',
+            '"time"',
+        )
+    } as end_time,
+        {_first("normal._msg", "_msg")} as message
+    from ({records})
+),
+typed as (
+    select
+        file_id,
+        line_number,
+        node_name,
+        check_name,
+        case
+            when check_type in ('nagios', 'periodic') then 'periodic'
+            when check_type in ('prolog', 'epilog', 'app', 'manual') then check_type
+        end as check_type,
+        case
+            when code in ('0', '0.0', 'OK') then 'OK'
+            when code in ('1', '1.0', 'WARN', 'WARNING') then 'WARN'
+            when code in ('2', '2.0', 'CRITICAL') then 'CRITICAL'
+            when code in ('3', '3.0', 'UNKNOWN') then 'UNKNOWN'
+        end as result,
+        code,
+        {_moment("start_time")} as started_at,
+        {_moment("end_time")} as observed_at,
+        nullif(try_cast(job_id as bigint), 0) as job_id_raw,
+        message
+    from fields
+)
+select
+    file_id,
+    line_number,
+    node_name,
+    check_name,
+    check_type,
+    result,
+    case
+        when message like '%is disabled by killswitch.%' then 'disabled'
+        when result = 'UNKNOWN' then 'could_not_run'
+        when result = 'WARN' and regexp_matches(message, '{_COULD_NOT_RUN}') then 'could_not_run'
+        else 'ran'
+    end as result_quality,
+    started_at,
+    observed_at,
+    job_id_raw,
+    case when contains(message, 'XID error: ') then {_xid_codes("message")} else [] end as xid_codes,
+    message,
+    case
+        when check_name is null or result is null then 'unsupported_schema'
+        when node_name is null or observed_at is null then 'missing_time_or_node'
+    end as problem,
+    case
+        when check_name is null then 'no health_check'
+        when result is null then 'result is ' || coalesce(code, 'missing')
+        when node_name is null then 'no node'
+        when observed_at is null then 'no end_time, start_time or time'
+    end as problem_detail
+from typed"""
+
+
+def _xid_codes(message: str) -> str:
+    """Give SQL for the XIDs of a message, critical ones first, each once."""
+    marked = f"replace({message}, 'non-critical XID error: ', 'non-critical: ')"
+    critical = f"regexp_extract_all({marked}, 'XID error: (\\d+)', 1)"
+    harmless = f"regexp_extract_all({marked}, 'non-critical: (\\d+)', 1)"
+    return (
+        f"list_transform(list_filter({critical} || {harmless}, lambda code, place: "
+        f"list_position({critical} || {harmless}, code) = place), lambda code: try_cast(code as integer))"
+    )
+
+
+# The result line of nagios-type checks, GCM's own log and the tails of messages with line breaks; what still
+# looks like a piece of a record is a broken record.
+_OTHER_LINES = r"""
+insert into health_results by name
+select
+    lines.file_id,
+    lines.line_number,
+    case when not broken then 'text_line' end as skip_reason,
+    case when broken then 'bad_json' end as problem,
+    case when broken then 'not a complete JSON object or array' end as problem_detail
+from (
+    select
+        lines.file_id,
+        lines.line_number,
+        (line[1] in ('{', '[') and not regexp_matches(line, '^\[\d{4}-\d\d-\d\d '))
+            or regexp_matches(line, '"(health_check|_msg|end_time|derived_cluster)"') as broken
+    from lines
+    join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'
+    where line is not null and not coalesce(line[1] in ('{', '[') and json_valid(line), false)
+) as lines"""
+
+# An array of no records has nothing to load.
+_EMPTY_ARRAYS = """
+insert into health_results by name
+select lines.file_id, lines.line_number, 'no_records' as skip_reason
+from lines
+join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'
+where line[1] = '[' and json_valid(line) and json_array_length(line) = 0"""
+
+# Braces outside strings give the depth at the start and end of each line; JSON strings do not span lines.
+_DOCUMENT_LINES = r"""
+create or replace temp table health_document_lines as
+with bare as (
+    select
+        lines.file_id,
+        lines.line_number,
+        line,
+        regexp_replace(line, '"(?:[^"\\]|\\.)*"', '""', 'g') as outside_strings
+    from lines
+    join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm_document'
+    where line is not null
+),
+depths as (
+    select
+        *,
+        coalesce(sum(change) over (in_file rows between unbounded preceding and 1 preceding), 0) as depth_before
+    from (
+        select
+            *,
+            len(outside_strings) - len(replace(outside_strings, '{', ''))
+                - len(outside_strings) + len(replace(outside_strings, '}', '')) as change
+        from bare
+    )
+    window in_file as (partition by file_id order by line_number)
+)
+select
+    file_id,
+    line_number,
+    line,
+    change <> 0 or depth_before > 0 or contains(outside_strings, '{') as is_in_record,
+    sum((depth_before = 0 and contains(outside_strings, '{'))::integer) over (
+        partition by file_id order by line_number
+    ) as record
+from depths"""
+
+_DOCUMENT_RECORDS = r"""
+create or replace temp table health_document_records as
+select
+    file_id,
+    min(line_number) as line_number,
+    '[' || regexp_replace(
+        regexp_replace(string_agg(line, ' ' order by line_number), '^\s*[\[,]*\s*', ''), '[\s,\]]*$', ''
+    ) || ']' as text
+from health_document_lines
+where is_in_record
+group by file_id, record"""
+
+_DOCUMENT_REST = """
+insert into health_results by name
+select
+    document_lines.file_id,
+    document_lines.line_number,
+    case when records.text is null then 'continuation' end as skip_reason,
+    case when records.text is not null then 'bad_json' end as problem,
+    case when records.text is not null then 'the record that begins here is not valid JSON' end as problem_detail
+from health_document_lines as document_lines
+left join health_document_records as records
+    on records.file_id = document_lines.file_id and records.line_number = document_lines.line_number
+where records.text is null or not json_valid(records.text)"""
+
+
+def result_steps(zone: str, has_documents: bool) -> list[str]:
+    """Give the statements that fill `health_results` from files of dialect gcm and gcm_document."""
+    of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'"
+    objects = f"""
+    select lines.file_id, lines.line_number, json_transform(line, '{_STRUCTURE}') as r
+    from lines {of_dialect}
+    where case when line[1] = '{{' then json_valid(line) else false end"""
+    elements = f"""
+    select lines.file_id, lines.line_number, unnest(from_json(line, '[{_STRUCTURE}]')) as r
+    from lines {of_dialect}
+    where case when line[1] = '[' then json_valid(line) else false end"""
+    steps = [_results(objects), _results(elements), _EMPTY_ARRAYS, _OTHER_LINES]
+    if has_documents:
+        records = f"""
+    select file_id, line_number, unnest(from_json(text, '[{_STRUCTURE}]')) as r
+    from health_document_records
+    where json_valid(text)"""
+        steps += [_DOCUMENT_LINES, _DOCUMENT_RECORDS, _results(records), _DOCUMENT_REST]
+    return steps

@@ -1,0 +1,125 @@
+"""Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
+
+The two dialects are read by `gcm_records` and `nhc_records`; here they are told apart, joined, and repeats are marked.
+Other tools' files are refused with the command that makes a readable one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assets.sources import gcm_records, nhc_records
+from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.settings import ClusterSettings
+
+KIND = "health"
+TABLE = "health_checks"
+DIALECTS = ("gcm", "gcm_document", "nhc")
+VERSION = 1
+
+_NHC = re.compile(
+    r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
+)
+_GCM_TEXT = re.compile(
+    r"^(?:OK|WARN|CRITICAL|UNKNOWN) - |^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] - \[[A-Z]+\] - ", re.M
+)
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Tell GCM's JSON lines, a GCM document over several lines, and NHC logs apart."""
+    first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
+    if '"health_check"' in sample:
+        return "gcm_document" if gcm_records.is_spread_over_lines(sample) else "gcm"
+    if _NHC.search(sample):
+        return "nhc"
+    if _GCM_TEXT.search(sample):
+        return "gcm"
+    if first.startswith(("{", "[")):
+        raise SourceError(
+            path,
+            "unsupported_schema: JSON without GCM's field 'health_check'",
+            "Put records of `health_checks --sink=file` or `--sink=stdout` here; sacct, squeue and sinfo records of "
+            "GCM, DCGM and gpud output are not read from this folder.",
+        )
+    raise SourceError(
+        path,
+        "unsupported_schema: neither GCM health-check records nor an NHC log",
+        "Write GCM records with `health_checks ... --sink=file --sink-opts file_path=checks.jsonl`, or copy nhc.log "
+        "as syslog wrote it, with time and host.",
+    )
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps that read the records of both tools."""
+    zone = batch.cluster.settings.timezone
+    steps: list[Step] = [EMPTY_RESULTS]
+    if batch.dialects & {"gcm", "gcm_document"}:
+        steps += gcm_records.result_steps(zone, has_documents="gcm_document" in batch.dialects)
+    if "nhc" in batch.dialects:
+        steps += nhc_records.result_steps(zone)
+    return [*steps, LOADED, QUARANTINED, SKIPPED]
+
+
+# One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
+EMPTY_RESULTS = """
+create or replace temp table health_results (
+    file_id integer, line_number bigint, node_name varchar, check_name varchar, check_type varchar, result varchar,
+    result_quality varchar, started_at timestamp, observed_at timestamp, job_id_raw bigint, xid_codes integer[],
+    message varchar, skip_reason varchar, problem varchar, problem_detail varchar
+)"""
+
+# A line with several results is quarantined whole when one of them is bad: a line has one outcome.
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select file_id, line_number, min(problem) as reason, min(problem_detail) as detail
+from health_results
+where problem is not null
+group by file_id, line_number"""
+
+LOADED = """
+create or replace temp table loaded_rows as
+select
+    file_id, line_number, node_name, check_name, check_type, result, result_quality, started_at, observed_at,
+    job_id_raw, xid_codes, message
+from health_results
+where skip_reason is null
+    and problem is null
+    and (file_id, line_number) not in (select (file_id, line_number) from health_results where problem is not null)"""
+
+SKIPPED = """
+create or replace temp table skipped_lines as
+select file_id, line_number, 'blank' as reason from lines where line is null
+union all
+select file_id, line_number, skip_reason from health_results where skip_reason is not null"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Mark results that are stated again, by the same file copied or by files that overlap."""
+    fact = (
+        "hash(cluster_id, coalesce(node_id, node_name), check_name, check_type, result, started_at, observed_at, "
+        "job_id_raw, message)"
+    )
+    # The few repeated keys are found by hash first: ranking millions of rows takes far longer than counting them.
+    return [
+        f"""
+create or replace temp table health_repeats as
+with repeated as (
+    select {fact} as fact from raw.health_checks where disposition <> 'unknown_node' group by fact having count(*) > 1
+),
+ranked as (
+    select
+        rowid as row_number_in_table,
+        row_number() over (partition by {fact} order by path, line_number) as place
+    from raw.health_checks
+    where disposition <> 'unknown_node' and {fact} in (select fact from repeated)
+)
+select row_number_in_table from ranked where place > 1""",
+        """
+update raw.health_checks
+set disposition = case
+    when rowid in (select row_number_in_table from health_repeats) then 'duplicate' else 'loaded'
+end
+where disposition <> 'unknown_node'
+    and (disposition = 'duplicate') <> (rowid in (select row_number_in_table from health_repeats))""",
+    ]

@@ -1,0 +1,215 @@
+"""Reader of `inventory/`: `scontrol show node`, in blocks or one node a line: what a node has and who drained it.
+
+A snapshot shows only its own moment; per node the newest one counts. Other inventories are refused with the command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assets.sources import times
+from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.settings import ClusterSettings
+
+KIND = "inventory"
+TABLE = "nodes"
+DIALECTS = ("scontrol_blocks", "scontrol_lines")
+VERSION = 1
+
+_COMMAND = "Export with `SLURM_TIME_FORMAT=%s scontrol -o show node > nodes.txt`."
+_RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Accept scontrol's two forms; name what else was found."""
+    first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
+    if re.match(r"(scontrol|slurm_load_\w+|sinfo):? .*error|\w+: error:", first):
+        raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
+    if re.search(r"^(?:ClusterName|SlurmctldHost|PartitionName|NodeName=DEFAULT\b|NodeName=\S*\[)", sample, re.M):
+        raise SourceError(path, "unsupported_schema: a slurm.conf or a list of partitions, not of nodes", _COMMAND)
+    record = _RECORD.search(sample)
+    if record is not None:
+        return "scontrol_lines" if " CPUTot=" in record[0] or " State=" in record[0] else "scontrol_blocks"
+    if re.search(r"\b(?:NODELIST|HOSTNAMES|PARTITION)\b", first):
+        raise SourceError(path, "unsupported_schema: output of sinfo", _COMMAND, line=1)
+    raise SourceError(path, "unsupported_schema: no line begins with NodeName=", _COMMAND)
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps that read the snapshots."""
+    return [LINES, RECORDS, _typed(batch.cluster.settings.timezone), LOADED, QUARANTINED, SKIPPED]
+
+
+# Both forms become one text per node. The reason is free text and stands last but for comments.
+LINES = """
+create or replace temp table inventory_lines as
+select
+    file_id,
+    line_number,
+    line,
+    sum(starts_with(line, 'NodeName=')::integer) over (partition by file_id order by line_number) as record
+from lines
+where line is not null"""
+
+RECORDS = r"""
+create or replace temp table inventory_records as
+with records as (
+    select file_id, min(line_number) as line_number, string_agg(trim(line), ' ' order by line_number) as text
+    from inventory_lines
+    where record > 0
+    group by file_id, record
+),
+divided as (
+    select
+        file_id,
+        line_number,
+        regexp_extract(text, '^(.*?)(?: Reason=|$)', 1) as facts,
+        nullif(
+            regexp_extract(text, ' Reason=(.*?)(?: (?:Comment|Extra|ResumeAfterTime|InstanceId)=.*)?$', 1), ''
+        ) as reason_text
+    from records
+)
+select
+    *,
+    regexp_extract(
+        reason_text, '^(.*) \[([^\[\]@]+)@([^\[\]@ ]+)\]$', ['reason', 'reason_user', 'reason_time']
+    ) as signed
+from divided"""
+
+_TIMES = ("BootTime", "SlurmdStartTime", "LastBusyTime")
+
+
+def _fact(key: str) -> str:
+    return f"nullif(nullif(regexp_extract(facts, '(?:^| ){key}=(\\S*)', 1), ''), '(null)')"
+
+
+def _moment(text: str, zone: str) -> str:
+    return (
+        f"case when regexp_matches({text}, '^\\d{{9,11}}$') then make_timestamp(try_cast({text} as bigint) * 1000000) "
+        f"when {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp "
+        f"else {times.utc(f'{text}_local', zone)} end"
+    )
+
+
+def _typed(zone: str) -> str:
+    names = ("boot_time", "start_time", "busy_time", "reason_time")
+    shown = ", ".join(f"{_fact(key)} as {name}" for key, name in zip(_TIMES, names, strict=False))
+    local = ", ".join(f"try_cast({name} as timestamp) as {name}_local" for name in names)
+    moments = ", ".join(f"{_moment(name, zone)} as {name}_at" for name in names)
+    typed_tres = r"regexp_extract_all(tres, 'gres/gpu:[^=,]+=(\d+)', 1)"
+    gres_counts = r"regexp_extract_all(gres, '(?:^|,)gpu(?::[^:,(]+)?:(\d+)(?:[(,]|$)', 1)"
+    gres_models = (
+        r"list_distinct(regexp_extract_all(gres, '(?:^|,)gpu:([^:,(]*[^:,(\d][^:,(]*):\d', 1) "
+        r"|| regexp_extract_all(coalesce(tres, ''), 'gres/gpu:([^=,]+)=', 1))"
+    )
+    return f"""
+create or replace temp table inventory_nodes as
+with shown as (
+    select
+        file_id,
+        line_number,
+        {_fact("NodeName")} as node_name,
+        {_fact("State")} as state,
+        coalesce({_fact("Gres")}, '') as gres,
+        contains(facts, ' Gres=') as states_gres,
+        {_fact("CfgTRES")} as tres,
+        {_fact("CPUTot")} as cpus,
+        {_fact("RealMemory")} as memory,
+        {_fact("Partitions")} as partitions,
+        {shown},
+        nullif(signed.reason_time, '') as reason_time,
+        coalesce(nullif(signed.reason, ''), reason_text) as reason,
+        nullif(signed.reason_user, '') as reason_user
+    from inventory_records
+),
+local_times as (
+    select *, {local} from shown
+),
+timed as (
+    select *, {moments} from local_times
+),
+counted as (
+    select
+        *,
+        try_cast(coalesce(
+            try_cast(nullif(regexp_extract(tres, 'gres/gpu=(\\d+)', 1), '') as bigint),
+            list_sum(list_transform({typed_tres}, lambda count: try_cast(count as integer))),
+            list_sum(list_transform({gres_counts}, lambda count: try_cast(count as integer))),
+            case when states_gres then 0 end
+        ) as integer) as gpu_count,
+        {gres_models} as gpu_models
+    from timed
+)
+select
+    counted.file_id,
+    counted.line_number,
+    node_name,
+    coalesce(
+        max(greatest(boot_time_at, start_time_at, busy_time_at, reason_time_at)) over (partition by counted.file_id),
+        batch_files.modified_at
+    ) as captured_at,
+    state,
+    gpu_count,
+    case when len(gpu_models) > 1 then 'mixed' else gpu_models[1] end as gpu_model,
+    try_cast(cpus as integer) as cpu_count,
+    try_cast(memory as bigint) as memory_mib,
+    coalesce(string_split(partitions, ','), []) as partitions,
+    boot_time_at as booted_at,
+    reason,
+    reason_user,
+    reason_time_at as reason_at
+from counted
+join batch_files on batch_files.file_id = counted.file_id"""
+
+
+LOADED = """
+create or replace temp table loaded_rows as
+select * from inventory_nodes where node_name is not null"""
+
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select file_id, line_number, 'unsupported_schema' as reason, 'no node name' as detail
+from inventory_nodes
+where node_name is null
+union all
+select file_id, line_number, 'unsupported_schema' as reason, 'stands before the first node' as detail
+from inventory_lines
+where record = 0 and not starts_with(line, '#')"""
+
+SKIPPED = """
+create or replace temp table skipped_lines as
+select file_id, line_number, 'blank' as reason from lines where line is null
+union all
+select
+    inventory_lines.file_id,
+    inventory_lines.line_number,
+    case when inventory_lines.record = 0 then 'comment' else 'continuation' end as reason
+from inventory_lines
+anti join inventory_records
+    on inventory_records.file_id = inventory_lines.file_id
+    and inventory_records.line_number = inventory_lines.line_number
+where inventory_lines.record > 0 or starts_with(inventory_lines.line, '#')"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Keep the newest snapshot of every node."""
+    return [
+        """
+create or replace temp table inventory_verdicts as
+select
+    rowid as row_key,
+    case
+        when row_number() over (
+            partition by cluster_id, coalesce(node_id, node_name) order by captured_at desc, path, line_number desc
+        ) > 1 then 'duplicate'
+        else 'loaded'
+    end as disposition
+from raw.nodes
+where disposition <> 'unknown_node'""",
+        """
+update raw.nodes
+set disposition = verdicts.disposition
+from inventory_verdicts as verdicts
+where nodes.rowid = verdicts.row_key and nodes.disposition is distinct from verdicts.disposition""",
+    ]

@@ -1,0 +1,225 @@
+"""Files to numbered lines: one streaming look at a file's bytes, then DuckDB reads whole batches at disk speed.
+
+Compressed files, and files whose bytes DuckDB must not see as they are, are first written out as clean UTF-8 copies.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import zstandard
+
+from assets.sources.reading import SAMPLE_CHARACTERS, SourceError
+
+CHUNK, COMPRESSED_CHUNK = 1 << 20, 1 << 16
+NEVER_IN_LOGS = "\x01\x02\x03\x04"
+"""Column delimiter for DuckDB's reader; a file that holds it is copied without it."""
+TEXT_CONTROLS = b"\t\n\v\f\r\x1b\x1f"
+LONGEST_LINE = 16 * 1024 * 1024
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What one streaming pass over a file found."""
+
+    sha256: str
+    sample: str
+    is_plain: bool
+    """DuckDB can read the file where it is."""
+    last_line_open: bool
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell by the name whether the file is compressed."""
+    return path.suffix in {".gz", ".zst"}
+
+
+def _decompressor(path: Path) -> Any:
+    return zlib.decompressobj(31) if path.suffix == ".gz" else zstandard.ZstdDecompressor().decompressobj()
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """Give a file's uncompressed bytes; an archive that is cut off or damaged gives what it holds, then `EOFError`."""
+    with path.open("rb") as stream:
+        if not is_compressed(path):
+            yield from iter(lambda: stream.read(CHUNK), b"")
+            return
+        unpacker, is_between = _decompressor(path), True
+        for piece in iter(lambda: stream.read(COMPRESSED_CHUNK), b""):
+            packed = piece
+            while packed:
+                try:
+                    text = unpacker.decompress(packed)
+                except (zlib.error, zstandard.ZstdError) as error:
+                    raise EOFError(str(error)) from error
+                if text:
+                    yield text
+                packed, is_between = unpacker.unused_data, unpacker.eof
+                if is_between:
+                    unpacker, packed = _decompressor(path), packed.lstrip(b"\0")
+        if not is_between:
+            raise EOFError("the archive is cut off")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _decode_sample(head: bytes, shown: str) -> str:
+    """Decode the head of a file, refusing what is not text."""
+    if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise SourceError(shown, "binary file (UTF-16 text)", "Convert it to UTF-8, for instance with iconv.")
+    sample = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    odd = sum(head.count(byte) for byte in range(1, 32) if byte not in TEXT_CONTROLS) + sample.count(REPLACEMENT)
+    nuls = head.count(0)
+    # Blocks of NULs are what a power loss leaves in a log; a binary format shows in its other bytes.
+    if odd > (len(head) - nuls) * (0.1 if nuls else 0.3) or nuls > len(head) / 2:
+        raise SourceError(shown, "binary file, not a log", "Remove it from the sources folder or export it as text.")
+    return sample[:SAMPLE_CHARACTERS]
+
+
+def inspect(path: Path, shown: str) -> Content:
+    """Read a file once: hash, first characters, and whether DuckDB can read it in place.
+
+    Raises
+    ------
+    SourceError
+        The file is unreadable, empty, or no text.
+    """
+    try:
+        if is_compressed(path):
+            head, is_plain, last = _head_of_compressed(path), False, b"\n"
+            digest = _sha256(path)
+        else:
+            head, digest, is_plain, last = _scan(path)
+    except EOFError:
+        raise SourceError(shown, "not an archive, or cut off before its first byte of text", "Copy it again.") from None
+    except OSError as error:
+        raise SourceError(
+            shown, f"unreadable ({error.strerror})", "Make it readable for this user or take it out of the folder."
+        ) from error
+    if not head.strip(b"\r\n\t \xef\xbb\xbf"):
+        raise SourceError(shown, "empty file", "Export it again or remove it.")
+    return Content(digest, _decode_sample(head, shown), is_plain, last != b"\n")
+
+
+def _head_of_compressed(path: Path) -> bytes:
+    """Give the first bytes; what a cut-off archive still holds counts."""
+    head = b""
+    try:
+        for chunk in chunks(path):
+            head += chunk
+            if len(head) >= SAMPLE_CHARACTERS * 4:
+                break
+    except EOFError:
+        if not head:
+            raise
+    return head[: SAMPLE_CHARACTERS * 4]
+
+
+def _scan(path: Path) -> tuple[bytes, str, bool, bytes]:
+    digest, decoder = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")()
+    head, tail, is_plain, last = b"", b"", not set("*?[]") & set(str(path)), b""
+    delimiter = NEVER_IN_LOGS.encode()
+    for chunk in chunks(path):
+        digest.update(chunk)
+        if len(head) < SAMPLE_CHARACTERS * 4:
+            head += chunk[: SAMPLE_CHARACTERS * 4 - len(head)]
+        if is_plain:
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError:
+                is_plain = False
+            is_plain = is_plain and b"\0" not in chunk and delimiter not in tail + chunk
+            tail = chunk[-len(delimiter) :]
+        last = chunk[-1:]
+    if is_plain:
+        try:
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            is_plain = False
+    return head, digest.hexdigest(), is_plain, last
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A clean copy of a file's text, and what had to be done to it."""
+
+    path: Path
+    is_cut: bool
+    """The archive ended early: the last line is not to be trusted."""
+    last_line_open: bool
+    has_bad_bytes: bool
+    """Bytes that are not UTF-8, or NULs, were replaced."""
+
+
+def write_copy(path: Path, target: Path) -> Copy:
+    """Write a file's text as UTF-8 that DuckDB can read, undecodable bytes and NULs replaced."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    is_cut, has_bad_bytes, last = False, False, ""
+    with target.open("w", encoding="utf-8", newline="") as out:
+
+        def write(text: str) -> None:
+            nonlocal last, has_bad_bytes
+            clean = text.replace("\0", REPLACEMENT).replace(NEVER_IN_LOGS, REPLACEMENT)
+            has_bad_bytes = has_bad_bytes or REPLACEMENT in clean
+            out.write(clean)
+            last = text[-1:] or last
+
+        try:
+            for chunk in chunks(path):
+                write(decoder.decode(chunk))
+        except EOFError:
+            is_cut = True
+        write(decoder.decode(b"", final=True))
+    return Copy(target, is_cut, last != "\n", has_bad_bytes)
+
+
+def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
+    """Read files into the temp table `lines(file_id, line_number, line)`; file ids are 0, 1, 2, ... in reading order.
+
+    DuckDB keeps the order of a file list and of the lines in it, so a running number minus the number of each file's
+    first line is the line number (checked in tests with files larger than DuckDB's parallel units).
+    """
+    con.execute("create or replace temp table read_paths (file_id integer, read_path varchar)")
+    con.executemany("insert into read_paths values (?, ?)", [(key, str(path)) for key, path in files.items()])
+    con.execute(
+        """
+        create or replace temp table read_lines as
+        select filename, line
+        from read_csv(
+            $paths, delim = $delimiter, header = false, quote = '', escape = '', columns = {'line': 'VARCHAR'},
+            auto_detect = false, strict_mode = false, null_padding = true, filename = true,
+            max_line_size = $longest_line
+        )
+        """,
+        {"paths": [str(path) for path in files.values()], "delimiter": NEVER_IN_LOGS, "longest_line": LONGEST_LINE},
+    )
+    con.execute(
+        """
+        create or replace temp table lines as
+        with first_rows as (
+            select filename, min(rowid) as first_row from read_lines group by filename
+        ),
+        numbered as (
+            select read_paths.file_id, first_rows.filename, first_rows.first_row
+            from first_rows inner join read_paths on read_paths.read_path = first_rows.filename
+        )
+        select
+            numbered.file_id,
+            read_lines.rowid - numbered.first_row + 1 as line_number,
+            case when read_lines.line[1] in (' ', chr(9)) and trim(read_lines.line, ' ' || chr(9)) = '' then null
+                 else read_lines.line end as line
+        from read_lines inner join numbered on read_lines.filename = numbered.filename
+        """
+    )
+    con.execute("drop table read_lines")

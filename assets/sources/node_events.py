@@ -1,0 +1,165 @@
+"""Reader of `events/`: `sacctmgr show event -P`, the intervals in which nodes were out of service.
+
+Any columns in any order; the reason may hold the delimiter. Fixed-width output is refused: it cuts reasons off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assets.sources import delimited, times
+from assets.sources.delimited import named_field
+from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.settings import ClusterSettings
+
+KIND = "events"
+TABLE = "node_events"
+DIALECTS = ("sacctmgr_parsable",)
+VERSION = 1
+
+_COMMAND = (
+    "Export with `SLURM_TIME_FORMAT=%s sacctmgr -P show event start=2024-01-01 "
+    "format=Cluster,NodeName,TimeStart,TimeEnd,State,StateRaw,Reason,User,Event > events.txt`."
+)
+_STARTS, _ENDS = ("timestart", "start"), ("timeend", "end")
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Accept delimited output with a header; refuse error messages, fixed width and missing headers."""
+    lines = [line for line in sample.splitlines() if line.strip()]
+    first = lines[0].strip() if lines else ""
+    if first.lower().startswith(("sacctmgr:", "slurm_")) or "error:" in first[:60]:
+        raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
+    names = {name.strip().replace(" ", "").lower() for name in first.split(delimited.header_delimiter(first) or "|")}
+    if names & {*_STARTS} and names & {"nodename", "clusternodes", "cluster"}:
+        return "sacctmgr_parsable"
+    is_ruled = len(lines) > 1 and set(lines[1].strip()) <= {"-", " "}
+    if is_ruled or "TimeStart" in first.replace("Time Start", "TimeStart"):
+        raise SourceError(path, "fixed_width_output: columns are padded and reasons cut off", _COMMAND, line=1)
+    raise SourceError(path, "no_header: the first line does not name NodeName and TimeStart", _COMMAND, line=1)
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps that read the rows."""
+    zone = batch.cluster.settings.timezone
+    is_header = f"list_has_any(names, {list(_STARTS)}) and list_has_any(names, ['nodename', 'clusternodes', 'cluster'])"
+    return [*delimited.field_steps(is_header, "reason", "event_fields"), _typed(zone), LOADED, QUARANTINED, SKIPPED]
+
+
+def _moment(text: str, zone: str) -> str:
+    """Give SQL for an epoch, offset or local time as UTC; NULL for a time that is not stated or not one."""
+    return (
+        f"case when regexp_matches({text}, '^\\d{{1,11}}$') "
+        f"then nullif(make_timestamp(try_cast({text} as bigint) * 1000000), timestamp '1970-01-01') "
+        f"when {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp "
+        f"else {times.utc(f'{text}_local', zone)} end"
+    )
+
+
+def _typed(zone: str) -> str:
+    return f"""
+create or replace temp table event_rows as
+with named as (
+    select
+        file_id,
+        line_number,
+        fields,
+        len(names) as column_count,
+        field_count,
+        {named_field("nodename")} as node_name,
+        {named_field(*_STARTS)} as start_text,
+        {named_field(*_ENDS)} as end_text,
+        {named_field("state")} as state_text,
+        {named_field("reason")} as reason,
+        {named_field("user")} as user_text
+    from event_fields
+),
+parsed as (
+    select
+        *,
+        end_text is null
+            or lower(end_text) in ('unknown', 'none', '0', 'n/a')
+            or coalesce(try_cast(end_text as timestamp) = {times.epoch_zero_local(zone)}, false) as is_open,
+        nullif(try_cast(start_text as timestamp), {times.epoch_zero_local(zone)}) as start_text_local,
+        try_cast(end_text as timestamp) as end_text_local
+    from named
+),
+timed as (
+    select
+        *,
+        {_moment("start_text", zone)} as started_at,
+        case when not is_open then {_moment("end_text", zone)} end as ended_at
+    from parsed
+)
+select
+    file_id,
+    line_number,
+    case when node_name is null then 'cluster' else 'node' end as event_kind,
+    node_name,
+    started_at,
+    ended_at,
+    nullif(upper(regexp_extract(state_text, '^([A-Za-z_+]+)', 1)), '') as state,
+    nullif(regexp_extract(state_text, '([*#~!%$@^-]+)$', 1), '') as state_flags,
+    reason,
+    nullif(regexp_extract(user_text, '^([^(]*)', 1), '') as reason_user,
+    try_cast(nullif(regexp_extract(user_text, '\\((\\d+)\\)$', 1), '') as bigint) as reason_uid,
+    case
+        when fields is null then 'field_count'
+        when started_at is null or (ended_at is null and not is_open) then 'bad_timestamp'
+        when ended_at < started_at then 'end_before_start'
+    end as problem,
+    case
+        when fields is null then field_count::varchar || ' fields, ' || coalesce(column_count, 0)::varchar || ' columns'
+        when started_at is null then 'start ' || coalesce(start_text, 'missing')
+        when ended_at is null and not is_open then 'end ' || end_text
+        when ended_at < started_at then start_text || ' to ' || end_text
+    end as problem_detail
+from timed"""
+
+
+LOADED = """
+create or replace temp table loaded_rows as
+select
+    file_id, line_number, event_kind, node_name, started_at, ended_at, state, state_flags, reason, reason_user,
+    reason_uid
+from event_rows
+where problem is null"""
+
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select file_id, line_number, problem as reason, problem_detail as detail
+from event_rows
+where problem is not null"""
+
+SKIPPED = """
+create or replace temp table skipped_lines as
+select file_id, line_number, 'blank' as reason from lines where line is null
+union all
+select file_id, line_number, 'header' as reason from event_fields_headers"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Keep one row of an interval that several exports show; the closed one wins over the one seen open."""
+    return [
+        """
+create or replace temp table event_verdicts as
+select
+    rowid as row_key,
+    case
+        when row_number() over (
+            partition by
+                cluster_id, event_kind, coalesce(node_id, node_name), started_at, state,
+                -- an interval of no length beside a longer one is another fact
+                ended_at is not distinct from started_at
+            order by ended_at desc nulls last, reason nulls last, path, line_number
+        ) > 1 then 'duplicate'
+        else 'loaded'
+    end as disposition
+from raw.node_events
+where disposition <> 'unknown_node'""",
+        """
+update raw.node_events
+set disposition = verdicts.disposition
+from event_verdicts as verdicts
+where node_events.rowid = verdicts.row_key and node_events.disposition is distinct from verdicts.disposition""",
+    ]

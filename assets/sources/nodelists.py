@@ -1,0 +1,147 @@
+"""Slurm's node lists: `gpu[001-003,007],login1` to names, and the step that does so for a whole batch.
+
+Lists repeat far more often than rows: the distinct ones are expanded once in Python and joined back in SQL.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import duckdb
+import pyarrow as pa
+
+from assets.sources.reading import Step
+
+MAXIMUM_HOSTS = 100_000
+NOTHING = frozenset({"", "none assigned", "(null)", "none", "n/a", "unknown"})
+_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+class NodeListError(ValueError):
+    """A node list that cannot be expanded; `reason` is bad_nodelist or nodelist_too_large."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason = reason
+        super().__init__(detail)
+
+
+def split_outside_brackets(text: str) -> list[str]:
+    """Split at the commas that are not inside brackets."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character == "[":
+            depth += 1
+        elif character == "]":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+        if depth < 0 or depth > 1:
+            raise NodeListError("bad_nodelist", f"unbalanced brackets in {text[:200]!r}")
+    if depth:
+        raise NodeListError("bad_nodelist", f"unbalanced brackets in {text[:200]!r}")
+    parts.append(text[start:])
+    return parts
+
+
+@lru_cache(maxsize=4096)
+def _numbers(inside: str) -> tuple[str, ...]:
+    """Expand what stands between brackets, `001-003,7`, keeping the zeros."""
+    numbers: list[str] = []
+    for part in inside.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            raise NodeListError("bad_nodelist", f"not a range of numbers: {part[:80]!r}")
+        first, last = match[1], match[2] or match[1]
+        low, high = int(first), int(last)
+        if high < low:
+            raise NodeListError("bad_nodelist", f"range runs backwards: {part[:80]!r}")
+        if high - low + 1 + len(numbers) > MAXIMUM_HOSTS:
+            raise NodeListError("nodelist_too_large", f"{part[:80]!r} names more than {MAXIMUM_HOSTS} hosts")
+        width = len(first) if first.startswith("0") else 0
+        numbers.extend(str(number).zfill(width) for number in range(low, high + 1))
+    return tuple(numbers)
+
+
+def _expand_one(pattern: str) -> list[str]:
+    """Expand one comma-free pattern with any number of bracket groups and a suffix, `r[1-2]n[01-04]-ib`."""
+    pieces = re.split(r"\[([^\]]*)\]", pattern)
+    names = [pieces[0]]
+    for inside, literal in zip(pieces[1::2], pieces[2::2], strict=True):
+        numbers = _numbers(inside)
+        if len(names) * len(numbers) > MAXIMUM_HOSTS:
+            raise NodeListError("nodelist_too_large", f"{pattern[:80]!r} names more than {MAXIMUM_HOSTS} hosts")
+        names = [name + number + literal for name in names for number in numbers]
+    if _NAME.fullmatch(names[0]) is None:
+        raise NodeListError("bad_nodelist", f"not a node name: {names[0][:80]!r}")
+    return names
+
+
+def expand(text: str) -> list[str]:
+    """Expand a node list in the order written; nothing assigned gives an empty list.
+
+    >>> expand("gpu[001-003,007],login1")
+    ['gpu001', 'gpu002', 'gpu003', 'gpu007', 'login1']
+    >>> expand("None assigned")
+    []
+    """
+    text = text.strip()
+    if text.lower() in NOTHING:
+        return []
+    names: list[str] = []
+    for pattern in split_outside_brackets(text):
+        if not pattern:
+            raise NodeListError("bad_nodelist", f"empty name in {text[:200]!r}")
+        names.extend(_expand_one(pattern))
+        if len(names) > MAXIMUM_HOSTS:
+            raise NodeListError("nodelist_too_large", f"more than {MAXIMUM_HOSTS} hosts in {text[:80]!r}")
+    return list(dict.fromkeys(names))
+
+
+def expansion_table(lists: list[str]) -> pa.Table:
+    """Expand distinct lists into a table (node_list, node_names, problem, problem_detail)."""
+    names: list[list[str] | None] = []
+    problems: list[str | None] = []
+    details: list[str | None] = []
+    for text in lists:
+        try:
+            names.append(expand(text))
+            problems.append(None)
+            details.append(None)
+        except NodeListError as error:
+            names.append(None)
+            problems.append(error.reason)
+            details.append(str(error))
+    return pa.table(
+        {
+            "node_list": pa.array(lists, pa.string()),
+            "node_names": pa.array(names, pa.list_(pa.string())),
+            "problem": pa.array(problems, pa.string()),
+            "problem_detail": pa.array(details, pa.string()),
+        }
+    )
+
+
+def expansion_step(distinct_lists: str, into: str) -> Step:
+    """Give the step that expands lists into a temp table.
+
+    Parameters
+    ----------
+    distinct_lists
+        A query of one column of distinct texts; NULLs are left out.
+    into
+        Temp table to make: node_list, node_names varchar[] (NULL when it cannot be expanded), problem (NULL,
+        bad_nodelist or nodelist_too_large), problem_detail.
+    """
+
+    def expand_lists(con: duckdb.DuckDBPyConnection) -> None:
+        lists = [row[0] for row in con.execute(distinct_lists).fetchall() if row[0] is not None]
+        con.register("expanded_node_lists", expansion_table(lists))
+        try:
+            con.execute(f"create or replace temp table {into} as select * from expanded_node_lists")
+        finally:
+            con.unregister("expanded_node_lists")
+
+    return expand_lists

@@ -1,0 +1,109 @@
+"""The agreement between the loading core and the format readers, and the errors both raise.
+
+A reader is a module with the names of `Reader`. The core opens a transaction, puts the files of one kind and one
+cluster into `lines` and `batch_files`, runs the reader's steps and moves what they leave into `raw` and `ops`.
+
+Given to the steps (temp tables):
+
+    lines(file_id integer, line_number bigint, line varchar)
+        Physical lines, 1-based per file; CR and BOM stripped; a blank line is NULL.
+    batch_files(file_id integer, cluster_id varchar, path varchar, dialect varchar, modified_at timestamp,
+                timezone varchar, last_line_open boolean)
+        A batch may mix the dialects of its kind. `last_line_open`: the file does not end with a newline.
+    file_warnings(file_id integer, warning varchar)
+        Empty or nearly so; a reader may insert what is odd about a whole file (shown in ops.files.warnings).
+
+Left by the steps (temp tables), every line of `lines` in exactly one of them, several loaded rows per line allowed:
+
+    loaded_rows          file_id, line_number and the columns of the raw table without cluster_id, path, disposition
+                         (a missing nullable column is NULL; leave node_id out, the core resolves it from node_name)
+    skipped_lines        file_id, line_number, reason
+    quarantined_lines    file_id, line_number, reason, detail
+
+A quarantined last line of a file with `last_line_open` becomes `truncated_record`: readers need not care.
+Other temp tables of a reader are made with `create or replace temp table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import duckdb
+
+if TYPE_CHECKING:
+    from assets.sources.settings import ClusterSettings
+
+Step = str | Callable[[duckdb.DuckDBPyConnection], None]
+"""One SQL statement, or a function of the connection where Python has to look at distinct values."""
+
+SAMPLE_CHARACTERS = 65536
+
+
+class SourceError(Exception):
+    """A file, folder or setting that cannot be used: what is wrong, where, and the next step."""
+
+    def __init__(self, path: str, what: str, next_step: str, line: int | None = None) -> None:
+        self.path, self.what, self.next_step, self.line = path, what, next_step, line
+        where = path if line is None else f"{path}, line {line}"
+        super().__init__(f"{where}: {what}. {next_step}")
+
+
+class SourceErrors(Exception):
+    """Everything wrong with a sources folder at once; its text is one line per error."""
+
+    def __init__(self, errors: Sequence[SourceError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(str(error) for error in self.errors))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a reader may know beforehand about the files in `batch_files`."""
+
+    cluster: ClusterSettings
+    dialects: frozenset[str] = field(default_factory=frozenset)
+
+
+class Reader(Protocol):
+    """What a format module defines; the constants are properties here so that a module may narrow their types."""
+
+    @property
+    def KIND(self) -> str:
+        """Folder name: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets."""
+
+    @property
+    def TABLE(self) -> str:
+        """Name of the raw table, without the schema."""
+
+    @property
+    def DIALECTS(self) -> tuple[str, ...]:
+        """All names `detect` may return."""
+
+    @property
+    def VERSION(self) -> int:
+        """Raised when the same bytes would give other rows; files read by another version are read again."""
+
+    def detect(self, sample: str, path: str, cluster: ClusterSettings) -> str:
+        """Name the dialect from the first `SAMPLE_CHARACTERS` of a file, or raise `SourceError` to refuse the file.
+
+        The first token of `SourceError.what` is the reason: no_header, command_error_output, fixed_width_output,
+        unsupported_schema, then a colon and the explanation.
+        """
+
+    def statements(self, batch: Batch) -> Sequence[Step]:
+        """Give the steps that turn `lines` into `loaded_rows`, `skipped_lines` and `quarantined_lines`."""
+
+    def dispositions(self) -> Sequence[Step]:
+        """Give the steps that recompute `disposition` (and what depends on it) of the whole raw table.
+
+        They run after all files are loaded, with `node_id` final. Rows with disposition `unknown_node` are to be left
+        alone; every other row becomes loaded, duplicate or coalesced by its content, never by the order of arrival.
+        Update only rows that change (`where disposition is distinct from ...`).
+        """
+
+
+def reader_key(reader: Reader, cluster: ClusterSettings) -> str:
+    """Name the version and settings a file is read with; another name means reading again."""
+    return f"{reader.VERSION}:{cluster.reading_hash}"

@@ -1,0 +1,373 @@
+"""The SQL that types accounting records: texts in, typed rows with a reason to quarantine out."""
+
+from __future__ import annotations
+
+from assets.sources import times
+from assets.sources.sacct_layout import FIELDS, Layout
+from assets.sources.sacct_values import OPEN_STATES
+
+MOMENTS = ("Submit", "Eligible", "Start", "End")
+NEVER = "('', 'Unknown', 'None', 'N/A', '(null)', '0')"
+TEXTS = {name: f"text_{name}" for name in FIELDS}
+"""Columns of `sacct_texts`: what sacct printed, NULL when empty or not exported."""
+
+
+def field_expression(layout: Layout, name: str) -> str:
+    """Give SQL for a column's text out of the list `f`; NULL when it is empty or not exported."""
+    places = layout.places(name)
+    if not places:
+        return "null::varchar"
+    values = ", ".join(f"nullif(f[{place}], '')" for place in places)
+    return values if len(places) == 1 else f"coalesce({values})"
+
+
+def conflict_expression(layout: Layout) -> str:
+    """Give SQL that is true when a column printed twice says two things."""
+    tests = [
+        f"(f[{first}] <> f[{second}] and f[{first}] <> '' and f[{second}] <> '')"
+        for name in FIELDS
+        for first, second in zip(layout.places(name), layout.places(name)[1:], strict=False)
+    ]
+    return " or ".join(tests) or "false"
+
+
+def create_texts() -> str:
+    """Make the table of the fields that are read, as texts."""
+    columns = ", ".join(f"{column} varchar" for column in TEXTS.values())
+    return f"""
+        create or replace temp table sacct_texts (
+            file_id integer, line_number bigint, outcome varchar, has_conflict boolean, has_bad_bytes boolean,
+            has_node_column boolean, {columns}
+        )
+    """
+
+
+def fill_texts(layout: Layout, source: str) -> str:
+    """Take the fields out of lists; steps and pending placeholders are only told apart, not taken.
+
+    Parameters
+    ----------
+    layout
+        Columns in order.
+    source
+        A query giving file_id, line_number, f (the list of fields) and has_bad_bytes.
+    """
+    job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
+    state = field_expression(layout, "State")
+    taken = ", ".join(f"{field_expression(layout, name)} as {TEXTS[name]}" for name in FIELDS)
+    return f"""
+        insert into sacct_texts by name
+        with sorted as (
+            select
+                file_id, line_number, has_bad_bytes,
+                case
+                    when contains({job}, '[') and {state} = 'PENDING' then 'pending_array'
+                    when contains({job}, '.') then 'step'
+                    else 'attempt'
+                end as outcome,
+                f as all_fields
+            from ({source})
+        ),
+        kept as (select *, case when outcome = 'attempt' then all_fields end as f from sorted)
+        select
+            file_id, line_number, outcome, has_bad_bytes, {conflict_expression(layout)} as has_conflict,
+            {"NodeList" in layout.columns} as has_node_column, {taken}
+        from kept
+    """
+
+
+def count_of(text: str) -> str:
+    """Give SQL for a count that may be printed as 1.50K (of 1024)."""
+    return f"""(case
+        when {text} is null then null
+        when ends_with({text}, 'K') then round(try_cast(rtrim({text}, 'K') as double) * 1024)::integer
+        when ends_with({text}, 'M') then round(try_cast(rtrim({text}, 'M') as double) * 1048576)::integer
+        else try_cast({text} as integer)
+    end)"""
+
+
+def _moment_columns(name: str) -> str:
+    """Parse one moment into `<name>_exact` (UTC), or `<name>_local` (naive)."""
+    text = TEXTS[name]
+    return f"""
+        case when length({text}) = 19 then try_cast({text} as timestamp)
+             when length({text}) > 19 and not {times.has_offset(text)} then try_cast({text} as timestamp)
+        end as {name}_local,
+        case when length({text}) between 9 and 11 and try_cast({text} as bigint) is not null
+             then make_timestamp(try_cast({text} as bigint) * 1000000)
+             when length({text}) > 19 and {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp
+        end as {name}_exact
+    """
+
+
+def _moment_problem(name: str) -> str:
+    """Give SQL for the reason why a moment's text is none, NULL when it is fine."""
+    text = TEXTS[name]
+    return rf"""case
+        when {text} is null or {name}_local is not null or {name}_exact is not null or {text} in {NEVER} then null
+        when regexp_full_match({text}, '\d\d:\d\d(:\d\d)?')
+            or regexp_full_match({text}, '(\d{{1,2}} )?[A-Z][a-z]+ \d\d:\d\d')
+            then 'relative_timestamp'
+        when regexp_full_match({text}, '\d{{4}}-\d\d-[0-9T:.+-]*') then 'truncated_timestamp'
+        else 'bad_timestamp'
+    end"""
+
+
+def years_printed() -> str:
+    """Give a query of the first and last year of all local times, to keep the SQL of time zones short."""
+    years = " union all ".join(
+        f"select try_cast(left({TEXTS[n]}, 4) as integer) as year from sacct_texts "
+        f"where length({TEXTS[n]}) >= 19 and {TEXTS[n]}[5] = '-'"
+        for n in MOMENTS
+    )
+    return f"select min(year), max(year) from ({years}) where year between {times.FIRST_YEAR} and {times.LAST_YEAR}"
+
+
+def _placed(zone: str, years: times.Years) -> str:
+    """Give the CTEs from `parsed` to `placed`, with `<name>_at` in UTC, is_ambiguous and is_nonexistent.
+
+    A doubled Start or End is settled by End - Start = Elapsed + Suspended; else by Submit <= Eligible <= Start <= End;
+    else the first pass is meant and the row says so.
+    """
+    first = {n: f"coalesce({n}_exact, {times.utc(f'{n}_local', zone, years=years)})" for n in MOMENTS}
+    if not times.changes_within(zone, years):
+        columns = ", ".join(f"{first[n]} as {n}_at" for n in MOMENTS)
+        return f"placed as (select *, {columns}, false as is_ambiguous, false as is_nonexistent from parsed)"
+    columns = ", ".join(
+        f"{first[n]} as {n}_first, case when {n}_doubled "
+        f"then {times.utc(f'{n}_local', zone, second_of_fold=True, years=years)} else {first[n]} end as {n}_second"
+        for n in MOMENTS
+    )
+    doubled = ",\n".join(
+        f"coalesce({times.is_ambiguous(f'{n}_local', zone, years=years)}, false) as {n}_doubled" for n in MOMENTS
+    )
+    gap = " or ".join(f"coalesce({times.is_nonexistent(f'{n}_local', zone, years=years)}, false)" for n in MOMENTS)
+    lasted = "told_elapsed + coalesce(told_suspended, 0) - date_diff('second', {0}, {1}) between -1 and 1"
+    pairs = [("first", "first"), ("second", "second"), ("first", "second"), ("second", "first")]
+    settled = "\n".join(
+        f"when {lasted.format(f'Start_{s}', f'End_{e}')} then {place}" for place, (s, e) in enumerate(pairs, 1)
+    )
+
+    def ordered(name: str, earlier: str) -> str:
+        return f"case when {name}_doubled and {name}_first < {earlier} then {name}_second else {name}_first end"
+
+    return f"""
+        flagged as (select *, {doubled}, {gap} as is_nonexistent from parsed),
+        twice as (select *, {columns} from flagged),
+        fitted as (
+            select *,
+                case when not (Start_doubled or End_doubled) then 1 {settled} else 0 end as fitting,
+                Submit_first as Submit_at
+            from twice
+        ),
+        begun as (
+            select *,
+                {ordered("Eligible", "Submit_at")} as Eligible_at,
+                case fitting when 0 then {ordered("Start", "Submit_at")}
+                     when 2 then Start_second when 4 then Start_second else Start_first end as Start_at
+            from fitted
+        ),
+        placed as (
+            select *,
+                case fitting when 0 then {ordered("End", "Start_at")}
+                     when 2 then End_second when 3 then End_second else End_first end as End_at,
+                Submit_doubled or Eligible_doubled or ((Start_doubled or End_doubled) and fitting = 0) as is_ambiguous
+            from begun
+        )
+    """
+
+
+def type_records(zone: str, years: times.Years) -> str:
+    """Give the statement that turns `sacct_texts` and the lookups of distinct values into `sacct_typed`.
+
+    Parameters
+    ----------
+    zone
+        IANA zone of times without offset.
+    years
+        First and last year of the local times, or more.
+    """
+    t = TEXTS
+    utc = ", ".join(f"case when {n}_at >= timestamp '1970-01-03' then {n}_at end as {n}_utc" for n in MOMENTS)
+    problems = " ".join(f"when {n}_problem is not null then {n}_problem" for n in MOMENTS)
+    details = " ".join(f"when {n}_problem is not null then '{n}=' || left({t[n]}, 80)" for n in MOMENTS)
+    open_states = tuple(sorted(OPEN_STATES))
+    return f"""
+        create or replace temp table sacct_typed as
+        with parsed as (
+            select *,
+                {", ".join(_moment_columns(n) for n in MOMENTS)},
+                coalesce(try_cast({t["ElapsedRaw"]} as bigint), elapsed.seconds) as told_elapsed,
+                suspended.seconds as told_suspended,
+                coalesce(try_cast({t["TimelimitRaw"]} as bigint) * 60, timelimit.seconds) as time_limit_seconds
+            from sacct_texts
+            left join sacct_durations as elapsed on elapsed.text = {t["Elapsed"]}
+            left join sacct_durations as suspended on suspended.text = {t["Suspended"]}
+            left join sacct_durations as timelimit on timelimit.text = {t["Timelimit"]}
+            where outcome = 'attempt'
+        ),
+        {_placed(zone, years)},
+        judged as (
+            select *,
+                {", ".join(f"{_moment_problem(n)} as {n}_problem" for n in MOMENTS)},
+                {utc},
+                coalesce(
+                    try_cast({t["JobIDRaw"]} as bigint), try_cast({t["JobID"]} as bigint)
+                ) as job_number
+            from placed
+        ),
+        resolved as (
+            select
+                judged.*,
+                states.state, states.cancelled_by_uid, states.was_cut, states.problem as state_problem,
+                Submit_utc as submitted_at,
+                Eligible_utc as eligible_at,
+                case when states.state = 'PENDING' then null else Start_utc end as started_at,
+                case when states.state = 'PENDING' then null else End_utc end as ended_at,
+                lists.node_names, lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
+                case when len(lists.node_names) > 0 then {t["NodeList"]} end as node_list,
+                allocated.gpu_count as tres_gpu_count, allocated.gpu_count_source as tres_source,
+                allocated.gpu_type as tres_gpu_type, allocated.cpu_count as tres_cpu_count,
+                coalesce(allocated.problem, requested.problem) as tres_problem,
+                coalesce(allocated.detail, requested.detail) as tres_detail,
+                requested.gpu_count as requested_gpu_count, requested.cpu_count as requested_cpu_count,
+                memory.mib, memory.per,
+                coalesce(exclusions.node_ids, []::varchar[]) as excluded_node_ids,
+                failed.node_ids as failed_node_ids
+            from judged
+            left join sacct_states as states on states.text = {t["State"]}
+            left join sacct_node_lists as lists on lists.node_list = {t["NodeList"]}
+            left join sacct_tres as allocated on allocated.text = {t["AllocTRES"]}
+            left join sacct_tres as requested on requested.text = {t["ReqTRES"]}
+            left join sacct_memory as memory on memory.text = {t["ReqMem"]}
+            left join sacct_exclusions as exclusions on exclusions.text = {t["SubmitLine"]}
+            left join sacct_node_lists as failed on failed.node_list = {t["FailedNode"]}
+        ),
+        reasoned as (
+            select
+                resolved.*,
+                files.modified_at,
+                case when has_node_column then node_list is not null else started_at is not null end as has_nodes,
+                case
+                    when job_number is null then 'bad_job_id'
+                    when {t["State"]} is null or state_problem is not null then 'unknown_state'
+                    {problems}
+                    when submitted_at is null then 'bad_timestamp'
+                    when is_nonexistent then 'nonexistent_local_time'
+                    when ended_at < started_at then 'end_before_start'
+                    when greatest(submitted_at, started_at, ended_at)
+                        > greatest(files.modified_at, get_current_timestamp()::timestamp) + interval 1 day
+                        then 'timestamp_in_future'
+                    when list_problem is not null then list_problem
+                    when tres_problem is not null then tres_problem
+                end as found_problem,
+                case
+                    when job_number is null then 'JobIDRaw=' || coalesce({t["JobIDRaw"]}, '') || ' JobID='
+                        || coalesce({t["JobID"]}, '')
+                    when {t["State"]} is null or state_problem is not null
+                        then 'State=' || coalesce(left({t["State"]}, 80), '')
+                    {details}
+                    when submitted_at is null then 'no Submit'
+                    when is_nonexistent then 'skipped by a change to summer time in {zone}'
+                    when ended_at < started_at then 'End ' || ended_at || ' before Start ' || started_at || ' (UTC)'
+                    when list_problem is not null then list_detail
+                    when tres_problem is not null then tres_detail
+                end as found_detail
+            from resolved inner join batch_files as files on files.file_id = resolved.file_id
+        )
+        select
+            file_id,
+            line_number,
+            case when has_bad_bytes and found_problem in ('bad_job_id', 'unknown_state', 'bad_timestamp')
+                 then 'bad_encoding' else found_problem end as problem,
+            found_detail as detail,
+            coalesce({t["JobID"]}, {t["JobIDRaw"]}) as job_id,
+            job_number as job_id_raw,
+            case when contains({t["JobID"]}, '_') then try_cast(split_part({t["JobID"]}, '_', 1) as bigint)
+            end as array_job_id,
+            case when contains({t["JobID"]}, '_')
+                then try_cast(split_part(split_part({t["JobID"]}, '_', 2), '+', 1) as bigint) end as array_task_id,
+            case when contains({t["JobID"]}, '+')
+                then try_cast(split_part(split_part({t["JobID"]}, '+', 1), '_', 1) as bigint) end as het_job_id,
+            case when contains({t["JobID"]}, '+') then try_cast(split_part({t["JobID"]}, '+', 2) as bigint)
+            end as het_offset,
+            try_cast({t["DBIndex"]} as bigint) as db_index,
+            {t["SLUID"]} as sluid,
+            coalesce({t["User"]}, 'uid:' || {t["UID"]}) as user_name,
+            try_cast({t["UID"]} as bigint) as uid,
+            {t["Account"]} as account,
+            {t["Partition"]} as partition,
+            {t["QOS"]} as qos,
+            {t["JobName"]} as job_name,
+            submitted_at,
+            eligible_at,
+            started_at,
+            ended_at,
+            case
+                when is_ambiguous then 'ambiguous_dst'
+                when coalesce(Submit_local, Eligible_local, Start_local, End_local) is not null then 'local'
+                when length({t["Submit"]}) > 11 then 'offset'
+                else 'epoch'
+            end as time_quality,
+            case
+                when told_elapsed >= 0 then told_elapsed
+                when started_at is null and ended_at is not null then 0
+                else date_diff('second', started_at, ended_at) - coalesce(told_suspended, 0)
+            end as elapsed_seconds,
+            told_suspended as suspended_seconds,
+            state,
+            {t["State"]} as state_raw,
+            cancelled_by_uid,
+            try_cast(split_part({t["ExitCode"]}, ':', 1) as integer) as exit_code,
+            try_cast(split_part({t["ExitCode"]}, ':', 2) as integer) as exit_signal,
+            try_cast(split_part({t["DerivedExitCode"]}, ':', 1) as integer) as derived_exit_code,
+            try_cast(split_part({t["DerivedExitCode"]}, ':', 2) as integer) as derived_exit_signal,
+            node_list,
+            coalesce(node_ids, []::varchar[]) as node_ids,
+            coalesce(
+                {count_of(t["NNodes"])}, {count_of(t["ReqNodes"])}, {count_of(t["AllocNodes"])}
+            ) as requested_node_count,
+            case
+                when tres_source <> 'none' then tres_gpu_count
+                when {t["AllocTRES"]} is null and not has_nodes then 0
+            end as gpu_count,
+            case
+                when tres_source <> 'none' then tres_source
+                when {t["AllocTRES"]} is null and not has_nodes then 'nothing_allocated'
+                else 'none'
+            end as gpu_count_source,
+            tres_gpu_type as gpu_type,
+            requested_gpu_count,
+            case
+                when tres_cpu_count is not null then tres_cpu_count
+                when has_nodes then coalesce({count_of(t["AllocCPUS"])}, {count_of(t["NCPUS"])})
+                else 0
+            end as cpu_count,
+            mib * case per
+                when 'node' then coalesce(nullif(len(node_ids), 0), {count_of(t["NNodes"])}, {count_of(t["ReqNodes"])})
+                when 'cpu' then coalesce({count_of(t["NCPUS"])}, {count_of(t["AllocCPUS"])}, requested_cpu_count)
+                else 1
+            end as requested_memory_mib,
+            time_limit_seconds,
+            try_cast({t["Restarts"]} as integer) as restart_count,
+            case when len(failed_node_ids) = 1 then failed_node_ids[1] end as failed_node_id,
+            {t["Reason"]} as pending_reason,
+            {t["Flags"]} as flags,
+            {t["SubmitLine"]} as submit_line,
+            excluded_node_ids,
+            list_filter([
+                case when was_cut then 'truncated_value' end,
+                case when has_conflict then 'dup_column_conflict' end,
+                case when has_bad_bytes then 'bad_encoding' end,
+                case when ended_at is null and state not in {open_states} then 'end_missing' end,
+                case when state = 'RUNNING' and
+                    started_at + to_seconds(coalesce(time_limit_seconds, 31536000) + 86400) < modified_at
+                    then 'runaway_suspect' end,
+                -- Without Suspended a longer wall-clock time may be suspension; a shorter one never is.
+                case when submitted_at <= started_at and
+                    date_diff('second', started_at, ended_at) - told_elapsed - coalesce(told_suspended, 0)
+                        not between -1 and case when told_suspended is null then 1e9 else 1 end
+                    then 'elapsed_mismatch' end
+            ], warning -> warning is not null) as warnings
+        from reasoned
+    """

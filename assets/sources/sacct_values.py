@@ -1,0 +1,192 @@
+"""Values of accounting fields: states, TRES, memory, durations, exclusions. Each takes one text as sacct prints it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+SECONDS_PER = {"day": 86400, "hour": 3600, "minute": 60}
+_DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+
+_OPEN = (
+    "PENDING RUNNING SUSPENDED COMPLETING STAGE_OUT CONFIGURING EXPEDITING REQUEUE_FED REQUEUE_HOLD STOPPED "
+    "RESV_DEL_HOLD SIGNALING"
+)
+_FINAL = (
+    "COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE OUT_OF_MEMORY RESIZING REQUEUED "
+    "SPECIAL_EXIT REVOKED"
+)
+STATES = (*_OPEN.split(), *_FINAL.split())
+OPEN_STATES = frozenset(_OPEN.split())
+"""States of a record that is not finished; every other state is terminal."""
+NO_UID = 4294967294
+"""Slurm's NO_VAL: nobody was recorded."""
+
+
+class ValueProblem(ValueError):
+    """A value that cannot be understood; `reason` is the quarantine's."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason = reason
+        super().__init__(detail)
+
+
+@dataclass(frozen=True)
+class State:
+    """A job state in full."""
+
+    name: str
+    cancelled_by_uid: int | None = None
+    was_cut: bool = False
+
+
+def read_duration(text: str) -> int | None:
+    """Read `[D-]HH:MM:SS` or `MM:SS[.mmm]` in whole seconds; INVALID, UNLIMITED and the like give None.
+
+    >>> read_duration("3-01:02:03"), read_duration("00:15.057")
+    (262923, 15)
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return days * SECONDS_PER["day"] + hours * SECONDS_PER["hour"] + minutes * SECONDS_PER["minute"] + seconds
+
+
+def read_state(text: str) -> State:
+    """Read a state, completing what fixed-width printing cut off.
+
+    >>> read_state("CANCELLED by 1004").cancelled_by_uid
+    1004
+    >>> read_state("OUT_OF_ME+").name
+    'OUT_OF_MEMORY'
+    """
+    name, by, who = text.strip().partition(" by ")
+    was_cut = name.endswith("+")
+    name = name.rstrip("+")
+    if name not in STATES:
+        fitting = [state for state in STATES if was_cut and name and state.startswith(name)]
+        if len(fitting) != 1:
+            raise ValueProblem("unknown_state", f"State {text[:80]!r} is not a state of Slurm")
+        name = fitting[0]
+    else:
+        was_cut = False
+    uid = int(who) if by and who.isdigit() else None
+    return State(name, None if uid == NO_UID else uid, was_cut)
+
+
+@dataclass(frozen=True)
+class Tres:
+    """What a TRES string says about CPUs and GPUs; None where it says nothing."""
+
+    gpu_count: int | None = None
+    gpu_count_source: str = "none"
+    gpu_type: str | None = None
+    cpu_count: int | None = None
+
+
+def read_tres(text: str) -> Tres:
+    """Read `cpu=8,gres/gpu:a100=4,gres/gpu=4`: the untyped count wins, else the typed ones are summed, never both.
+
+    >>> read_tres("cpu=64,gres/gpu:a100=4,gres/gpu:v100=4,node=2")
+    Tres(gpu_count=8, gpu_count_source='tres_typed', gpu_type='mixed', cpu_count=64)
+    """
+    untyped: int | None = None
+    cpus: int | None = None
+    typed: dict[str, int] = {}
+    for item in text.split(","):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise ValueProblem("bad_tres", f"{item[:80]!r} in {text[:200]!r} is not name=value")
+        is_gpu = name == "gres/gpu" or name.startswith("gres/gpu:")
+        if not is_gpu and name != "cpu":
+            continue
+        if not value.isdigit():
+            raise ValueProblem("bad_tres", f"{item[:80]!r} in {text[:200]!r} is not a count")
+        if name == "cpu":
+            cpus = int(value)
+        elif name == "gres/gpu":
+            untyped = int(value)
+        else:
+            kind = name.removeprefix("gres/gpu:")
+            typed[kind] = typed.get(kind, 0) + int(value)
+    gpu_type = None if not typed else next(iter(typed)) if len(typed) == 1 else "mixed"
+    if untyped is not None:
+        return Tres(untyped, "tres", gpu_type, cpus)
+    if typed:
+        return Tres(sum(typed.values()), "tres_typed", gpu_type, cpus)
+    return Tres(cpu_count=cpus)
+
+
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)([nc]?)", re.I)
+_MIB = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3, "E": 1024.0**4}
+_PER_CPU_FLAG = 0x80000000
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Requested memory in MiB, per `job`, `node` or `cpu`."""
+
+    mib: float | None
+    per: str
+
+
+def read_memory(text: str) -> Memory:
+    """Read ReqMem; 0 asks for whole nodes, which is no number.
+
+    Slurm up to 20.11 prints a suffix n (per node) or c (per CPU), and once forgot to mask its per-CPU flag.
+
+    >>> read_memory("2147486648Mn")
+    Memory(mib=3000.0, per='cpu')
+    """
+    match = _MEMORY.fullmatch(text.strip())
+    if match is None:
+        return Memory(None, "job")
+    number, unit, per = float(match[1]), match[2].upper(), match[3].lower()
+    if number >= _PER_CPU_FLAG and unit in {"", "M"}:
+        number, per = number - _PER_CPU_FLAG, "c"
+    mib = number * _MIB[unit]
+    return Memory(mib or None, {"": "job", "n": "node", "c": "cpu"}[per])
+
+
+_FLAGS = (
+    "parsable exclusive requeue no-requeue wait overcommit oversubscribe share contiguous hold immediate quiet verbose "
+    "test-only spread-job use-min-nodes reboot no-kill get-user-env propagate nice bcast label unbuffered pty overlap "
+    "multi-prog disable-status preserve-env no-allocate x11 ignore-pbs help usage version async"
+)
+_OPTIONS_WITHOUT_VALUE = frozenset(_FLAGS.split())
+_LETTERS_WITHOUT_VALUE = frozenset("HhIkOQsvVWXluZKE")
+
+
+def read_exclusions(submit_line: str) -> list[str]:
+    """Give the node lists that a submit line excludes with --exclude or -x; the script's own arguments do not count.
+
+    >>> read_exclusions("sbatch --exclude=gpu[001-002],gpu9 -x gpu010 train.sh -x data")
+    ['gpu[001-002],gpu9', 'gpu010']
+    """
+    try:
+        words = shlex.split(submit_line)
+    except ValueError:
+        words = submit_line.split()
+    lists: list[str] = []
+    place = 1
+    while place < len(words):
+        word = words[place]
+        following = words[place + 1] if place + 1 < len(words) else ""
+        place += 1
+        if word.startswith("--exclude="):
+            lists.append(word.removeprefix("--exclude="))
+        elif word in {"--exclude", "-x"}:
+            lists.append(following)
+            place += 1
+        elif word.startswith("--"):
+            takes_value = "=" not in word and word[2:] not in _OPTIONS_WITHOUT_VALUE
+            place += 1 if takes_value else 0
+        elif word.startswith("-x"):
+            lists.append(word[2:].removeprefix("="))
+        elif word.startswith("-") and len(word) > 1:
+            place += 1 if len(word) == 2 and word[1] not in _LETTERS_WITHOUT_VALUE else 0
+        else:
+            break
+    return [text for text in lists if text]

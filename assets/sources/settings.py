@@ -1,0 +1,234 @@
+"""`cluster.toml`: what a site may set for a cluster, with defaults; anything else is refused with what is allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import available_timezones
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from assets.sources.reading import SourceError
+
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Component = Literal["GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "other"]
+
+
+class Section(BaseModel):
+    """A table of the file: unknown keys are refused, texts are not turned into numbers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Attribution(Section):
+    """Window around the end of an attempt in which evidence counts, and which category wins."""
+
+    before_seconds: Annotated[int, Field(ge=0)] = 600
+    after_seconds: Annotated[int, Field(ge=0)] = 300
+    priority: list[str] = []
+
+
+class Runs(Section):
+    """How attempts are joined into job runs."""
+
+    chain: bool = True
+    chain_gap_seconds: Annotated[int, Field(ge=0)] = 900
+
+
+class Nodes(Section):
+    """How a host name becomes a node of the cluster."""
+
+    aliases: dict[str, str] = {}
+    strip_suffixes: list[str] = []
+
+
+class Ettr(Section):
+    """What a checkpoint and a restart cost, in minutes."""
+
+    checkpoint_minutes: Positive = 60
+    restart_minutes: NotNegative = 5
+    write_minutes: NotNegative = 0
+
+
+class Lemons(Section):
+    """The window over which nodes are compared, and thresholds by signal name."""
+
+    window_days: Annotated[int, Field(ge=1)] = 28
+    thresholds: dict[str, NotNegative] = {}
+
+
+class TicketColumns(Section):
+    """Which column of the ticket export means what."""
+
+    ticket_id: str = "ticket_id"
+    node: str = "node"
+    opened: str = "opened"
+    closed: str = "closed"
+    component: str = "component"
+    action: str = "action"
+    status: str = "status"
+    summary: str = "summary"
+
+
+class Tickets(Section):
+    """How to read ticket exports.
+
+    `date_format` is a strptime format for dates that are not ISO 8601; `components` maps a regular expression, tried
+    in the order written, to a component; `timezone` defaults to the cluster's.
+    """
+
+    columns: TicketColumns = TicketColumns()
+    delimiter: str | None = None
+    date_format: str | None = None
+    timezone: str | None = None
+    components: dict[str, Component] = {}
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str | None) -> str | None:
+        return None if value is None else known_zone(value)
+
+    @field_validator("components")
+    @classmethod
+    def _valid_patterns(cls, value: dict[str, Component]) -> dict[str, Component]:
+        for pattern in value:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is not a regular expression ({error})") from error
+        return value
+
+
+class Sacct(Section):
+    """For exports without a header: their columns in order, by sacct's field names."""
+
+    columns: list[str] = []
+    delimiter: str = "|"
+
+
+class Annotation(Section):
+    """A dated note shown beside the figures: driver upgrade, new check."""
+
+    at: date
+    text: str
+
+
+class Quarantine(Section):
+    """Share of a file's lines that may be quarantined before the file fails."""
+
+    max_share: Annotated[float, Field(ge=0, le=1)] = 0.01
+
+
+class Settings(Section):
+    """Everything `cluster.toml` may say."""
+
+    timezone: str = "UTC"
+    simulated: bool = False
+    gpus_per_node: Annotated[int, Field(ge=0)] = 8
+    gpu_model: str | None = None
+    price_per_gpu_hour: NotNegative | None = None
+    currency: str | None = None
+    attribution: Attribution = Attribution()
+    runs: Runs = Runs()
+    nodes: Nodes = Nodes()
+    ettr: Ettr = Ettr()
+    lemons: Lemons = Lemons()
+    sacct: Sacct = Sacct()
+    tickets: Tickets = Tickets()
+    annotations: list[Annotation] = []
+    quarantine: Quarantine = Quarantine()
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        return known_zone(value)
+
+
+def known_zone(name: str) -> str:
+    """Give the name back when it is an IANA time zone."""
+    if name not in available_timezones():
+        raise ValueError("it must be an IANA time zone such as UTC, Europe/Berlin or America/Los_Angeles")
+    return name
+
+
+class ClusterSettings(BaseModel):
+    """A cluster folder with its settings and where they stand."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cluster_id: str
+    settings: Settings = Settings()
+    config_path: str | None = None
+    config_sha256: str | None = None
+
+    @property
+    def reading_hash(self) -> str:
+        """Hash of the settings that change how files are read; the others take effect without reading again."""
+        parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def allowed_keys(location: tuple[int | str, ...]) -> list[str]:
+    """List the keys that may stand beside the one at `location`."""
+    model: type[BaseModel] = Settings
+    for part in location[:-1]:
+        if isinstance(part, int):
+            continue
+        annotation: Any = model.model_fields[part].annotation
+        if part == "annotations":
+            annotation = Annotation
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return sorted(model.model_fields)
+
+
+def _explain(path: str, error: ValidationError) -> list[SourceError]:
+    errors = []
+    for item in error.errors():
+        key = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            allowed = ", ".join(allowed_keys(item["loc"]))
+            errors.append(SourceError(path, f"unknown key '{key}'", f"Allowed there: {allowed}."))
+            continue
+        what = item["msg"].removeprefix("Value error, ")
+        errors.append(
+            SourceError(path, f"key '{key}' has the bad value {item['input']!r}", f"{what[:1].upper()}{what[1:]}.")
+        )
+    return errors
+
+
+def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[SourceError]]:
+    """Read a cluster's `cluster.toml`; without one every default holds.
+
+    Returns
+    -------
+    The settings (the defaults when the file is wrong) and what is wrong.
+    """
+    file = folder / "cluster.toml"
+    shown = f"{cluster_id}/cluster.toml"
+    if not file.exists():
+        return ClusterSettings(cluster_id=cluster_id), []
+    try:
+        content = file.read_bytes()
+        document = tomllib.loads(content.decode("utf-8"))
+    except OSError as error:
+        return ClusterSettings(cluster_id=cluster_id), [
+            SourceError(shown, f"unreadable ({error.strerror})", "Make the file readable for this user.")
+        ]
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return ClusterSettings(cluster_id=cluster_id), [
+            SourceError(shown, f"not valid TOML ({error})", "Correct the file; text values stand in double quotes.")
+        ]
+    try:
+        settings = Settings.model_validate(document)
+    except ValidationError as error:
+        return ClusterSettings(cluster_id=cluster_id), _explain(shown, error)
+    digest = hashlib.sha256(content).hexdigest()
+    return ClusterSettings(cluster_id=cluster_id, settings=settings, config_path=shown, config_sha256=digest), []

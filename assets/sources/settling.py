@@ -1,0 +1,380 @@
+"""What can only be said once all files are in: which node a name means, and which lines repeat another.
+
+Everything here is recomputed from the whole tables, so it does not matter when or in which order files arrived.
+Afterwards the counts of `ops.files` are final, and `violations` proves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from assets.sources.batch import LONGEST_RAW, batches, read_batch_lines, run_steps, scratch_folder, transaction
+from assets.sources.folder import SourceFile, Survey
+from assets.sources.nodes import NodeNames
+from assets.sources.reading import Reader
+
+DERIVED_SKIPS = ("duplicate", "coalesced")
+TABLES_WITH_NODES = (
+    "health_checks",
+    "kernel_messages",
+    "node_events",
+    "nodes",
+    "slurmctld_events",
+    "tickets",
+    "squeue_exclusions",
+)
+
+
+def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
+    """Bring node ids, dispositions and counts up to date in one transaction; does nothing when no table changed.
+
+    Run after every kind: the first kinds to load are those that name the nodes, so the others are final at once.
+
+    Returns
+    -------
+    The names of the raw tables that were settled.
+    """
+    unsettled = {row[0] for row in con.execute("select table_name from ops.unsettled").fetchall()}
+    if not unsettled:
+        return []
+    by_table = {reader.TABLE: reader for reader in readers.values()}
+    with transaction(con):
+        _forget_unused_node_lists(con)
+        settled = sorted((unsettled | resolve_nodes(con, survey)) & by_table.keys())
+        for table in settled:
+            run_steps(con, by_table[table].dispositions())
+            _account(con, by_table[table], survey)
+        con.execute("delete from ops.unsettled")
+    return settled
+
+
+def _forget_unused_node_lists(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        """
+        delete from raw.node_lists
+        where not exists (
+            from (select distinct cluster_id, node_list from raw.sacct) as used
+            where used.cluster_id = node_lists.cluster_id and used.node_list = node_lists.node_list
+        )
+        """
+    )
+
+
+def _declared_names(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    declared: dict[str, list[str]] = {}
+    rows = con.execute(
+        """
+        select distinct cluster_id, unnest(node_names) as node_name from raw.node_lists
+        union
+        select cluster_id, node_name from raw.nodes
+        """
+    ).fetchall()
+    for cluster_id, name in rows:
+        declared.setdefault(cluster_id, []).append(name)
+    return declared
+
+
+def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey) -> set[str]:
+    """Write `raw.node_names` and every node_id; name the tables in which any row changed."""
+    declared = _declared_names(con)
+    seen = " union ".join(
+        f"select cluster_id, node_name from raw.{table} where node_name is not null" for table in TABLES_WITH_NODES
+    )
+    in_sacct = """
+        select distinct cluster_id, unnest(excluded_node_ids || [failed_node_id]) as node_name
+        from raw.sacct where failed_node_id is not null or len(excluded_node_ids) > 0
+    """
+    spelled = con.execute(
+        f"select distinct cluster_id, node_name from ({seen} union {in_sacct}) where node_name is not null order by all"
+    ).fetchall()
+    names = {
+        cluster_id: NodeNames(declared.get(cluster_id, []), cluster.settings.nodes)
+        for cluster_id, cluster in survey.clusters.items()
+    }
+    everything = {*spelled, *((cluster_id, name) for cluster_id, listed in declared.items() for name in listed)}
+    resolved = [
+        (cluster_id, name, node_id)
+        for cluster_id, name in sorted(everything)
+        if cluster_id in names and (node_id := names[cluster_id].resolve(name)) is not None
+    ]
+    con.register(
+        "resolved_names",
+        pa.table(
+            {
+                "cluster_id": pa.array([row[0] for row in resolved], pa.string()),
+                "name_as_seen": pa.array([row[1] for row in resolved], pa.string()),
+                "node_id": pa.array([row[2] for row in resolved], pa.string()),
+            }
+        ),
+    )
+    con.execute("create or replace temp table node_names as from resolved_names")
+    con.unregister("resolved_names")
+    con.execute("delete from raw.node_names where not exists (from node_names where node_names = raw.node_names)")
+    con.execute("insert into raw.node_names from node_names except from raw.node_names order by all")
+    changed = {table for table in TABLES_WITH_NODES if _set_node_ids(con, table)}
+    _set_sacct_node_ids(con)
+    return changed
+
+
+def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Set node_id, move rows into and out of `unknown_node`, and count the rows that changed."""
+    lost = 0
+    if table != "nodes":
+        lost = _changed_rows(
+            con,
+            f"""
+            update raw.{table} set node_id = null, disposition = 'unknown_node'
+            where node_name is not null and disposition <> 'unknown_node'
+                and not exists (
+                    from node_names
+                    where node_names.cluster_id = {table}.cluster_id and node_names.name_as_seen = {table}.node_name
+                )
+            """,
+        )
+    found = _changed_rows(
+        con,
+        f"""
+        update raw.{table} set
+            node_id = node_names.node_id,
+            disposition = if(disposition = 'unknown_node', 'loaded', disposition)
+        from node_names
+        where node_names.cluster_id = {table}.cluster_id and node_names.name_as_seen = {table}.node_name
+            and ({table}.node_id is distinct from node_names.node_id or disposition = 'unknown_node')
+        """,
+    )
+    return lost + found
+
+
+def _changed_rows(con: duckdb.DuckDBPyConnection, update: str) -> int:
+    row = con.execute(update).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _set_sacct_node_ids(con: duckdb.DuckDBPyConnection) -> None:
+    """Give the node lists, and the records that print them, the final ids; only names with a domain ever change."""
+    con.execute(
+        """
+        create or replace temp table changed_node_lists as
+        with members as (
+            select cluster_id, node_list, unnest(node_names) as node_name, generate_subscripts(node_names, 1) as place
+            from raw.node_lists
+        ),
+        final as (
+            select members.cluster_id, members.node_list, list(node_names.node_id order by members.place) as node_ids
+            from members inner join node_names
+                on node_names.cluster_id = members.cluster_id and node_names.name_as_seen = members.node_name
+            group by members.cluster_id, members.node_list
+        )
+        select final.cluster_id, final.node_list, final.node_ids
+        from final inner join raw.node_lists as before
+            on before.cluster_id = final.cluster_id and before.node_list = final.node_list
+        where before.node_ids <> final.node_ids
+        """
+    )
+    if con.execute("from changed_node_lists limit 1").fetchone() is not None:
+        for table in ("raw.node_lists", "raw.sacct"):
+            con.execute(
+                f"""
+                update {table} set node_ids = changed.node_ids
+                from changed_node_lists as changed
+                where changed.cluster_id = {table}.cluster_id and changed.node_list = {table}.node_list
+                """
+            )
+    moved = "(select * from node_names where node_id <> name_as_seen) as names"
+    con.execute(
+        f"""
+        update raw.sacct set failed_node_id = names.node_id
+        from {moved}
+        where names.cluster_id = sacct.cluster_id and names.name_as_seen = sacct.failed_node_id
+        """
+    )
+    if con.execute(
+        f"""
+        from (select distinct cluster_id, unnest(excluded_node_ids) as name_as_seen from raw.sacct
+              where len(excluded_node_ids) > 0) as listed
+        semi join {moved} using (cluster_id, name_as_seen) limit 1
+        """
+    ).fetchone():
+        con.execute(
+            f"""
+            update raw.sacct set excluded_node_ids = final.node_ids
+            from (
+                select listed.cluster_id, listed.excluded_node_ids,
+                    list(coalesce(names.node_id, listed.name) order by listed.place) as node_ids
+                from (
+                    select cluster_id, excluded_node_ids, unnest(excluded_node_ids) as name,
+                        generate_subscripts(excluded_node_ids, 1) as place
+                    from (select distinct cluster_id, excluded_node_ids from raw.sacct where len(excluded_node_ids) > 0)
+                ) as listed
+                left join {moved} on names.cluster_id = listed.cluster_id and names.name_as_seen = listed.name
+                group by listed.cluster_id, listed.excluded_node_ids
+            ) as final
+            where final.cluster_id = sacct.cluster_id and final.excluded_node_ids = sacct.excluded_node_ids
+                and final.node_ids <> sacct.excluded_node_ids
+            """
+        )
+
+
+def _account(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
+    """Recompute what dispositions change in `ops`: a line is loaded when any of its rows is."""
+    con.execute(
+        f"""
+        create or replace temp table odd_lines as
+        with odd as (select * from raw.{reader.TABLE} where disposition <> 'loaded'),
+        by_line as (
+            select
+                cluster_id, path, line_number,
+                case
+                    when bool_or(disposition = 'unknown_node') then 'unknown_node'
+                    when bool_or(disposition = 'coalesced') then 'coalesced'
+                    else 'duplicate'
+                end as outcome
+            from odd group by cluster_id, path, line_number
+        )
+        select by_line.* from by_line
+        anti join (select cluster_id, path, line_number from raw.{reader.TABLE} where disposition = 'loaded') as fine
+        using (cluster_id, path, line_number)
+        """
+    )
+    files = f"(select cluster_id, path from ops.files where kind = '{reader.KIND}') as files"
+    con.execute(
+        f"""
+        delete from ops.skips using {files}
+        where files.cluster_id = skips.cluster_id and files.path = skips.path and skips.reason in {DERIVED_SKIPS}
+        """
+    )
+    con.execute(
+        f"""
+        insert into ops.skips by name
+        select cluster_id, path, outcome as reason, count(*) as line_count
+        from odd_lines where outcome in {DERIVED_SKIPS} group by all
+        """
+    )
+    con.execute(
+        f"""
+        delete from ops.quarantine using {files}
+        where files.cluster_id = quarantine.cluster_id and files.path = quarantine.path
+            and quarantine.reason = 'unknown_node'
+            and not exists (
+                from odd_lines where outcome = 'unknown_node' and odd_lines.cluster_id = quarantine.cluster_id
+                    and odd_lines.path = quarantine.path and odd_lines.line_number = quarantine.line_number
+            )
+        """
+    )
+    _quarantine_unknown_nodes(con, reader, survey)
+    con.execute(
+        f"""
+        update ops.files set loaded = told.loaded, skipped = told.skipped, quarantined = told.quarantined
+        from (
+            select
+                files.cluster_id, files.path,
+                coalesce(loaded.line_count, 0) as loaded,
+                coalesce(skipped.line_count, 0) as skipped,
+                coalesce(quarantined.line_count, 0) as quarantined
+            from {files}
+            left join (
+                select cluster_id, path, count(distinct line_number) as line_count
+                from raw.{reader.TABLE} where disposition = 'loaded' group by all
+            ) as loaded using (cluster_id, path)
+            left join (
+                select cluster_id, path, sum(line_count) as line_count from ops.skips group by all
+            ) as skipped using (cluster_id, path)
+            left join (
+                select cluster_id, path, count(*) as line_count from ops.quarantine group by all
+            ) as quarantined using (cluster_id, path)
+        ) as told
+        where told.cluster_id = files.cluster_id and told.path = files.path
+        """
+    )
+
+
+def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
+    """Keep the lines of unknown hosts; their text is fetched from the files, as rows do not hold it."""
+    con.execute(
+        """
+        create or replace temp table newly_unknown as
+        select odd_lines.* from odd_lines
+        anti join (select * from ops.quarantine where reason = 'unknown_node') as kept
+            using (cluster_id, path, line_number)
+        where odd_lines.outcome = 'unknown_node'
+        """
+    )
+    wanted = set(con.execute("select distinct cluster_id, path from newly_unknown").fetchall())
+    pending: dict[str, list[SourceFile]] = {}
+    for file in survey.of_kind(reader.KIND):
+        if file.key in wanted:
+            pending.setdefault(file.cluster_id, []).append(file)
+    for cluster_id, files in pending.items():
+        for batch in batches(files):
+            with scratch_folder(con) as scratch:
+                read_batch_lines(con, survey.clusters[cluster_id], batch, Path(scratch))
+            con.execute(
+                f"""
+                insert into ops.quarantine by name
+                select
+                    newly_unknown.cluster_id, newly_unknown.path, newly_unknown.line_number,
+                    'unknown_node' as reason, names.detail, left(coalesce(lines.line, ''), {LONGEST_RAW}) as raw
+                from newly_unknown
+                inner join batch_files using (cluster_id, path)
+                inner join lines using (file_id, line_number)
+                inner join (
+                    select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
+                    from raw.{reader.TABLE} where disposition = 'unknown_node' group by all
+                ) as names using (cluster_id, path, line_number)
+                """
+            )
+
+
+def violations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, int, int, int, int]]:
+    """List the files whose lines are not all accounted for: cluster, path, lines in, loaded, skipped, quarantined."""
+    return con.execute(
+        """
+        select cluster_id, path, lines_in, loaded, skipped, quarantined
+        from ops.files where lines_in <> loaded + skipped + quarantined order by cluster_id, path
+        """
+    ).fetchall()
+
+
+def overfull_quarantines(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, int, int, str]]:
+    """List the files with more broken lines than allowed: cluster, path, broken lines, data lines, commonest reason.
+
+    Broken is what the reader could not understand; an unknown node and a cut-off last line are not held against a
+    file. Allowed is the cluster's `[quarantine] max_share` of the file's data lines, and always one line.
+    """
+    return con.execute(
+        """
+        with broken as (
+            select cluster_id, path, count(*) as line_count, mode(reason order by reason) as commonest_reason
+            from ops.quarantine
+            where reason not in ('unknown_node', 'truncated_record')
+            group by cluster_id, path
+        ),
+        idle as (
+            select cluster_id, path, sum(line_count) as line_count
+            from ops.skips
+            where reason in ('header', 'blank', 'comment', 'continuation')
+            group by cluster_id, path
+        )
+        select
+            files.cluster_id, files.path, broken.line_count,
+            (files.lines_in - coalesce(idle.line_count, 0))::bigint as data_lines,
+            broken.commonest_reason
+        from broken
+        inner join ops.files as files using (cluster_id, path)
+        inner join raw.clusters as clusters using (cluster_id)
+        left join idle using (cluster_id, path)
+        where broken.line_count > greatest(1, clusters.quarantine_max_share * data_lines)
+        order by files.cluster_id, files.path
+        """
+    ).fetchall()
+
+
+def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """List the host names that are no nodes of their cluster."""
+    return con.execute(
+        "select distinct cluster_id, detail from ops.quarantine where reason = 'unknown_node' order by all"
+    ).fetchall()

@@ -1,0 +1,166 @@
+"""Reader of `slurmctld/`, for what only the controller knows: who preempted whom, which node failed a job, who drained.
+
+Lines in any LogTimeFormat with a date, and lines that came through syslog. Most lines are of no interest and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assets.sources import nodelists, slurmctld_messages, times, undated
+from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.settings import ClusterSettings
+
+KIND = "slurmctld"
+TABLE = "slurmctld_events"
+DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
+VERSION = 1
+
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_MONTH = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+_SYSLOG_TAG = r"(?P<host>\S+) slurmctld(?:\[\d+\])?: "
+_SHAPES = {
+    "bracketed": rf"^\[(?P<stamp>{_ISO})[^\]]*\] (?P<body>.*)$",
+    "bracketed_short": rf"^\[(?P<stamp>{_MONTH})(?P<fraction>\.\d+)?[^\]]*\] (?P<body>.*)$",
+    "syslog": rf"^(?:<\d+>)?(?P<stamp>{_MONTH}) {_SYSLOG_TAG}(?P<body>.*)$",
+    "syslog_iso": rf"^(?:<\d+>)?(?P<stamp>{_ISO}) {_SYSLOG_TAG}(?P<body>.*)$",
+}
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Name the form of the lines' times; a log without dates is refused."""
+    lines = [line for line in sample.splitlines() if line.strip()]
+    counts = {name: sum(re.match(shape, line) is not None for line in lines) for name, shape in _SHAPES.items()}
+    dialect = max(counts, key=lambda name: counts[name])
+    if counts[dialect]:
+        return dialect
+    raise SourceError(
+        path,
+        "unsupported_schema: no line begins with a date in brackets or a syslog header of slurmctld",
+        "Copy slurmctld.log as written with LogTimeFormat=iso8601_ms (the default), rfc5424_ms, rfc3339 or short; "
+        "LogTimeFormat=clock has no dates.",
+    )
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps that read the relevant lines and count the others."""
+    zone = batch.cluster.settings.timezone
+    shapes = ", ".join(_extract(name) for name in _SHAPES)
+    stamps = rf"""
+    select file_id, line_number, regexp_extract(line, '^(?:<\d+>|\[)?({_MONTH})', 1) as stamp
+    from lines
+    where regexp_matches(line, '^(?:<\d+>|\[)?{_MONTH}')"""
+    month_stamp = "coalesce(nullif(bracketed_short.stamp, ''), nullif(syslog.stamp, ''))"
+    # A table of its own: DuckDB would try the later conditions, each a regular expression or two, on every line.
+    candidates = f"""
+create or replace temp table slurmctld_candidates as
+select file_id, line_number, line from lines where regexp_matches(line, '{slurmctld_messages.RELEVANT}')"""
+    shaped = rf"""
+create or replace temp table slurmctld_lines as
+with shapes as (
+    select file_id, line_number, {shapes} from slurmctld_candidates
+),
+chosen as (
+    select
+        shapes.file_id,
+        shapes.line_number,
+        regexp_replace(
+            replace(coalesce(nullif(bracketed.stamp, ''), nullif(syslog_iso.stamp, '')), ',', '.'),
+            '(\.\d{{6}})\d+', '\1'
+        ) as iso,
+        {undated.in_leap_year(month_stamp)} as leap_year_time,
+        coalesce(try_cast('0' || bracketed_short.fraction as double), 0) as fraction,
+        years.year_anchor,
+        regexp_replace(coalesce(
+            nullif(bracketed.body, ''), nullif(bracketed_short.body, ''), nullif(syslog.body, ''),
+            nullif(syslog_iso.body, '')
+        ), '^(?:error|fatal|info|verbose): +', '') as message
+    from shapes
+    asof left join slurmctld_years as years
+        on years.file_id = shapes.file_id and years.line_number <= shapes.line_number
+),
+local_times as (
+    select
+        *,
+        case when {times.has_offset("iso")} then try_cast(iso as timestamptz)::timestamp end as utc_time,
+        case
+            when iso is null
+                then {undated.dated("leap_year_time", "year_anchor")} + to_microseconds((fraction * 1e6)::bigint)
+            when not {times.has_offset("iso")} then try_cast(iso as timestamp)
+        end as local_time
+    from chosen
+    where message is not null
+)
+select
+    file_id,
+    line_number,
+    coalesce(utc_time, {times.utc("local_time", zone)}) as logged_at,
+    message
+from local_times"""
+    events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
+    expansion = nodelists.expansion_step(
+        "select distinct node_list from slurmctld_parsed where node_list is not null", "slurmctld_node_lists"
+    )
+    years = undated.year_steps(stamps, "slurmctld_years")
+    return [*years, candidates, shaped, events, expansion, LOADED, QUARANTINED, SKIPPED]
+
+
+def _extract(name: str) -> str:
+    # DuckDB gives the names to the groups by their order
+    parts = re.findall(r"\?P<(\w+)>", _SHAPES[name])
+    return f"regexp_extract(line, '{_SHAPES[name]}', {parts}) as {name}"
+
+
+LOADED = """
+create or replace temp table loaded_rows as
+select
+    parsed.file_id, parsed.line_number, parsed.logged_at, parsed.kind, parsed.job_id_raw,
+    parsed.instigator_job_id_raw, parsed.preempt_mode, unnest(coalesce(lists.node_names, [null])) as node_name,
+    parsed.state, parsed.reason, parsed.message
+from slurmctld_parsed as parsed
+left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
+where parsed.logged_at is not null and lists.problem is null and len(coalesce(lists.node_names, [null])) > 0"""
+
+# Only a line that was understood to matter can be quarantined.
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select
+    parsed.file_id,
+    parsed.line_number,
+    case when parsed.logged_at is null then 'bad_timestamp' else lists.problem end as reason,
+    case when parsed.logged_at is null then 'no such date' else lists.problem_detail end as detail
+from slurmctld_parsed as parsed
+left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
+where parsed.logged_at is null or lists.problem is not null"""
+
+SKIPPED = """
+create or replace temp table skipped_lines as
+select file_id, line_number, case when line is null then 'blank' else 'not_relevant' end as reason
+from lines
+where (file_id, line_number) not in (select (file_id, line_number) from loaded_rows)
+    and (file_id, line_number) not in (select (file_id, line_number) from quarantined_lines)"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Mark lines that stand in several files or twice in one: copies, overlapping rotations, the log's syslog twin."""
+    return [
+        """
+create or replace temp table slurmctld_verdicts as
+select
+    rowid as row_key,
+    case
+        when row_number() over (
+            partition by cluster_id, logged_at, kind, message, coalesce(node_id, node_name) order by path, line_number
+        ) > 1 then 'duplicate'
+        else 'loaded'
+    end as disposition
+from raw.slurmctld_events
+where disposition <> 'unknown_node'""",
+        """
+update raw.slurmctld_events
+set disposition = verdicts.disposition
+from slurmctld_verdicts as verdicts
+where slurmctld_events.rowid = verdicts.row_key
+    and slurmctld_events.disposition is distinct from verdicts.disposition""",
+    ]

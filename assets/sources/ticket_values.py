@@ -1,0 +1,138 @@
+"""What the cells of a repair ticket mean: dates as people's tools write them, components, lists of nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from assets.sources import nodelists
+
+COMPONENTS: tuple[tuple[str, str], ...] = (
+    ("EUD", r"\beud\b"),
+    ("Optics", r"optic|transceiver|\baoc\b|\bdac\b|\bq?sfp|cable|fib(?:er|re)"),
+    ("GPU", r"gpu|\b(?:h100|h200|a100|b200|v100|gb200)\b|\bhgx\b|\bsxm\d?\b|nvlink|nvswitch|\bhbm"),
+    ("NIC", r"\bnics?\b|\bhca\b|mlx\d|connectx|infiniband|\bib\b|ethernet|network card"),
+    ("PSU", r"\bpsu\b|power supply"),
+    ("DIMM", r"\bdimms?\b|\bram\b|memory"),
+    ("BIOS", r"\bbios\b|\buefi\b|firmware"),
+    ("CPU", r"\bcpus?\b|processor"),
+    ("PCIe", r"\bpci(?:e|-?express)?\b|riser"),
+)
+"""Pattern by component, first match wins; `[tickets.components]` of cluster.toml is asked before."""
+
+_FORMATS = (
+    "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M",
+    "%d.%m.%Y",
+    "%d/%b/%y %I:%M %p",
+    "%d/%b/%Y %I:%M %p",
+    "%d/%b/%y %H:%M",
+    "%d/%b/%Y %H:%M",
+    "%d-%b-%Y %H:%M:%S",
+    "%d-%b-%Y",
+    "%b %d, %Y %H:%M",
+    "%b %d, %Y",
+)
+_ISO_FORMATS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
+_SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?:[ ,]+(\d{1,2}:\d\d(?::\d\d)?)(?: ?([AaPp][Mm]))?)?")
+_NODE = re.compile(r"(?:[^\s,;\[]|\[[^\]]*\]?)+")
+
+
+NOT_STATED = frozenset({"", "-", "none", "null", "n/a", "nan", "unknown"})
+
+
+class ValueProblem(ValueError):
+    """A cell that cannot be read; `reason` is the reason of the quarantine."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason = reason
+        super().__init__(detail)
+
+
+def stated(text: str | None) -> str | None:
+    """Give a cell's text, None when it says that nothing is known."""
+    return None if text is None or text.strip().lower() in NOT_STATED else text
+
+
+def is_day_first(dates: Iterable[str]) -> bool | None:
+    """Tell from a file's `a/b/yyyy` dates which comes first; None when none of them says."""
+    pairs = [(int(match[1]), int(match[2])) for date in dates if (match := _SLASHED.fullmatch(date.strip()))]
+    day_first, month_first = any(a > 12 for a, _ in pairs), any(b > 12 for _, b in pairs)
+    return None if day_first == month_first else day_first
+
+
+def _slashed(match: re.Match[str], day_first: bool | None, text: str) -> datetime:
+    a, b, year = int(match[1]), int(match[2]), int(match[3])
+    if day_first is None and a != b:
+        raise ValueProblem("ambiguous_date", f"{text}: day or month first? Set date_format under [tickets]")
+    day, month = (a, b) if day_first else (b, a)
+    hour, minute, second = [int(part) for part in f"{match[4] or '0:00'}:00".split(":")][:3]
+    if match[5]:
+        hour = hour % 12 + 12 * (match[5].lower() == "pm")
+    return datetime(year + 2000 * (year < 100), month, day, hour, minute, second)
+
+
+def _as_written(text: str, date_format: str | None, day_first: bool | None) -> datetime:
+    if re.fullmatch(r"\d{9,10}", text):
+        return datetime.fromtimestamp(int(text), UTC)
+    if re.match(r"\d{4}-\d\d-\d\d", text) and date_format is None:
+        return datetime.fromisoformat(text.replace(" UTC", "+00:00"))
+    if date_format is None and (match := _SLASHED.fullmatch(text)):
+        return _slashed(match, day_first, text)
+    for known in _FORMATS if date_format is None else (date_format, *_ISO_FORMATS):
+        try:
+            return datetime.strptime(text, known)
+        except ValueError:
+            continue
+    raise ValueError(text)
+
+
+def moment(text: str, zone: str, date_format: str | None = None, day_first: bool | None = None) -> datetime:
+    """Read a date as naive UTC.
+
+    >>> moment("2024-05-03T09:00", "Europe/Berlin")
+    datetime.datetime(2024, 5, 3, 7, 0)
+    >>> moment("03/May/24 9:15 AM", "UTC")
+    datetime.datetime(2024, 5, 3, 9, 15)
+    """
+    try:
+        written = _as_written(text.strip(), date_format, day_first)
+    except ValueProblem:
+        raise
+    except (ValueError, OverflowError):
+        raise ValueProblem("bad_timestamp", f"not a date: {text[:80]!r}") from None
+    aware = written if written.tzinfo else written.replace(tzinfo=ZoneInfo(zone))
+    return aware.astimezone(UTC).replace(tzinfo=None)
+
+
+def component(text: str | None, configured: Mapping[str, str]) -> str:
+    """Name the component a cell means: by the site's patterns, by name, by ours; `other`, or `unknown` when blank.
+
+    >>> component("GPU 3 (H100)", {}), component("mobo", {}), component("mobo", {"mobo": "PCIe"}), component("", {})
+    ('GPU', 'other', 'PCIe', 'unknown')
+    """
+    if not (text or "").strip():
+        return "unknown"
+    shown = str(text).strip()
+    for pattern, name in configured.items():
+        if re.search(pattern, shown, re.IGNORECASE):
+            return name
+    for name, pattern in COMPONENTS:
+        if shown.lower() == name.lower() or re.search(pattern, shown, re.IGNORECASE):
+            return name
+    return "other"
+
+
+def node_names(text: str) -> list[str]:
+    """Expand a cell of nodes, separated by commas, semicolons or blanks, lists in brackets allowed.
+
+    >>> node_names("gpu001; gpu[003-004] gpu001")
+    ['gpu001', 'gpu003', 'gpu004']
+    """
+    try:
+        listed = [name for part in _NODE.findall(text) for name in nodelists.expand(part)]
+    except nodelists.NodeListError as error:
+        raise ValueProblem(error.reason, str(error)) from error
+    return list(dict.fromkeys(listed))

@@ -1,0 +1,146 @@
+"""Local wall-clock time to UTC as DuckDB expressions, exact at daylight-saving changes.
+
+A batch has one zone, so its changes are written into the SQL as a short CASE, newest first: comparisons cost
+nothing beside a time-zone lookup per row, and folds and gaps can be told apart, which a cast cannot do.
+Never cast text with an offset to `timestamp`: DuckDB drops the offset; `parsed` goes through timestamptz.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
+
+FIRST_YEAR, LAST_YEAR = 1990, 2060
+
+
+@dataclass(frozen=True)
+class OffsetChange:
+    """One change of a zone's offset from UTC, at `at` (UTC, naive)."""
+
+    at: datetime
+    before: timedelta
+    after: timedelta
+
+    @property
+    def first_local(self) -> datetime:
+        """First wall-clock time that is skipped or doubled."""
+        return self.at + min(self.before, self.after)
+
+    @property
+    def last_local(self) -> datetime:
+        """End (exclusive) of the skipped or doubled wall-clock time."""
+        return self.at + max(self.before, self.after)
+
+
+@cache
+def offset_changes(zone: str) -> tuple[OffsetChange, ...]:
+    """List the changes of offset between `FIRST_YEAR` and `LAST_YEAR`, oldest first."""
+    info = ZoneInfo(zone)
+
+    def offset(moment: datetime) -> timedelta:
+        return moment.replace(tzinfo=UTC).astimezone(info).utcoffset() or timedelta(0)
+
+    changes = []
+    day, step = datetime(FIRST_YEAR, 1, 1), timedelta(days=7)
+    while day.year < LAST_YEAR:
+        if offset(day) != offset(day + step):
+            low, high = day, day + step
+            while high - low > timedelta(seconds=1):
+                middle = low + timedelta(seconds=(high - low) // timedelta(seconds=1) // 2)
+                low, high = (middle, high) if offset(middle) == offset(low) else (low, middle)
+            changes.append(OffsetChange(high, offset(low), offset(high)))
+        day += step
+    return tuple(changes)
+
+
+@cache
+def offset_in_january(zone: str, year: int) -> timedelta:
+    """Give the offset with which a year begins."""
+    return datetime(year, 1, 1, tzinfo=UTC).astimezone(ZoneInfo(zone)).utcoffset() or timedelta(0)
+
+
+def _literal(moment: datetime) -> str:
+    return f"timestamp '{moment:%Y-%m-%d %H:%M:%S}'"
+
+
+def _seconds(offset: timedelta) -> int:
+    return int(offset.total_seconds())
+
+
+def epoch_zero_local(zone: str) -> str:
+    """Give the wall-clock time of epoch 0, which some exports print for 'never', as a SQL literal."""
+    info = ZoneInfo(zone)
+    return _literal(datetime.fromtimestamp(0, info).replace(tzinfo=None))
+
+
+Years = tuple[int, int]
+EVER: Years = (FIRST_YEAR, LAST_YEAR)
+"""First and last year of the times at hand: fewer years make shorter SQL."""
+
+
+def changes_within(zone: str, years: Years) -> tuple[OffsetChange, ...]:
+    """List the changes that matter to wall-clock times of some years, one year to spare on either side."""
+    return tuple(change for change in offset_changes(zone) if years[0] - 1 <= change.at.year <= years[1] + 1)
+
+
+def utc(local: str, zone: str, *, second_of_fold: bool = False, years: Years = EVER) -> str:
+    """Give SQL that turns a naive local timestamp into naive UTC; a doubled hour means its first pass unless told.
+
+    Parameters
+    ----------
+    local
+        SQL expression of type timestamp, best a plain column: it is repeated.
+    zone
+        IANA name.
+    second_of_fold
+        Read doubled wall-clock times as the second pass.
+    years
+        Outside of them the result may be wrong by the change of offset.
+    """
+    changes = changes_within(zone, years)
+    before = _seconds(changes[0].before if changes else offset_in_january(zone, years[0]))
+    if not changes:
+        return f"({local} - to_seconds({before}))" if before else local
+    branches = []
+    for change in reversed(changes):
+        # In a gap either reading is a guess; callers quarantine those through `is_nonexistent`.
+        start = change.first_local if second_of_fold else change.last_local
+        branches.append(f"when {local} >= {_literal(start)} then {_seconds(change.after)}")
+    return f"({local} - to_seconds(case {' '.join(branches)} else {before} end))"
+
+
+def _within(local: str, spans: list[OffsetChange]) -> str:
+    if not spans:
+        return "false"
+    tests = (f"({local} >= {_literal(s.first_local)} and {local} < {_literal(s.last_local)})" for s in reversed(spans))
+    return f"({' or '.join(tests)})"
+
+
+def is_ambiguous(local: str, zone: str, *, years: Years = EVER) -> str:
+    """Give SQL that is true for wall-clock times that occurred twice."""
+    return _within(local, [change for change in changes_within(zone, years) if change.after < change.before])
+
+
+def is_nonexistent(local: str, zone: str, *, years: Years = EVER) -> str:
+    """Give SQL that is true for wall-clock times that never occurred."""
+    return _within(local, [change for change in changes_within(zone, years) if change.after > change.before])
+
+
+def has_offset(text: str) -> str:
+    """Give SQL that is true when an ISO text carries `Z` or an offset from UTC."""
+    return rf"(length({text}) > 19 and regexp_matches({text}, '(Z|[+-]\d\d(:?\d\d)?)$'))"
+
+
+def parsed(text: str) -> str:
+    """Give SQL that parses ISO text, with or without offset, into UTC or naive local time; NULL when it is neither."""
+    return (
+        f"case when length({text}) = 19 then try_cast({text} as timestamp) "
+        f"else try_cast({text} as timestamptz)::timestamp end"
+    )
+
+
+def from_epoch(text: str) -> str:
+    """Give SQL that reads whole or fractional epoch seconds as naive UTC."""
+    return f"make_timestamp((try_cast({text} as decimal(18, 6)) * 1000000)::bigint)"

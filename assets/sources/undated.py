@@ -1,0 +1,115 @@
+"""What a log leaves unsaid about time: the year of `Nov 21 07:34:23`, and the moment of a file that states none.
+
+Years are inferred backwards from the date that log rotation puts into the file's name, else from its modification.
+"""
+
+from __future__ import annotations
+
+LEAP_YEAR = 2024
+
+ANCHORS_PER_FILE = 10_000
+"""Every line of a smaller file, every n-th of a larger one, is followed through the turns of the year."""
+
+BACKWARD_DAYS = 35
+"""A step back by more is a new year; by less it is disorder, or rotated files joined newest first."""
+
+
+def file_moment(path: str, modified_at: str) -> str:
+    """Give SQL for when a file was written, give or take a day: epoch or date in its name, else its modification."""
+    name = rf"regexp_extract({path}, '[^/]+$')"
+    epoch = rf"regexp_extract({name}, '(?:^|\D)(1\d{{9}})(?:\D|$)', 1)"
+    day = rf"regexp_extract({name}, '(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(?:\D|$)', 1)"
+    return (
+        f"coalesce(make_timestamp(try_cast(nullif({epoch}, '') as bigint) * 1000000), "
+        f"try_strptime(replace({day}, '-', ''), '%Y%m%d'), {modified_at})"
+    )
+
+
+def year_steps(stamped: str, into: str) -> list[str]:
+    """Give the statements that complete syslog times with their year.
+
+    Parameters
+    ----------
+    stamped
+        A query of file_id, line_number, stamp (`Nov 21 07:34:23`) of all lines that have one, in the files' order.
+    into
+        Temp table to make: file_id, line_number, year_anchor (naive local time). The anchor of a line is the last one
+        at or before it, an asof join; `dated` gives the line's time from it.
+    """
+    anchors = f"""
+create or replace temp table {into}_anchors as
+with stamped as ({stamped}),
+file_sizes as (select file_id, 1 + count(*) // {ANCHORS_PER_FILE} as spacing from lines group by file_id)
+select
+    stamped.file_id,
+    stamped.line_number // file_sizes.spacing as block,
+    min(stamped.line_number) as line_number,
+    {in_leap_year("arg_min(stamped.stamp, stamped.line_number)")} as leap_year_time
+from stamped
+join file_sizes on file_sizes.file_id = stamped.file_id
+group by stamped.file_id, block"""
+    dated_anchors = f"""
+create or replace temp table {into} as
+with steps as (
+    select
+        *,
+        date_diff('second', lag(leap_year_time) over in_file, leap_year_time) / 86400.0 as step_days
+    from {into}_anchors
+    where leap_year_time is not null
+    window in_file as (partition by file_id order by line_number)
+),
+turns as (
+    select
+        *,
+        coalesce(sum(case when step_days < -{BACKWARD_DAYS} then 1 when step_days > 330 then -1 else 0 end) over (
+            partition by file_id order by line_number rows between 1 following and unbounded following
+        ), 0)::integer as turns_after,
+        last_value(leap_year_time) over (
+            partition by file_id order by line_number rows between unbounded preceding and unbounded following
+        ) as last_leap_year_time
+    from steps
+),
+references_ as (
+    select file_id, {file_moment("path", "modified_at")} + interval 2 day as latest from batch_files
+)
+select
+    turns.file_id,
+    turns.line_number,
+    turns.leap_year_time
+        + to_years((
+            year(references_.latest) - {LEAP_YEAR}
+            - (strftime(turns.last_leap_year_time, '%m%d%H%M%S') > strftime(references_.latest, '%m%d%H%M%S'))::integer
+            - turns.turns_after
+        )::integer) as year_anchor
+from turns
+join references_ on references_.file_id = turns.file_id"""
+    return [anchors, dated_anchors]
+
+
+def dated(leap_year_time: str, anchor: str) -> str:
+    """Give SQL for the naive local time of a line: in the year that puts it nearest to its anchor.
+
+    Parameters
+    ----------
+    leap_year_time
+        A column made by `in_leap_year`.
+    anchor
+        The line's `year_anchor`.
+
+    A 29 February that falls into a common year gives NULL: the inferred year is wrong.
+    """
+
+    def in_year(shift: int) -> str:
+        return f"{leap_year_time} + to_years((year({anchor}) - {LEAP_YEAR - shift})::integer)"
+
+    away = f"date_diff('day', {anchor}, {in_year(0)})"
+    branches = " ".join(
+        f"when {test} then case when day({in_year(shift)}) = day({leap_year_time}) then {in_year(shift)} end"
+        for test, shift in ((f"{away} > 183", -1), (f"{away} < -183", 1), ("true", 0))
+    )
+    return f"case {branches} end"
+
+
+def in_leap_year(stamp: str) -> str:
+    """Give SQL that reads `Nov 21 07:34:23` in a leap year, where every stamp is a date; NULL when it is none."""
+    return f"try_strptime('{LEAP_YEAR} ' || {stamp}, '%Y %b %d %H:%M:%S')"

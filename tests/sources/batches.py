@@ -1,0 +1,163 @@
+"""Runs a format reader on text, without the loading core: what the core puts into place, what the reader leaves.
+
+`read` gives the outcome of one batch; `load` moves several batches into the raw table and recomputes its dispositions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from assets.sources.reading import SAMPLE_CHARACTERS, Batch, Reader
+from assets.sources.settings import ClusterSettings, Settings
+
+SCHEMA = (Path(__file__).parents[2] / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8")
+TESTBED = Path(__file__).parents[2] / "data" / "sources" / "testbed"
+MODIFIED_AT = datetime(2026, 11, 22)
+Row = dict[str, Any]
+
+
+@dataclass
+class Outcome:
+    """What a reader made of a batch of files, by its three tables."""
+
+    line_count: int
+    loaded: list[Row] = field(default_factory=list)
+    skipped: list[Row] = field(default_factory=list)
+    quarantined: list[Row] = field(default_factory=list)
+
+    @property
+    def skips(self) -> Counter[str]:
+        """Skipped lines by reason."""
+        return Counter(row["reason"] for row in self.skipped)
+
+    @property
+    def quarantines(self) -> Counter[str]:
+        """Quarantined lines by reason."""
+        return Counter(row["reason"] for row in self.quarantined)
+
+    def assert_every_line_once(self) -> None:
+        """Check the identity `lines_in = loaded + skipped + quarantined`, line by line."""
+        loaded = {(row["file_id"], row["line_number"]) for row in self.loaded}
+        rest = [(row["file_id"], row["line_number"]) for row in self.skipped + self.quarantined]
+        assert len(rest) == len(set(rest)), "a line was skipped or quarantined twice"
+        assert not loaded & set(rest), "a line was loaded and also skipped or quarantined"
+        assert len(loaded) + len(rest) == self.line_count, "lines are unaccounted for"
+
+
+def cluster_of(zone: str = "UTC", **settings: Any) -> ClusterSettings:
+    """Make a cluster with settings as `cluster.toml` would give them."""
+    return ClusterSettings(cluster_id="c1", settings=Settings.model_validate({"timezone": zone, **settings}))
+
+
+@cache
+def _warehouse() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    con.execute("set timezone = 'UTC'")
+    con.execute("set threads = 1")
+    con.execute(SCHEMA)
+    return con
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """Give an empty warehouse in memory; it is the same one every time, emptied, as making one takes far longer."""
+    con = _warehouse()
+    for (table,) in con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall():
+        con.execute(f"delete from raw.{table}")
+    return con
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    result = con.execute(query)
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
+
+
+def run(
+    con: duckdb.DuckDBPyConnection,
+    reader: Reader,
+    files: dict[str, str],
+    cluster: ClusterSettings | None = None,
+    modified_at: datetime = MODIFIED_AT,
+) -> Outcome:
+    """Read a batch of files given as path below the cluster's kind folder -> text."""
+    cluster = cluster or cluster_of()
+    con.execute("create or replace temp table lines (file_id integer, line_number bigint, line varchar)")
+    con.execute(
+        "create or replace temp table batch_files (file_id integer, cluster_id varchar, path varchar, "
+        "dialect varchar, modified_at timestamp, timezone varchar, last_line_open boolean)"
+    )
+    dialects = set()
+    rows: list[tuple[int, int, str | None]] = []
+    for file_id, (name, text) in enumerate(files.items(), 1):
+        path = f"{cluster.cluster_id}/{reader.KIND}/{name}"
+        dialect = reader.detect(text[:SAMPLE_CHARACTERS], path, cluster)
+        assert dialect in reader.DIALECTS
+        dialects.add(dialect)
+        con.execute(
+            "insert into batch_files values (?, ?, ?, ?, ?, ?, ?)",
+            [file_id, cluster.cluster_id, path, dialect, modified_at, cluster.settings.timezone, text[-1:] != "\n"],
+        )
+        physical = text.removesuffix("\n").split("\n")
+        rows += [(file_id, number, line if line.strip() else None) for number, line in enumerate(physical, 1)]
+    file_ids, numbers, texts = zip(*rows, strict=True)
+    columns = [list(file_ids), list(numbers), list(texts)]
+    con.execute("insert into lines select unnest($1), unnest($2), unnest($3::varchar[])", columns)
+    for step in reader.statements(Batch(cluster, frozenset(dialects))):
+        con.execute(step) if isinstance(step, str) else step(con)
+    outcome = Outcome(
+        len(rows),
+        _rows(con, "select * from loaded_rows order by file_id, line_number"),
+        _rows(con, "select * from skipped_lines order by file_id, line_number"),
+        _rows(con, "select * from quarantined_lines order by file_id, line_number"),
+    )
+    outcome.assert_every_line_once()
+    return outcome
+
+
+def insert(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings | None = None) -> None:
+    """Move what a batch left into the raw table, every host being a node."""
+    columns = {row["name"] for row in _rows(con, f"select name from pragma_table_info('raw.{reader.TABLE}')")}
+    node = ", lower(node_name) as node_id" if "node_id" in columns else ""
+    con.execute(
+        f"insert into raw.{reader.TABLE} by name select batch_files.cluster_id, batch_files.path, "
+        f"'loaded' as disposition{node}, loaded_rows.* exclude (file_id) from loaded_rows "
+        "join batch_files on batch_files.file_id = loaded_rows.file_id"
+    )
+
+
+def settle(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Recompute the dispositions of the raw table."""
+    for step in reader.dispositions():
+        con.execute(step) if isinstance(step, str) else step(con)
+
+
+def table_of(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[Row]:
+    """Give the raw table ordered by cluster, path and line."""
+    return _rows(con, f"select * from raw.{reader.TABLE} order by all")
+
+
+def read(
+    reader: Reader, text: str, name: str = "file.txt", cluster: ClusterSettings | None = None, **more: Any
+) -> Outcome:
+    """Read one file; each of its lines must be accounted for once and its rows fit the raw table."""
+    con = connect()
+    outcome = run(con, reader, {name: text}, cluster, **more)
+    insert(con, reader)
+    return outcome
+
+
+def load(reader: Reader, *batches: dict[str, str], cluster: ClusterSettings | None = None, **more: Any) -> list[Row]:
+    """Read batches one after another, settle after each, and give the raw table."""
+    con = connect()
+    for files in batches:
+        run(con, reader, files, cluster, **more)
+        insert(con, reader)
+        settle(con, reader)
+    return table_of(con, reader)

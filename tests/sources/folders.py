@@ -1,0 +1,120 @@
+"""Makes sources folders and loads them without Dagster: what a refresh does to the raw tables, in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from assets.sources import sacct
+from assets.sources.clusters import write_clusters
+from assets.sources.folder import survey
+from assets.sources.loading import LoadResult, known_files, load_kind
+from assets.sources.reading import Reader
+from assets.sources.settling import settle, violations
+
+PROJECT = Path(__file__).parents[2]
+SCHEMA = (PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8")
+CAPTURE = PROJECT / "data" / "sources"
+DIALECTS = PROJECT / "tests" / "fixtures" / "slurm-22.05"
+ONLY_SACCT: Mapping[str, Reader] = {"sacct": sacct}
+MODIFIED = datetime(2026, 11, 22, tzinfo=UTC)
+BASE = {
+    "JobID": "51", "JobIDRaw": "51", "JobName": "train", "User": "alice", "UID": "1001", "Account": "nlp",
+    "Partition": "train", "QOS": "normal", "Submit": "2024-05-01T09:00:00", "Eligible": "2024-05-01T09:00:00",
+    "Start": "2024-05-01T10:00:00", "End": "2024-05-01T11:00:00", "ElapsedRaw": "3600", "State": "COMPLETED",
+    "ExitCode": "0:0", "DerivedExitCode": "0:0", "NNodes": "1", "AllocTRES": "cpu=64,gres/gpu:a100=8,gres/gpu=8,node=1",
+    "ReqTRES": "cpu=64,gres/gpu=8,node=1", "NodeList": "node001", "SubmitLine": "sbatch train.sh", "Cluster": "c1",
+}  # fmt: skip
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """Open an empty warehouse in memory."""
+    con = duckdb.connect(config={"threads": 1})
+    con.execute("set timezone = 'UTC'")
+    con.execute(SCHEMA)
+    return con
+
+
+def make(folder: Path, files: Mapping[str, str | bytes], modified: datetime = MODIFIED) -> Path:
+    """Write files below a sources folder and return the folder."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        os.utime(path, (modified.timestamp(), modified.timestamp()))
+    return folder
+
+
+def load(
+    folder: Path,
+    con: duckdb.DuckDBPyConnection | None = None,
+    readers: Mapping[str, Reader] = ONLY_SACCT,
+    run_id: str = "run",
+    full: bool = False,
+) -> duckdb.DuckDBPyConnection:
+    """Bring a warehouse up to a folder, check that every line is accounted for, and return the warehouse."""
+    con = con or connect()
+    load_results(folder, con, readers, run_id, full)
+    return con
+
+
+def load_results(
+    folder: Path,
+    con: duckdb.DuckDBPyConnection,
+    readers: Mapping[str, Reader] = ONLY_SACCT,
+    run_id: str = "run",
+    full: bool = False,
+) -> dict[str, LoadResult]:
+    """Do as `load`, and return what was read by kind."""
+    found = survey(folder, readers, known={} if full else known_files(con))
+    write_clusters(con, found)
+    results = {}
+    for kind, reader in readers.items():
+        results[kind] = load_kind(con, found, reader, run_id, full=full)
+        settle(con, found, readers)
+    assert violations(con) == []
+    return results
+
+
+def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    """Give a query's rows as dictionaries."""
+    cursor = con.execute(query)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
+
+
+def export(records: Iterable[Mapping[str, str | None]], delimiter: str = "|", columns: list[str] | None = None) -> str:
+    """Write records as `sacct -P` does: each takes from `BASE` what it does not say; None leaves a field empty."""
+    full = [{**BASE, **record} for record in records]
+    names = columns or list(dict.fromkeys(name for record in full for name in record))
+    lines = [delimiter.join(names), *(delimiter.join(record.get(name) or "" for name in names) for record in full)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+FACTS = (
+    "job_id, job_id_raw, array_job_id, array_task_id, het_job_id, het_offset, user_name, account, partition, qos, "
+    "job_name, submitted_at, eligible_at, started_at, ended_at, elapsed_seconds, state, state_raw, cancelled_by_uid, "
+    "exit_code, exit_signal, derived_exit_code, derived_exit_signal, node_list, node_ids, requested_node_count, "
+    "gpu_count, gpu_count_source, gpu_type, requested_gpu_count, cpu_count, time_limit_seconds, restart_count, "
+    "failed_node_id, pending_reason, flags, submit_line, excluded_node_ids"
+)
+"""Columns that every form of one export states alike."""
+
+
+def facts(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """Give the loaded accounting records without where they stand, in a fixed order."""
+    return con.execute(
+        f"select cluster_id, {FACTS} from raw.sacct where disposition = 'loaded' order by job_id_raw, submitted_at"
+    ).fetchall()
+
+
+def counts(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int, int]:
+    """Give lines in, loaded, skipped and quarantined over all files."""
+    row = con.execute("select sum(lines_in), sum(loaded), sum(skipped), sum(quarantined) from ops.files").fetchone()
+    assert row is not None
+    return tuple(int(value or 0) for value in row)  # type: ignore[return-value]

@@ -1,0 +1,50 @@
+"""scontrol's nodes: blocks and one-liners alike, the newest snapshot counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from assets.sources import inventory
+from tests.sources.batches import TESTBED, load, read
+from tests.sources.cases import Case, cases_of, check_case, ids_of
+
+
+@pytest.mark.parametrize("case", cases_of("scontrol_node"))
+def test_case(case: Case) -> None:
+    check_case(inventory, case)
+
+
+def test_no_known_case_is_missing() -> None:
+    assert ids_of("scontrol_node") >= {"N162"}
+
+
+def test_the_genuine_capture_is_read_whole_in_both_forms() -> None:
+    blocks = (TESTBED / "inventory" / "scontrol_node.txt").read_text(encoding="utf-8")
+    outcome = read(inventory, blocks)
+    assert outcome.line_count == 289
+    assert outcome.skips == {"continuation": 257, "blank": 16}
+    assert {row["node_name"] for row in outcome.loaded} == {f"node{number:03d}" for number in range(1, 17)}
+    assert {(row["gpu_count"], row["gpu_model"], row["cpu_count"]) for row in outcome.loaded} == {(8, "a100", 64)}
+    drained = [row for row in outcome.loaded if row["reason"]]
+    assert [(row["node_name"], row["reason"]) for row in drained] == [
+        ("node001", "lemon: repeated job failures, ticket 4802")
+    ]
+    lines = "".join(" ".join(block.split("\n   ")).strip() + "\n" for block in blocks.strip().split("\n\n"))
+    one_liners = read(inventory, lines)
+    assert one_liners.line_count == 16
+    for as_block, as_line in zip(outcome.loaded, one_liners.loaded, strict=True):
+        assert as_block | {"line_number": 0} == as_line | {"line_number": 0}
+
+
+def snapshot(gpus: int, day: int) -> str:
+    return f"NodeName=n1 CPUTot=4 State=IDLE Gres=gpu:{gpus} SlurmdStartTime=2026-11-{day:02d}T00:00:00\n"
+
+
+def test_the_newest_snapshot_counts_whatever_its_name_and_order() -> None:
+    files = [{"b": snapshot(8, 1)}, {"a": snapshot(4, 3) + snapshot(2, 2)}, {"c": snapshot(7, 2)}]
+    for order in (files, files[::-1]):
+        table = load(inventory, *order)
+        assert [(row["path"], row["gpu_count"]) for row in table if row["disposition"] == "loaded"] == [
+            ("c1/inventory/a", 2)
+        ], "of one file, the last of its snapshots"
+        assert sum(row["disposition"] == "duplicate" for row in table) == 3

@@ -1,0 +1,116 @@
+"""Kernel logs: eight envelopes, the Xid grammar, one fault is one event."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+import pytest
+
+from assets.sources import kernel
+from tests.sources.batches import TESTBED, load, read
+from tests.sources.cases import Case, cases_of, check_case, ids_of
+
+IDS = {
+    *("N114", "N115", "N116", "N117", "N118", "N120", "N121", "N122"),
+    *("N123", "N124", "N125", "N127", "N128", "N130"),
+}
+XID = "NVRM: Xid (PCI:0000:17:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+
+
+@pytest.mark.parametrize("case", cases_of("kernel"))
+def test_case(case: Case) -> None:
+    check_case(kernel, case)
+
+
+def test_no_known_case_is_missing() -> None:
+    assert ids_of("kernel") >= IDS
+
+
+def test_the_genuine_capture_is_read_whole() -> None:
+    outcome = read(kernel, (TESTBED / "kernel" / "syslog.log").read_text(encoding="utf-8"))
+    assert outcome.line_count == 11
+    assert outcome.skips == {"not_relevant": 1}
+    assert not outcome.quarantined
+    assert Counter(row["kind"] for row in outcome.loaded) == {"boot": 5, "xid": 4, "ib_link": 1}
+    assert {(row["node_name"], row["code"], row["pci_address"]) for row in outcome.loaded if row["kind"] == "xid"} == {
+        ("node001", 48, "0000:37:00"),
+        ("node002", 79, "0000:17:00"),
+        ("node012", 31, "0000:27:00"),
+        ("node016", 63, "0000:67:00"),
+    }
+    assert {row["occurred_at"].year for row in outcome.loaded} == {2026}
+
+
+def test_the_same_line_in_syslog_and_kern_log_counts_once() -> None:
+    line = f"Nov 21 07:34:23 n1 kernel: [246463.378747] {XID}\n"
+    table = load(kernel, {"syslog": line, "kern.log": line})
+    assert [(row["path"], row["disposition"], row["line_count"]) for row in table] == [
+        ("c1/kernel/kern.log", "loaded", 1),
+        ("c1/kernel/syslog", "duplicate", 1),
+    ]
+
+
+def test_the_journal_s_time_wins_over_syslog_s() -> None:
+    table = load(
+        kernel,
+        {"a-syslog": f"Nov 21 07:34:23 n1 kernel: [246463.378747] {XID}\n"},
+        {"journal.n1.log": f"2026-11-21T07:34:23.378747+00:00 n1 kernel: {XID}\n"},
+    )
+    assert [(row["path"], row["disposition"]) for row in table] == [
+        ("c1/kernel/a-syslog", "duplicate"),
+        ("c1/kernel/journal.n1.log", "loaded"),
+    ]
+
+
+def test_like_lines_of_one_file_are_repeats_not_copies() -> None:
+    line = f"Nov 21 07:34:23 n1 kernel: {XID}\n"
+    table = load(kernel, {"syslog": line * 3, "copy/syslog": line * 2})
+    assert Counter((row["path"], row["disposition"]) for row in table) == {
+        ("c1/kernel/copy/syslog", "loaded"): 1,
+        ("c1/kernel/copy/syslog", "coalesced"): 1,
+        ("c1/kernel/syslog", "duplicate"): 2,
+        ("c1/kernel/syslog", "coalesced"): 1,
+    }
+    assert max(row["line_count"] for row in table) == 3
+
+
+def test_lines_chain_into_one_event_across_files_and_gaps_of_five_seconds() -> None:
+    def lines(*seconds: int) -> str:
+        return "".join(f"2026-11-21T07:34:{second:02d}Z n1 kernel: {XID} at {second}\n" for second in seconds)
+
+    whole = load(kernel, {"a": lines(0, 5, 10, 16)})
+    assert [(row["disposition"], row["line_count"]) for row in whole] == [
+        ("loaded", 3),
+        ("coalesced", 1),
+        ("coalesced", 1),
+        ("loaded", 1),
+    ]
+    pieces = load(kernel, {"b": lines(10, 16)}, {"a": lines(0, 5)})
+    assert [(row["disposition"], row["line_count"]) for row in pieces] == [
+        ("loaded", 3),
+        ("coalesced", 1),
+        ("coalesced", 1),
+        ("loaded", 1),
+    ]
+
+
+def test_years_follow_every_turn_of_a_long_file() -> None:
+    stamps = ("Mar 10", "Nov  5", "Jan  2", "Jul  9", "Jan 31", "Feb  1")
+    text = "".join(f"{stamp} 10:00:00 n1 kernel: {XID} on {stamp}\n" for stamp in stamps)
+    outcome = read(kernel, text, "n1.log", modified_at=datetime(2026, 2, 2))
+    assert [row["occurred_at"].year for row in outcome.loaded] == [2024, 2024, 2025, 2025, 2026, 2026]
+
+
+def test_rotated_files_joined_newest_first_stay_in_their_year() -> None:
+    text = "".join(
+        f"{stamp} 10:00:00 n1 kernel: {XID} on {stamp}\n" for stamp in ("Nov 20", "Nov 21", "Nov 10", "Nov 19")
+    )
+    outcome = read(kernel, text, "n1.log", modified_at=datetime(2026, 11, 22))
+    assert {row["occurred_at"].year for row in outcome.loaded} == {2026}
+
+
+def test_uptime_of_one_host_does_not_date_another() -> None:
+    text = f"Nov 21 07:34:23 n1 kernel: [100.000000] {XID}\n[100.500000] {XID}\n"
+    assert read(kernel, text, "n2.log").quarantines == {"boot_relative_time": 1}
+    assert len(read(kernel, text, "n1.log").loaded) == 2

@@ -1,0 +1,81 @@
+"""Lines keep their numbers and their text, whatever the bytes."""
+
+import random
+
+import duckdb
+import pytest
+
+from assets.sources.lines import inspect, read_lines, write_copy
+from tests.sources.folders import export, load, make, rows
+
+
+def lines_of(paths):
+    con = duckdb.connect()
+    read_lines(con, dict(enumerate(paths)))
+    return con
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path):
+    """Larger than DuckDB's parallel units, small ones between, blank lines and no newline at the end among them."""
+    generator = random.Random(1)
+    paths, counts = [], [60_000, 1, 3, 0, 90_000, 2, 40_000]
+    for number, count in enumerate(counts):
+        path = tmp_path / f"{number}.txt"
+        with path.open("w") as file:
+            for line in range(1, count + 1):
+                file.write("\n" if line % 97 == 0 else f"{number}|{line}|{'x' * generator.randint(0, 500)}\n")
+            file.write("last line without end" if count == 3 else "")
+        paths.append(path)
+    con = duckdb.connect(config={"threads": threads})
+    read_lines(con, dict(enumerate(paths)))
+    found = dict(con.execute("select file_id, max(line_number) from lines group by 1").fetchall())
+    assert found == {number: count + (count == 3) for number, count in enumerate(counts) if count}
+    wrong = con.execute(
+        "select count(*) from lines where line like '%|%|%' "
+        "and split_part(line, '|', 1) || '|' || split_part(line, '|', 2) <> file_id || '|' || line_number"
+    ).fetchone()
+    assert wrong == (0,)
+    assert con.execute("select count(*) from lines where line is null").fetchone() == (sum(c // 97 for c in counts),)
+
+
+def test_text_is_kept_as_it_is(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes('\ufeffa|"1\r\n\r\n  \r\n\t\r\n  indented\r\nlast "quote\\|3,'.encode())
+    con = lines_of([path])
+    found = con.execute("select line from lines order by line_number").fetchall()
+    assert [line for (line,) in found] == ['a|"1', None, None, None, "  indented", 'last "quote\\|3,']
+
+
+def test_a_line_of_megabytes(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a\n" + "y" * 5_000_000 + "\nz\n")
+    assert lines_of([path]).execute("select length(line) from lines order by line_number").fetchall() == [
+        (1,), (5_000_000,), (1,),
+    ]  # fmt: skip
+
+
+def test_bytes_that_are_no_text_are_replaced_in_a_copy(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"good\nb\xff\xfed\nnul\0nul\n\x01\x02\x03\x04|\n" + b"good\n" * 20)
+    assert not inspect(path, "a.txt").is_plain
+    copy = write_copy(path, tmp_path / "copy.txt")
+    assert copy.has_bad_bytes
+    found = lines_of([copy.path]).execute("select line from lines order by line_number").fetchall()
+    assert [line for (line,) in found][:5] == ["good", "b\ufffd\ufffdd", "nul\ufffdnul", "\ufffd|", "good"]
+
+
+def test_plain_files_are_read_where_they_are(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("é" * 1_000_000)
+    content = inspect(path, "a.txt")
+    assert content.is_plain
+    assert content.last_line_open
+
+
+def test_a_block_of_nuls_after_a_crash_spoils_only_its_line(tmp_path):
+    good = export([{"JobID": str(n), "JobIDRaw": str(n)} for n in range(1, 9)]).encode()
+    spoilt = good.replace(b"\n4|4|train", b"\n" + b"\0" * 50 + b"\n4|4|train")
+    con = load(make(tmp_path, {"c1/sacct/a.txt": spoilt}))
+    assert con.execute("select loaded, quarantined, warnings from ops.files").fetchone() == (8, 1, ["bad_encoding"])
+    assert rows(con, "select reason, line_number from ops.quarantine") == [{"reason": "field_count", "line_number": 5}]

@@ -1,0 +1,179 @@
+"""What the warehouse holds depends only on the files that are there: not on when, in which order or how they came."""
+
+import gzip
+
+import pytest
+import zstandard
+
+from assets.sources import batch, sacct
+from assets.sources.folder import survey
+from assets.sources.loading import load_kind
+from assets.sources.settling import overfull_quarantines, settle, violations
+from tests.sources.folders import ONLY_SACCT, connect, counts, export, facts, load, load_results, make, rows
+
+
+def numbered(numbers, **fields):
+    return [{"JobID": str(number), "JobIDRaw": str(number), **fields} for number in numbers]
+
+
+def everything(con):
+    """Give all that a load leaves, save who read it."""
+    tables = ("raw.sacct", "raw.node_names", "raw.node_lists", "ops.skips", "ops.quarantine")
+    left = [con.execute(f"select * from {table} order by all").fetchall() for table in tables]
+    return [*left, con.execute("select * exclude (run_id) from ops.files order by all").fetchall()]
+
+
+def test_a_changed_file_is_read_anew(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1, 2]))})
+    con = load(folder)
+    make(folder, {"c1/sacct/a.txt": export(numbered([2, 3, 4]))})
+    assert load_results(folder, con)["sacct"].files_read == 1
+    assert [row[2] for row in facts(con)] == [2, 3, 4]
+    assert everything(con) == everything(load(folder))
+
+
+def test_a_vanished_file_takes_its_rows_along(tmp_path):
+    folder = make(
+        tmp_path,
+        {"c1/sacct/a.txt": export(numbered([1, 2])), "c1/sacct/b.txt": export(numbered([2, 3], NodeList="other"))},
+    )
+    con = load(folder)
+    (folder / "c1/sacct/b.txt").unlink()
+    result = load_results(folder, con)["sacct"]
+    assert (result.files_read, result.files_removed) == (0, 1)
+    assert result.warnings == ["c1/sacct/b.txt: gone from the sources folder, its rows are removed"]
+    assert everything(con) == everything(load(folder))
+
+
+def test_a_file_touched_but_not_changed_is_not_read_again(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1]))})
+    con = load(folder)
+    (folder / "c1/sacct/a.txt").touch()
+    assert load_results(folder, con)["sacct"].files_unchanged == 1
+    assert load_results(folder, con, full=True)["sacct"].files_read == 1
+
+
+def test_other_settings_read_again_what_they_change(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1]))})
+    con = load(folder)
+    make(folder, {"c1/cluster.toml": "price_per_gpu_hour = 2.0\n"})
+    assert load_results(folder, con)["sacct"].files_unchanged == 1
+    assert con.execute("select price_per_gpu_hour from raw.clusters").fetchone() == (2.0,)
+    make(folder, {"c1/cluster.toml": 'timezone = "Asia/Tokyo"\n'})
+    assert load_results(folder, con)["sacct"].files_read == 1
+    assert str(con.execute("select started_at from raw.sacct").fetchone()[0]) == "2024-05-01 01:00:00"
+
+
+def test_the_same_bytes_under_two_names_count_once(tmp_path):
+    text = export(numbered([1, 2]))
+    con = load(make(tmp_path, {"c1/sacct/a.txt": text, "c1/sacct/b.txt": text}))
+    assert len(facts(con)) == 2
+    assert con.execute("select loaded, skipped from ops.files order by path").fetchall() == [(2, 1), (0, 3)]
+
+
+def test_the_same_job_number_on_two_clusters_is_two_jobs(tmp_path):
+    text = export(numbered([1]))
+    con = load(make(tmp_path, {"c1/sacct/a.txt": text, "c2/sacct/a.txt": text}))
+    assert [row[0] for row in facts(con)] == ["c1", "c2"]
+    assert con.execute("select path, warnings from ops.files order by path").fetchall() == [
+        ("c1/sacct/a.txt", []),
+        ("c2/sacct/a.txt", ["other_cluster"]),
+    ]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda content: zstandard.ZstdCompressor().compress(content)])
+def test_compressed_files_read_like_plain_ones(pack, tmp_path):
+    text = export(numbered(range(100)))
+    suffix = "gz" if pack is gzip.compress else "zst"
+    plain = load(make(tmp_path / "plain", {"c1/sacct/a.txt": text}))
+    packed = load(make(tmp_path / "packed", {f"c1/sacct/a.txt.{suffix}": pack(text.encode())}))
+    assert facts(packed) == facts(plain)
+    assert counts(packed) == counts(plain)
+
+
+def test_a_cut_off_archive_gives_what_it_holds_and_is_read_again_when_whole(tmp_path):
+    text = export(numbered(range(2000)))
+    whole = gzip.compress(text.encode())
+    folder = make(tmp_path, {"c1/sacct/a.txt.gz": whole[: len(whole) // 2]})
+    con = load(folder)
+    file = rows(con, "select * from ops.files")[0]
+    assert file["is_partial"]
+    assert 0 < file["loaded"] < 2000
+    assert rows(con, "select reason, line_number from ops.quarantine") == [
+        {"reason": "truncated_record", "line_number": file["lines_in"]}
+    ]
+    make(folder, {"c1/sacct/a.txt.gz": whole})
+    load(folder, con)
+    assert len(facts(con)) == 2000
+    assert not rows(con, "select * from ops.files")[0]["is_partial"]
+
+
+def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path, monkeypatch):
+    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1])), "c1/sacct/b.txt": export(numbered([2]))})
+    con = connect()
+    monkeypatch.setattr(batch, "BATCH_FILES", 1)
+    real, calls = batch._move, []
+
+    def fail_on_second(*arguments):
+        real(*arguments)
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError("No space left on device")
+
+    monkeypatch.setattr(batch, "_move", fail_on_second)
+    with pytest.raises(OSError, match="No space"):
+        load(folder, con)
+    assert con.execute("select path from ops.files").fetchall() == [("c1/sacct/a.txt",)]
+    assert con.execute("select count(*) from raw.sacct").fetchone() == (1,)
+    assert con.execute("select table_name from ops.unsettled").fetchall() == [("sacct",)]
+    monkeypatch.setattr(batch, "_move", real)
+    load(folder, con)
+    assert everything(con) == everything(load(folder))
+
+
+def test_a_reader_that_loses_a_line_is_found_out(tmp_path):
+    class Loses:
+        KIND, TABLE, DIALECTS, VERSION = "sacct", "sacct", sacct.DIALECTS, 1
+        detect = staticmethod(sacct.detect)
+        dispositions = staticmethod(sacct.dispositions)
+
+        @staticmethod
+        def statements(given):
+            return [*sacct.statements(given), "delete from skipped_lines where reason = 'header'"]
+
+    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1]))})
+    con = connect()
+    with pytest.raises(AssertionError, match=r"2 lines, 1 outcomes; c1/sacct/a.txt, line 1: 0 outcomes"):
+        load_kind(con, survey(folder, {"sacct": Loses}), Loses, "run")
+    assert con.execute("select count(*) from raw.sacct").fetchone() == (0,)
+
+
+def test_violations_name_the_file(tmp_path):
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export(numbered([1]))}))
+    con.execute("delete from raw.sacct")
+    con.execute("insert into ops.unsettled values ('sacct')")
+    settle(con, survey(tmp_path, ONLY_SACCT), ONLY_SACCT)
+    assert violations(con) == [("c1", "c1/sacct/a.txt", 2, 0, 1, 0)]
+
+
+def test_too_many_broken_lines(tmp_path):
+    broken = numbered([90, 91], State="FOO")
+    folder = make(tmp_path, {"c1/sacct/a.txt": export([*numbered(range(1, 50)), *broken])})
+    con = load(folder)
+    assert overfull_quarantines(con) == [("c1", "c1/sacct/a.txt", 2, 51, "unknown_state")]
+    make(folder, {"c1/cluster.toml": "[quarantine]\nmax_share = 0.05\n"})
+    assert overfull_quarantines(load(folder, con)) == []
+    make(folder, {"c1/cluster.toml": "", "c1/sacct/a.txt": export([*numbered(range(1, 50)), broken[0]])})
+    assert overfull_quarantines(load(folder, con)) == [], "a single broken line never stops a refresh"
+
+
+def test_exports_of_many_months_with_other_columns(tmp_path):
+    """A file per month; the third month's export has other columns and another delimiter."""
+    files = {f"c1/sacct/{month:02d}.txt": export(numbered([month])) for month in range(1, 13)}
+    columns = ["State", "JobIDRaw", "Submit", "End", "Start", "JobID"]
+    files["c1/sacct/03.txt"] = export(numbered([3]), delimiter="\x1f", columns=columns)
+    con = load(make(tmp_path, files))
+    found = rows(con, "select job_id_raw, user_name, path from raw.sacct order by 1")
+    assert [row["job_id_raw"] for row in found] == list(range(1, 13))
+    assert [row["user_name"] for row in found] == ["alice"] * 2 + [None] + ["alice"] * 9
+    assert con.execute("select dialect from ops.files where path = 'c1/sacct/03.txt'").fetchone() == ("unit_separator",)

@@ -1,0 +1,60 @@
+"""sacctmgr's events: any columns, any time format, an interval once."""
+
+from __future__ import annotations
+
+import pytest
+
+from assets.sources import node_events
+from tests.sources.batches import TESTBED, load, read
+from tests.sources.cases import Case, cases_of, check_case, ids_of
+
+IDS = {"N097", "N098", "N101", "N102", "N103", "N104"}
+HEADER = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+
+
+@pytest.mark.parametrize("case", cases_of("sacctmgr_event") + cases_of("nhc", other_formats=True))
+def test_case(case: Case) -> None:
+    check_case(node_events, case)
+
+
+def test_no_known_case_is_missing() -> None:
+    assert ids_of("sacctmgr_event") >= IDS
+
+
+def test_the_genuine_capture_is_read_whole() -> None:
+    outcome = read(node_events, (TESTBED / "events" / "events.psv").read_text(encoding="utf-8"))
+    assert outcome.line_count == 17
+    assert outcome.skips == {"header": 1}
+    assert not outcome.quarantined
+    nodes = [row for row in outcome.loaded if row["event_kind"] == "node"]
+    assert len(nodes) == 15
+    assert [(row["node_name"], row["state"]) for row in nodes if row["ended_at"] is None] == [("node001", "DRAIN")]
+    assert {row["node_name"] for row in nodes if row["state_flags"] == "*"} == {"node004", "node009", "node010"}
+
+
+@pytest.mark.parametrize("open_first", [True, False])
+def test_an_interval_seen_open_and_later_closed_is_the_closed_one(open_first: bool) -> None:
+    seen_open = {"monday.txt": HEADER + "n1|1795248178|Unknown|DOWN|x|root(0)\n"}
+    seen_closed = {"tuesday.txt": HEADER + "n1|1795248178|1795248208|DOWN|x|root(0)\n"}
+    table = load(node_events, *((seen_open, seen_closed) if open_first else (seen_closed, seen_open)))
+    assert [(row["path"], row["disposition"]) for row in table] == [
+        ("c1/events/monday.txt", "duplicate"),
+        ("c1/events/tuesday.txt", "loaded"),
+    ]
+
+
+def test_an_interval_of_no_length_does_not_close_the_open_one_that_follows_it() -> None:
+    table = load(
+        node_events,
+        {"a": HEADER + "n1|1795248178|1795248178|DRAIN|x|root(0)\nn1|1795248178|Unknown|DRAIN|y|root(0)\n"},
+    )
+    assert [row["disposition"] for row in table] == ["loaded", "loaded"]
+
+
+def test_the_same_export_in_epochs_and_local_times_counts_once() -> None:
+    table = load(
+        node_events,
+        {"epoch": HEADER + "n1|1795248178|1795248208|DOWN|x|root(0)\n"},
+        {"local": HEADER + "n1|2026-11-21T08:02:58|2026-11-21T08:03:28|DOWN|x|root(0)\n"},
+    )
+    assert [row["disposition"] for row in table] == ["loaded", "duplicate"]

@@ -1,0 +1,155 @@
+"""Node lists and node names: what Slurm prints, what other logs call the same host."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.sources.formats import READERS
+from assets.sources.nodelists import MAXIMUM_HOSTS, NodeListError, expand
+from assets.sources.nodes import NodeNames, basic_name
+from assets.sources.settings import Nodes
+from tests.sources.folders import connect, export, facts, load, make, rows
+
+NUMBERS = st.lists(st.integers(0, 999), min_size=1, max_size=40, unique=True)
+PREFIXES = st.from_regex(r"[a-z][a-z0-9_\-]{0,8}[a-z]", fullmatch=True)
+
+
+def compress(prefix, numbers, width, suffix):
+    """Write names as Slurm does: runs of numbers as ranges."""
+    runs = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    inside = ",".join(f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}" for low, high in runs)
+    return f"{prefix}[{inside}]{suffix}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(prefix=PREFIXES, numbers=NUMBERS, width=st.sampled_from([1, 3, 4]), suffix=st.sampled_from(["", "-ib", ".hpc"]))
+def test_what_is_compressed_expands_again(prefix, numbers, width, suffix):
+    names = [f"{prefix}{number:0{width}d}{suffix}" for number in sorted(numbers)]
+    assert expand(compress(prefix, numbers, width, suffix)) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("r[1-2]n[01-02]", ["r1n01", "r1n02", "r2n01", "r2n02"]),
+        ("a,b[1,3],c", ["a", "b1", "b3", "c"]),
+        ("n[9-11]", ["n9", "n10", "n11"]),
+        ("n[099-101]", ["n099", "n100", "n101"]),
+        ("None assigned", []),
+        ("(null)", []),
+        ("n1,n1", ["n1"]),
+    ],
+)
+def test_expand(text, names):
+    assert expand(text) == names
+
+
+@pytest.mark.parametrize("text", ["n[1-2", "n1]", "n[[1]]", "n[a-b]", "n[3-1]", "a,,b", "n 1", "n[]", "a|b"])
+def test_a_bad_list(text):
+    with pytest.raises(NodeListError) as caught:
+        expand(text)
+    assert caught.value.reason == "bad_nodelist"
+
+
+@pytest.mark.parametrize(
+    "text", [f"n[1-{MAXIMUM_HOSTS + 1}]", "a[1-1000]b[1-1000]", "n[1-99999999999]", "a[1-60000],b[1-60000]"]
+)
+def test_a_list_too_large(text):
+    with pytest.raises(NodeListError) as caught:
+        expand(text)
+    assert caught.value.reason == "nodelist_too_large"
+
+
+RULES = Nodes(aliases={"Storage-A": "gpu007", "old3": "gpu003"}, strip_suffixes=["-ib0", "-ib"])
+
+
+@pytest.mark.parametrize(
+    ("name", "basic"),
+    [
+        ("GPU001", "gpu001"),
+        ("gpu001-ib", "gpu001"),
+        ("gpu001-ib0", "gpu001"),
+        ("gpu001-ib0.cluster.local", "gpu001.cluster.local"),
+        ("storage-a", "gpu007"),
+        ("OLD3-ib", "gpu003"),
+        ("-ib", "-ib"),
+    ],
+)
+def test_basic_name(name, basic):
+    assert basic_name(name, RULES) == basic
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "node_id"),
+    [
+        (["gpu001"], "GPU001.cluster.local", "gpu001"),
+        (["gpu001"], "gpu001-ib.cluster.local", "gpu001"),
+        (["gpu001"], "login1", None),
+        (["gpu001.a", "gpu002.a"], "gpu002", "gpu002.a"),
+        (["gpu001.a", "gpu001.b"], "gpu001", None),
+        (["gpu001.a", "gpu001.b"], "gpu001.b", "gpu001.b"),
+        (["gpu001.a", "gpu001"], "gpu001.a", "gpu001"),
+        (["gpu001"], "gpu001.a", "gpu001"),
+        (["gpu001"], "10.0.0.1", None),
+        ([], "Anything", "anything"),
+    ],
+)
+def test_resolve(declared, name, node_id):
+    assert NodeNames(declared, RULES).resolve(name) == node_id
+
+
+EVENTS = (
+    "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+    "c1|GPU001.cluster.local|2024-05-01T10:00:00|2024-05-01T11:00:00|DOWN|x|root(0)\n"
+    "c1|login1|2024-05-01T10:00:00|2024-05-01T11:00:00|DOWN|y|root(0)\n"
+)
+
+
+def test_an_unknown_host_is_kept_and_counted_not_dropped(tmp_path):
+    files = {"c1/sacct/a.txt": export([{"NodeList": "gpu[001-002]"}]), "c1/events/e.psv": EVENTS}
+    con = load(make(tmp_path, files), readers=READERS)
+    found = rows(con, "select node_name, node_id, disposition from raw.node_events order by line_number")
+    assert [tuple(row.values()) for row in found] == [
+        ("GPU001.cluster.local", "gpu001", "loaded"),
+        ("login1", None, "unknown_node"),
+    ]
+    assert rows(con, "select line_number, reason, detail, raw from ops.quarantine") == [
+        {"line_number": 3, "reason": "unknown_node", "detail": "login1", "raw": EVENTS.splitlines()[2]}
+    ]
+    assert con.execute("select loaded, skipped, quarantined from ops.files where kind = 'events'").fetchone() == (
+        1,
+        1,
+        1,
+    )
+
+
+def test_accounting_that_comes_later_makes_the_host_known(tmp_path):
+    files = {"c1/sacct/a.txt": export([{"NodeList": "gpu[001-002]"}]), "c1/events/e.psv": EVENTS}
+    con = load(make(tmp_path, files), readers=READERS)
+    make(tmp_path, {"c1/sacct/b.txt": export([{"JobID": "52", "JobIDRaw": "52", "NodeList": "login1"}])})
+    load(tmp_path, con, readers=READERS)
+    at_once = load(tmp_path, readers=READERS)
+    for table in ("raw.node_events", "raw.node_names", "ops.quarantine", "ops.skips"):
+        query = f"select * from {table} order by all"
+        assert con.execute(query).fetchall() == at_once.execute(query).fetchall()
+    assert con.execute("select count(*) from ops.quarantine").fetchone() == (0,)
+    (tmp_path / "c1/sacct/b.txt").unlink()
+    load(tmp_path, con, readers=READERS)
+    assert con.execute("select detail, raw from ops.quarantine").fetchone() == ("login1", EVENTS.splitlines()[2])
+
+
+def test_domains_in_accounting_are_dropped_once_the_short_name_is_known(tmp_path):
+    long = [{"NodeList": "gpu[001-002].hpc", "FailedNode": "gpu001.hpc", "SubmitLine": "sbatch -x gpu002.hpc a.sh"}]
+    short = [{"JobID": "52", "JobIDRaw": "52", "NodeList": "gpu[001-002]"}]
+    con = connect()
+    load(make(tmp_path, {"c1/sacct/a.txt": export(long)}), con)
+    assert facts(con)[0][25] == ["gpu001.hpc", "gpu002.hpc"]
+    load(make(tmp_path, {"c1/sacct/b.txt": export(short)}), con)
+    found = rows(con, "select node_ids, failed_node_id, excluded_node_ids from raw.sacct order by job_id_raw")
+    assert found[0] == {"node_ids": ["gpu001", "gpu002"], "failed_node_id": "gpu001", "excluded_node_ids": ["gpu002"]}
+    assert facts(con) == facts(load(tmp_path))

@@ -1,0 +1,72 @@
+"""Repair tickets: the site's own columns and dates, one row per node, closed wins over open."""
+
+from __future__ import annotations
+
+import pytest
+
+from assets.sources import ticket_values, tickets
+from tests.sources.batches import load
+from tests.sources.cases import Case, cases_of, check_case, ids_of
+
+HEADER = "ticket_id,node,opened,closed,component,action,status,summary\n"
+
+
+@pytest.mark.parametrize("case", cases_of("tickets"))
+def test_case(case: Case) -> None:
+    check_case(tickets, case)
+
+
+def test_no_known_case_is_missing() -> None:
+    assert ids_of("tickets") >= {"N156", "N158"}
+
+
+def test_a_ticket_seen_open_and_later_closed_is_the_closed_one() -> None:
+    seen_open = {"2024-05-01.csv": HEADER + "T1,n1,2024-05-01,,GPU,,open,\n"}
+    seen_closed = {"2024-05-09.csv": HEADER + "T1,n1,2024-05-01,2024-05-03,GPU,,closed,\n"}
+    for order in ((seen_open, seen_closed), (seen_closed, seen_open)):
+        assert [(row["status"], row["disposition"]) for row in load(tickets, *order)] == [
+            ("open", "duplicate"),
+            ("closed", "loaded"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "meant"),
+    [
+        ("GPU", "GPU"),
+        ("gpu 3 (H100 SXM5)", "GPU"),
+        ("HBM memory of GPU", "GPU"),
+        ("DIMM A7", "DIMM"),
+        ("Main memory", "DIMM"),
+        ("PCIe riser", "PCIe"),
+        ("EUD", "EUD"),
+        ("BIOS update", "BIOS"),
+        ("mlx5 NIC", "NIC"),
+        ("IB HCA", "NIC"),
+        ("power supply 2", "PSU"),
+        ("OSFP transceiver", "Optics"),
+        ("IB cable", "Optics"),
+        ("CPU 1", "CPU"),
+        ("fan tray", "other"),
+        ("", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_component(shown: str | None, meant: str) -> None:
+    assert ticket_values.component(shown, {}) == meant
+
+
+@pytest.mark.parametrize(
+    ("shown", "zone", "utc"),
+    [
+        ("2024-05-03", "UTC", "2024-05-03 00:00:00"),
+        ("2024-05-03T09:00:00Z", "Europe/Berlin", "2024-05-03 09:00:00"),
+        ("2024-05-03 09:00:00+02:00", "UTC", "2024-05-03 07:00:00"),
+        ("03.05.2024 09:00", "Europe/Berlin", "2024-05-03 07:00:00"),
+        ("03/May/24 9:15 PM", "UTC", "2024-05-03 21:15:00"),
+        ("May 3, 2024", "UTC", "2024-05-03 00:00:00"),
+        ("1714694400", "Europe/Berlin", "2024-05-03 00:00:00"),
+    ],
+)
+def test_date(shown: str, zone: str, utc: str) -> None:
+    assert str(ticket_values.moment(shown, zone)) == utc
