@@ -1,0 +1,41 @@
+-- Splitting attempts over days and nodes neither loses nor makes GPU time.
+with
+
+node_days as (
+
+    select
+        cluster_id,
+        sum(allocated_gpu_hours) as gpu_hours,
+        min(allocated_gpu_hours) as least_gpu_hours,
+        max(out_of_service_hours) as most_out_of_service_hours
+    from {{ ref('fct_node_days') }}
+    group by cluster_id
+
+),
+
+attempts as (
+
+    select
+        cluster_id,
+        sum(gpu_hours) as gpu_hours
+    from {{ ref('fct_attempts') }}
+    where
+        is_terminal
+        and node_count > 0
+    group by cluster_id
+
+)
+
+select
+    attempts.cluster_id,
+    attempts.gpu_hours,
+    node_days.gpu_hours as node_day_gpu_hours,
+    node_days.least_gpu_hours,
+    node_days.most_out_of_service_hours
+from attempts
+left join node_days on attempts.cluster_id = node_days.cluster_id
+where
+    abs(coalesce(attempts.gpu_hours, 0) - coalesce(node_days.gpu_hours, 0))
+    > 1e-6 * (1 + coalesce(attempts.gpu_hours, 0))
+    or node_days.least_gpu_hours < 0
+    or node_days.most_out_of_service_hours > 24

@@ -1,0 +1,4 @@
+{#- Key of an attempt: cluster, numeric job id, submit time in epoch seconds. Every export carries these three. -#}
+{% macro attempt_id(cluster_id, job_id_raw, submitted_at) -%}
+    {{ cluster_id }} || ':' || {{ job_id_raw }} || ':' || cast(epoch({{ submitted_at }}) as bigint)
+{%- endmacro %}

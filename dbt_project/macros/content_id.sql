@@ -1,0 +1,9 @@
+{#- A key made of a row's own content: the same logs give the same key on every run and every machine. -#}
+{% macro content_id(columns) -%}
+    md5(concat_ws(
+        '|'
+        {%- for column in columns %},
+        coalesce(cast({{ column }} as varchar), '')
+        {%- endfor %}
+    ))
+{%- endmacro %}

@@ -1,0 +1,15 @@
+{#- Ranks for "the most telling comes first": 1 is the strongest. -#}
+{% macro evidence_rank(evidence_class) -%}
+    case {{ evidence_class }} when 'A' then 1 when 'B' then 2 else 3 end
+{%- endmacro %}
+
+
+{% macro severity_rank(severity) -%}
+    case {{ severity }} when 'high' then 1 when 'low' then 2 else 3 end
+{%- endmacro %}
+
+
+{#- A class can be lowered to supporting evidence, never raised. -#}
+{% macro supporting_at_most(evidence_class) -%}
+    case {{ evidence_class }} when 'A' then 'B' else {{ evidence_class }} end
+{%- endmacro %}

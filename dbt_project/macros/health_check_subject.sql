@@ -1,0 +1,26 @@
+{#- Checks that a site runs once per thing and that name the thing in good and bad results alike. -#}
+{% macro checks_with_subjects() -%}
+    'service status', 'mounted directory', 'disk usage', 'running process', 'check module', 'check ssh'
+{%- endmacro %}
+
+
+{#-
+    What such a check looked at: service, directory, volume, process, module or host. Two checks of one name run side
+    by side on a node; without the subject, each good result of one would clear the other's failure.
+-#}
+{% macro health_check_subject(check_name, message) -%}
+    case
+        when {{ check_name }} in ({{ checks_with_subjects() }})
+            then nullif(
+                array_to_string(
+                    list_sort(list_distinct(regexp_extract_all(
+                        {{ message }},
+                        '(?:(?:Service|Directory|Volume|Process|Module|Host) |service status: |mounted directory )([^\s:]+)',
+                        1
+                    ))),
+                    ', '
+                ),
+                ''
+            )
+    end
+{%- endmacro %}

@@ -1,0 +1,88 @@
+with
+
+records as (
+
+    select * from {{ ref('stg_sacct__records') }}
+
+),
+
+repeated_job_ids as (
+
+    select
+        cluster_id,
+        job_id_raw
+    from records
+    group by cluster_id, job_id_raw
+    having count(*) > 1
+
+),
+
+-- Most jobs have one record. Putting only the others in order saves most of the time at millions of records.
+repeated_records as (
+
+    select
+        records.cluster_id,
+        records.job_id_raw,
+        records.source_path,
+        records.source_line_number,
+        records.submitted_at,
+        records.started_at,
+        records.db_index,
+        records.state,
+        coalesce(records.ended_at, records.started_at, records.submitted_at) as last_seen_at
+    from records
+    inner join repeated_job_ids
+        on
+            records.cluster_id = repeated_job_ids.cluster_id
+            and records.job_id_raw = repeated_job_ids.job_id_raw
+
+),
+
+-- A requeue is submitted when the attempt before it ends. The same number 30 days later is another job: ids wrap.
+ordered_records as (
+
+    select
+        *,
+        row_number() over (
+            partition by cluster_id, job_id_raw, submitted_at
+            order by db_index, started_at, source_path, source_line_number
+        ) as same_submit_number,
+        coalesce(submitted_at > lag(last_seen_at) over job_id_records + interval 30 day, true) as is_first_of_job
+    from repeated_records
+    window job_id_records as (
+        partition by cluster_id, job_id_raw
+        order by submitted_at, started_at, db_index, source_path, source_line_number
+    )
+
+),
+
+identified_records as (
+
+    select
+        *,
+        {{ attempt_id('cluster_id', 'job_id_raw', 'submitted_at') }}
+        || case when same_submit_number > 1 then ':' || same_submit_number else '' end as attempt_id,
+        sum(case when is_first_of_job then 1 else 0 end) over (
+            partition by cluster_id, job_id_raw
+            order by submitted_at, started_at, db_index, source_path, source_line_number
+            rows between unbounded preceding and current row
+        ) as job_sequence
+    from ordered_records
+
+)
+
+select
+    cluster_id,
+    source_path,
+    source_line_number,
+    attempt_id,
+    row_number() over job_attempts as attempt_number,
+    first_value(attempt_id) over job_attempts as job_key,
+    lag(attempt_id) over job_attempts as previous_attempt_id,
+    coalesce(lag(state) over job_attempts = 'RESIZING', false) as is_continuation,
+    lead(attempt_id) over job_attempts is null as is_last_of_job
+from identified_records
+window job_attempts as (
+    partition by cluster_id, job_id_raw, job_sequence
+    order by submitted_at, started_at, db_index, source_path, source_line_number
+)

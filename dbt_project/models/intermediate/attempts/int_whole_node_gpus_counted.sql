@@ -1,0 +1,61 @@
+with
+
+records as (
+
+    select
+        cluster_id,
+        source_path,
+        source_line_number,
+        gpu_count,
+        gpu_count_source,
+        cpu_count,
+        node_ids
+    from {{ ref('stg_sacct__records') }}
+
+),
+
+nodes as (
+
+    select * from {{ ref('stg_inventory__nodes') }}
+
+),
+
+untracked_clusters as (
+
+    select cluster_id
+    from {{ ref('stg_sacct__records') }}
+    group by cluster_id
+    having not bool_or(gpu_count_source in ('tres', 'tres_typed'))
+
+),
+
+allocated_nodes as (
+
+    select
+        records.source_path,
+        records.source_line_number,
+        records.cluster_id,
+        records.cpu_count,
+        len(records.node_ids) as node_count,
+        unnest(records.node_ids) as node_id
+    from records
+    inner join untracked_clusters on records.cluster_id = untracked_clusters.cluster_id
+    where records.gpu_count is null
+
+)
+
+-- Every node known, every CPU of them allocated, GPUs in every one of them: only then the GPUs were the job's too.
+select
+    allocated_nodes.source_path,
+    allocated_nodes.source_line_number,
+    sum(nodes.gpu_count) as gpu_count
+from allocated_nodes
+inner join nodes
+    on
+        allocated_nodes.cluster_id = nodes.cluster_id
+        and allocated_nodes.node_id = nodes.node_id
+group by allocated_nodes.source_path, allocated_nodes.source_line_number
+having
+    count(nodes.gpu_count) = max(allocated_nodes.node_count)
+    and min(nodes.gpu_count) > 0
+    and sum(nodes.cpu_count) = max(allocated_nodes.cpu_count)

@@ -1,0 +1,185 @@
+with
+
+checks as (
+
+    select * from {{ ref('stg_health__checks') }}
+
+),
+
+boots as (
+
+    select * from {{ ref('int_node_boots') }}
+
+),
+
+message_rules as (
+
+    select distinct check_key from {{ ref('health_check_rules') }}
+
+),
+
+-- A check that was switched off, crashed or could not tell says neither that a fault is there nor that it went.
+answered as (
+
+    select
+        cluster_id,
+        node_id,
+        check_key,
+        check_name,
+        -- Node health check scripts report each failure under its own name and success under one: "nhc: Healthy".
+        case when check_key like 'check!_%' escape '!' then 'nhc' else check_key end as check_stream,
+        case when check_key like 'check!_%' escape '!' then check_key else subject end as subject,
+        observed_at,
+        source_path,
+        source_line_number,
+        check_type,
+        result,
+        xid_codes,
+        job_id_raw,
+        case when result != 'OK' then message end as message
+    from checks
+    where
+        node_id is not null
+        and result_quality = 'ran'
+        and result in ('OK', 'WARN', 'CRITICAL')
+
+),
+
+of_everything as (
+
+    select * from answered
+    where
+        subject is null
+        and result = 'OK'
+        and check_stream in ('nhc', {{ checks_with_subjects() }})
+
+),
+
+subjects as (
+
+    select distinct
+        cluster_id,
+        node_id,
+        check_stream,
+        coalesce(subject, '') as subject
+    from answered
+    where check_stream in ('nhc', {{ checks_with_subjects() }})
+
+),
+
+-- A good result that names no subject speaks for all of them.
+spoken_for as (
+
+    select
+        * exclude (subject),
+        coalesce(subject, '') as subject
+    from answered
+    where
+        subject is not null
+        or result != 'OK'
+        or check_stream not in ('nhc', {{ checks_with_subjects() }})
+    union all
+    select
+        of_everything.* exclude (subject),
+        subjects.subject
+    from of_everything
+    inner join subjects
+        on
+            of_everything.cluster_id = subjects.cluster_id
+            and of_everything.node_id = subjects.node_id
+            and of_everything.check_stream = subjects.check_stream
+
+),
+
+sequenced as (
+
+    select
+        *,
+        lag(observed_at) over check_stream as previous_observed_at,
+        lag(result) over check_stream as previous_result,
+        lag(xid_codes) over check_stream as previous_xid_codes,
+        lag(message) over check_stream as previous_message
+    from spoken_for
+    window check_stream as (
+        partition by cluster_id, node_id, check_stream, subject
+        order by observed_at, source_path, source_line_number
+    )
+
+),
+
+-- Good results that follow good results, by far the most, end here.
+failing_or_healed as (
+
+    select * from sequenced
+    where
+        result != 'OK'
+        or previous_result != 'OK'
+
+),
+
+placed_after_boot as (
+
+    select
+        failing_or_healed.*,
+        coalesce(
+            failing_or_healed.result != 'OK'
+            and failing_or_healed.previous_result != 'OK'
+            and (
+                failing_or_healed.observed_at > failing_or_healed.previous_observed_at + interval 1 day
+                or boots.booted_at > failing_or_healed.previous_observed_at
+            ),
+            false
+        ) as is_new_episode
+    from failing_or_healed
+    asof left join boots
+        on
+            failing_or_healed.cluster_id = boots.cluster_id
+            and failing_or_healed.node_id = boots.node_id
+            and failing_or_healed.observed_at >= boots.booted_at
+
+),
+
+changed as (
+
+    select placed_after_boot.*
+    from placed_after_boot
+    left join message_rules on placed_after_boot.check_key = message_rules.check_key
+    where
+        placed_after_boot.is_new_episode
+        or placed_after_boot.previous_result is null
+        or placed_after_boot.result != placed_after_boot.previous_result
+        or placed_after_boot.xid_codes != placed_after_boot.previous_xid_codes
+        or (
+            message_rules.check_key is not null
+            and placed_after_boot.message is distinct from placed_after_boot.previous_message
+        )
+
+)
+
+select
+    cluster_id,
+    node_id,
+    check_stream,
+    check_key,
+    check_name,
+    subject,
+    row_number() over (
+        partition by cluster_id, node_id, check_stream, subject
+        order by observed_at, source_path, source_line_number
+    ) as change_number,
+    sum(case when is_new_episode then 1 else 0 end) over (
+        partition by cluster_id, node_id, check_stream, subject
+        order by observed_at, source_path, source_line_number
+        rows between unbounded preceding and current row
+    ) as episode_number,
+    is_new_episode,
+    observed_at,
+    case when not is_new_episode then previous_observed_at end as previous_observed_at,
+    check_type,
+    result,
+    xid_codes,
+    message,
+    job_id_raw,
+    source_path,
+    source_line_number
+from changed

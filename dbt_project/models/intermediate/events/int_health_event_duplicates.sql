@@ -1,0 +1,134 @@
+with
+
+events as (
+
+    select * from {{ ref('int_health_events') }}
+
+),
+
+-- The bus message and Xid 79 of one GPU: the numbered one stands for both.
+bus_messages as (
+
+    select
+        unnumbered.cluster_id,
+        unnumbered.event_id,
+        numbered.event_id as duplicate_of_event_id,
+        abs({{ seconds_between('unnumbered.observed_at', 'numbered.observed_at') }}) as distance_seconds
+    from events as unnumbered
+    inner join events as numbered
+        on
+            unnumbered.cluster_id = numbered.cluster_id
+            and unnumbered.node_id = numbered.node_id
+            and unnumbered.fault_code = numbered.code
+            and abs({{ seconds_between('unnumbered.observed_at', 'numbered.observed_at') }}) <= 60
+    where
+        unnumbered.source = 'kernel'
+        and unnumbered.check_key = 'fell_off_bus'
+        and numbered.source = 'kernel'
+        and numbered.check_key = 'xid'
+
+),
+
+-- A check that reads the kernel's log repeats what the kernel said since the check's last good result.
+checks_of_kernel_log as (
+
+    select
+        checks.cluster_id,
+        checks.event_id,
+        messages.event_id as duplicate_of_event_id,
+        abs({{ seconds_between('messages.observed_at', 'checks.observed_at') }}) as distance_seconds
+    from events as checks
+    inner join events as messages
+        on
+            checks.cluster_id = messages.cluster_id
+            and checks.node_id = messages.node_id
+            and checks.code = messages.fault_code
+            and messages.observed_at <= checks.observed_at + interval 60 second
+            and messages.observed_at
+            >= coalesce(checks.last_ok_at, checks.observed_at - interval 1 day) - interval 60 second
+    where
+        checks.source = 'health_check'
+        and messages.source = 'kernel'
+        and messages.event_id not in (select bus_messages.event_id from bus_messages)
+
+),
+
+repeats as (
+
+    select * from bus_messages
+    union all
+    select * from checks_of_kernel_log
+
+),
+
+first_repeats as (
+
+    select
+        cluster_id,
+        event_id,
+        duplicate_of_event_id
+    from repeats
+    qualify
+        row_number() over (
+            partition by cluster_id, event_id order by distance_seconds, duplicate_of_event_id
+        ) = 1
+
+),
+
+originals as (
+
+    select events.*
+    from events
+    left join first_repeats
+        on
+            events.cluster_id = first_repeats.cluster_id
+            and events.event_id = first_repeats.event_id
+    where
+        first_repeats.event_id is null
+        and events.evidence_class != 'none'
+        and events.source in ('health_check', 'kernel')
+
+),
+
+-- A reason that a health check wrote repeats the fault that made it write: same category, not cleared at the time.
+reasons_of_checks as (
+
+    select
+        reasons.cluster_id,
+        reasons.event_id,
+        originals.event_id as duplicate_of_event_id
+    from events as reasons
+    inner join originals
+        on
+            reasons.cluster_id = originals.cluster_id
+            and reasons.node_id = originals.node_id
+            and reasons.failure_category = originals.failure_category
+            and originals.observed_at <= reasons.observed_at + interval 60 second
+            and originals.observed_at
+            >= reasons.observed_at - case when originals.is_point_event then interval 1 hour else interval 1 day end
+            and coalesce(originals.cleared_at, timestamp '9999-01-01') >= reasons.observed_at - interval 60 second
+    where
+        reasons.source in ('slurmctld', 'node_event')
+        and reasons.origin = 'health_check'
+    qualify
+        row_number() over (
+            partition by reasons.cluster_id, reasons.event_id
+            order by
+                originals.fault_code is distinct from reasons.code,
+                abs({{ seconds_between('originals.observed_at', 'reasons.observed_at') }}),
+                originals.event_id
+        ) = 1
+
+)
+
+select
+    cluster_id,
+    event_id,
+    duplicate_of_event_id
+from first_repeats
+union all
+select
+    cluster_id,
+    event_id,
+    duplicate_of_event_id
+from reasons_of_checks

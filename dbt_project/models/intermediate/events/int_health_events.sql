@@ -1,0 +1,131 @@
+with
+
+onsets as (
+
+    select * from {{ ref('int_health_onsets') }}
+
+),
+
+kernel_events as (
+
+    select * from {{ ref('int_kernel_events') }}
+
+),
+
+reason_events as (
+
+    select * from {{ ref('int_node_reason_events') }}
+
+),
+
+from_checks as (
+
+    select
+        cluster_id,
+        {{ content_id([
+            'cluster_id', 'node_id', "'health_check'", 'check_key', 'subject', 'symptom', 'observed_at'
+        ]) }} as event_id,
+        node_id,
+        observed_at,
+        'health_check' as source,
+        check_name,
+        check_key,
+        check_type,
+        subject,
+        code,
+        codes,
+        code as fault_code,
+        failure_category,
+        co_category,
+        severity,
+        evidence_class,
+        result,
+        coalesce(check_type in ('prolog', 'epilog'), false) as is_point_event,
+        last_ok_at,
+        cleared_at,
+        'health_check' as origin,
+        cast(null as varchar) as pci_address,
+        job_id_raw,
+        message,
+        source_path,
+        source_line_number
+    from onsets
+
+),
+
+from_kernel as (
+
+    select
+        cluster_id,
+        {{ content_id([
+            'cluster_id', 'node_id', "'kernel'", 'kind', 'code', 'pci_address', 'occurred_at', 'message'
+        ]) }} as event_id,
+        node_id,
+        occurred_at as observed_at,
+        'kernel' as source,
+        kind as check_name,
+        kind as check_key,
+        cast(null as varchar) as check_type,
+        cast(null as varchar) as subject,
+        code,
+        case when code is null then cast([] as integer[]) else [code] end as codes,
+        -- The three lines without a number say what Xid 79 says.
+        case kind when 'xid' then code when 'fell_off_bus' then 79 end as fault_code,
+        failure_category,
+        co_category,
+        severity,
+        evidence_class,
+        cast(null as varchar) as result,
+        true as is_point_event,
+        cast(null as timestamp) as last_ok_at,
+        cast(null as timestamp) as cleared_at,
+        'kernel' as origin,
+        pci_address,
+        cast(null as bigint) as job_id_raw,
+        message,
+        source_path,
+        source_line_number
+    from kernel_events
+
+),
+
+from_reasons as (
+
+    select
+        cluster_id,
+        {{ content_id([
+            'cluster_id', 'node_id', 'source', "'node reason'", 'reason', 'observed_at'
+        ]) }} as event_id,
+        node_id,
+        observed_at,
+        source,
+        'node reason' as check_name,
+        'node reason' as check_key,
+        cast(null as varchar) as check_type,
+        cast(null as varchar) as subject,
+        code,
+        case when code is null then cast([] as integer[]) else [code] end as codes,
+        code as fault_code,
+        failure_category,
+        co_category,
+        severity,
+        evidence_class,
+        cast(null as varchar) as result,
+        true as is_point_event,
+        cast(null as timestamp) as last_ok_at,
+        cast(null as timestamp) as cleared_at,
+        origin,
+        cast(null as varchar) as pci_address,
+        job_id_raw,
+        reason as message,
+        source_path,
+        source_line_number
+    from reason_events
+
+)
+
+select * from from_checks
+union all
+select * from from_kernel
+union all
+select * from from_reasons

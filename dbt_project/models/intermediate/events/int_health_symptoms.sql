@@ -1,0 +1,160 @@
+with
+
+changes as (
+
+    select * from {{ ref('int_health_checks_changed') }}
+    where result != 'OK'
+
+),
+
+known_checks as (
+
+    select * from {{ ref('health_checks') }}
+
+),
+
+message_rules as (
+
+    select * from {{ ref('health_check_rules') }}
+
+),
+
+xids as (
+
+    select * from {{ ref('xids') }}
+
+),
+
+xid_codes_listed as (
+
+    select
+        cluster_id,
+        node_id,
+        check_stream,
+        subject,
+        change_number,
+        unnest(list_distinct(xid_codes)) as code
+    from changes
+
+),
+
+named_by_xid as (
+
+    select
+        listed.cluster_id,
+        listed.node_id,
+        listed.check_stream,
+        listed.subject,
+        listed.change_number,
+        'xid ' || listed.code as symptom,
+        listed.code,
+        coalesce(xids.failure_category, 'unknown_xid') as failure_category,
+        nullif(xids.co_category, 'none') as co_category,
+        coalesce(xids.severity, 'low') as severity,
+        coalesce(xids.evidence_class, 'B') as evidence_class
+    from xid_codes_listed as listed
+    left join xids on listed.code = xids.code
+
+),
+
+-- One result can name several faults (an event log, a diagnosis of many tests): each category is a symptom of its own.
+named_by_message as (
+
+    select
+        changes.cluster_id,
+        changes.node_id,
+        changes.check_stream,
+        changes.subject,
+        changes.change_number,
+        rules.failure_category as symptom,
+        cast(null as integer) as code,
+        rules.failure_category,
+        cast(null as varchar) as co_category,
+        rules.severity,
+        rules.evidence_class
+    from changes
+    inner join message_rules as rules
+        on
+            changes.check_key = rules.check_key
+            and regexp_matches(changes.result || ': ' || coalesce(changes.message, ''), rules.pattern)
+    where len(changes.xid_codes) = 0
+    qualify
+        row_number() over (
+            partition by
+                changes.cluster_id,
+                changes.node_id,
+                changes.check_stream,
+                changes.subject,
+                changes.change_number,
+                rules.failure_category
+            order by rules.rule_order
+        ) = 1
+
+),
+
+named_by_check as (
+
+    select
+        changes.cluster_id,
+        changes.node_id,
+        changes.check_stream,
+        changes.subject,
+        changes.change_number,
+        lower(changes.result) as symptom,
+        cast(null as integer) as code,
+        coalesce(known_checks.failure_category, 'unmapped') as failure_category,
+        cast(null as varchar) as co_category,
+        coalesce(known_checks.severity, 'low') as severity,
+        coalesce(known_checks.evidence_class, 'none') as evidence_class
+    from changes
+    left join known_checks on changes.check_key = known_checks.check_key
+    where
+        len(changes.xid_codes) = 0
+        and not exists (
+            select 1
+            from named_by_message
+            where
+                changes.cluster_id = named_by_message.cluster_id
+                and changes.node_id = named_by_message.node_id
+                and changes.check_stream = named_by_message.check_stream
+                and changes.subject = named_by_message.subject
+                and changes.change_number = named_by_message.change_number
+        )
+
+),
+
+named as (
+
+    select * from named_by_xid
+    union all
+    select * from named_by_message
+    union all
+    select * from named_by_check
+
+)
+
+select
+    changes.cluster_id,
+    changes.node_id,
+    changes.check_stream,
+    changes.subject,
+    changes.change_number,
+    changes.episode_number,
+    named.symptom,
+    named.code,
+    named.failure_category,
+    named.co_category,
+    named.severity,
+    -- Only a critical result is evidence by itself.
+    case
+        when changes.result = 'CRITICAL' then named.evidence_class
+        else {{ supporting_at_most('named.evidence_class') }}
+    end as evidence_class
+from named
+inner join changes
+    on
+        named.cluster_id = changes.cluster_id
+        and named.node_id = changes.node_id
+        and named.check_stream = changes.check_stream
+        and named.subject = changes.subject
+        and named.change_number = changes.change_number

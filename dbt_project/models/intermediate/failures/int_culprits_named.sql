@@ -1,0 +1,191 @@
+with
+
+suspects as (
+
+    select * from {{ ref('int_failures_suspected') }}
+
+),
+
+slurmctld_events as (
+
+    select * from {{ ref('stg_slurmctld__events') }}
+
+),
+
+node_events as (
+
+    select * from {{ ref('stg_sacctmgr__node_events') }}
+
+),
+
+named_in_accounting as (
+
+    select
+        cluster_id,
+        attempt_id,
+        failed_node_id as node_id,
+        'FailedNode' as named_by,
+        1 as source_order,
+        ended_at as named_at
+    from suspects
+    where failed_node_id is not null
+
+),
+
+-- A line names the attempt of the job that ended nearest to it.
+named_in_log as (
+
+    select
+        suspects.cluster_id,
+        suspects.attempt_id,
+        slurmctld_events.node_id,
+        slurmctld_events.kind as named_by,
+        2 as source_order,
+        slurmctld_events.logged_at as named_at
+    from slurmctld_events
+    inner join suspects
+        on
+            slurmctld_events.cluster_id = suspects.cluster_id
+            and slurmctld_events.job_id_raw = suspects.job_id_raw
+            and abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}) <= 120
+    where
+        slurmctld_events.kind = 'job_node_failure'
+        and slurmctld_events.node_id is not null
+    qualify row_number() over (
+        partition by
+            slurmctld_events.cluster_id, slurmctld_events.source_path, slurmctld_events.source_line_number,
+            slurmctld_events.node_id
+        order by abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}), suspects.ended_at
+    ) = 1
+
+),
+
+-- The launch failure names the job, the line after it the node.
+prolog_failures_of_jobs as (
+
+    select
+        suspects.cluster_id,
+        suspects.attempt_id,
+        suspects.node_ids,
+        suspects.node_count,
+        slurmctld_events.node_id,
+        slurmctld_events.logged_at
+    from slurmctld_events
+    inner join suspects
+        on
+            slurmctld_events.cluster_id = suspects.cluster_id
+            and slurmctld_events.job_id_raw = suspects.job_id_raw
+            and abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}) <= 120
+    where slurmctld_events.kind = 'prolog_failure'
+    qualify row_number() over (
+        partition by
+            slurmctld_events.cluster_id, slurmctld_events.source_path, slurmctld_events.source_line_number,
+            slurmctld_events.node_id
+        order by abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}), suspects.ended_at
+    ) = 1
+
+),
+
+prolog_failures_of_nodes as (
+
+    select
+        prolog_failures_of_jobs.cluster_id,
+        prolog_failures_of_jobs.attempt_id,
+        coalesce(
+            prolog_failures_of_jobs.node_id,
+            slurmctld_events.node_id,
+            case when prolog_failures_of_jobs.node_count = 1 then prolog_failures_of_jobs.node_ids[1] end
+        ) as node_id,
+        'prolog_failure' as named_by,
+        2 as source_order,
+        prolog_failures_of_jobs.logged_at as named_at
+    from prolog_failures_of_jobs
+    left join slurmctld_events
+        on
+            prolog_failures_of_jobs.cluster_id = slurmctld_events.cluster_id
+            and slurmctld_events.kind = 'prolog_failure'
+            and slurmctld_events.job_id_raw is null
+            and list_contains(prolog_failures_of_jobs.node_ids, slurmctld_events.node_id)
+            and abs({{ seconds_between('prolog_failures_of_jobs.logged_at', 'slurmctld_events.logged_at') }}) <= 2
+
+),
+
+suspect_nodes as (
+
+    select
+        cluster_id,
+        attempt_id,
+        state,
+        runtime_seconds,
+        ended_at,
+        unnest(node_ids) as node_id
+    from suspects
+    where
+        state = 'NODE_FAIL'
+        or (state = 'REQUEUED' and runtime_seconds <= 10)
+
+),
+
+-- Without the log, the node that went out of service in the second the attempt ended tells as much.
+named_by_node_event as (
+
+    select
+        suspect_nodes.cluster_id,
+        suspect_nodes.attempt_id,
+        suspect_nodes.node_id,
+        case when suspect_nodes.state = 'NODE_FAIL' then 'node_down' else 'prolog_error' end as named_by,
+        3 as source_order,
+        node_events.started_at as named_at
+    from suspect_nodes
+    inner join node_events
+        on
+            suspect_nodes.cluster_id = node_events.cluster_id
+            and suspect_nodes.node_id = node_events.node_id
+            and abs({{ seconds_between('suspect_nodes.ended_at', 'node_events.started_at') }}) <= 5
+    where
+        (suspect_nodes.state = 'NODE_FAIL' and node_events.state = 'DOWN')
+        or (
+            suspect_nodes.state = 'REQUEUED'
+            and regexp_matches(lower(node_events.reason), '^prolog (error|or job env)')
+        )
+
+),
+
+named as (
+
+    select * from named_in_accounting
+    union all
+    select * from named_in_log
+    union all
+    select * from prolog_failures_of_nodes
+    union all
+    select * from named_by_node_event
+
+),
+
+-- A node that is not one of the attempt's own cannot have failed it: the name was misread or is spelt otherwise.
+named_of_own_nodes as (
+
+    select named.*
+    from named
+    inner join suspects
+        on
+            named.cluster_id = suspects.cluster_id
+            and named.attempt_id = suspects.attempt_id
+            and list_contains(suspects.node_ids, named.node_id)
+
+)
+
+select
+    cluster_id,
+    attempt_id,
+    node_id,
+    min_by(named_by, source_order) as named_by,
+    bool_or(named_by in ('prolog_failure', 'prolog_error')) as is_prolog_failure,
+    row_number() over (
+        partition by cluster_id, attempt_id
+        order by min(source_order), min(named_at), node_id
+    ) as culprit_rank
+from named_of_own_nodes
+group by cluster_id, attempt_id, node_id
+qualify min(source_order) = min(min(source_order)) over (partition by cluster_id, attempt_id)

@@ -1,0 +1,163 @@
+with
+
+suspects as (
+
+    select * from {{ ref('int_failures_suspected') }}
+
+),
+
+culprits as (
+
+    select * from {{ ref('int_culprits_named') }}
+
+),
+
+evidence as (
+
+    select * from {{ ref('int_failures_evidenced') }}
+
+),
+
+outages as (
+
+    select * from {{ ref('fct_node_outages') }}
+
+),
+
+primary_evidence as (
+
+    select * from evidence
+    where evidence_rank = 1
+
+),
+
+evidence_counts as (
+
+    select
+        cluster_id,
+        attempt_id,
+        count(*) as evidence_count
+    from evidence
+    group by cluster_id, attempt_id
+
+),
+
+first_culprits as (
+
+    select * from culprits
+    where culprit_rank = 1
+
+),
+
+prolog_failures as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from culprits
+    where is_prolog_failure
+
+),
+
+-- Taking a node down for maintenance kills its jobs too: they are NODE_FAIL, and no fault.
+planned_downs as (
+
+    select distinct
+        culprits.cluster_id,
+        culprits.attempt_id
+    from culprits
+    inner join suspects
+        on
+            culprits.cluster_id = suspects.cluster_id
+            and culprits.attempt_id = suspects.attempt_id
+    inner join outages
+        on
+            culprits.cluster_id = outages.cluster_id
+            and culprits.node_id = outages.node_id
+            and abs({{ seconds_between('suspects.ended_at', 'outages.started_at') }}) <= 5
+    where outages.is_planned
+
+),
+
+judged as (
+
+    select
+        suspects.cluster_id,
+        suspects.attempt_id,
+        suspects.state,
+        suspects.ended_at,
+        suspects.runtime_seconds,
+        suspects.node_ids,
+        suspects.node_count,
+        suspects.gpu_count,
+        suspects.window_start_at,
+        suspects.window_end_at,
+        primary_evidence.event_id as primary_event_id,
+        coalesce(evidence_counts.evidence_count, 0) as evidence_count,
+        first_culprits.node_id is not null as is_culprit_named,
+        case
+            when prolog_failures.attempt_id is not null and suspects.state != 'NODE_FAIL' then 'prolog_failure'
+            when primary_evidence.origin = 'administrator' and suspects.state = 'NODE_FAIL' then 'administrator_down'
+            when primary_evidence.event_id is not null and first_culprits.node_id is not null
+                then 'evidence_on_named_node'
+            when primary_evidence.event_id is not null then 'evidence_on_attempt_node'
+            when suspects.state = 'NODE_FAIL' and planned_downs.attempt_id is not null then 'planned_down'
+            when suspects.state = 'NODE_FAIL' and first_culprits.node_id is not null then 'node_fail_named_node'
+            when suspects.state = 'NODE_FAIL' then 'node_fail_no_node_named'
+        end as attribution_rule,
+        case
+            when primary_evidence.event_id is not null then primary_evidence.failure_category
+            when prolog_failures.attempt_id is not null and suspects.state != 'NODE_FAIL' then 'system_services'
+            when suspects.state = 'NODE_FAIL' then 'node_fail_unattributed'
+        end as failure_category,
+        case
+            when primary_evidence.node_id is not null then primary_evidence.node_id
+            when first_culprits.node_id is not null then first_culprits.node_id
+            when suspects.node_count = 1 then suspects.node_ids[1]
+        end as culprit_node_id
+    from suspects
+    left join primary_evidence
+        on
+            suspects.cluster_id = primary_evidence.cluster_id
+            and suspects.attempt_id = primary_evidence.attempt_id
+    left join evidence_counts
+        on
+            suspects.cluster_id = evidence_counts.cluster_id
+            and suspects.attempt_id = evidence_counts.attempt_id
+    left join first_culprits
+        on
+            suspects.cluster_id = first_culprits.cluster_id
+            and suspects.attempt_id = first_culprits.attempt_id
+    left join prolog_failures
+        on
+            suspects.cluster_id = prolog_failures.cluster_id
+            and suspects.attempt_id = prolog_failures.attempt_id
+    left join planned_downs
+        on
+            suspects.cluster_id = planned_downs.cluster_id
+            and suspects.attempt_id = planned_downs.attempt_id
+
+)
+
+select
+    cluster_id,
+    attempt_id,
+    state,
+    ended_at as failed_at,
+    failure_category,
+    attribution_rule,
+    attribution_rule in (
+        'prolog_failure', 'administrator_down', 'evidence_on_named_node', 'evidence_on_attempt_node'
+    ) as is_attributed,
+    culprit_node_id,
+    is_culprit_named,
+    primary_event_id,
+    evidence_count,
+    runtime_seconds,
+    node_ids,
+    node_count,
+    gpu_count,
+    window_start_at,
+    window_end_at
+from judged
+where attribution_rule is not null

@@ -1,0 +1,79 @@
+with
+
+failures as (
+
+    select * from {{ ref('int_failures_attributed') }}
+
+),
+
+checks as (
+
+    select
+        cluster_id,
+        node_id,
+        observed_at,
+        {{ quarter_hour('observed_at') }} as quarter_hour
+    from {{ ref('stg_health__checks') }}
+    where
+        result_quality = 'ran'
+        and node_id is not null
+
+),
+
+checked_clusters as (
+
+    select distinct cluster_id
+    from {{ ref('stg_health__checks') }}
+
+),
+
+watched_nodes as (
+
+    select
+        cluster_id,
+        attempt_id,
+        window_start_at,
+        window_end_at,
+        unnest(case when culprit_node_id is null then node_ids else [culprit_node_id] end) as node_id
+    from failures
+
+),
+
+-- Check results are by far the largest table: they are read once, against the quarters of an hour the windows touch.
+watched_quarter_hours as (
+
+    select
+        *,
+        unnest(generate_series(
+            {{ quarter_hour('window_start_at') }}, {{ quarter_hour('window_end_at') }}
+        )) as quarter_hour
+    from watched_nodes
+
+),
+
+covered as (
+
+    select distinct
+        watched_quarter_hours.cluster_id,
+        watched_quarter_hours.attempt_id
+    from watched_quarter_hours
+    inner join checks
+        on
+            watched_quarter_hours.cluster_id = checks.cluster_id
+            and watched_quarter_hours.node_id = checks.node_id
+            and watched_quarter_hours.quarter_hour = checks.quarter_hour
+            and watched_quarter_hours.window_start_at <= checks.observed_at
+            and watched_quarter_hours.window_end_at >= checks.observed_at
+
+)
+
+select
+    failures.cluster_id,
+    failures.attempt_id,
+    case when checked_clusters.cluster_id is not null then covered.attempt_id is not null end as has_coverage
+from failures
+left join covered
+    on
+        failures.cluster_id = covered.cluster_id
+        and failures.attempt_id = covered.attempt_id
+left join checked_clusters on failures.cluster_id = checked_clusters.cluster_id

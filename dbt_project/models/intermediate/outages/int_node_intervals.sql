@@ -1,0 +1,216 @@
+with
+
+node_events as (
+
+    select * from {{ ref('stg_sacctmgr__node_events') }}
+    where node_id is not null
+
+),
+
+service_changes as (
+
+    select * from {{ ref('int_node_service_changes') }}
+
+),
+
+withdrawals as (
+
+    select * from {{ ref('int_node_withdrawals') }}
+
+),
+
+nodes as (
+
+    select * from {{ ref('stg_inventory__nodes') }}
+
+),
+
+reasons as (
+
+    select * from {{ ref('int_node_reasons_classified') }}
+
+),
+
+clusters_with_events as (
+
+    select distinct cluster_id from node_events
+
+),
+
+returns as (
+
+    select
+        cluster_id,
+        node_id,
+        return_count,
+        min(changed_at) as returned_at
+    from service_changes
+    where kind = 'return'
+    group by cluster_id, node_id, return_count
+
+),
+
+-- A node has one state at a time: an open row ended at the latest where the node's next row begins.
+recorded as (
+
+    select
+        cluster_id,
+        node_id,
+        started_at,
+        coalesce(
+            ended_at,
+            lead(started_at) over (
+                partition by cluster_id, node_id order by started_at, source_path, source_line_number
+            )
+        ) as ended_at,
+        state,
+        state_flags,
+        reason,
+        reason_user,
+        'sacctmgr' as source,
+        source_path,
+        source_line_number
+    from node_events
+
+),
+
+-- Slurm keeps the reason of a node that is out already, whatever it finds after that.
+effective_withdrawals as (
+
+    select * from withdrawals
+    where state is not null
+    qualify
+        kind = 'request'
+        or withdrawn_at = min(withdrawn_at) over (partition by cluster_id, node_id, return_count)
+
+),
+
+-- Without an export of node events, the controller's log still tells when a node was taken out and came back.
+logged as (
+
+    select
+        withdrawals.cluster_id,
+        withdrawals.node_id,
+        withdrawals.withdrawn_at as started_at,
+        least(
+            returns.returned_at,
+            lead(withdrawals.withdrawn_at) over (
+                partition by withdrawals.cluster_id, withdrawals.node_id, withdrawals.return_count
+                order by withdrawals.withdrawn_at, withdrawals.source_line_number
+            )
+        ) as ended_at,
+        withdrawals.state,
+        cast(null as varchar) as state_flags,
+        withdrawals.reason,
+        cast(null as varchar) as reason_user,
+        'slurmctld' as source,
+        withdrawals.source_path,
+        withdrawals.source_line_number
+    from effective_withdrawals as withdrawals
+    left join clusters_with_events on withdrawals.cluster_id = clusters_with_events.cluster_id
+    left join returns
+        on
+            withdrawals.cluster_id = returns.cluster_id
+            and withdrawals.node_id = returns.node_id
+            and withdrawals.return_count = returns.return_count
+    where clusters_with_events.cluster_id is null
+
+),
+
+-- A node that is out in the inventory, and that neither of the others knows to be out or to have come back since.
+seen_in_inventory as (
+
+    select
+        nodes.cluster_id,
+        nodes.node_id,
+        nodes.reason_at as started_at,
+        cast(null as timestamp) as ended_at,
+        nodes.state,
+        cast(null as varchar) as state_flags,
+        nodes.reason,
+        nodes.reason_user,
+        'inventory' as source,
+        nodes.source_path,
+        nodes.source_line_number
+    from nodes
+    where
+        nodes.reason is not null
+        and nodes.reason_at is not null
+        and (
+            regexp_matches(nodes.state, 'DOWN|DRAINED|FAIL|MAINT')
+            or (
+                regexp_matches(nodes.state, 'DRAIN')
+                and not regexp_matches(nodes.state, 'DRAINING|ALLOC|MIX|COMP')
+            )
+        )
+        and not exists (
+            select 1
+            from recorded
+            where
+                nodes.cluster_id = recorded.cluster_id
+                and nodes.node_id = recorded.node_id
+                and coalesce(recorded.ended_at, timestamp '9999-01-01') > nodes.reason_at
+        )
+        and not exists (
+            select 1
+            from logged
+            where
+                nodes.cluster_id = logged.cluster_id
+                and nodes.node_id = logged.node_id
+                and coalesce(logged.ended_at, timestamp '9999-01-01') > nodes.reason_at
+        )
+
+),
+
+intervals as (
+
+    select * from recorded
+    union all
+    select * from logged
+    union all
+    select * from seen_in_inventory
+
+),
+
+classified as (
+
+    select
+        intervals.*,
+        reasons.code,
+        reasons.co_category,
+        coalesce(reasons.severity, 'info') as severity,
+        coalesce(reasons.evidence_class, 'none') as evidence_class,
+        case
+            when coalesce(reasons.failure_category, 'unmapped') != 'unmapped' then reasons.failure_category
+            when
+                regexp_matches(coalesce(intervals.state, ''), 'MAINT|POWER|REBOOT')
+                or regexp_matches(coalesce(intervals.state_flags, ''), '[$~%!@^]')
+                then 'planned'
+            when intervals.reason is null and contains(coalesce(intervals.state_flags, ''), '*')
+                then 'node_fail_unattributed'
+            else 'unmapped'
+        end as failure_category,
+        coalesce(reasons.origin, 'slurm') as origin
+    from intervals
+    left join reasons on lower(intervals.reason) = reasons.reason_key
+
+)
+
+select
+    cluster_id,
+    node_id,
+    started_at,
+    ended_at,
+    state,
+    reason,
+    reason_user,
+    failure_category,
+    code,
+    co_category,
+    severity,
+    evidence_class,
+    origin,
+    source,
+    source_path,
+    source_line_number
+from classified

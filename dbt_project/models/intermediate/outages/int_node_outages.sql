@@ -1,0 +1,156 @@
+with
+
+intervals as (
+
+    select * from {{ ref('int_node_intervals') }}
+
+),
+
+service_changes as (
+
+    select * from {{ ref('int_node_service_changes') }}
+
+),
+
+withdrawals as (
+
+    select * from {{ ref('int_node_withdrawals') }}
+
+),
+
+nodes as (
+
+    select * from {{ ref('stg_inventory__nodes') }}
+
+),
+
+neighbours as (
+
+    select
+        *,
+        max(coalesce(ended_at, timestamp '9999-01-01')) over (
+            partition by cluster_id, node_id
+            order by started_at, source_path, source_line_number
+            rows between unbounded preceding and 1 preceding
+        ) as latest_previous_ended_at,
+        lag(failure_category) over (
+            partition by cluster_id, node_id
+            order by started_at, source_path, source_line_number
+        ) as previous_failure_category
+    from intervals
+
+),
+
+-- Slurm writes a new row when only a flag of the state changes; a repair that takes a few seconds longer is one outage.
+numbered as (
+
+    select
+        *,
+        sum(case
+            when
+                failure_category = previous_failure_category
+                and started_at <= latest_previous_ended_at + interval 60 second
+                then 0
+            else 1
+        end) over (
+            partition by cluster_id, node_id
+            order by started_at, source_path, source_line_number
+            rows between unbounded preceding and current row
+        ) as outage_number
+    from neighbours
+
+),
+
+merged as (
+
+    select
+        cluster_id,
+        node_id,
+        outage_number,
+        min(started_at) as started_at,
+        case when bool_and(ended_at is not null) then max(ended_at) end as ended_at,
+        min_by(state, started_at) as state,
+        min_by(reason, started_at) as reason,
+        min_by(reason_user, started_at) as reason_user,
+        min(failure_category) as failure_category,
+        min_by(code, started_at) as code,
+        min_by(co_category, started_at) as co_category,
+        min_by(severity, started_at) as severity,
+        min_by(evidence_class, started_at) as evidence_class,
+        min_by(origin, started_at) as origin,
+        min(source) as source,
+        count(*) as interval_count,
+        min_by(source_path, started_at) as source_path,
+        min_by(source_line_number, started_at) as source_line_number
+    from numbered
+    group by cluster_id, node_id, outage_number
+
+),
+
+counted_returns as (
+
+    select
+        cluster_id,
+        node_id,
+        changed_at as returned_at,
+        return_count + 1 as return_count
+    from service_changes
+    where kind = 'return'
+
+),
+
+-- Event rows carry whole seconds, the log milliseconds: a second of tolerance on either side.
+placed_between_returns as (
+
+    select
+        merged.*,
+        coalesce(counted_returns.return_count, 0) as return_count
+    from merged
+    asof left join counted_returns
+        on
+            merged.cluster_id = counted_returns.cluster_id
+            and merged.node_id = counted_returns.node_id
+            and merged.started_at + interval 1 second >= counted_returns.returned_at
+
+)
+
+select
+    outages.cluster_id,
+    outages.node_id,
+    outages.started_at,
+    outages.ended_at,
+    outages.ended_at is null as is_open,
+    outages.state,
+    outages.reason,
+    outages.reason_user,
+    outages.failure_category,
+    outages.failure_category = 'planned' as is_planned,
+    outages.code,
+    outages.co_category,
+    outages.severity,
+    outages.evidence_class,
+    outages.origin,
+    case
+        when withdrawals.kind = 'request' then least(withdrawals.withdrawn_at, outages.started_at)
+        when withdrawals.kind is null and nodes.reason_at is not null then least(nodes.reason_at, outages.started_at)
+    end as requested_at,
+    withdrawals.withdrawn_at is not null as is_in_slurmctld_log,
+    outages.source,
+    outages.interval_count,
+    outages.source_path,
+    outages.source_line_number
+from placed_between_returns as outages
+left join withdrawals
+    on
+        outages.cluster_id = withdrawals.cluster_id
+        and outages.node_id = withdrawals.node_id
+        and outages.return_count = withdrawals.return_count
+        and lower(outages.reason) = lower(withdrawals.reason)
+        and withdrawals.withdrawn_at <= outages.started_at + interval 2 second
+left join nodes
+    on
+        outages.cluster_id = nodes.cluster_id
+        and outages.node_id = nodes.node_id
+        and outages.ended_at is null
+        and lower(outages.reason) = lower(nodes.reason)
+        and nodes.reason_at <= outages.started_at + interval 2 second

@@ -1,0 +1,137 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+
+),
+
+runs as (
+
+    select
+        cluster_id,
+        attempt_id,
+        run_id,
+        previous_attempt_id
+    from {{ ref('fct_attempts') }}
+
+),
+
+logged as (
+
+    select * from {{ ref('int_preemptions_logged') }}
+    where instigator_attempt_id is not null
+
+),
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+
+),
+
+victims as (
+
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.ended_at,
+        attempts.node_ids
+    from attempts
+    left join logged
+        on
+            attempts.cluster_id = logged.cluster_id
+            and attempts.attempt_id = logged.attempt_id
+    where
+        attempts.is_terminal
+        and attempts.state = 'PREEMPTED'
+        and logged.attempt_id is null
+
+),
+
+-- Ten-minute slots turn "starts within ten minutes after" into an equality, which scales where a range does not.
+victim_slots as (
+
+    select
+        cluster_id,
+        attempt_id,
+        ended_at,
+        node_id,
+        unnest([
+            cast(floor(epoch(ended_at) / 600) as bigint), cast(floor(epoch(ended_at) / 600) as bigint) + 1
+        ]) as slot
+    from (
+        select
+            cluster_id,
+            attempt_id,
+            ended_at,
+            unnest(node_ids) as node_id
+        from victims
+    ) as victim_nodes
+
+),
+
+starts as (
+
+    select
+        cluster_id,
+        attempt_id,
+        started_at,
+        cast(floor(epoch(started_at) / 600) as bigint) as slot,
+        unnest(node_ids) as node_id
+    from attempts
+    where started_at is not null
+
+),
+
+candidates as (
+
+    select
+        victim_slots.cluster_id,
+        victim_slots.attempt_id,
+        starts.attempt_id as instigator_attempt_id,
+        min({{ seconds_between('victim_slots.ended_at', 'starts.started_at') }}) as delay_seconds,
+        count(*) as shared_node_count
+    from victim_slots
+    inner join starts
+        on
+            victim_slots.cluster_id = starts.cluster_id
+            and victim_slots.node_id = starts.node_id
+            and victim_slots.slot = starts.slot
+            and victim_slots.attempt_id != starts.attempt_id
+            and victim_slots.ended_at <= starts.started_at
+            and victim_slots.ended_at + interval 600 second >= starts.started_at
+    group by victim_slots.cluster_id, victim_slots.attempt_id, starts.attempt_id
+
+)
+
+select
+    candidates.cluster_id,
+    candidates.attempt_id,
+    candidates.instigator_attempt_id,
+    candidates.shared_node_count,
+    candidates.delay_seconds
+from candidates
+inner join runs as victim_runs
+    on
+        candidates.cluster_id = victim_runs.cluster_id
+        and candidates.attempt_id = victim_runs.attempt_id
+inner join runs as instigator_runs
+    on
+        candidates.cluster_id = instigator_runs.cluster_id
+        and candidates.instigator_attempt_id = instigator_runs.attempt_id
+left join failures
+    on
+        instigator_runs.cluster_id = failures.cluster_id
+        and instigator_runs.previous_attempt_id = failures.attempt_id
+-- The victim's own next attempt often returns to the nodes it was taken from.
+where victim_runs.run_id != instigator_runs.run_id
+qualify
+    row_number() over (
+        partition by candidates.cluster_id, candidates.attempt_id
+        order by
+            failures.attempt_id is null asc,
+            candidates.shared_node_count desc,
+            candidates.delay_seconds asc,
+            candidates.instigator_attempt_id asc
+    ) = 1

@@ -1,0 +1,67 @@
+with
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+
+),
+
+attempts as (
+
+    select * from {{ ref('fct_attempts') }}
+    where is_terminal
+
+),
+
+limits as (
+
+    select * from {{ ref('poisson_limits_90') }}
+
+),
+
+exposures as (
+
+    select
+        cluster_id,
+        sum(gpu_count * runtime_seconds) / 3600 as gpu_hours
+    from attempts
+    group by cluster_id
+
+),
+
+causes as (
+
+    select
+        cluster_id,
+        failure_category,
+        count(*) as failure_count
+    from failures
+    group by cluster_id, failure_category
+
+),
+
+bounded as (
+
+    select
+        causes.cluster_id,
+        causes.failure_category,
+        causes.failure_count,
+        nullif(exposures.gpu_hours, 0) as gpu_hours,
+        coalesce(limits.count_low, {{ poisson_limit_low('causes.failure_count') }}) as count_low,
+        coalesce(limits.count_high, {{ poisson_limit_high('causes.failure_count') }}) as count_high
+    from causes
+    inner join exposures on causes.cluster_id = exposures.cluster_id
+    left join limits on causes.failure_count = limits.event_count
+
+)
+
+select
+    cluster_id,
+    failure_category,
+    failure_count,
+    gpu_hours,
+    failure_count / gpu_hours as failures_per_gpu_hour,
+    count_low / gpu_hours as failures_per_gpu_hour_low,
+    count_high / gpu_hours as failures_per_gpu_hour_high,
+    cast(0.9 as double) as confidence_level
+from bounded

@@ -1,0 +1,96 @@
+with
+
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+records as (
+
+    select * from {{ ref('stg_sacct__records') }}
+
+),
+
+nodes as (
+
+    select * from {{ ref('dim_nodes') }}
+
+),
+
+files as (
+
+    select * from {{ ref('stg_ops__files') }}
+
+),
+
+accounting as (
+
+    select
+        cluster_id,
+        min(submitted_at) as first_at,
+        max(greatest(submitted_at, coalesce(started_at, submitted_at), coalesce(ended_at, submitted_at))) as last_at,
+        bool_or(submit_line is not null) as has_submit_lines
+    from records
+    group by cluster_id
+
+),
+
+node_totals as (
+
+    select
+        cluster_id,
+        count(*) as node_count,
+        sum(gpu_count) as gpu_count,
+        min(first_seen_at) as first_at,
+        max(last_seen_at) as last_at
+    from nodes
+    group by cluster_id
+
+),
+
+-- A log without anything worth reading is still a log: what counts is that a file of the kind was read.
+kinds_read as (
+
+    select
+        cluster_id,
+        bool_or(kind = 'health') as has_health_checks,
+        bool_or(kind = 'kernel') as has_kernel_messages,
+        bool_or(kind = 'events') as has_node_events,
+        bool_or(kind = 'slurmctld') as has_slurmctld_log,
+        bool_or(kind = 'tickets') as has_tickets,
+        bool_or(kind = 'inventory') as has_inventory,
+        bool_or(kind = 'squeue') as has_squeue
+    from files
+    where loaded_count + skipped_count > 0
+    group by cluster_id
+
+)
+
+select
+    clusters.cluster_id,
+    clusters.is_simulated,
+    clusters.timezone,
+    cast(coalesce(node_totals.node_count, 0) as integer) as node_count,
+    cast(coalesce(node_totals.gpu_count, 0) as integer) as gpu_count,
+    clusters.gpus_per_node,
+    clusters.gpu_model,
+    clusters.price_per_gpu_hour,
+    clusters.currency,
+    coalesce(accounting.first_at, node_totals.first_at) as first_at,
+    greatest(
+        coalesce(accounting.last_at, node_totals.last_at), coalesce(node_totals.last_at, accounting.last_at)
+    ) as last_at,
+    accounting.cluster_id is not null as has_accounting,
+    coalesce(kinds_read.has_health_checks, false) as has_health_checks,
+    coalesce(kinds_read.has_kernel_messages, false) as has_kernel_messages,
+    coalesce(kinds_read.has_node_events, false) as has_node_events,
+    coalesce(kinds_read.has_slurmctld_log, false) as has_slurmctld_log,
+    coalesce(kinds_read.has_tickets, false) as has_tickets,
+    coalesce(kinds_read.has_inventory, false) as has_inventory,
+    coalesce(kinds_read.has_squeue, false) or coalesce(accounting.has_submit_lines, false) as has_exclusions,
+    clusters.config_path is not null as is_configured
+from clusters
+left join accounting on clusters.cluster_id = accounting.cluster_id
+left join node_totals on clusters.cluster_id = node_totals.cluster_id
+left join kinds_read on clusters.cluster_id = kinds_read.cluster_id

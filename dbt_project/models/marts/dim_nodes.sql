@@ -1,0 +1,68 @@
+with
+
+sightings as (
+
+    select * from {{ ref('int_node_sightings') }}
+
+),
+
+node_names as (
+
+    select * from {{ ref('stg_config__node_names') }}
+
+),
+
+inventory as (
+
+    select * from {{ ref('stg_inventory__nodes') }}
+
+),
+
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+-- The name without a domain comes first, then the one that needed the least change.
+shown_names as (
+
+    select
+        cluster_id,
+        node_id,
+        name_as_seen
+    from node_names
+    qualify
+        row_number() over (
+            partition by cluster_id, node_id
+            order by lower(name_as_seen) != node_id, length(name_as_seen), name_as_seen desc
+        ) = 1
+
+)
+
+select
+    sightings.cluster_id,
+    sightings.node_id,
+    coalesce(inventory.node_name, shown_names.name_as_seen, sightings.node_id) as node_name,
+    coalesce(inventory.gpu_count, clusters.gpus_per_node) as gpu_count,
+    case when inventory.gpu_count is not null then 'inventory' else 'configuration' end as gpu_count_source,
+    coalesce(inventory.gpu_count, clusters.gpus_per_node) > 0 as is_gpu_node,
+    case
+        when coalesce(inventory.gpu_count, clusters.gpus_per_node) > 0
+            then coalesce(inventory.gpu_model, clusters.gpu_model)
+    end as gpu_model,
+    inventory.cpu_count,
+    inventory.memory_mib,
+    inventory.partitions,
+    sightings.first_seen_at,
+    sightings.last_seen_at
+from sightings
+inner join clusters on sightings.cluster_id = clusters.cluster_id
+left join shown_names
+    on
+        sightings.cluster_id = shown_names.cluster_id
+        and sightings.node_id = shown_names.node_id
+left join inventory
+    on
+        sightings.cluster_id = inventory.cluster_id
+        and sightings.node_id = inventory.node_id

@@ -1,0 +1,13 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+
+)
+
+select
+    cluster_id,
+    attempt_id,
+    unnest(node_ids) as node_id
+from attempts

@@ -1,0 +1,18 @@
+with
+
+evidence as (
+
+    select * from {{ ref('int_failures_evidenced') }}
+
+)
+
+select
+    cluster_id,
+    attempt_id,
+    event_id,
+    node_id,
+    failure_category,
+    lag_seconds,
+    cast(evidence_rank as integer) as evidence_rank,
+    evidence_rank = 1 as is_primary
+from evidence

@@ -1,0 +1,57 @@
+with
+
+records as (
+
+    select * from {{ ref('stg_sacct__records') }}
+
+),
+
+squeue_exclusions as (
+
+    select * from {{ ref('stg_squeue__exclusions') }}
+
+),
+
+in_submit_lines as (
+
+    select
+        cluster_id,
+        job_id_raw,
+        unnest(excluded_node_ids) as node_id,
+        'submit_line' as source,
+        submitted_at as seen_at
+    from records
+    where len(excluded_node_ids) > 0
+
+),
+
+in_squeue as (
+
+    select
+        cluster_id,
+        job_id_raw,
+        node_id,
+        'squeue' as source,
+        seen_at
+    from squeue_exclusions
+    where node_id is not null
+
+),
+
+exclusions as (
+
+    select * from in_submit_lines
+    union all
+    select * from in_squeue
+
+)
+
+select
+    cluster_id,
+    job_id_raw,
+    node_id,
+    source,
+    min(seen_at) as first_seen_at,
+    max(seen_at) as last_seen_at
+from exclusions
+group by cluster_id, job_id_raw, node_id, source

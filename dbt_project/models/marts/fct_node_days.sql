@@ -1,0 +1,177 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    where
+        is_terminal
+        and started_at is not null
+
+),
+
+nodes as (
+
+    select * from {{ ref('dim_nodes') }}
+
+),
+
+clusters as (
+
+    select * from {{ ref('dim_clusters') }}
+
+),
+
+outages as (
+
+    select * from {{ ref('fct_node_outages') }}
+
+),
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+
+),
+
+days as (
+
+    select
+        cluster_id,
+        has_node_events,
+        cast(unnest(generate_series(
+            cast(first_at as date), cast(last_at as date), interval 1 day
+        )) as date) as day_date
+    from clusters
+
+),
+
+-- One row per day an attempt touches; most touch one and need no expansion. GPU hours stay NULL where unknown.
+attempt_days as (
+
+    select
+        cluster_id,
+        node_ids,
+        cast(started_at as date) as day_date,
+        gpu_hours / node_count as node_gpu_hours
+    from attempts
+    where
+        coalesce(gpu_hours > 0, true)
+        and node_count > 0
+        and cast(started_at as date) = cast(ended_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        node_ids,
+        day_date,
+        gpu_hours / node_count * {{ seconds_between(
+            'greatest(started_at, cast(day_date as timestamp))',
+            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
+        ) }} / {{ seconds_between('started_at', 'ended_at') }} as node_gpu_hours
+    from (
+        select
+            *,
+            cast(unnest(generate_series(
+                cast(started_at as date), cast(ended_at as date), interval 1 day
+            )) as date) as day_date
+        from attempts
+        where
+            coalesce(gpu_hours > 0, true)
+            and node_count > 0
+            and cast(started_at as date) < cast(ended_at as date)
+    ) as longer_attempts
+
+),
+
+allocations as (
+
+    select
+        cluster_id,
+        node_id,
+        day_date,
+        {{ exact_sum('node_gpu_hours', 12) }} as allocated_gpu_hours
+    from (
+        select
+            cluster_id,
+            day_date,
+            node_gpu_hours,
+            unnest(node_ids) as node_id
+        from attempt_days
+    ) as node_allocations
+    group by cluster_id, node_id, day_date
+
+),
+
+outage_days as (
+
+    select
+        outages.cluster_id,
+        outages.node_id,
+        outages.started_at,
+        coalesce(outages.ended_at, clusters.last_at) as ended_at,
+        cast(unnest(generate_series(
+            cast(outages.started_at as date),
+            cast(coalesce(outages.ended_at, clusters.last_at) as date),
+            interval 1 day
+        )) as date) as day_date
+    from outages
+    inner join clusters on outages.cluster_id = clusters.cluster_id
+    where coalesce(outages.ended_at, clusters.last_at) > outages.started_at
+
+),
+
+out_of_service as (
+
+    select
+        cluster_id,
+        node_id,
+        day_date,
+        {{ exact_sum(seconds_between(
+            'greatest(started_at, cast(day_date as timestamp))',
+            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
+        )) }} as out_seconds
+    from outage_days
+    group by cluster_id, node_id, day_date
+
+),
+
+failure_counts as (
+
+    select
+        cluster_id,
+        culprit_node_id as node_id,
+        cast(failed_at as date) as day_date,
+        count(*) as failure_count
+    from failures
+    where culprit_node_id is not null
+    group by cluster_id, culprit_node_id, cast(failed_at as date)
+
+)
+
+select
+    nodes.cluster_id,
+    nodes.node_id,
+    days.day_date,
+    case when allocations.node_id is null then 0 else allocations.allocated_gpu_hours end as allocated_gpu_hours,
+    case
+        when days.has_node_events then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
+    end as out_of_service_hours,
+    cast(coalesce(failure_counts.failure_count, 0) as integer) as failure_count
+from nodes
+inner join days on nodes.cluster_id = days.cluster_id
+left join allocations
+    on
+        nodes.cluster_id = allocations.cluster_id
+        and nodes.node_id = allocations.node_id
+        and days.day_date = allocations.day_date
+left join out_of_service
+    on
+        nodes.cluster_id = out_of_service.cluster_id
+        and nodes.node_id = out_of_service.node_id
+        and days.day_date = out_of_service.day_date
+left join failure_counts
+    on
+        nodes.cluster_id = failure_counts.cluster_id
+        and nodes.node_id = failure_counts.node_id
+        and days.day_date = failure_counts.day_date

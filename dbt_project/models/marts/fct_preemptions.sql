@@ -1,0 +1,90 @@
+with
+
+attempts as (
+
+    select * from {{ ref('fct_attempts') }}
+
+),
+
+logged as (
+
+    select * from {{ ref('int_preemptions_logged') }}
+
+),
+
+inferred as (
+
+    select * from {{ ref('int_preemptions_inferred') }}
+
+),
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+
+),
+
+victims as (
+
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.runtime_seconds,
+        attempts.gpu_count,
+        coalesce(logged.logged_at, attempts.ended_at) as preempted_at,
+        logged.preempt_mode,
+        coalesce(logged.instigator_attempt_id, inferred.instigator_attempt_id) as instigator_attempt_id,
+        case
+            when logged.instigator_attempt_id is not null then logged.is_inferred
+            else inferred.instigator_attempt_id is not null
+        end as is_inferred,
+        case
+            when logged.instigator_attempt_id is not null and not logged.is_inferred then 'named_in_log'
+            when logged.instigator_attempt_id is not null then 'logged_beside_named'
+            when inferred.instigator_attempt_id is not null then 'started_on_nodes'
+            else 'unknown'
+        end as instigator_rule
+    from attempts
+    left join logged
+        on
+            attempts.cluster_id = logged.cluster_id
+            and attempts.attempt_id = logged.attempt_id
+    left join inferred
+        on
+            attempts.cluster_id = inferred.cluster_id
+            and attempts.attempt_id = inferred.attempt_id
+    where
+        attempts.is_terminal
+        and attempts.state = 'PREEMPTED'
+
+),
+
+instigators as (
+
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        failures.attempt_id is not null as is_restart_after_failure
+    from attempts
+    left join failures
+        on
+            attempts.cluster_id = failures.cluster_id
+            and attempts.previous_attempt_id = failures.attempt_id
+
+)
+
+select
+    victims.cluster_id,
+    victims.attempt_id,
+    victims.preempted_at,
+    victims.preempt_mode,
+    victims.instigator_attempt_id,
+    victims.instigator_rule,
+    victims.is_inferred,
+    coalesce(instigators.is_restart_after_failure, false) as is_second_order,
+    {{ lost_gpu_hours('victims.runtime_seconds', 'victims.gpu_count') }} as lost_gpu_hours
+from victims
+left join instigators
+    on
+        victims.cluster_id = instigators.cluster_id
+        and victims.instigator_attempt_id = instigators.attempt_id

@@ -1,0 +1,26 @@
+with
+
+health_checks as (
+
+    select * from {{ source('raw', 'health_checks') }}
+    where disposition = 'loaded'
+
+)
+
+select
+    cluster_id,
+    path as source_path,
+    line_number as source_line_number,
+    node_id,
+    check_name,
+    lower(trim(check_name)) as check_key,
+    check_type,
+    result,
+    result_quality,
+    started_at,
+    observed_at,
+    job_id_raw,
+    xid_codes,
+    message,
+    {{ health_check_subject('lower(trim(check_name))', 'message') }} as subject
+from health_checks

@@ -1,0 +1,19 @@
+with
+
+files as (
+
+    select * from {{ source('ops', 'files') }}
+
+)
+
+select
+    cluster_id,
+    path,
+    kind,
+    dialect,
+    lines_in as line_count,
+    loaded as loaded_count,
+    skipped as skipped_count,
+    quarantined as quarantined_count,
+    run_id
+from files
