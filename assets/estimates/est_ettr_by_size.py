@@ -1,0 +1,132 @@
+"""estimates.est_ettr_by_size: the share of their time that long runs spent on productive work, measured and expected.
+
+Read from marts.fct_job_runs, the cluster's checkpoint settings and estimates.est_failure_rates. The paper's figure 9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, evidence
+from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.model.ettr import expected_ettr, expected_ettr_exact
+from assets.model.failure_rate import garwood_interval
+from assets.model.mean_ratio import mean_ratio_interval
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATIO = "ratio 0 to 1"
+RUNS = ("marts.fct_job_runs.scheduled_hours", "marts.fct_job_runs.gpu_size_bin")
+MEASURED = ("marts.fct_job_runs.ettr", *RUNS)
+FAILURES = ("marts.fct_job_runs.infrastructure_failure_count", *RUNS)
+NODES = ("marts.fct_job_runs.node_count", *RUNS)
+QUEUE = ("marts.fct_job_runs.queue_hours", "marts.fct_job_runs.attempt_count", *RUNS)
+PRODUCTIVE = ("marts.fct_job_runs.productive_hours", *RUNS)
+SETTINGS = tuple(f"staging.stg_config__clusters.{name}_minutes" for name in ("checkpoint", "restart", "write"))
+EXPECTED = (*REFERENCE_RATE, *SETTINGS, *dict.fromkeys((*NODES, *QUEUE, *PRODUCTIVE)))
+
+TABLE = TableSpec(
+    table="est_ettr_by_size",
+    description=(
+        "Effective training time ratio of job runs with at least 24 scheduled hours, from marts.fct_job_runs: the mean "
+        "with limits, and what the cluster's reference rate leads to expect. A run that goes on counts with its time "
+        "so far. One row per cluster and gpu_size_bin that has such runs."
+    ),
+    key=("cluster_id", "gpu_size_bin"),
+    columns=(
+        CLUSTER,
+        Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
+        Column("population", "varchar", "", "runs_ge_24h: runs with at least 24 scheduled hours.", is_required=True),
+        Column("run_count", "bigint", "runs", "Runs of the population.", RUNS, is_required=True),
+        Column("ettr_measured", "double", RATIO, "Mean ETTR of the runs.", MEASURED, is_required=True),
+        Column("ettr_measured_low", "double", RATIO, "Lower limit of the mean. NULL: see note.", MEASURED),
+        Column("ettr_measured_high", "double", RATIO, "Upper limit of the mean. NULL: see note.", MEASURED),
+        Column(
+            "ettr_bound_low",
+            "double",
+            RATIO,
+            "Mean ETTR if each interruption had cost a whole checkpoint interval.",
+            ("marts.fct_job_runs.ettr_low", *RUNS),
+        ),
+        Column(
+            "ettr_bound_high",
+            "double",
+            RATIO,
+            "Mean ETTR if no interruption had cost any work.",
+            ("marts.fct_job_runs.ettr_high", *RUNS),
+        ),
+        Column("ettr_expected", "double", RATIO, "By the paper's form, for runs of this mean length.", EXPECTED),
+        Column("ettr_expected_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
+        Column("ettr_expected_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
+        Column("ettr_expected_exact", "double", RATIO, "By the renewal form, for runs of this mean length.", EXPECTED),
+        Column("ettr_expected_exact_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
+        Column("ettr_expected_exact_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
+        Column("rate_population", "varchar", "", "Population the failure rate comes from.", REFERENCE_RATE),
+        Column("node_count_median", "double", "nodes", "Median over runs of the nodes allocated.", NODES),
+        Column("queue_minutes_mean", "double", "minutes", "Time queued per attempt: hours over attempts.", QUEUE),
+        Column("productive_hours_mean", "double", "hours", "Mean productive time of a run.", PRODUCTIVE),
+        Column("checkpoint_minutes", "double", "minutes", "Configured checkpoint interval.", SETTINGS[:1]),
+        Column("restart_minutes", "double", "minutes", "Configured restart time.", SETTINGS[1:2]),
+        Column("write_minutes", "double", "minutes", "Configured time of one checkpoint write.", SETTINGS[2:]),
+        *evidence(
+            "How ettr_measured got its limits. logit_t: Student's t on the logit scale; no_spread: too few runs, or no "
+            "two that differ. The limits of the expected values are those of the failure rate, carried along.",
+            "Infrastructure failures of the runs.",
+            FAILURES,
+            "Scheduled hours of the runs.",
+            RUNS,
+        ),
+    ),
+)
+
+
+def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Add limits of the measured mean, and both expected forms at the rate and its limits."""
+    mean = mean_ratio_interval(
+        numbers(sizes, "run_count"), numbers(sizes, "ettr_mean"), numbers(sizes, "ettr_deviation")
+    )
+    rate = garwood_interval(numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_node_days"))
+    nodes, productive = numbers(sizes, "node_count_median"), numbers(sizes, "productive_hours_mean") / 24
+    settings = {name: numbers(sizes, name) for name in ("checkpoint_minutes", "restart_minutes", "write_minutes")} | {
+        "queue_minutes": numbers(sizes, "queue_minutes_mean"),
+        "productive_days": np.where(productive > 0, productive, np.nan),
+    }
+    rates = {"": np.where(rate.event_count > 0, rate.value, np.nan), "_low": rate.high, "_high": rate.low}
+    forms = {"ettr_expected": expected_ettr, "ettr_expected_exact": expected_ettr_exact}
+    expected = {
+        f"{name}{limit}": form(nodes * per_node_day, **settings)
+        for name, form in forms.items()
+        for limit, per_node_day in rates.items()
+    }
+    return sizes.assign(
+        **expected,
+        population="runs_ge_24h",
+        ettr_measured=mean.value,
+        ettr_measured_low=mean.low,
+        ettr_measured_high=mean.high,
+        confidence_level=mean.confidence_level,
+        method=mean.method,
+        event_count=sizes["failure_count"],
+        exposure=sizes["scheduled_hours"],
+        exposure_unit="scheduled hours",
+    )
+
+
+def headline(ettr: pd.DataFrame) -> str:
+    """Say how many runs were long enough to be judged."""
+    if ettr.empty:
+        return "no run with 24 scheduled hours"
+    return f"{ettr['run_count'].sum():.0f} runs with 24 scheduled hours and more, in {len(ettr)} sizes"
+
+
+@estimate(TABLE)
+def est_ettr_by_size(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Average the ETTR of long runs by size and work out what the reference rate leads to expect."""
+    with warehouse.writing() as con:
+        ettr = with_ettr(con.execute(TABLE.query).df())
+        return write(con, TABLE, ettr, headline(ettr))

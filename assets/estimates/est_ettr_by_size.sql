@@ -1,0 +1,89 @@
+-- ETTR of long runs by size: what the expected form needs beside what was measured.
+-- Sums and means of floats are taken in the order of run_id: floats added in another order differ in the last digit,
+-- and the same input shall give the same table.
+with clusters as (
+    select cluster_id from marts.dim_clusters
+),
+
+runs as (
+    select
+        cluster_id,
+        run_id,
+        gpu_size_bin,
+        nullif(node_count, 0) as node_count,
+        attempt_count,
+        queue_hours,
+        productive_hours,
+        scheduled_hours,
+        ettr,
+        ettr_low,
+        ettr_high,
+        infrastructure_failure_count
+    from marts.fct_job_runs
+    where scheduled_hours >= 24 and ettr is not null
+),
+
+settings as (
+    select
+        cluster_id,
+        checkpoint_minutes,
+        restart_minutes,
+        write_minutes
+    from staging.stg_config__clusters
+),
+
+rates as (
+    select
+        cluster_id,
+        population,
+        failure_count,
+        node_days
+    from estimates.est_failure_rates
+    where is_reference
+),
+
+sizes as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        count(*) as run_count,
+        avg(ettr order by run_id) as ettr_mean,
+        stddev_samp(ettr order by run_id) as ettr_deviation,
+        avg(ettr_low order by run_id) as ettr_bound_low,
+        avg(ettr_high order by run_id) as ettr_bound_high,
+        median(node_count) as node_count_median,
+        60 * sum(queue_hours order by run_id) / sum(attempt_count) as queue_minutes_mean,
+        avg(productive_hours order by run_id) as productive_hours_mean,
+        sum(scheduled_hours order by run_id) as scheduled_hours,
+        sum(infrastructure_failure_count) as failure_count
+    from runs
+    group by cluster_id, gpu_size_bin
+)
+
+select
+    sizes.*,
+    settings.checkpoint_minutes,
+    settings.restart_minutes,
+    settings.write_minutes,
+    rates.population as rate_population,
+    rates.failure_count as rate_failure_count,
+    rates.node_days as rate_node_days,
+    nullif(concat_ws(
+        '; ',
+        if(sizes.gpu_size_bin is null, 'runs whose GPU count is unknown', null),
+        case
+            when sizes.run_count = 1 then 'a single run: no limits'
+            when sizes.ettr_deviation = 0 then 'the runs do not differ: no limits'
+        end,
+        case
+            when sizes.node_count_median is null then 'nodes unknown: no expected ETTR'
+            when sizes.productive_hours_mean = 0 then 'no productive time: no expected ETTR'
+            when coalesce(rates.node_days, 0) = 0 then 'no failure rate: no expected ETTR'
+            when rates.failure_count = 0 then 'no failure yet: expected ETTR known by its lower limit only'
+        end
+    ), '') as note
+from sizes
+inner join clusters using (cluster_id)
+left join settings using (cluster_id)
+left join rates using (cluster_id)
+order by sizes.cluster_id, sizes.gpu_size_bin nulls last

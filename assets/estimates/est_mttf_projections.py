@@ -1,0 +1,117 @@
+"""estimates.est_mttf_projections: how long a job of any size would run between failures at the cluster's own rate.
+
+Read from estimates.est_failure_rates and marts.dim_clusters. The paper's projection to 131,072 GPUs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, REFERENCE_RATE, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.model.failure_rate import garwood_interval
+from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLUSTER_SIZE = ("marts.dim_clusters.gpu_count",)
+LARGEST_JOB = ("marts.fct_attempts.gpu_count", "marts.fct_attempts.is_terminal")
+NODES = ("marts.dim_clusters.gpus_per_node",)
+RATE_UNIT = "failures per 1,000 node-days"
+
+TABLE = TableSpec(
+    table="est_mttf_projections",
+    description=(
+        "Mean time to failure of a job of a given size, projected from the cluster's reference rate in "
+        "estimates.est_failure_rates with the limits of that rate. One row per cluster and gpu_count."
+    ),
+    key=("cluster_id", "gpu_count"),
+    columns=(
+        CLUSTER,
+        Column(
+            "gpu_count",
+            "bigint",
+            "GPUs",
+            "Size of the job: powers of two from 8 to 131,072, the largest finished job, and the whole cluster.",
+            (*CLUSTER_SIZE, *LARGEST_JOB),
+            is_required=True,
+        ),
+        Column("node_count", "bigint", "nodes", "gpu_count / gpus_per_node, rounded up.", NODES),
+        Column(
+            "is_cluster_size",
+            "boolean",
+            "",
+            "The job would fill the cluster.",
+            CLUSTER_SIZE,
+            is_required=True,
+        ),
+        Column(
+            "is_largest_job",
+            "boolean",
+            "",
+            "As large as the largest finished job; larger ones are an extrapolation.",
+            LARGEST_JOB,
+            is_required=True,
+        ),
+        Column("population", "varchar", "", "Population of est_failure_rates the rate comes from.", REFERENCE_RATE),
+        Column("failures_per_1000_node_days", "double", RATE_UNIT, "The rate projected.", REFERENCE_RATE),
+        Column("mttf_hours", "double", "hours", "24 / (node_count x rate). NULL: no rate.", (*REFERENCE_RATE, *NODES)),
+        Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", (*REFERENCE_RATE, *NODES)),
+        Column(
+            "mttf_hours_high",
+            "double",
+            "hours",
+            "At the lower limit of the rate. NULL: none without failures.",
+            (*REFERENCE_RATE, *NODES),
+        ),
+        *evidence(
+            GARWOOD_METHODS,
+            "Failures that the rate rests on.",
+            REFERENCE_RATE,
+            "Node-days that the rate rests on.",
+            REFERENCE_RATE,
+        ),
+    ),
+)
+
+
+def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Add node counts, and the MTTF with its limits, to sizes and reference rates."""
+    nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
+    rate = garwood_interval(numbers(sizes, "failure_count"), numbers(sizes, "node_days"))
+    mttf = mttf_at_scale(rate, nodes)
+    return sizes.assign(
+        node_count=nodes,
+        failures_per_1000_node_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
+        mttf_hours=mttf.hours,
+        mttf_hours_low=mttf.low,
+        mttf_hours_high=bounded(mttf.high),
+        confidence_level=mttf.confidence_level,
+        method=mttf.method,
+        event_count=sizes["failure_count"],
+        exposure=sizes["node_days"],
+        exposure_unit="node-days",
+    )
+
+
+def headline(projections: pd.DataFrame) -> str:
+    """Say for each cluster how long a job that fills it would run, or that nothing is known."""
+    own = projections[projections["is_cluster_size"]]
+    times = zip(own["cluster_id"], own["gpu_count"], numbers(own, "mttf_hours"), strict=True)
+    return "; ".join(
+        f"{cluster_id}, all {gpu_count} GPUs: {'unknown' if np.isnan(hours) else f'{hours:.3g} hours'}"
+        for cluster_id, gpu_count, hours in times
+    )
+
+
+@estimate(TABLE)
+def est_mttf_projections(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Spread each cluster's reference rate over the nodes of every size."""
+    with warehouse.writing() as con:
+        projections = with_projections(con.execute(TABLE.query).df())
+        return write(con, TABLE, projections, headline(projections))

@@ -1,0 +1,73 @@
+-- The job sizes to project onto, with the reference rate of each cluster: powers of two from 8 to 131,072 GPUs, the
+-- largest job that ran, and the whole cluster.
+with clusters as (
+    select
+        cluster_id,
+        gpu_count,
+        gpus_per_node
+    from marts.dim_clusters
+),
+
+largest_jobs as (
+    select
+        cluster_id,
+        max(gpu_count) as gpu_count
+    from marts.fct_attempts
+    where is_terminal
+    group by cluster_id
+),
+
+rates as (
+    select
+        cluster_id,
+        population,
+        failure_count,
+        node_days
+    from estimates.est_failure_rates
+    where is_reference
+),
+
+sizes as (
+    select
+        clusters.cluster_id,
+        cast(power(2, exponents.exponent) as bigint) as gpu_count
+    from clusters
+    cross join range(3, 18) as exponents (exponent)
+    union
+    select
+        cluster_id,
+        cast(gpu_count as bigint) as gpu_count
+    from clusters
+    where gpu_count > 0
+    union
+    select
+        clusters.cluster_id,
+        cast(largest_jobs.gpu_count as bigint) as gpu_count
+    from clusters
+    inner join largest_jobs using (cluster_id)
+    where largest_jobs.gpu_count > 0
+)
+
+select
+    sizes.cluster_id,
+    sizes.gpu_count,
+    coalesce(sizes.gpu_count = clusters.gpu_count, false) as is_cluster_size,
+    coalesce(sizes.gpu_count = largest_jobs.gpu_count, false) as is_largest_job,
+    if(clusters.gpus_per_node > 0, clusters.gpus_per_node, null) as gpus_per_node,
+    rates.population,
+    rates.failure_count,
+    rates.node_days,
+    nullif(concat_ws(
+        '; ',
+        if(coalesce(clusters.gpus_per_node, 0) = 0, 'GPUs per node unknown', null),
+        case
+            when coalesce(rates.node_days, 0) = 0 then 'no failure rate: the cluster has no node-days'
+            when rates.failure_count = 0
+                then format('no failure in {:.4g} node-days: only the lower limit is known', rates.node_days)
+        end
+    ), '') as note
+from sizes
+inner join clusters using (cluster_id)
+left join largest_jobs using (cluster_id)
+left join rates using (cluster_id)
+order by sizes.cluster_id, sizes.gpu_count

@@ -1,0 +1,54 @@
+"""The columns that every estimate carries: which cluster, how sure, by which method, resting on how much."""
+
+from __future__ import annotations
+
+from assets.estimates.table import Column
+
+CLUSTER = Column(
+    "cluster_id",
+    "varchar",
+    "",
+    "Cluster, named as its sources folder.",
+    ("marts.dim_clusters.cluster_id",),
+    is_required=True,
+)
+REFERENCE_RATE = (
+    "estimates.est_failure_rates.failure_count",
+    "estimates.est_failure_rates.node_days",
+    "estimates.est_failure_rates.population",
+    "estimates.est_failure_rates.is_reference",
+)
+GARWOOD_METHODS = (
+    "garwood: exact two-sided limits; garwood_upper_limit: no failure, so only the upper limit of the rate (the lower "
+    "limit of the MTTF) says something, and it is one-sided; no_exposure: nothing can be said."
+)
+
+
+def evidence(
+    methods: str, events: str, event_upstream: tuple[str, ...], exposure: str, exposure_upstream: tuple[str, ...]
+) -> tuple[Column, ...]:
+    """Declare confidence level, method, event count, exposure and note of a table.
+
+    Parameters
+    ----------
+    methods
+        What the values of `method` mean.
+    events, exposure
+        What is counted, and over what.
+    event_upstream, exposure_upstream
+        Where they come from, as `schema.table.column`.
+    """
+    return (
+        Column(
+            "confidence_level",
+            "double",
+            "ratio 0 to 1",
+            "Probability that the limits cover the truth.",
+            is_required=True,
+        ),
+        Column("method", "varchar", "", methods, is_required=True),
+        Column("event_count", "bigint", "events", f"{events} NULL: cannot be known.", event_upstream),
+        Column("exposure", "double", "see exposure_unit", exposure, exposure_upstream),
+        Column("exposure_unit", "varchar", "", "Unit of the exposure.", is_required=True),
+        Column("note", "varchar", "", "Why a value is missing, or what it leaves out. NULL: nothing to say."),
+    )

@@ -1,0 +1,147 @@
+"""How an estimate's table is declared, and how it is written: one declaration for all who want to know of it.
+
+From a `TableSpec` come the DDL, the comments that analysts read, the schema and lineage that Dagster shows, the rows
+of ops.lineage and the asset's upstream keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.warehouse import Warehouse, replace_table
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its DuckDB type, its unit (empty for text and keys), its meaning, and what it is computed from.
+
+    `upstream` names columns as `schema.table.column`; `is_required` forbids NULL.
+    """
+
+    name: str
+    type: str
+    unit: str
+    description: str
+    upstream: tuple[str, ...] = ()
+    is_required: bool = False
+
+    @property
+    def comment(self) -> str:
+        """Meaning and unit in one text, as an analyst reads it in the database."""
+        return f"{self.description} Unit: {self.unit}." if self.unit else self.description
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """One table of schema `estimates`: name without schema, meaning and grain, key columns, columns."""
+
+    table: str
+    description: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        """`schema.table`."""
+        return f"estimates.{self.table}"
+
+    @property
+    def asset_key(self) -> dg.AssetKey:
+        """Schema and table."""
+        return dg.AssetKey(["estimates", self.table])
+
+    @property
+    def column_names(self) -> list[str]:
+        """In the order of the table."""
+        return [column.name for column in self.columns]
+
+    @property
+    def ddl(self) -> str:
+        """What stands between the parentheses of `create table`."""
+        return ",\n".join(f"{c.name} {c.type}{' not null' if c.is_required else ''}" for c in self.columns)
+
+    @property
+    def query(self) -> str:
+        """The SQL, in the file of the table's name, that reads and aggregates what the estimate needs."""
+        return (Path(__file__).parent / f"{self.table}.sql").read_text(encoding="utf-8")
+
+    @property
+    def comments(self) -> list[str]:
+        """The statements that put meaning and unit into the database."""
+        texts = [("table", self.name, self.description)]
+        texts += [("column", f"{self.name}.{column.name}", column.comment) for column in self.columns]
+        return [f"comment on {kind} {target} is '{text.replace(chr(39), chr(39) * 2)}'" for kind, target, text in texts]
+
+    @property
+    def lineage(self) -> list[tuple[str, str, str, str]]:
+        """Rows of ops.lineage: table, column, upstream table, upstream column."""
+        return [
+            (self.name, column.name, *origin.rsplit(".", 1))  # type: ignore[misc]
+            for column in self.columns
+            for origin in column.upstream
+        ]
+
+    @property
+    def upstream_keys(self) -> list[dg.AssetKey]:
+        """The assets whose tables this one reads."""
+        return [dg.AssetKey(table.split(".")) for table in sorted({row[2] for row in self.lineage})]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Schema and lineage for Dagster's pages."""
+        schema = [dg.TableColumn(name=c.name, type=c.type, description=c.comment) for c in self.columns]
+        deps: dict[str, list[dg.TableColumnDep]] = {}
+        for _, column, table, origin in self.lineage:
+            deps.setdefault(column, []).append(dg.TableColumnDep(dg.AssetKey(table.split(".")), origin))
+        return {
+            "dagster/column_schema": dg.TableSchema(columns=schema),
+            "dagster/column_lineage": dg.TableColumnLineage(deps_by_column=deps),
+        }
+
+
+def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeResult[None]]], dg.AssetsDefinition]:
+    """Make the decorated function the asset of the table: key, group, upstream keys and description from the spec."""
+    return dg.asset(
+        key=spec.asset_key,
+        deps=spec.upstream_keys,
+        group_name="estimates",
+        kinds={"python", "duckdb"},
+        description=spec.description,
+        metadata=spec.metadata,
+    )
+
+
+def write(
+    con: duckdb.DuckDBPyConnection, spec: TableSpec, frame: pd.DataFrame, headline: str
+) -> dg.MaterializeResult[None]:
+    """Replace the table by the frame's columns, explain it in the database, and report what was done.
+
+    `headline` is the sentence that Dagster shows beside the row count.
+    """
+    rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
+    for statement in spec.comments:
+        con.execute(statement)
+    con.execute("delete from ops.lineage where table_name = ?", [spec.name])
+    con.executemany("insert into ops.lineage values (?, ?, ?, ?)", spec.lineage)
+    return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
+
+
+def numbers(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """Take a column as floats, NULL as `nan`."""
+    return frame[column].to_numpy(dtype=float, na_value=np.nan)
+
+
+def bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn `inf`, the model's word for "no upper limit", into the table's NULL."""
+    return np.where(np.isfinite(values), values, np.nan)

@@ -1,0 +1,163 @@
+"""Rates of rare events: a count, an exposure, and exact Poisson limits; beside them the paper's Gamma quantiles.
+
+A rate is per unit of the exposure that went in: failures over node-days are failures per node-day, so that
+6.5 per 1,000 node-days is 0.0065. Without exposure nothing is stated: value and limits are `nan`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+CONFIDENCE_LEVEL = 0.90
+
+GARWOOD = "garwood"
+GARWOOD_UPPER_LIMIT = "garwood_upper_limit"
+GAMMA_PAPER = "gamma_paper"
+NO_EXPOSURE = "no_exposure"
+
+
+@dataclass(frozen=True)
+class RateInterval:
+    """Rates with their limits, and what they rest on; all arrays have one shape.
+
+    Attributes
+    ----------
+    event_count, exposure
+        What was counted, and over how much.
+    value, low, high
+        Events per unit of exposure; `nan` where there is no exposure.
+    confidence_level
+        Nominal probability that [low, high] covers the true rate.
+    method
+        Which limits these are, element by element: one of the constants of this module.
+    """
+
+    event_count: NDArray[np.float64]
+    exposure: NDArray[np.float64]
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    confidence_level: float
+    method: NDArray[np.str_]
+
+
+def garwood_interval(
+    event_count: ArrayLike, exposure: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
+) -> RateInterval:
+    """Estimate rates with exact Poisson limits.
+
+    Parameters
+    ----------
+    event_count
+        Events k, any shape; whole numbers, 0 or more.
+    exposure
+        Exposure T, for instance node-days or hours, 0 or more; broadcast against `event_count`.
+    confidence_level
+        1 - a, between 0 and 1.
+
+    Returns
+    -------
+    RateInterval
+        Per unit of exposure. With k = 0 the value is 0, `low` is 0 and only `high` tells something
+        (method `garwood_upper_limit`). With T = 0, or `nan` in either input, everything is `nan` (`no_exposure`).
+
+    Raises
+    ------
+    ValueError
+        Negative or fractional counts, negative or infinite exposure, a level outside (0, 1).
+
+    Notes
+    -----
+    ``low = chi2(a/2; 2k) / 2T`` and ``high = chi2(1 - a/2; 2k + 2) / 2T``, written with the inverse incomplete gamma
+    function because ``chi2(p; 2k) / 2 = gammaincinv(k, p)``. With k = 0 the upper limit is the one-sided one at
+    confidence 1 - a/2: at the default level, 2.996 / T holds with 95%.
+
+    When it lies: it takes events to be independent and the rate to be constant over the exposure. Failures that come
+    in groups (one switch, many jobs) make it too narrow; count incidents then. It is conservative: with few events it
+    covers more often than it promises.
+
+    References
+    ----------
+    F. Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936) 437-442.
+
+    Examples
+    --------
+    >>> rate = garwood_interval(5, 1.0)
+    >>> print(f"{rate.value:.1f} [{rate.low:.3f}, {rate.high:.3f}]")
+    5.0 [1.970, 10.513]
+    >>> rate = garwood_interval([0, 3], [1.0, 0.0])
+    >>> rate.high.round(3).tolist(), rate.method.tolist()
+    ([2.996, nan], ['garwood_upper_limit', 'no_exposure'])
+    """
+    count, time = _checked(event_count, exposure, confidence_level)
+    tail = (1.0 - confidence_level) / 2.0
+    known = np.isfinite(count) & (time > 0)
+    divisor = np.where(known, time, np.nan)
+    low = np.where(count > 0, special.gammaincinv(np.maximum(count, 1.0), tail), 0.0) / divisor
+    high = special.gammaincinv(count + 1.0, 1.0 - tail) / divisor
+    method = np.where(~known, NO_EXPOSURE, np.where(count > 0, GARWOOD, GARWOOD_UPPER_LIMIT))
+    return RateInterval(count, time, count / divisor, low, high, confidence_level, method)
+
+
+def gamma_interval_paper(
+    event_count: ArrayLike, exposure: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
+) -> RateInterval:
+    """Estimate rates with quantiles of Gamma(k, T), the paper's way: to stand beside its figures and nowhere else.
+
+    Parameters
+    ----------
+    event_count, exposure, confidence_level
+        As in `garwood_interval`.
+
+    Returns
+    -------
+    RateInterval
+        Per unit of exposure; limits are `nan` with k = 0, where Gamma(0, T) does not exist.
+
+    Raises
+    ------
+    ValueError
+        As in `garwood_interval`.
+
+    Notes
+    -----
+    ``low = gammaincinv(k, a/2) / T`` and ``high = gammaincinv(k, 1 - a/2) / T``.
+
+    When it lies: always a little, and badly with few events. The upper limit misses the half event that Garwood's
+    k + 1 adds; where three events are expected it covers the truth in 77% of cases instead of 90%.
+
+    References
+    ----------
+    Kokolis et al., "Revisiting Reliability in Large-Scale Machine Learning Research Clusters", HPCA 2025.
+
+    Examples
+    --------
+    >>> rate = gamma_interval_paper(5, 1.0)
+    >>> print(f"[{rate.low:.3f}, {rate.high:.3f}]")
+    [1.970, 9.154]
+    """
+    count, time = _checked(event_count, exposure, confidence_level)
+    tail = (1.0 - confidence_level) / 2.0
+    known = np.isfinite(count) & (time > 0)
+    divisor = np.where(known, time, np.nan)
+    shape = np.where(count > 0, count, np.nan)
+    low, high = special.gammaincinv(shape, tail) / divisor, special.gammaincinv(shape, 1.0 - tail) / divisor
+    method = np.where(known, GAMMA_PAPER, NO_EXPOSURE)
+    return RateInterval(count, time, count / divisor, low, high, confidence_level, method)
+
+
+def _checked(
+    event_count: ArrayLike, exposure: ArrayLike, confidence_level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    count, time = np.broadcast_arrays(np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float))
+    if np.any(count < 0) or np.any(np.floor(count) != count, where=~np.isnan(count)):
+        raise ValueError(f"event counts are whole numbers of 0 or more, not {event_count!r}")
+    if np.any(time < 0) or np.any(np.isinf(time)):
+        raise ValueError(f"an exposure is finite and 0 or more, not {exposure!r}")
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(f"a confidence level lies between 0 and 1, not {confidence_level!r}")
+    return count, time

@@ -1,0 +1,161 @@
+"""Mean time to failure: measured from runtime and failures, or worked out for any size from a rate per node-day.
+
+A job of N nodes fails at N times the rate of one node, so its MTTF is 24 / (N x failures per node-day) hours. Limits
+swap on the way: the upper limit of a rate is the lower limit of an MTTF.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assets.model.failure_rate import CONFIDENCE_LEVEL, RateInterval, garwood_interval
+
+HOURS_PER_DAY = 24.0
+
+
+@dataclass(frozen=True)
+class MttfInterval:
+    """Mean times to failure in hours, with limits; all arrays have one shape.
+
+    Attributes
+    ----------
+    hours
+        The estimate; `nan` where no failure was seen, or nothing was exposed.
+    low, high
+        Limits in hours; without failures `low` is known all the same and `high` is `inf`.
+    confidence_level, method
+        As in `RateInterval`.
+    """
+
+    hours: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    confidence_level: float
+    method: NDArray[np.str_]
+
+
+def nodes_of(gpu_count: ArrayLike, gpus_per_node: ArrayLike) -> NDArray[np.float64]:
+    """Count the nodes that hold so many GPUs, a started node as a whole one.
+
+    Parameters
+    ----------
+    gpu_count
+        GPUs of the job.
+    gpus_per_node
+        GPUs in one node; `nan` gives `nan`.
+
+    Raises
+    ------
+    ValueError
+        `gpus_per_node` of 0 or less.
+
+    Notes
+    -----
+    Slurm charges a job of one GPU with one node, and node-days are counted that way; a fraction of a node would
+    promise such a job eight times the life that its node has.
+
+    Examples
+    --------
+    >>> nodes_of([1, 8, 1024, 1028], 8).tolist()
+    [1.0, 1.0, 128.0, 129.0]
+    """
+    per_node = np.asarray(gpus_per_node, dtype=float)
+    if np.any(per_node <= 0):
+        raise ValueError(f"a node of this calculation has GPUs; gpus_per_node is {gpus_per_node!r}")
+    nodes: NDArray[np.float64] = np.ceil(np.asarray(gpu_count, dtype=float) / per_node)
+    return nodes
+
+
+def mttf_from_runtime(
+    failure_count: ArrayLike, runtime_hours: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
+) -> MttfInterval:
+    """Measure the MTTF of jobs of one size: hours run per failure.
+
+    Parameters
+    ----------
+    failure_count
+        Attempts that infrastructure ended, any shape.
+    runtime_hours
+        Wall-clock hours that all attempts of the size ran, however they ended.
+    confidence_level
+        Between 0 and 1.
+
+    Returns
+    -------
+    MttfInterval
+        In hours.
+
+    Raises
+    ------
+    ValueError
+        As in `garwood_interval`.
+
+    Notes
+    -----
+    ``MTTF = hours / failures``; limits are the reciprocals of Garwood's. An attempt that ended otherwise is censored:
+    it adds hours and no failure.
+
+    When it lies: it assumes a constant hazard within an attempt. Where jobs mostly die in their first minutes, the
+    mean says little of how long a job that got going will last. Sizes of a bin are taken to be alike.
+
+    Examples
+    --------
+    >>> mttf = mttf_from_runtime([4, 0], [1000.0, 1000.0])
+    >>> mttf.hours.tolist(), mttf.low.round(1).tolist(), mttf.high.round(1).tolist()
+    ([250.0, nan], [109.2, 333.8], [731.9, inf])
+    """
+    return _reciprocal(garwood_interval(failure_count, runtime_hours, confidence_level), 1.0)
+
+
+def mttf_at_scale(rate: RateInterval, node_count: ArrayLike) -> MttfInterval:
+    """Project a rate per node-day, with its limits, onto jobs of any number of nodes.
+
+    Parameters
+    ----------
+    rate
+        Failures per **node-day** (not per 1,000), as `garwood_interval` gives them from node-days.
+    node_count
+        Nodes N of the job, broadcast against `rate`.
+
+    Returns
+    -------
+    MttfInterval
+        In hours; the limits are those of the rate, carried along.
+
+    Raises
+    ------
+    ValueError
+        Node counts of 0 or less.
+
+    Notes
+    -----
+    ``MTTF(N) = 24 / (N r)``.
+
+    When it lies: it takes the rate per node to be the same at every scale. That is an extrapolation beyond the largest
+    job seen, and the limits know only the noise of counting, not the doubt about the extrapolation.
+
+    References
+    ----------
+    Kokolis et al., HPCA 2025, section on MTTF and its projection.
+
+    Examples
+    --------
+    >>> rsc1 = garwood_interval(65, 10_000.0)  # 6.5 per 1,000 node-days
+    >>> mttf_at_scale(rsc1, nodes_of([16_384, 131_072], 8)).hours.round(4).tolist()
+    [1.8029, 0.2254]
+    """
+    nodes = np.asarray(node_count, dtype=float)
+    if np.any(nodes <= 0):
+        raise ValueError(f"a job has at least one node, not {node_count!r}")
+    return _reciprocal(rate, nodes / HOURS_PER_DAY)
+
+
+def _reciprocal(rate: RateInterval, factor: ArrayLike) -> MttfInterval:
+    """Invert `factor` x rate; a rate of zero has no mean time, and no upper limit."""
+    value, low, high, method, scale = np.broadcast_arrays(rate.value, rate.low, rate.high, rate.method, factor)
+    with np.errstate(divide="ignore"):
+        hours = np.where(value > 0, 1.0 / (value * scale), np.nan)
+        return MttfInterval(hours, 1.0 / (high * scale), 1.0 / (low * scale), rate.confidence_level, method)

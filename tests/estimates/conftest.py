@@ -1,0 +1,30 @@
+"""The five clusters: fitted once to read, and a copy of their own for tests that change them."""
+
+import shutil
+
+import pytest
+
+from assets.warehouse import Warehouse
+from tests.estimates.five_clusters import ASSETS, build, read
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory):
+    """The five clusters with all their estimates; read it, never change it."""
+    house = Warehouse(path=str(tmp_path_factory.mktemp("estimates") / "faultline.duckdb"))
+    build(house)
+    for asset in ASSETS:
+        asset(warehouse=house)
+    return house
+
+
+@pytest.fixture
+def rows(fitted):
+    """Read rows of an estimate of the five clusters."""
+    return lambda table, **key: read(fitted, table, **key)
+
+
+@pytest.fixture
+def warehouse(fitted, tmp_path):
+    """A copy to change."""
+    return Warehouse(path=shutil.copy(fitted.path, tmp_path))

@@ -1,0 +1,73 @@
+"""Measured and expected ETTR of long runs, worked out by hand."""
+
+import pytest
+
+from assets.estimates.est_ettr_by_size import est_ettr_by_size
+
+
+def size_of(rows, cluster_id, gpu_size_bin):
+    (row,) = rows("est_ettr_by_size", cluster_id=cluster_id, gpu_size_bin=gpu_size_bin)
+    return row
+
+
+def test_mean_of_runs_of_a_size_with_limits_and_bounds(rows):
+    """0.98, 0.94, 0.93: s = 0.02646, t = 2.920 with 2 degrees, so logit(0.95) = 2.9444 -/+ 0.9390."""
+    row = size_of(rows, "large", 256)
+    assert (row["run_count"], row["population"], row["method"]) == (3, "runs_ge_24h", "logit_t")
+    assert row["ettr_measured"] == pytest.approx(0.95)
+    assert (row["ettr_bound_low"], row["ettr_bound_high"]) == pytest.approx((0.94, 0.96))
+    assert row["ettr_measured_low"] == pytest.approx(0.8814, abs=5e-5)
+    assert row["ettr_measured_high"] == pytest.approx(0.9798, abs=5e-5)
+    assert (row["event_count"], row["exposure"]) == (1, 390.0)
+    assert row["note"] is None
+
+
+def test_expected_from_nodes_rate_queue_and_settings(rows):
+    """32 nodes, 2.5 per 1,000 node-days: 0.08 a day; 4 h queued over 4 attempts: 60 minutes; 128 h productive."""
+    row = size_of(rows, "large", 256)
+    assert (row["node_count_median"], row["queue_minutes_mean"], row["productive_hours_mean"]) == (32, 60, 128)
+    per_hour, useful = 0.08 / 24, 1 - 0.08 / 24 * (5 / 60 + 0.5)
+    published = useful / ((1 + per_hour) * (1 + 5 / 60 / 128) + useful / 128)
+    assert row["ettr_expected"] == pytest.approx(published)
+    assert row["ettr_expected_exact"] == pytest.approx(published, abs=1e-5)
+    assert row["ettr_expected_low"] < row["ettr_expected"] < row["ettr_expected_high"]
+    assert row["ettr_expected_exact_low"] < row["ettr_expected_exact"] < row["ettr_expected_exact_high"]
+    assert row["rate_population"] == "gpus_gt_128"
+
+
+def test_runs_under_24_scheduled_hours_are_left_out(rows):
+    assert [row["gpu_size_bin"] for row in rows("est_ettr_by_size", cluster_id="large")] == [256, 512]
+    assert rows("est_ettr_by_size", cluster_id="small") == []
+
+
+def test_a_single_run_has_no_limits(rows):
+    row = size_of(rows, "large", 512)
+    assert (row["ettr_measured"], row["ettr_measured_low"], row["ettr_measured_high"]) == (0.97, None, None)
+    assert row["note"] == "a single run: no limits"
+
+
+def test_without_failures_the_expected_value_has_limits_only(rows):
+    row = size_of(rows, "quiet", 256)
+    assert (row["ettr_expected"], row["ettr_expected_exact"]) == (None, None)
+    assert 0.5 < row["ettr_expected_low"] < row["ettr_expected_high"] < 1
+    assert row["note"] == "a single run: no limits; no failure yet: expected ETTR known by its lower limit only"
+
+
+def test_runs_of_unknown_size_stand_apart(rows):
+    row = size_of(rows, "untracked", None)
+    assert row["node_count_median"] == 2
+    assert row["note"] == "runs whose GPU count is unknown; a single run: no limits"
+
+
+def test_unknown_nodes_leave_the_expected_value_unknown(rows):
+    row = size_of(rows, "quiet", None)
+    assert [row["node_count_median"], row["ettr_expected"], row["ettr_expected_low"]] == [None, None, None]
+    assert row["note"].endswith("nodes unknown: no expected ETTR")
+
+
+def test_no_long_run_is_an_empty_table_not_an_error(warehouse):
+    with warehouse.writing() as con:
+        con.execute("delete from marts.fct_job_runs")
+    result = est_ettr_by_size(warehouse=warehouse)
+    assert result.metadata["dagster/row_count"] == 0
+    assert result.metadata["headline"] == "no run with 24 scheduled hours"

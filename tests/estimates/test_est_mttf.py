@@ -1,0 +1,112 @@
+"""Measured and projected MTTF of the five clusters, worked out by hand."""
+
+from functools import partial
+
+import pytest
+
+from assets.estimates.est_mttf_by_size import est_mttf_by_size
+from assets.estimates.est_mttf_projections import est_mttf_projections
+from tests.estimates.five_clusters import read
+
+
+def size_of(rows, cluster_id, gpu_size_bin):
+    (row,) = rows("est_mttf_by_size", cluster_id=cluster_id, gpu_size_bin=gpu_size_bin)
+    return row
+
+
+def projection_of(rows, cluster_id, gpu_count):
+    (row,) = rows("est_mttf_projections", cluster_id=cluster_id, gpu_count=gpu_count)
+    return row
+
+
+def test_hours_run_per_failure_with_garwoods_limits(rows):
+    row = size_of(rows, "large", 256)
+    assert (row["failure_count"], row["runtime_hours"], row["mttf_hours"]) == (1, 360.0, 360.0)
+    assert row["mttf_hours_low"] == pytest.approx(360 / 4.7439, rel=1e-4)
+    assert row["mttf_hours_high"] == pytest.approx(360 / 0.051293, rel=1e-4)
+    assert (row["method"], row["note"]) == ("garwood", None)
+
+
+def test_sizes_seen_are_those_of_finished_attempts(rows):
+    sizes = [row["gpu_size_bin"] for row in rows("est_mttf_by_size", cluster_id="large")]
+    assert sizes == [1, 8, 128, 256, 512]
+
+
+def test_theory_is_the_reciprocal_of_nodes_times_the_rate(rows):
+    """2.5 failures per 1,000 node-days; one GPU occupies a node as eight do."""
+    theory = {row["gpu_size_bin"]: row["mttf_theory_hours"] for row in rows("est_mttf_by_size", cluster_id="large")}
+    assert theory == pytest.approx({1: 9600.0, 8: 9600.0, 128: 600.0, 256: 300.0, 512: 150.0})
+    row = size_of(rows, "large", 256)
+    assert row["mttf_theory_hours_low"] == pytest.approx(300 * 2 / 6.2958, rel=1e-4)
+    assert row["theory_population"] == "gpus_gt_128"
+
+
+def test_theory_of_a_cluster_without_large_jobs_rests_on_all_attempts(rows):
+    row = size_of(rows, "small", 16)
+    assert row["mttf_theory_hours"] == pytest.approx(24 / (4 / 3))
+    assert row["theory_population"] == "all"
+
+
+def test_without_failures_there_is_a_lower_limit_only(rows):
+    row = size_of(rows, "quiet", 256)
+    assert (row["failure_count"], row["mttf_hours"], row["mttf_hours_high"]) == (0, None, None)
+    assert row["mttf_hours_low"] == pytest.approx(75 / 2.9957, rel=1e-4)
+    assert row["note"] == "no failure in 75 hours: only the lower limit is known; no failure rate for the theory line"
+    assert [row["mttf_theory_hours"], row["mttf_theory_hours_low"], row["theory_population"]] == [None, None, None]
+
+
+def test_unknown_gpu_counts_have_a_row_of_their_own_and_no_theory(rows):
+    (row,) = rows("est_mttf_by_size", cluster_id="untracked")
+    assert (row["gpu_size_bin"], row["failure_count"], row["mttf_hours"]) == (None, 1, 120.0)
+    assert row["mttf_theory_hours"] is None
+    assert row["note"] == "attempts whose GPU count is unknown"
+
+
+def test_a_cluster_without_attempts_says_so(rows):
+    (row,) = rows("est_mttf_by_size", cluster_id="empty")
+    assert (row["attempt_count"], row["mttf_hours"], row["mttf_hours_low"]) == (0, None, None)
+    assert row["note"].startswith("no finished attempt")
+
+
+def test_projections_reach_from_8_to_131072_gpus_and_hold_the_largest_job_and_the_cluster(rows):
+    sizes = [row["gpu_count"] for row in rows("est_mttf_projections", cluster_id="large")]
+    assert sizes == sorted({2**exponent for exponent in range(3, 18)} | {500, 2000})
+    assert projection_of(rows, "large", 2000)["is_cluster_size"]
+    assert projection_of(rows, "large", 500)["is_largest_job"]
+    assert [row["gpu_count"] for row in rows("est_mttf_projections", cluster_id="quiet")].count(512) == 1
+
+
+def test_projected_mttf_carries_the_limits_of_the_rate(rows):
+    row = projection_of(rows, "large", 16_384)
+    assert (row["node_count"], row["population"]) == (2048, "gpus_gt_128")
+    assert row["mttf_hours"] == pytest.approx(24 / (2048 * 0.0025))
+    assert row["mttf_hours_low"] == pytest.approx(24 / (2048 * 6.2958 / 800), rel=1e-4)
+    assert row["mttf_hours_high"] == pytest.approx(24 / (2048 * 0.3554 / 800), rel=1e-3)
+    assert (row["event_count"], row["exposure"]) == (2, 800.0)
+
+
+def test_projection_without_failures_has_a_lower_limit_and_no_infinity(rows):
+    row = projection_of(rows, "quiet", 1024)
+    assert (row["mttf_hours"], row["mttf_hours_high"]) == (None, None)
+    assert row["mttf_hours_low"] == pytest.approx(24 / (128 * 2.9957 / 105), rel=1e-4)
+    assert row["note"] == "no failure in 105 node-days: only the lower limit is known"
+
+
+def test_projection_of_a_cluster_without_exposure_is_null_with_a_reason(rows):
+    row = projection_of(rows, "empty", 64)
+    assert [row["mttf_hours"], row["mttf_hours_low"], row["mttf_hours_high"]] == [None, None, None]
+    assert row["note"] == "no failure rate: the cluster has no node-days"
+
+
+def test_unknown_gpus_per_node_leave_sizes_without_nodes(warehouse):
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+        con.execute("update marts.dim_clusters set gpus_per_node = 0 where cluster_id = 'small'")
+    est_mttf_by_size(warehouse=warehouse)
+    est_mttf_projections(warehouse=warehouse)
+    rows = partial(read, warehouse)
+    for cluster_id in ("large", "small"):
+        row = projection_of(rows, cluster_id, 16)
+        assert (row["node_count"], row["mttf_hours"], row["note"]) == (None, None, "GPUs per node unknown")
+    assert size_of(rows, "large", 256)["mttf_hours"] == 360.0
+    assert size_of(rows, "large", 256)["note"] == "GPUs per node unknown: no theory line"

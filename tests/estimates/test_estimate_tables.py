@@ -1,0 +1,111 @@
+"""What holds for every table of schema estimates: named by its path, explained, repeatable, free of infinities."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from assets.estimates.table import Column, TableSpec
+from tests.estimates.five_clusters import ASSETS, read
+
+ROOM = Path(__file__).resolve().parents[2] / "assets" / "estimates"
+MODULES = [importlib.import_module(f"assets.estimates.{path.stem}") for path in sorted(ROOM.glob("est_*.py"))]
+TABLES = [module.TABLE for module in MODULES]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.TABLE.table)
+def test_path_table_and_asset_share_their_name(module):
+    name = module.__name__.rsplit(".", 1)[1]
+    asset = getattr(module, name)
+    assert module.TABLE.table == name
+    assert list(asset.key.path) == ["estimates", name]
+    assert set(asset.group_names_by_key.values()) == {"estimates"}
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
+def test_the_asset_waits_for_exactly_the_tables_its_query_reads(table):
+    read = set(re.findall(r"(?:from|join)\s+((?:marts|staging|estimates)\.\w+)", table.query))
+    assert read == {".".join(key.path) for key in table.upstream_keys}
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
+def test_description_states_the_grain_and_every_number_its_unit(table):
+    assert re.search(r"One row per .+\.$", table.description)
+    assert set(table.key) <= set(table.column_names)
+    for column in table.columns:
+        assert column.description
+        assert column.unit or column.type in {"varchar", "boolean"}
+
+
+def test_meaning_and_unit_can_be_read_in_the_database(warehouse):
+    with warehouse.reading() as con:
+        comments = dict(
+            con.execute(
+                "select table_name || '.' || column_name, comment from duckdb_columns() where schema_name = 'estimates'"
+            ).fetchall()
+        )
+        tables = dict(
+            con.execute("select table_name, comment from duckdb_tables() where schema_name = 'estimates'").fetchall()
+        )
+    assert comments["est_mttf_by_size.runtime_hours"] == "Hours that all attempts ran. Unit: hours."
+    assert all(comments.values())
+    assert tables == {table.table: table.description for table in TABLES}
+
+
+def test_lineage_reaches_the_marts(warehouse):
+    with warehouse.reading() as con:
+        origins = con.execute(
+            "select upstream_table, upstream_column from ops.lineage "
+            "where table_name = 'estimates.est_mttf_by_size' and column_name = 'mttf_hours' order by all"
+        ).fetchall()
+    assert ("marts.fct_attempts", "runtime_seconds") in origins
+    assert ("marts.fct_attempts", "is_infrastructure_failure") in origins
+
+
+def test_a_second_run_changes_nothing(warehouse):
+    before = [read(warehouse, table.table) for table in TABLES]
+    with warehouse.reading() as con:
+        lineage = con.execute("from ops.lineage order by all").fetchall()
+    for asset in ASSETS:
+        asset(warehouse=warehouse)
+    assert [read(warehouse, table.table) for table in TABLES] == before
+    with warehouse.reading() as con:
+        assert con.execute("from ops.lineage order by all").fetchall() == lineage
+
+
+def test_limits_enclose_values_and_nothing_is_infinite_or_nan(rows):
+    for table in TABLES:
+        for row in rows(table.table):
+            for name, value in row.items():
+                assert not isinstance(value, float) or value - value == 0, f"{table.table}.{name} is {value}"
+                low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+                if value is not None:
+                    assert low is None or low <= value
+                    assert high is None or high >= value
+
+
+def test_a_missing_value_always_has_a_reason(rows):
+    for table, value in [
+        ("est_failure_rates", "failures_per_1000_node_days"),
+        ("est_mttf_by_size", "mttf_hours"),
+        ("est_mttf_projections", "mttf_hours"),
+        ("est_ettr_by_size", "ettr_expected"),
+    ]:
+        for row in rows(table):
+            assert row[value] is not None or row["note"]
+
+
+def test_a_warehouse_without_clusters_gives_empty_tables(warehouse):
+    with warehouse.writing() as con:
+        con.execute("delete from marts.dim_clusters")
+    for asset in ASSETS:
+        assert asset(warehouse=warehouse).metadata["dagster/row_count"] == 0
+
+
+def test_an_apostrophe_in_a_description_survives():
+    spec = TableSpec("t", "It's.", ("a",), (Column("a", "double", "hours", "Node's hours."),))
+    assert spec.comments == [
+        "comment on table estimates.t is 'It''s.'",
+        "comment on column estimates.t.a is 'Node''s hours. Unit: hours.'",
+    ]

@@ -1,0 +1,121 @@
+"""Expected ETTR against the paper's statements, recomputed values, and a run simulated event by event."""
+
+import numpy as np
+import pytest
+
+from assets.model.checkpoint import young_minutes
+from assets.model.ettr import expected_ettr, expected_ettr_exact
+
+RSC1, RSC2 = 0.0065, 0.00234  # failures per node-day
+
+
+@pytest.mark.parametrize(
+    ("gpu_count", "checkpoint", "queue", "published", "exact"),
+    [(16_000, 60, 0, 0.684, 0.720), (16_000, 5, 0, 0.932, 0.9345), (8_000, 30, 1, 0.9056, 0.909)],
+)
+def test_goldens_of_both_forms(gpu_count, checkpoint, queue, published, exact):
+    settings = {"restart_minutes": 5, "queue_minutes": queue}
+    assert expected_ettr(gpu_count / 8 * RSC1, checkpoint, **settings) == pytest.approx(published, abs=1e-3)
+    assert expected_ettr_exact(gpu_count / 8 * RSC1, checkpoint, **settings) == pytest.approx(exact, abs=1e-3)
+
+
+def test_golden_of_2048_and_4096_gpus_with_hourly_checkpoints():
+    ettr = expected_ettr(np.array([2048, 4096]) / 8 * RSC1, 60, restart_minutes=5)
+    assert ettr == pytest.approx([0.960, 0.919], abs=1e-3)
+
+
+@pytest.mark.parametrize(("rate", "write", "published"), [(RSC1, 5, 0.740), (0.00096, 5, 0.9), (RSC1, 10 / 60, 0.921)])
+def test_goldens_of_12000_gpus_with_youngs_interval(rate, write, published):
+    per_day = 12_000 / 8 * rate
+    ettr = expected_ettr(per_day, young_minutes(per_day, write), restart_minutes=5, write_minutes=write)
+    assert ettr == pytest.approx(published, abs=1e-3)
+
+
+def test_golden_of_12000_gpus_in_the_exact_form():
+    per_day = 12_000 / 8 * RSC1
+    ettr = expected_ettr_exact(per_day, young_minutes(per_day, 5), restart_minutes=5, write_minutes=5)
+    assert ettr == pytest.approx(0.736, abs=1e-3)
+
+
+def test_golden_curve_of_both_clusters_with_five_minute_writes():
+    nodes = np.array([256, 512, 1024, 2048, 4096, 8192, 12_000, 16_384]) / 8
+    curves = {
+        RSC1: [0.962, 0.946, 0.924, 0.893, 0.848, 0.785, 0.740, 0.696],
+        RSC2: [0.977, 0.968, 0.954, 0.936, 0.909, 0.871, 0.844, 0.818],
+    }
+    for rate, curve in curves.items():
+        interval = young_minutes(nodes * rate, 5)
+        ettr = expected_ettr(nodes * rate, interval, restart_minutes=5, write_minutes=5)
+        assert ettr == pytest.approx(curve, abs=1e-3)
+
+
+def test_a_run_that_never_fails_loses_only_writes():
+    for form in (expected_ettr, expected_ettr_exact):
+        assert form(0.0, 50, restart_minutes=5, write_minutes=10) == pytest.approx(50 / 60)
+
+
+def test_a_finite_run_also_pays_its_first_start_and_first_queue():
+    for form in (expected_ettr, expected_ettr_exact):
+        ettr = form(0.0, 60, restart_minutes=6, queue_minutes=18, productive_days=1.0)
+        assert ettr == pytest.approx(1440 / (1440 + 6 + 18))
+
+
+def test_both_forms_agree_where_failures_are_rare():
+    settings = {"restart_minutes": 5, "write_minutes": 2, "queue_minutes": 10, "productive_days": 3.0}
+    assert expected_ettr(0.01, 60, **settings) == pytest.approx(expected_ettr_exact(0.01, 60, **settings), abs=1e-5)
+
+
+def test_the_published_form_holds_within_five_percent_at_8000_gpus():
+    for checkpoint in (5, 30, 60):
+        settings = {"restart_minutes": 5, "queue_minutes": 1}
+        exact = expected_ettr_exact(1000 * RSC1, checkpoint, **settings)
+        assert expected_ettr(1000 * RSC1, checkpoint, **settings) == pytest.approx(exact, rel=0.05)
+
+
+def test_hopeless_runs_end_at_zero_and_never_below():
+    assert expected_ettr(100.0, 60, restart_minutes=5) == 0.0
+    assert expected_ettr_exact([100.0, 1e6], 60, restart_minutes=5) == pytest.approx([0.0464, 0.0], abs=1e-4)
+
+
+def test_unknown_inputs_stay_unknown():
+    assert np.isnan(expected_ettr(np.nan, 60, restart_minutes=5))
+    assert np.isnan(expected_ettr_exact(np.nan, 60, restart_minutes=5))
+
+
+@pytest.mark.parametrize("wrong", [{"checkpoint_minutes": 0}, {"restart_minutes": -1}, {"productive_days": 0}])
+def test_impossible_inputs_are_refused(wrong):
+    inputs = {"failures_per_day": 1.0, "checkpoint_minutes": 60, "restart_minutes": 5} | wrong
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        expected_ettr(**inputs)
+
+
+@pytest.mark.parametrize(("per_day", "write", "queue"), [(6.5, 0, 1), (13.0, 5, 0), (40.0, 2, 15)])
+def test_exact_form_agrees_with_runs_simulated_event_by_event(per_day, write, queue):
+    segments, checkpoint, restart, runs = 24, 60, 5, 3000
+    wall = np.array(
+        [_wall_minutes(np.random.default_rng([11, i]), per_day, segments, write, queue) for i in range(runs)]
+    )
+    productive = segments * checkpoint
+    standard_error = productive / wall.mean() ** 2 * wall.std(ddof=1) / np.sqrt(runs)
+    exact = expected_ettr_exact(
+        per_day,
+        checkpoint,
+        restart_minutes=restart,
+        write_minutes=write,
+        queue_minutes=queue,
+        productive_days=productive / 1440,
+    )
+    assert abs(productive / wall.mean() - exact) < 3 * standard_error
+
+
+def _wall_minutes(rng, per_day, segments, write, queue, checkpoint=60, restart=5):
+    """Live through one run: queue, restart, work and write until the next failure, again until all is written."""
+    wall, written = 0.0, 0
+    while written < segments:
+        until_failure = rng.exponential(1440 / per_day)
+        needed = restart + (segments - written) * (checkpoint + write)
+        wall += queue + min(until_failure, needed)
+        if until_failure >= needed:
+            break
+        written += max(0, int((until_failure - restart) // (checkpoint + write)))
+    return wall

@@ -1,0 +1,92 @@
+"""Rates against Garwood's limits as scipy and handbooks give them, published values, and the coverage they promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from assets.model.failure_rate import GARWOOD_UPPER_LIMIT, NO_EXPOSURE, gamma_interval_paper, garwood_interval
+
+
+def test_golden_of_garwood_90_with_five_events():
+    rate = garwood_interval(5, 1.0)
+    assert (rate.value, rate.low, rate.high) == pytest.approx((5.0, 1.970, 10.513), abs=5e-4)
+
+
+def test_golden_of_garwood_90_without_events_is_a_one_sided_limit():
+    rate = garwood_interval(0, 1.0)
+    assert (rate.value, rate.low) == (0.0, 0.0)
+    assert rate.high == pytest.approx(2.996, abs=5e-4)
+    assert rate.high == pytest.approx(-np.log(0.05))
+    assert rate.method == GARWOOD_UPPER_LIMIT
+
+
+def test_garwood_95_agrees_with_the_limits_of_a_poisson_count_printed_in_handbooks():
+    rate = garwood_interval([1, 2, 10, 20], 1.0, confidence_level=0.95)
+    assert rate.low == pytest.approx([0.0253, 0.2422, 4.7954, 12.2165], abs=5e-4)
+    assert rate.high == pytest.approx([5.5716, 7.2247, 18.3904, 30.8884], abs=5e-4)
+
+
+@given(st.integers(1, 5000), st.floats(1e-3, 1e6), st.floats(0.5, 0.999))
+def test_garwood_agrees_with_the_chi_square_of_scipy(count, exposure, level):
+    rate, tail = garwood_interval(count, exposure, level), (1 - level) / 2
+    assert rate.low == pytest.approx(stats.chi2.ppf(tail, 2 * count) / (2 * exposure), rel=1e-9)
+    assert rate.high == pytest.approx(stats.chi2.ppf(1 - tail, 2 * count + 2) / (2 * exposure), rel=1e-9)
+    assert rate.low < rate.value < rate.high
+
+
+def test_infinitehbd_trace_584_faults_of_400_servers_in_348_days():
+    rate = garwood_interval(584, 400 * 348)
+    assert rate.value * 1000 == pytest.approx(4.195, abs=5e-4)
+
+
+def test_per_thousand_node_days_is_a_thousandth_per_node_day():
+    """A public calculator took 6.5 failures per 1,000 node-days as 0.0065 per 1,000: 1,000 times too good."""
+    rate = garwood_interval(65, 10_000.0)
+    assert rate.value == pytest.approx(0.0065)
+    assert rate.value * 1000 == pytest.approx(6.5)
+
+
+def test_nothing_is_said_without_exposure():
+    rate = garwood_interval([0, 3, np.nan, 2], [0.0, 0.0, 5.0, np.nan])
+    assert np.isnan([rate.value, rate.low, rate.high]).all()
+    assert (rate.method == NO_EXPOSURE).all()
+
+
+@pytest.mark.parametrize(
+    ("count", "exposure", "level"), [(-1, 1, 0.9), (1.5, 1, 0.9), (1, -1, 0.9), (1, np.inf, 0.9), (1, 1, 0), (1, 1, 90)]
+)
+def test_impossible_inputs_are_refused(count, exposure, level):
+    with pytest.raises(ValueError):
+        garwood_interval(count, exposure, level)
+
+
+@pytest.mark.parametrize("expected_events", [0.5, 1.0, 3.0, 10.0, 40.0])
+@pytest.mark.parametrize("level", [0.80, 0.90, 0.95])
+def test_garwood_covers_at_least_as_often_as_it_promises(expected_events, level):
+    node_days = 1000.0
+    rng = np.random.default_rng(20241029)
+    rate = garwood_interval(rng.poisson(expected_events, 20_000), node_days, level)
+    truth = expected_events / node_days
+    assert ((rate.low <= truth) & (truth <= rate.high)).mean() >= level
+
+
+def test_garwood_is_within_two_points_of_nominal_with_many_events():
+    rng = np.random.default_rng(7)
+    rate = garwood_interval(rng.poisson(400.0, 20_000), 1.0)
+    assert ((rate.low <= 400.0) & (rate.high >= 400.0)).mean() == pytest.approx(0.90, abs=0.02)
+
+
+def test_gamma_quantiles_of_the_paper_cover_77_percent_at_three_expected_events():
+    counts = np.arange(60)
+    limits = gamma_interval_paper(counts, 1.0)
+    covered = (limits.low <= 3.0) & (limits.high >= 3.0)
+    assert stats.poisson.pmf(counts[covered], 3.0).sum() == pytest.approx(0.77, abs=0.005)
+
+
+def test_gamma_quantiles_of_the_paper_agree_with_scipy_and_do_not_exist_without_events():
+    limits = gamma_interval_paper([12, 0], 40.0)
+    assert limits.low[0] == pytest.approx(stats.gamma.ppf(0.05, 12, scale=1 / 40))
+    assert limits.high[0] == pytest.approx(stats.gamma.ppf(0.95, 12, scale=1 / 40))
+    assert np.isnan([limits.low[1], limits.high[1]]).all()

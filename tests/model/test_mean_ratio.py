@@ -1,0 +1,48 @@
+"""Limits on a mean of ratios: by hand, at the edges, and by how often they cover."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assets.model.mean_ratio import LOGIT_T, NO_SPREAD, mean_ratio_interval
+
+
+def test_limits_agree_with_the_delta_method_written_out():
+    half = stats.t.ppf(0.95, 9) * 0.04 / (np.sqrt(10) * 0.95 * 0.05)
+    centre = np.log(0.95 / 0.05)
+    interval = mean_ratio_interval(10, 0.95, 0.04)
+    assert interval.low == pytest.approx(1 / (1 + np.exp(half - centre)))
+    assert interval.high == pytest.approx(1 / (1 + np.exp(-half - centre)))
+    assert interval.method == LOGIT_T
+
+
+def test_limits_stay_between_zero_and_one():
+    interval = mean_ratio_interval(3, 0.99, 0.012)
+    assert 0 < interval.low < 0.99 < interval.high < 1
+
+
+@pytest.mark.parametrize(
+    ("count", "mean", "deviation"), [(1, 0.9, np.nan), (4, 0.9, 0.0), (4, 1.0, 0.0), (4, 0.0, 0.0)]
+)
+def test_a_sample_without_spread_has_no_limits(count, mean, deviation):
+    interval = mean_ratio_interval(count, mean, deviation)
+    assert interval.value == mean
+    assert np.isnan([interval.low, interval.high]).all()
+    assert interval.method == NO_SPREAD
+
+
+@pytest.mark.parametrize("runs", [3, 5, 10, 30, 100])
+@pytest.mark.parametrize(("alpha", "beta"), [(18, 2), (9, 1)])
+def test_limits_cover_the_mean_within_two_points_of_nominal(runs, alpha, beta):
+    ettr = np.random.default_rng(20241029).beta(alpha, beta, (20_000, runs))
+    interval = mean_ratio_interval(runs, ettr.mean(axis=1), ettr.std(axis=1, ddof=1))
+    truth = alpha / (alpha + beta)
+    assert ((interval.low <= truth) & (truth <= interval.high)).mean() == pytest.approx(0.90, abs=0.02)
+
+
+def test_impossible_inputs_are_refused():
+    for wrong in [(3, 1.2, 0.1), (3, 0.5, -0.1)]:
+        with pytest.raises(ValueError, match="ratios"):
+            mean_ratio_interval(*wrong)
+    with pytest.raises(ValueError, match="level"):
+        mean_ratio_interval(3, 0.5, 0.1, confidence_level=1.0)

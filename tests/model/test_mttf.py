@@ -1,0 +1,62 @@
+"""MTTF against the paper's projections and the arithmetic behind them."""
+
+import numpy as np
+import pytest
+
+from assets.model.failure_rate import NO_EXPOSURE, garwood_interval
+from assets.model.mttf import mttf_at_scale, mttf_from_runtime, nodes_of
+
+RSC1 = garwood_interval(6500, 1_000_000.0)  # 6.5 per 1,000 node-days
+
+
+@pytest.mark.parametrize(("gpu_count", "hours"), [(16_384, 1.803), (131_072, 0.2254), (1_024, 28.85), (8, 153.8 * 24)])
+def test_golden_projections_at_the_rate_of_rsc1(gpu_count, hours):
+    assert mttf_at_scale(RSC1, nodes_of(gpu_count, 8)).hours == pytest.approx(hours, rel=5e-4)
+
+
+def test_the_papers_two_projections_as_printed():
+    hours = mttf_at_scale(RSC1, nodes_of([16_384, 131_072], 8)).hours
+    assert (round(hours[0], 1), round(hours[1], 2)) == (1.8, 0.23)
+
+
+def test_a_thousandfold_unit_error_would_show():
+    """One node at 6.5 failures per 1,000 node-days lives five months, neither hours nor centuries."""
+    assert mttf_at_scale(RSC1, 1).hours / 24 == pytest.approx(1000 / 6.5)
+
+
+def test_a_projection_carries_the_limits_of_the_rate_along():
+    rate = garwood_interval(5, 1000.0)
+    mttf = mttf_at_scale(rate, [10, 100])
+    assert mttf.low == pytest.approx([24 / (10 * 0.010513), 24 / (100 * 0.010513)], rel=1e-4)
+    assert mttf.high == pytest.approx([24 / (10 * 0.001970), 24 / (100 * 0.001970)], rel=1e-3)
+
+
+def test_without_failures_there_is_a_lower_limit_and_no_mean():
+    mttf = mttf_from_runtime(0, 299.6)
+    assert np.isnan(mttf.hours)
+    assert mttf.low == pytest.approx(100.0, rel=1e-3)
+    assert mttf.high == np.inf
+
+
+def test_without_runtime_nothing_is_said():
+    mttf = mttf_from_runtime([0, 2], 0.0)
+    assert np.isnan([mttf.hours, mttf.low, mttf.high]).all()
+    assert (mttf.method == NO_EXPOSURE).all()
+
+
+def test_measured_mttf_covers_the_truth_as_often_as_promised():
+    rng = np.random.default_rng(20241029)
+    mttf = mttf_from_runtime(rng.poisson(10_000 / 2_500, 20_000), 10_000.0)
+    assert ((mttf.low <= 2_500) & (mttf.high >= 2_500)).mean() >= 0.90
+
+
+def test_a_started_node_is_a_whole_node():
+    assert nodes_of([1, 8, 9, 16], 8).tolist() == [1, 1, 2, 2]
+    assert np.isnan(nodes_of(8, np.nan))
+
+
+def test_a_job_without_nodes_and_a_node_without_gpus_are_refused():
+    with pytest.raises(ValueError, match="at least one node"):
+        mttf_at_scale(RSC1, 0)
+    with pytest.raises(ValueError, match="gpus_per_node"):
+        nodes_of(8, 0)
