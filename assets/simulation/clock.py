@@ -1,0 +1,33 @@
+"""The simulation's time: a queue of things to do, in order of their second and then of their booking."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+
+class Clock:
+    """Runs booked actions in time order; `now` is in seconds since the first day's midnight."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self._queue: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._booked = 0
+
+    def at(self, time: float, action: Callable[..., None], *arguments: Any) -> None:
+        """Book an action; a time already past means now."""
+        self._booked += 1
+        heapq.heappush(self._queue, (max(int(time), self.now), self._booked, action, arguments))
+
+    def run(self, until: int, progress: Callable[[float], None]) -> None:
+        """Run everything booked before `until`, telling about the share of time passed."""
+        told = 0.0
+        while self._queue and self._queue[0][0] < until:
+            self.now, _, action, arguments = heapq.heappop(self._queue)
+            action(*arguments)
+            if self.now / until >= told + 0.01:
+                told = self.now / until
+                progress(told)
+        self.now = until
+        progress(1.0)

@@ -1,0 +1,46 @@
+"""Puts the parts together and runs the clock: workload and faults in, a ledger of what happened out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from assets.simulation.clock import Clock
+from assets.simulation.faults import Faults
+from assets.simulation.jobs import Jobs
+from assets.simulation.ledger import Ledger
+from assets.simulation.nodes import NodePool
+from assets.simulation.profiles import Profile
+from assets.simulation.scheduler import Scheduler
+from assets.simulation.service import Service
+from assets.simulation.strikes import Strikes
+from assets.simulation.workload import draw_workload
+from assets.simulation.world import World
+
+
+def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Callable[[float], None]) -> Ledger:
+    """Simulate a cluster from its first midnight to its last.
+
+    Parameters
+    ----------
+    profile
+        The cluster.
+    rng
+        Source of all chance; the same state gives the same ledger.
+    progress
+        Told the share of simulated time that has passed.
+    """
+    workload_rng, events_rng = rng.spawn(2)
+    world = World(profile, Clock(), NodePool(profile.node_count, profile.gpus_per_node), Ledger(), events_rng)
+    jobs = Jobs(world)
+    scheduler = Scheduler(world, jobs)
+    service = Service(world, wake=scheduler.wake)
+    jobs.enqueue, jobs.freed, jobs.emptied = scheduler.enqueue, scheduler.wake, service.emptied
+    Strikes(world, Faults(world, jobs, service), service)
+    jobs.book(draw_workload(workload_rng, profile))
+    world.clock.run(profile.horizon, progress)
+    for _, _, job in scheduler.queue:
+        if jobs.waits(job):
+            jobs.record_waiting(job)
+    return world.ledger

@@ -1,0 +1,243 @@
+"""The course of a fault: how it reaches the jobs of its node, how it is found, and what is done about it.
+
+A node that is out of service or already broken is not struck again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assets.simulation.causes import CAUSES
+from assets.simulation.jobs import IntArray, Jobs
+from assets.simulation.profiles import DAY, HOUR
+from assets.simulation.service import NOT_RESPONDING, PROLOG_ERROR, REBOOTED, Drain, Service
+from assets.simulation.states import (
+    CRASH,
+    DRAIN,
+    EVICT,
+    FAILED,
+    LAUNCH,
+    LOST,
+    NODE_FAIL,
+    OPERATOR,
+    REBOOT,
+    REQUEUE,
+    REQUEUED,
+)
+from assets.simulation.symptoms import show, show_low_severity
+from assets.simulation.world import World
+
+CRASH_EXITS = (6, 6, 6, 1, 1)
+"""Exit codes of an application that lost its GPU or its network: mostly the abort of a NCCL watchdog."""
+LEMON_PERMANENT_FACTOR = 0.5
+"""What makes a lemon: its faults often go away before anyone has looked."""
+
+
+class Faults:
+    """Carries each fault from its first second until its node is back."""
+
+    def __init__(self, world: World, jobs: Jobs, service: Service) -> None:
+        self.world, self._jobs, self._service = world, jobs, service
+        self._broken: dict[int, list[int]] = {}
+        self._armed: dict[int, int] = {}
+        self._course = {
+            CRASH: self._crash,
+            EVICT: self._hang_until_checked,
+            REQUEUE: self._hang_until_checked,
+            LOST: self._lose,
+            REBOOT: self._reboot,
+            OPERATOR: self._wait_for_operator,
+            LAUNCH: self._arm,
+            DRAIN: self._wait_for_check,
+        }
+        service.repaired = self._repaired
+        jobs.launch_fails = self._launch_fails
+
+    def is_broken(self, node: int) -> bool:
+        """Tell whether a node has a fault that is not cleared."""
+        return node in self._broken
+
+    def begin(self, node: int, cause: int, mechanism: int, incident: int | None = None, is_lemon: bool = False) -> None:
+        """Let a fault strike, unless its node is out of service or broken already."""
+        world, rng = self.world, self.world.rng
+        if self._service.is_out(node) or not self._may_strike(node, mechanism):
+            return
+        gpu, category, ticket = (
+            int(rng.integers(world.pool.gpus_per_node)),
+            CAUSES[cause].category,
+            self._service.ticket(),
+        )
+        drains = mechanism == DRAIN
+        symptoms = show_low_severity(rng, category, gpu) if drains else show(rng, category, mechanism, gpu, ticket)
+        is_silent = incident is None and mechanism == CRASH and rng.random() < world.profile.silent_crash_share
+        if is_silent:
+            symptoms.kernel, symptoms.checks = [], []
+        permanent_share = CAUSES[cause].permanent_share * (LEMON_PERMANENT_FACTOR if is_lemon else 1.0)
+        fault = world.ledger.faults.append(
+            node=node,
+            at=world.clock.now,
+            cause=cause,
+            mechanism=mechanism,
+            gpu=gpu if CAUSES[cause].hits_one_gpu else -1,
+            is_shared=incident is not None,
+            is_permanent=not drains and not is_silent and rng.random() < permanent_share,
+            has_evidence=bool(symptoms.kernel or symptoms.checks) or mechanism in (LAUNCH, OPERATOR),
+            detected=-1,
+            cleared=-1,
+            epilog_job=-1,
+            checks_from=-1,
+            incident=len(world.ledger.faults) if incident is None else incident,
+        )
+        world.ledger.symptoms.append(symptoms)
+        self._broken.setdefault(node, []).append(fault)
+        if not drains and not is_silent:
+            self._service.cancel_drain(node)
+        self._course[mechanism](fault, node)
+
+    def _may_strike(self, node: int, mechanism: int) -> bool:
+        """Allow one fault at a time, but let a node that only waits to be drained fail like any other."""
+        mechanisms = self.world.ledger.faults["mechanism"]
+        waiting = mechanism not in (DRAIN, LAUNCH)
+        return all(waiting and mechanisms[fault] == DRAIN for fault in self._broken.get(node, []))
+
+    def _in(self, seconds: float) -> float:
+        return self.world.clock.now + seconds
+
+    def _wait_for_check(self, fault: int, node: int) -> None:
+        self.world.clock.at(self._service.next_check(node), self._found, fault, -1)
+
+    def _hang(self, node: int) -> None:
+        for attempt in list(self.world.pool.occupants[node]):
+            self._jobs.doom(attempt)
+
+    def _hang_until_checked(self, fault: int, node: int) -> None:
+        self._hang(node)
+        self._wait_for_check(fault, node)
+
+    def _stop_using(self, node: int) -> None:
+        """Hang the node's jobs and start nothing new: Slurm leaves a node alone that does not answer."""
+        self._hang(node)
+        self.world.pool.accepts[node] = False
+
+    def _lose(self, fault: int, node: int) -> None:
+        self._stop_using(node)
+        given_up = self._in(self.world.profile.heartbeat_seconds + self.world.rng.uniform(2, 32))
+        self.world.clock.at(given_up, self._take_down, fault, NOT_RESPONDING)
+
+    def _reboot(self, fault: int, node: int) -> None:
+        self._stop_using(node)
+        self.world.ledger.reboots.append(node=node, at=int(self._in(self.world.rng.uniform(50, 110))))
+        self.world.clock.at(self._in(self.world.rng.uniform(115, 190)), self._take_down, fault, REBOOTED)
+
+    def _wait_for_operator(self, fault: int, node: int) -> None:
+        self._stop_using(node)
+        self.world.ledger.faults["checks_from"][fault] = self._service.next_check(node)
+        reason = self.world.ledger.symptoms[fault].reason
+        self.world.clock.at(self._in(self.world.rng.uniform(310, 900)), self._take_down, fault, reason)
+
+    def _arm(self, fault: int, node: int) -> None:
+        self._armed[node] = fault
+
+    def _crash(self, fault: int, node: int) -> None:
+        gpu, rng = int(self.world.ledger.faults["gpu"][fault]), self.world.rng
+        hit = [
+            a for a in self.world.pool.occupants[node] if not self._jobs.running[a].doomed and self._uses(a, node, gpu)
+        ]
+        if hit:
+            victim = hit[int(rng.integers(len(hit)))]
+            self._jobs.doom(victim)
+            self.world.clock.at(self._in(rng.uniform(2, 75)), self._application_dies, fault, victim)
+        else:
+            self._after_crash(fault, node)
+
+    def _uses(self, attempt: int, node: int, gpu: int) -> bool:
+        held = self._jobs.running[attempt]
+        mask = int(held.masks[np.flatnonzero(held.nodes == node)[0]])
+        return gpu < 0 or bool(mask >> gpu & 1)
+
+    def _application_dies(self, fault: int, attempt: int) -> None:
+        node = int(self.world.ledger.faults["node"][fault])
+        if attempt not in self._jobs.running:
+            self._after_crash(fault, node)
+            return
+        job = self._jobs.running[attempt].job
+        self._fail(fault, attempt, FAILED, CRASH_EXITS[int(self.world.rng.integers(len(CRASH_EXITS)))])
+        if self.world.ledger.faults["has_evidence"][fault]:
+            # The epilog check sees the fault before the scheduler can use the node again.
+            self._found(fault, int(self.world.ledger.jobs["job_id"][job]))
+        else:
+            self._after_crash(fault, node)
+
+    def _after_crash(self, fault: int, node: int) -> None:
+        if self.world.ledger.faults["has_evidence"][fault]:
+            self._wait_for_check(fault, node)
+            return
+        self.world.ledger.faults["cleared"][fault] = self.world.clock.now
+        if node in self._broken:
+            self._broken[node] = [other for other in self._broken[node] if other != fault]
+            if not self._broken[node]:
+                del self._broken[node]
+
+    def _found(self, fault: int, epilog_job: int) -> None:
+        """Remove the node once a check has found the fault; only low severity waits for the jobs."""
+        faults, now = self.world.ledger.faults, self.world.clock.now
+        node, mechanism = int(faults["node"][fault]), int(faults["mechanism"][fault])
+        worse = [other for other in self._broken.get(node, []) if faults["mechanism"][other] != DRAIN]
+        if self._service.is_out(node) or (mechanism == DRAIN and any(faults["has_evidence"][worse])):
+            return
+        faults["detected"][fault], faults["checks_from"][fault], faults["epilog_job"][fault] = now, now, epilog_job
+        reason = self.world.ledger.symptoms[fault].reason
+        if mechanism == DRAIN:
+            self._drain(fault, node, reason)
+        elif mechanism == REQUEUE or not self.world.pool.occupants[node]:
+            self._fail_all(fault, node, REQUEUED)
+            self._drain(fault, node, reason)
+        else:
+            self._take_down(fault, reason)
+
+    def _drain(self, fault: int, node: int, reason: str) -> None:
+        self._service.drain(node, Drain(fault, reason, self._repair_seconds(fault), self.world.clock.now))
+
+    def _take_down(self, fault: int, reason: str) -> None:
+        node = int(self.world.ledger.faults["node"][fault])
+        self.world.ledger.faults["detected"][fault] = self.world.clock.now
+        self._service.take_down(node, Drain(fault, reason, self._repair_seconds(fault), self.world.clock.now))
+        self._fail_all(fault, node, NODE_FAIL)
+
+    def _fail_all(self, fault: int, node: int, state: int) -> None:
+        for attempt in list(self.world.pool.occupants[node]):
+            self._fail(fault, attempt, state, 0)
+
+    def _fail(self, fault: int, attempt: int, state: int, exit_code: int) -> None:
+        node = int(self.world.ledger.faults["node"][fault])
+        self._jobs.fail(attempt, state, node, exit_code)
+        at = int(self.world.ledger.attempts["end"][attempt])
+        self.world.ledger.failures.append(attempt=attempt, fault=fault, node=node, at=at)
+
+    def _launch_fails(self, attempt: int, nodes: IntArray) -> bool:
+        for node in nodes.tolist():
+            if node in self._armed:
+                fault = self._armed.pop(node)
+                self._jobs.doom(attempt)
+                start = int(self.world.ledger.attempts["start"][attempt])
+                self.world.clock.at(start + int(self.world.rng.integers(0, 2)), self._prolog_fails, fault, attempt)
+                return True
+        return False
+
+    def _prolog_fails(self, fault: int, attempt: int) -> None:
+        node = int(self.world.ledger.faults["node"][fault])
+        if attempt in self._jobs.running:
+            self._fail(fault, attempt, REQUEUED, 0)
+        self.world.ledger.faults["detected"][fault] = self.world.clock.now
+        self._drain(fault, node, PROLOG_ERROR)
+
+    def _repair_seconds(self, fault: int) -> float:
+        spread = float(self.world.rng.standard_normal())
+        if self.world.ledger.faults["is_permanent"][fault]:
+            return min(16 * HOUR * float(np.exp(0.7 * spread)), 5 * DAY) + HOUR
+        return min(0.75 * HOUR * float(np.exp(0.6 * spread)), 8 * HOUR) + HOUR / 4
+
+    def _repaired(self, node: int) -> None:
+        self._armed.pop(node, None)
+        for fault in self._broken.pop(node, []):
+            self.world.ledger.faults["cleared"][fault] = self.world.clock.now

@@ -1,0 +1,146 @@
+"""Work that arrives from outside: who asks for what and when, drawn in columns before the clock starts.
+
+Retries, requeues and later pieces of a chained run are born inside the simulation and are not here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.simulation.profiles import HOUR, LARGE_OUTCOMES, Profile, SizeClass, Stream
+from assets.simulation.states import QOS, QOS_SCAVENGER, STATES
+
+IntArray = NDArray[np.int64]
+
+LIMIT_HOURS = np.array([1, 2, 4, 8, 12, 24, 48, 72, 120, 168])
+SHORTEST_SECONDS = 40
+LARGE_GPUS = 64
+EARLY_FAILURE = (0.03, 0.7)
+"""Failed and cancelled work ends at this share of the time it would have taken."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One entry per submission, ordered by arrival; times in seconds.
+
+    Attributes
+    ----------
+    seconds
+        Run time until the outcome, without restarts.
+    segments
+        Number of chained job ids the work is cut into.
+    tasks
+        Tasks of a job array; 0 for a plain job.
+    """
+
+    arrival: IntArray
+    user: IntArray
+    gpus: IntArray
+    qos: IntArray
+    outcome: IntArray
+    seconds: IntArray
+    limit: IntArray
+    segments: IntArray
+    tasks: IntArray
+    can_requeue: NDArray[np.bool_]
+
+
+def hour_weights() -> NDArray[np.float64]:
+    """Give the relative number of submissions in each hour of a week that starts on Monday at midnight."""
+    hours = np.arange(24)
+    day = 0.35 + np.exp(-0.5 * ((hours - 14.5) / 3.8) ** 2)
+    return np.concatenate([day * factor for factor in (1.0, 1.05, 1.05, 1.0, 0.9, 0.45, 0.4)])
+
+
+def _arrivals(rng: np.random.Generator, profile: Profile, gpus: int, count: int) -> IntArray:
+    """Draw arrival times; a backlog waits when the cluster opens, or its first days would show an empty machine."""
+    first_weekday = profile.first_day.weekday() * 24
+    if gpus >= LARGE_GPUS:
+        # Few and heavy: spread evenly, or the load of a month would hang on the luck of a dozen dates.
+        times = ((np.arange(count) + rng.random(count)) * profile.horizon / count).astype(np.int64)
+        return np.where(rng.random(count) < 0.02, rng.integers(600, 4 * HOUR, count), times)
+    weights = np.resize(np.roll(hour_weights(), -first_weekday), profile.days * 24)
+    hours = rng.choice(len(weights), count, p=weights / weights.sum())
+    times = hours * HOUR + rng.integers(0, HOUR, count)
+    opening = rng.random(count) < 0.01
+    times[opening] = rng.integers(600, 4 * HOUR, int(opening.sum()))
+    return times
+
+
+def _durations(rng: np.random.Generator, size: SizeClass, outcomes: NDArray[np.int64], longest: int) -> IntArray:
+    seconds = size.median_hours * HOUR * np.exp(size.sigma * rng.standard_normal(len(outcomes)))
+    early = (outcomes == STATES.index("FAILED")) | (outcomes == STATES.index("CANCELLED"))
+    seconds[early] *= rng.uniform(*EARLY_FAILURE, int(early.sum()))
+    out_of_memory = outcomes == STATES.index("OUT_OF_MEMORY")
+    seconds[out_of_memory] = rng.uniform(60, 1800, int(out_of_memory.sum()))
+    return np.clip(seconds, SHORTEST_SECONDS, longest).astype(np.int64)
+
+
+def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size: SizeClass) -> dict[str, IntArray]:
+    budget = stream.load * size.share * profile.gpu_seconds / size.gpus
+    mean = size.median_hours * HOUR * np.exp(size.sigma**2 / 2) * 0.7
+    drawn = int(budget / mean * 2) + 20
+    shares = LARGE_OUTCOMES if size.gpus >= LARGE_GPUS else stream.outcomes
+    weights = np.array([shares.get(name, 0.0) for name in STATES])
+    outcome = rng.choice(len(STATES), drawn, p=weights / weights.sum())
+    longest = profile.longest_seconds - 2 * HOUR
+    seconds = _durations(rng, size, outcome, longest)
+    is_array = rng.random(drawn) < (0.04 if size.gpus == 1 else 0.0)
+    tasks = np.where(is_array, rng.integers(3, 9, drawn), 0)
+    count = int(np.searchsorted(np.cumsum(seconds * np.maximum(tasks, 1)), budget)) + 1
+    outcome, seconds, tasks = outcome[:count], seconds[:count], tasks[:count]
+    if stream.name == "scavenger":
+        qos = np.full(count, QOS_SCAVENGER)
+    else:
+        qos = np.where(
+            rng.random(count) < (0.6 if size.gpus >= LARGE_GPUS else 0.06), QOS.index("high"), QOS.index("normal")
+        )
+    chained = (
+        (size.gpus >= LARGE_GPUS)
+        & (outcome == STATES.index("COMPLETED"))
+        & (seconds > 20 * HOUR)
+        & (rng.random(count) < 0.6)
+    )
+    segments = np.where(chained, np.ceil(seconds / (12 * HOUR)), 1).astype(np.int64)
+    wished = seconds / segments * rng.uniform(1.3, 3.0, count) + 2 * profile.restart_seconds
+    limit = LIMIT_HOURS[np.searchsorted(LIMIT_HOURS, np.minimum(wished / HOUR, 168))] * HOUR
+    timed_out = outcome == STATES.index("TIMEOUT")
+    limit[timed_out] = np.minimum(limit[timed_out], LIMIT_HOURS[rng.integers(0, 5, int(timed_out.sum()))] * HOUR)
+    return {
+        "arrival": _arrivals(rng, profile, size.gpus, count),
+        "user": _users(rng, profile.users, size.gpus, count),
+        "gpus": np.full(count, size.gpus),
+        "qos": qos,
+        "outcome": outcome,
+        "seconds": np.maximum(seconds // segments, SHORTEST_SECONDS),
+        "limit": np.minimum(limit, profile.longest_seconds),
+        "segments": segments,
+        "tasks": tasks,
+        "can_requeue": rng.random(count) < 0.88,
+    }
+
+
+def _users(rng: np.random.Generator, users: int, gpus: int, count: int) -> IntArray:
+    """Draw users with a few heavy ones; large work comes from the first quarter of the list."""
+    pool = max(users // 4, 1) if gpus >= LARGE_GPUS else users
+    weights = 1.0 / np.arange(1, pool + 1) ** 0.7
+    return rng.choice(pool, count, p=weights / weights.sum())
+
+
+def draw_workload(rng: np.random.Generator, profile: Profile) -> Workload:
+    """Draw all submissions of a profile's days.
+
+    Sizes above `largest_share` of the cluster are left out, and the others of their stream take over their time.
+    """
+    largest = profile.largest_share * profile.node_count * profile.gpus_per_node
+    parts = []
+    for stream in profile.streams:
+        kept = [size for size in stream.sizes if size.gpus <= largest]
+        factor = sum(size.share for size in stream.sizes) / sum(size.share for size in kept)
+        parts += [_size_class(rng, profile, stream, replace(size, share=size.share * factor)) for size in kept]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = np.argsort(columns["arrival"], kind="stable")
+    return Workload(**{name: column[order] for name, column in columns.items()})

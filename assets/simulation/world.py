@@ -1,0 +1,23 @@
+"""What the parts of the simulation share: the profile, the clock, the nodes, the ledger, and one source of chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assets.simulation.clock import Clock
+from assets.simulation.ledger import Ledger
+from assets.simulation.nodes import NodePool
+from assets.simulation.profiles import Profile
+
+
+@dataclass(frozen=True)
+class World:
+    """One simulated cluster at work."""
+
+    profile: Profile
+    clock: Clock
+    pool: NodePool
+    ledger: Ledger
+    rng: np.random.Generator

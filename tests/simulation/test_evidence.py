@@ -1,0 +1,184 @@
+"""The logs say what was planted and nothing else: evidence where it was left, silence where it was not."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from datetime import datetime
+
+import pytest
+
+from tests.simulation.simulated import Row, Simulated, epoch
+
+BEFORE, AFTER = 600, 300
+CRITICAL = 2
+LOW_SEVERITY = re.compile(r"row remap pending|Correctable ECC logging|Disk usage")
+
+
+@pytest.fixture(scope="module")
+def health(demo: Simulated) -> list[Row]:
+    return demo.health()
+
+
+@pytest.fixture(scope="module")
+def kernel(demo: Simulated) -> list[tuple[float, str, str]]:
+    lines = []
+    for line in demo.text("kernel/*.log"):
+        stamp, node, _, rest = line.split(" ", 3)
+        lines.append((datetime.fromisoformat(stamp).timestamp(), node, rest.split("] ", 1)[1]))
+    return lines
+
+
+def starts(demo: Simulated) -> dict[tuple[int, int], int]:
+    return {(row["job_id_raw"], row["submitted_epoch"]): row["started_epoch"] for row in demo.truth("attempts")}
+
+
+def test_every_visible_failure_left_its_evidence(
+    demo: Simulated, health: list[Row], kernel: list[tuple[float, str, str]]
+) -> None:
+    started = starts(demo)
+    events = demo.psv("events/events.psv")
+    severe = [row for row in health if row["result"] == CRITICAL and not LOW_SEVERITY.search(row["_msg"])]
+    seen = 0
+    for failure in demo.truth("failures"):
+        low, high, node = failure["failed_epoch"] - BEFORE, failure["failed_epoch"] + AFTER, failure["culprit_node"]
+        low = max(low, started[failure["job_id_raw"], failure["submitted_epoch"]])
+        checks = [r for r in severe if r["node"] == node and low <= r["end_time"] <= high]
+        words = r"Xid \(\S+: (48|74|79|95|119),|SXid|AER: Uncorrected|Link down|not responding|1 UE|controller is down"
+        lines = [text for at, where, text in kernel if where == node and low <= at <= high and re.search(words, text)]
+        reasons = [
+            row["Reason"] for row in events if row["NodeName"] == node and low <= (epoch(row["TimeStart"]) or 0) <= high
+        ]
+        reasons = [reason for reason in reasons if not LOW_SEVERITY.search(reason)]
+        match failure["visible_category"]:
+            case None:
+                assert not checks and not lines and not reasons
+            case "node_fail_unattributed":
+                assert not checks and not lines
+                assert reasons[0] in ("Not responding", "Node unexpectedly rebooted")
+            case _:
+                assert checks or lines or reasons[0].startswith(("PSU failure", "Prolog error")), failure
+                seen += 1
+    assert seen >= 5
+
+
+def test_every_failing_check_belongs_to_a_fault(demo: Simulated, health: list[Row]) -> None:
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for fault in demo.truth("faults"):
+        spans[fault["node"]].append((fault["fault_epoch"], fault["cleared_epoch"] or 2**60))
+    failing = [row for row in health if row["result"] == CRITICAL]
+    assert len(failing) > 100
+    for row in failing:
+        assert any(low <= row["start_time"] <= high for low, high in spans[row["node"]]), row
+
+
+def test_a_failing_check_repeats_every_five_minutes_without_a_good_result_between(health: list[Row]) -> None:
+    last: dict[tuple[str, str], Row] = {}
+    for row in health:
+        key = (row["node"], row["health_check"])
+        if row["result"] == CRITICAL and key in last and last[key]["result"] == CRITICAL:
+            assert row["start_time"] - last[key]["start_time"] < 302
+        last[key] = row
+
+
+def test_lost_nodes_say_nothing(demo: Simulated, health: list[Row], kernel: list[tuple[float, str, str]]) -> None:
+    lost = [fault for fault in demo.truth("faults") if fault["mechanism"] == "lost"]
+    assert lost
+    for fault in lost:
+        low, high = fault["fault_epoch"] + 1, (fault["cleared_epoch"] or 2**60) - 241
+        assert not [row for row in health if row["node"] == fault["node"] and low <= row["start_time"] <= high]
+        assert not [text for at, node, text in kernel if node == fault["node"] and low <= at <= high]
+
+
+def test_completed_attempts_hardly_ever_see_a_failing_check(demo: Simulated, health: list[Row]) -> None:
+    failing: dict[str, list[float]] = defaultdict(list)
+    for row in health:
+        if row["result"] == CRITICAL:
+            failing[row["node"]].append(row["end_time"])
+    completed = [row for row in demo.attempts() if row["state"] == "COMPLETED"]
+    touched = [
+        row
+        for row in completed
+        if any(row["End"] - BEFORE <= at <= row["End"] + AFTER for node in row["nodes"] for at in failing.get(node, []))
+    ]
+    assert len(touched) / len(completed) < 0.01
+
+
+def test_the_controller_names_each_failed_node(demo: Simulated) -> None:
+    named = set()
+    for line in demo.text("slurmctld/slurmctld.log"):
+        found = re.search(
+            r"\[(\S+)\.\d+\] (?:requeue job JobId=(\d+) due to failure of|Killing JobId=(\d+) on failed) node (\S+)",
+            line,
+        )
+        if found:
+            named.add((int(found[2] or found[3]), epoch(found[1]), found[4]))
+    planted = {
+        (f["job_id_raw"], f["failed_epoch"], f["culprit_node"])
+        for f in demo.truth("failures")
+        if f["state"] == "NODE_FAIL"
+    }
+    assert planted and named == planted
+
+
+def test_the_controller_names_instigators_as_planted(demo: Simulated) -> None:
+    named, unnamed = set(), set()
+    for line in demo.text("slurmctld/slurmctld.log"):
+        if found := re.search(
+            r"\[(\S+)\.\d+\] preempted JobId=(\d+) has been \w+ to reclaim resources for JobId=(\d+)", line
+        ):
+            named.add((int(found[2]), int(found[3]), epoch(found[1])))
+        elif found := re.search(r"\[(\S+)\.\d+\] slurm_job_preempt: preempted JobId=(\d+) had to be killed", line):
+            unnamed.add((int(found[2]), epoch(found[1])))
+    truth = demo.truth("preemptions")
+    assert named == {
+        (r["job_id_raw"], r["instigator_job_id_raw"], r["preempted_epoch"]) for r in truth if r["is_named"]
+    }
+    assert unnamed == {(r["job_id_raw"], r["preempted_epoch"]) for r in truth if not r["is_named"]}
+
+
+def test_the_controllers_log_is_in_time_order(demo: Simulated) -> None:
+    stamps = [line[1:24] for line in demo.text("slurmctld/slurmctld.log")]
+    assert stamps == sorted(stamps)
+
+
+def test_outages_are_the_planted_ones(demo: Simulated) -> None:
+    logged = sorted(
+        (row["NodeName"], epoch(row["TimeStart"]), epoch(row["TimeEnd"]) or 0, row["Reason"])
+        for row in demo.psv("events/events.psv")
+        if row["NodeName"]
+    )
+    truth = sorted((r["node"], r["started_epoch"], r["ended_epoch"] or 0, r["reason"]) for r in demo.truth("outages"))
+    assert logged == truth
+
+
+def test_shared_faults_are_one_incident_on_several_nodes(demo: Simulated) -> None:
+    shared = [fault for fault in demo.truth("faults") if fault["is_shared"]]
+    assert len({fault["incident_number"] for fault in shared}) == 1
+    assert len({fault["node"] for fault in shared}) >= 3
+    assert max(f["fault_epoch"] for f in shared) - min(f["fault_epoch"] for f in shared) <= 60
+
+
+def test_excluded_nodes_are_not_used(demo: Simulated) -> None:
+    excluding = 0
+    for row in demo.attempts():
+        if found := re.search(r"--exclude=(\S+)", row["SubmitLine"]):
+            excluding += 1
+            assert not set(found[1].split(",")) & set(row["nodes"])
+    assert excluding > 5
+
+
+def test_the_inventory_lists_every_node_once(demo: Simulated) -> None:
+    lines = demo.text("inventory/scontrol_node.txt")
+    assert [line.split()[0] for line in lines] == [f"NodeName=node{number:03d}" for number in range(1, 65)]
+    open_outages = {row["node"] for row in demo.truth("outages") if row["ended_epoch"] is None}
+    assert {line.split()[0].removeprefix("NodeName=") for line in lines if " Reason=" in line} == open_outages
+
+
+def test_tickets_close_after_they_open(demo: Simulated) -> None:
+    header, *lines = demo.text("tickets/tickets.csv")
+    assert header == "ticket_id,node,opened,closed,component,action,status,summary"
+    assert lines
+    for line in lines:
+        opened, closed = line.split(",")[2:4]
+        assert not closed or opened <= closed
