@@ -1,0 +1,1 @@
+"""Tables of the warehouse in, one self-contained HTML page out. Nothing is counted here that SQL can count."""

@@ -1,0 +1,37 @@
+"""The report: reads the finished tables, renders the page, replaces the file in one step."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import dagster as dg
+
+from assets.report.folder import ReportFolder
+from assets.report.page import build, figures_of, render
+from assets.report.queries import read_frames, tables_read
+from assets.warehouse import Warehouse
+
+
+@dg.asset(
+    key=["report", "index"],
+    group_name="report",
+    kinds={"python", "html"},
+    deps=[dg.AssetKey(table.split(".")) for table in tables_read()],
+    description="The page people read: one HTML file that needs nothing beside it. One chapter per cluster.",
+)
+def index(warehouse: Warehouse, report: ReportFolder) -> dg.MaterializeResult[None]:
+    """Write the report from marts, estimates and ops."""
+    made_at = dt.datetime.now(dt.UTC)
+    with warehouse.reading() as con:
+        frames = read_frames(con)
+    page = build(frames, made_at)
+    html = render(page)
+    path = report.replace_page(html)
+    return dg.MaterializeResult(
+        metadata={
+            "path": dg.MetadataValue.path(path),
+            "size_bytes": len(html.encode()),
+            "clusters": len(page.chapters),
+            "figures": len(list(figures_of(page))),
+        }
+    )

@@ -1,0 +1,115 @@
+"""How the report writes numbers: three significant digits, narrow spaces between thousands, units beside the value.
+
+Unknown is a word here, never a zero, and a rate is written together with its event count and exposure. Nothing in
+this module depends on the locale or the clock.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+UNKNOWN = "unknown"
+GAP = "\u202f"  # narrow no-break space: a thousands separator that no country reads as a decimal sign
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+DEFAULT_CONFIDENCE = 0.9
+
+
+def whole(value: float | None) -> str:
+    """Write a count in full.
+
+    >>> whole(12345) == "12" + GAP + "345", whole(None)
+    (True, 'unknown')
+    """
+    return UNKNOWN if value is None or math.isnan(value) else f"{round(value):,}".replace(",", GAP)
+
+
+def short(value: float | None, digits: int = 3) -> str:
+    """Write a measured value with `digits` significant digits.
+
+    >>> short(6.5), short(0.02254), short(184.26), short(1.2e-6), short(None)
+    ('6.50', '0.0225', '184', '1.20 × 10⁻⁶', 'unknown')
+    """
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    if math.isinf(value):
+        return "unbounded"
+    if value == 0:
+        return "0"
+    mantissa, exponent_text = f"{value:.{digits - 1}e}".split("e")
+    exponent = int(exponent_text)
+    if exponent >= 7 or exponent < -3:
+        return f"{mantissa} × 10{str(exponent).translate(_SUPERSCRIPTS)}"
+    rounded = float(f"{mantissa}e{exponent}")
+    return f"{rounded:,.{max(0, digits - 1 - exponent)}f}".replace(",", GAP)
+
+
+def share(ratio: float | None) -> str:
+    """Write a ratio as a percentage.
+
+    >>> share(0.187), share(0.0), share(1.0), share(0.00042)
+    ('18.7%', '0%', '100%', '0.042%')
+    """
+    if ratio is None or math.isnan(ratio):
+        return UNKNOWN
+    percent = 100 * ratio
+    return f"{short(percent, 3 if percent >= 1 else 2)}%"
+
+
+def duration(hours: float | None) -> str:
+    """Write a time span in the unit a person would choose.
+
+    >>> duration(0.2254), duration(28.85), duration(3691), duration(0.001), duration(0)
+    ('13.5 min', '28.9 h', '154 days', '3.60 s', '0 h')
+    """
+    if hours is None or math.isnan(hours):
+        return UNKNOWN
+    if hours == 0:
+        return "0 h"
+    for unit, hours_in_unit, below in (("s", 1 / 3600, 1 / 60), ("min", 1 / 60, 1.0), ("h", 1.0, 48.0)):
+        if hours < below:
+            return f"{short(hours / hours_in_unit)} {unit}"
+    return f"{short(hours / 24)} days" if hours < 24 * 1000 else f"{short(hours / 24 / 365.25)} years"
+
+
+def moment(at: dt.datetime | None, seconds: bool = False) -> str:
+    """Write a UTC timestamp; the page says once that all times are UTC.
+
+    >>> moment(dt.datetime(2026, 11, 21, 7, 33, 24))
+    '2026-11-21 07:33'
+    """
+    return UNKNOWN if at is None else at.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
+
+
+def confidence(level: float | None) -> str:
+    """Write a confidence level as a percentage without decimals.
+
+    >>> confidence(0.9)
+    '90%'
+    """
+    return f"{100 * (level or DEFAULT_CONFIDENCE):.0f}%"
+
+
+def gpus(count: float | None) -> str:
+    """Name a job size.
+
+    >>> gpus(1), gpus(512), gpus(0), gpus(None)
+    ('1 GPU', '512 GPUs', 'no GPU', 'GPUs unknown')
+    """
+    if count is None:
+        return "GPUs unknown"
+    if count == 0:
+        return "no GPU"
+    return "1 GPU" if count == 1 else f"{whole(count)} GPUs"
+
+
+def printable(text: str | None, limit: int = 80) -> str:
+    r"""Show foreign text without letting its control and direction characters act on the page.
+
+    >>> printable("a\x1b[2Jb\u202ec"), printable("x" * 90)[-1], printable(None)
+    ('a\\x1b[2Jb\\u202ec', '…', 'unknown')
+    """
+    if text is None:
+        return UNKNOWN
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: limit + 1])
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -1,0 +1,130 @@
+"""Frames to HTML: builds every chapter, then fills the template, with styles, scripts and charts inside the one file.
+
+Pure. Strings from the logs are hostile input: the template escapes all of them, chart data stands in JSON blocks that
+no parser runs, and the page's own policy lets only the known scripts execute and nothing load from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from assets.report.blocks import Block, Chapter, Figure, Page, Pair
+from assets.report.numbers import gpus, moment, printable, whole
+from assets.report.queries import Frames, Row
+from assets.report.sections.causes import causes
+from assets.report.sections.comparison import comparison
+from assets.report.sections.ettr import ettr
+from assets.report.sections.gaps import gaps
+from assets.report.sections.headline import headline
+from assets.report.sections.mttf import mttf
+from assets.report.sections.nodes import nodes
+from assets.report.sections.preemptions import preemptions
+from assets.report.sections.provenance import provenance
+from assets.report.sections.shares import sizes, states
+
+TEMPLATES = Path(__file__).parent / "templates"
+BUILDERS = (headline, nodes, causes, mttf, ettr, states, sizes, preemptions, gaps)
+
+
+def render(page: Page) -> str:
+    """Fill the template with a page and return one HTML document that needs nothing beside it."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    scripts = {
+        "watch": (TEMPLATES / "watch.js").read_text(encoding="utf-8"),
+        "bundle": vega_bundle(),
+        "charts": (TEMPLATES / "charts.js").read_text(encoding="utf-8"),
+    }
+    return environment.get_template("page.html.j2").render(
+        page=page,
+        figures=list(figures_of(page)),
+        styles=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+        scripts=scripts,
+        script_hashes=[script_hash(script) for script in scripts.values()],
+    )
+
+
+@cache
+def vega_bundle() -> str:
+    """Bundle Vega, Vega-Lite and Vega-Embed into one script, which takes a second or two and is always the same."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def build(frames: Frames, made_at: dt.datetime) -> Page:
+    """Arrange everything the page says, without any markup.
+
+    Parameters
+    ----------
+    frames
+        What `queries.read_frames` returned.
+    made_at
+        UTC time written into the page's header.
+    """
+    simulated = tuple(printable(each["cluster_id"]) for each in frames["clusters"] if each["is_simulated"])
+    return Page(
+        title="Cluster reliability",
+        subtitle=f"{whole(len(frames['clusters']))} cluster{'' if len(frames['clusters']) == 1 else 's'}, "
+        f"made {moment(made_at)} UTC. All times are UTC.",
+        simulated_clusters=simulated,
+        comparison=comparison(frames),
+        chapters=tuple(chapter(frames, each) for each in frames["clusters"]),
+        closing=(provenance(frames),),
+    )
+
+
+def chapter(frames: Frames, cluster: Row) -> Chapter:
+    """Build all sections of one cluster."""
+    cluster_id = cluster["cluster_id"]
+    return Chapter(
+        cluster_id=printable(cluster_id),
+        anchor=anchor_of(cluster_id),
+        subtitle=f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}",
+        is_simulated=bool(cluster["is_simulated"]),
+        sections=tuple(builder(frames, cluster) for builder in BUILDERS),
+    )
+
+
+def anchor_of(cluster_id: str) -> str:
+    """Make an element id of a cluster's name that no other cluster's name can give.
+
+    >>> anchor_of("rsc1")
+    'rsc1'
+    >>> anchor_of("a b").startswith("a-b-")
+    True
+    """
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", cluster_id)
+    return plain if plain == cluster_id else f"{plain}-{hashlib.sha256(cluster_id.encode()).hexdigest()[:8]}"
+
+
+def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
+    """List every figure with the id of the element it is drawn into."""
+    for each in page.chapters:
+        for section in each.sections:
+            for block in section.blocks:
+                for figure in _figures_in(block):
+                    yield f"{each.anchor}-{figure.key}-chart", figure
+
+
+def script_hash(script: str) -> str:
+    """Hash a script as a content security policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _figures_in(block: Block) -> Iterator[Figure]:
+    for each in (block.left, block.right) if isinstance(block, Pair) else (block,):
+        if isinstance(each, Figure):
+            yield each

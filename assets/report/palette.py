@@ -1,0 +1,58 @@
+"""The report's colours: Okabe and Ito's set, safe for the colour-blind, one meaning per colour in every figure.
+
+Causes are coloured by the part of the machine one would go and look at, because twenty causes do not fit into eight
+colours; the axis names the cause itself. Grey always means that the cause was not found.
+"""
+
+from __future__ import annotations
+
+ATTEMPTS = "#56B4E9"  # sky blue
+GPU_TIME = "#0072B2"  # blue
+MEASURED = "#000000"
+THEORY = "#767676"
+NOT_FOUND = "#999999"
+
+GROUP_COLOURS = {
+    "GPU": "#D55E00",
+    "Network": "#CC79A7",
+    "Storage": "#009E73",
+    "Host": "#E69F00",
+    "Services": "#F0E442",
+    "User program": "#C8C8C8",
+    "Cause not found": NOT_FOUND,
+}
+
+_GROUP_OF = {
+    "gpu_unavailable": "GPU",
+    "gpu_memory": "GPU",
+    "gpu_driver_firmware": "GPU",
+    "gpu_nvlink": "GPU",
+    "unknown_xid": "GPU",
+    "ib_link": "Network",
+    "eth_link": "Network",
+    "nccl_timeout": "Network",
+    "filesystem_mount": "Storage",
+    "block_device": "Storage",
+    "main_memory": "Host",
+    "pcie": "Host",
+    "host_hardware": "Host",
+    "performance": "Host",
+    "config": "Services",
+    "system_services": "Services",
+    "oom": "User program",
+    "user_code": "User program",
+}
+
+
+def group_of(category: str | None) -> str:
+    """Name the part of the machine a failure category points to.
+
+    >>> group_of("pcie"), group_of("node_fail_unattributed")
+    ('Host', 'Cause not found')
+    """
+    return _GROUP_OF.get(category or "", "Cause not found")
+
+
+def colour_of(category: str | None) -> str:
+    """Colour of a failure category, the same wherever it shows."""
+    return GROUP_COLOURS[group_of(category)]

@@ -1,0 +1,123 @@
+"""Why attempts failed: rates by cause with intervals, and how much of it could be attributed at all."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from assets.report import palette
+from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
+from assets.report.figures.causes import causes as draw
+from assets.report.numbers import confidence, share, short, whole
+from assets.report.queries import Frames, Row, of_cluster
+from assets.report.wording import plural, rate, span
+
+MILLION = 1e6
+
+KINDS = {
+    "attributed": ("Attributed", "evidence on the failed attempt's node, inside the attribution window"),
+    "unexplained": ("Unexplained", "checks were arriving from the node, and none of them showed a fault"),
+    "no_coverage": ("No coverage", "nothing was heard from the node, so nothing can be said; silence is not health"),
+}
+
+
+def causes(frames: Frames, cluster: Row) -> Section:
+    """Build the section on failure causes."""
+    rows = of_cluster(frames, "causes", cluster["cluster_id"])
+    seen = [each for each in rows if each["failure_count"]]
+    blocks: list[Block] = []
+    if not seen:
+        blocks.append(Text("No infrastructure failure was found, so there is no cause to rank.", "note"))
+    drawable = [each for each in seen if each["failures_per_gpu_hour"]]
+    if drawable:
+        blocks.append(_figure(drawable))
+    if rows:
+        blocks.append(_table(rows))
+    blocks.extend(_attribution(frames, cluster["cluster_id"]))
+    return Section("causes", "Causes", "Why attempts failed", tuple(blocks))
+
+
+def _figure(rows: list[Row]) -> Figure:
+    frame = pd.DataFrame(
+        [
+            {
+                "label": each["label"],
+                "group": palette.group_of(each["failure_category"]),
+                "rate": MILLION * each["failures_per_gpu_hour"],
+                "low": _scaled(each.get("failures_per_gpu_hour_low")),
+                "high": _scaled(each.get("failures_per_gpu_hour_high")),
+                "right": MILLION * (each.get("failures_per_gpu_hour_high") or each["failures_per_gpu_hour"]),
+                "k": f"k = {whole(each['failure_count'])}",
+                "text": f"{short(MILLION * each['failures_per_gpu_hour'])} ({_interval(each)})",
+            }
+            for each in rows
+        ]
+    ).astype({"low": "float64", "high": "float64"})
+    leader = rows[0]
+    return Figure(
+        "causes",
+        "Failure rate by cause",
+        f"One dot per cause with its interval, on a logarithmic axis. Most frequent: {leader['label']}, "
+        f"{short(MILLION * leader['failures_per_gpu_hour'])} per million GPU-hours "
+        f"(k = {whole(leader['failure_count'])}). The table below holds every value.",
+        draw(frame),
+    )
+
+
+def _table(rows: list[Row]) -> Table:
+    return Table(
+        "Failure rate by cause",
+        columns("Cause", "#Failed attempts (k)", "#GPU-hours", "#Per million GPU-hours", f"#{_level(rows)} interval"),
+        tuple(
+            row(
+                Cell(each["label"], swatch=palette.colour_of(each["failure_category"])),
+                whole(each["failure_count"]),
+                short(each["gpu_hours"]),
+                rate(
+                    each["failure_count"],
+                    each["failures_per_gpu_hour"],
+                    each.get("failures_per_gpu_hour_high"),
+                    each.get("confidence_level"),
+                    MILLION,
+                ),
+                _interval(each) if each["failure_count"] else "",
+            )
+            for each in rows
+        ),
+        note="Each failed attempt counts once, under its primary cause. Exposure: all GPU time of ended attempts.",
+    )
+
+
+def _attribution(frames: Frames, cluster_id: str) -> list[Block]:
+    found = {each["kind"]: each for each in of_cluster(frames, "attribution", cluster_id)}
+    total = sum(each["failure_count"] for each in found.values())
+    if not total:
+        return []
+    table = Table(
+        "How many failures have a known cause",
+        columns("", "Meaning", "#Failed attempts", "#Share", "#Lost GPU-hours"),
+        tuple(
+            row(
+                name,
+                meaning,
+                whole(found.get(kind, {}).get("failure_count", 0)),
+                share(found.get(kind, {}).get("failure_count", 0) / total),
+                short(found[kind]["lost_gpu_hours"]) if kind in found else "0",
+            )
+            for kind, (name, meaning) in KINDS.items()
+        ),
+        note=f"Of {plural(total, 'infrastructure-failed attempt')}. Lost: the smaller of 30 minutes and the "
+        "runtime, times the GPUs.",
+    )
+    return [table]
+
+
+def _scaled(value: float | None) -> float | None:
+    return None if value is None else MILLION * value
+
+
+def _interval(each: Row) -> str:
+    return span(each.get("failures_per_gpu_hour_low"), each.get("failures_per_gpu_hour_high"), MILLION)
+
+
+def _level(rows: list[Row]) -> str:
+    return confidence(next((each["confidence_level"] for each in rows if each.get("confidence_level")), None))

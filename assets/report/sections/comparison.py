@@ -1,0 +1,80 @@
+"""All clusters side by side; real and simulated ones are never added together."""
+
+from __future__ import annotations
+
+from assets.report.blocks import Cell, Table, columns, row
+from assets.report.numbers import UNKNOWN, gpus, moment, printable, share, short, whole
+from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.sections.headline import period
+from assets.report.sections.tiles import estimate_of, rate_span, rate_text
+from assets.report.wording import exposure, hours_span
+from assets.report.wording import mttf as mttf_words
+
+
+def comparison(frames: Frames) -> Table | None:
+    """Build the table of all clusters, or nothing when there is only one."""
+    clusters = frames["clusters"]
+    if len(clusters) < 2:
+        return None
+    return Table(
+        "All clusters",
+        columns(
+            "Cluster",
+            "From (UTC)",
+            "#Nodes",
+            "#GPUs",
+            "#Attempts",
+            "#Failure rate, jobs above 128 GPUs",
+            "#Failure rate, all jobs",
+            "#MTTF, whole cluster",
+            "#GPU time in failed attempts",
+        ),
+        tuple(_row(frames, each) for each in clusters),
+        note=f"Failure rate: failed attempts per {whole(1000)} node-days; the chapters below also count incidents.",
+    )
+
+
+def _row(frames: Frames, cluster: Row) -> tuple[Cell, ...]:
+    cluster_id = cluster["cluster_id"]
+    return row(
+        Cell(printable(cluster_id), is_simulated=bool(cluster["is_simulated"])),
+        Cell(moment(cluster["first_at"])[:10], detail=period(cluster)),
+        whole(cluster["node_count"]),
+        whole(cluster["gpu_count"]),
+        whole(one(frames, "attempts", cluster_id).get("attempt_count", 0)),
+        _rate(frames, cluster_id, "gpus_gt_128"),
+        _rate(frames, cluster_id, "all"),
+        _mttf(frames, cluster),
+        _infrastructure(frames, cluster_id),
+    )
+
+
+def _rate(frames: Frames, cluster_id: str, population: str) -> Cell:
+    estimate = estimate_of(frames, cluster_id, population, "attempts")
+    if not estimate.get("node_days"):
+        return Cell(UNKNOWN, detail=estimate.get("note") or "")
+    rests_on = exposure(estimate["failure_count"], estimate["node_days"], "node-days")
+    ends = f"{rate_span(estimate)}; " if estimate["failure_count"] else ""
+    return Cell(rate_text(estimate), detail=ends + rests_on)
+
+
+def _mttf(frames: Frames, cluster: Row) -> Cell:
+    rows = of_cluster(frames, "projections", cluster["cluster_id"])
+    found = next((each for each in rows if each["gpu_count"] == cluster["gpu_count"]), None)
+    if found is None:
+        return Cell(UNKNOWN)
+    words = mttf_words(
+        found.get("event_count"), found["mttf_hours"], found["mttf_hours_low"], found.get("confidence_level")
+    )
+    ends = f"{hours_span(found['mttf_hours_low'], found['mttf_hours_high'])}; " if found.get("event_count") else ""
+    return Cell(words, detail=f"{ends}{gpus(cluster['gpu_count'])}")
+
+
+def _infrastructure(frames: Frames, cluster_id: str) -> Cell:
+    found = next((each for each in of_cluster(frames, "states", cluster_id) if each["is_infrastructure"]), None)
+    if found is None or not found["attempt_count"]:
+        return Cell("none seen")
+    return Cell(
+        share(found["gpu_time_ratio"]),
+        detail=f"k = {whole(found['attempt_count'])} attempts, {short(found['gpu_hours'])} GPU-hours",
+    )

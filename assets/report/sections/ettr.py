@@ -1,0 +1,114 @@
+"""Effective training time ratio of long runs: measured with bounds, beside what the failure rate lets one expect."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from assets.report.blocks import Cell, Figure, Section, Table, Text, columns, row
+from assets.report.figures.ettr import ettr as draw
+from assets.report.numbers import confidence, duration, gpus, short, whole
+from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.wording import plural, span
+
+TITLE = "Effective training time (ETTR) of long runs"
+
+
+def ettr(frames: Frames, cluster: Row) -> Section:
+    """Build the section on ETTR."""
+    cluster_id = cluster["cluster_id"]
+    rows = of_cluster(frames, "ettr", cluster_id)
+    if not rows:
+        return Section("ettr", "ETTR", TITLE, (Text(why_not(one(frames, "runs_of_work", cluster_id)), "note"),))
+    return Section("ettr", "ETTR", TITLE, (_figure(rows), _table(rows)))
+
+
+def why_not(runs: Row) -> str:
+    """Say why there is no ETTR.
+
+    >>> why_not({})
+    'There is no ETTR: no job run was recorded.'
+    """
+    if not runs:
+        return "There is no ETTR: no job run was recorded."
+    return (
+        "There is no ETTR: it is measured on runs scheduled for 24 h and more, where restarts and lost work weigh "
+        f"something, and the longest of the {plural(runs['run_count'], 'run')} here was scheduled for "
+        f"{duration(runs['longest_hours'])}."
+    )
+
+
+def _figure(rows: list[Row]) -> Figure:
+    numeric = ("measured", "low", "high", "bound_low", "bound_high", "expected", "at")
+    frame = pd.DataFrame([_point(each) for each in rows]).astype({name: "float64" for name in numeric})
+    return Figure(
+        "ettr",
+        "ETTR by run size",
+        f"Measured ETTR at {plural(len(rows), 'size')}, each with its interval, the bounds that unknown checkpoints "
+        "leave open, and a tick where the failure rate puts it. The table below holds every value.",
+        draw(frame),
+        note="Dots: mean of the runs, with interval. Wide bars: from every interruption costing a whole checkpoint "
+        "interval to none costing any work. Grey ticks: expected from the failure rate.",
+    )
+
+
+def _point(each: Row) -> dict[str, object]:
+    low, bound = each["ettr_measured_low"], each["ettr_bound_low"]
+    ends = [value for value in (low, bound, each["ettr_measured"], each["ettr_expected"]) if value is not None]
+    return {
+        "size": gpus(each["gpu_size_bin"]),
+        "measured": each["ettr_measured"],
+        "low": low,
+        "high": each["ettr_measured_high"],
+        "bound_low": bound,
+        "bound_high": each["ettr_bound_high"],
+        "expected": each["ettr_expected"],
+        "at": min(ends),
+        "k": plural(each["run_count"], "run"),
+        "text": f"{short(each['ettr_measured'])} ({span(low, each['ettr_measured_high'])})",
+    }
+
+
+def _table(rows: list[Row]) -> Table:
+    first = rows[0]
+    level = confidence(first["confidence_level"])
+    return Table(
+        "ETTR by run size",
+        columns(
+            "Size",
+            "#Runs",
+            "#Scheduled hours",
+            "#Failures (k)",
+            "#Measured",
+            f"#{level} interval",
+            "#Bounds",
+            "#Expected",
+            "#Expected, exact form",
+        ),
+        tuple(
+            row(
+                gpus(each["gpu_size_bin"]),
+                whole(each["run_count"]),
+                short(each["exposure"]),
+                whole(each["event_count"]),
+                short(each["ettr_measured"]),
+                Cell(span(each["ettr_measured_low"], each["ettr_measured_high"]), detail=each["note"] or ""),
+                span(each["ettr_bound_low"], each["ettr_bound_high"]),
+                _expected(each, "ettr_expected"),
+                _expected(each, "ettr_expected_exact"),
+            )
+            for each in rows
+        ),
+        note=f"Checkpoints are not in the logs. Assumed: one every {_minutes(first['checkpoint_minutes'])}, "
+        f"{_minutes(first['restart_minutes'])} to restart, {_minutes(first['write_minutes'])} to write one. The "
+        "bounds are what the assumption leaves open, the interval what the number of runs does.",
+    )
+
+
+def _expected(each: Row, name: str) -> Cell:
+    if each[name] is None:
+        return Cell("unknown")
+    return Cell(short(each[name]), detail=span(each[f"{name}_low"], each[f"{name}_high"]))
+
+
+def _minutes(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:g} min"

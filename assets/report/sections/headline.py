@@ -1,0 +1,72 @@
+"""The numbers a reader wants first: failure rates, MTTF at the sizes that matter, the infrastructure's share, use."""
+
+from __future__ import annotations
+
+from assets.report.blocks import Block, Section, Text, Tiles
+from assets.report.numbers import UNKNOWN, duration, gpus, moment, short, whole
+from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.sections.tiles import infrastructure_tile, mttf_tile, rate_tile, utilisation_tile
+from assets.report.wording import plural
+
+LITTLE_NODE_DAYS = 100
+
+
+def headline(frames: Frames, cluster: Row) -> Section:
+    """Build the opening section of a cluster."""
+    cluster_id = cluster["cluster_id"]
+    largest = one(frames, "attempts", cluster_id).get("largest_gpu_count")
+    tiles = (
+        rate_tile(frames, cluster_id, "gpus_gt_128", "Failure rate, jobs above 128 GPUs"),
+        rate_tile(frames, cluster_id, "all", "Failure rate, all jobs"),
+        mttf_tile(frames, cluster_id, cluster["gpu_count"], "MTTF of a job on the whole cluster"),
+        mttf_tile(frames, cluster_id, largest, "MTTF at the largest run"),
+        infrastructure_tile(frames, cluster_id),
+        utilisation_tile(frames, cluster_id),
+    )
+    blocks: list[Block] = [Text(facts(frames, cluster))]
+    reference = next((row for row in of_cluster(frames, "rates", cluster_id) if row["is_reference"]), {})
+    if (reference.get("node_days") or 0) < LITTLE_NODE_DAYS:
+        blocks.append(Text(little(reference), "note"))
+    blocks.append(Tiles(tiles))
+    if cluster["is_simulated"]:
+        blocks.insert(
+            0,
+            Text(
+                "Simulated: every log line of this cluster was made by a program. It shows the method, not a machine.",
+                "warning",
+            ),
+        )
+    return Section("headline", "Headline", "Headline", tuple(blocks))
+
+
+def facts(frames: Frames, cluster: Row) -> str:
+    """Say what was observed: period, machine, records."""
+    attempts = one(frames, "attempts", cluster["cluster_id"])
+    open_count = attempts.get("record_count", 0) - attempts.get("attempt_count", 0)
+    running = f" ({plural(open_count, 'more', 'more')} still pending or running, counted nowhere)" if open_count else ""
+    jobs = plural(attempts.get("job_count", 0), "job")
+    return (
+        f"{moment(cluster['first_at'])} to {moment(cluster['last_at'])} UTC ({period(cluster)}): "
+        f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}; "
+        f"{plural(attempts.get('attempt_count', 0), 'ended attempt')} of {jobs}{running}, "
+        f"{short(attempts.get('gpu_hours'))} GPU-hours."
+    )
+
+
+def little(reference: Row) -> str:
+    """Warn of rates that rest on very little.
+
+    >>> little({"node_days": 0.5})[:34]
+    'Little was observed: 0.500 node-da'
+    """
+    return (
+        f"Little was observed: {short(reference.get('node_days'))} node-days. The rates here say what happened in that "
+        "time; of the machine they say next to nothing yet, as their intervals show."
+    )
+
+
+def period(cluster: Row) -> str:
+    """Write the observed span of time."""
+    if cluster["first_at"] is None or cluster["last_at"] is None:
+        return UNKNOWN
+    return duration((cluster["last_at"] - cluster["first_at"]).total_seconds() / 3600)

@@ -1,0 +1,150 @@
+"""Mean time to failure by job size, against the theory line, and what it projects to."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
+from assets.report.figures.mttf import mttf as draw
+from assets.report.numbers import confidence, duration, gpus, short, whole
+from assets.report.queries import Frames, Row, of_cluster
+from assets.report.wording import POPULATIONS, exposure, hours_span
+from assets.report.wording import mttf as mttf_words
+
+TITLE = "Mean time to failure by job size"
+
+
+def mttf(frames: Frames, cluster: Row) -> Section:
+    """Build the section on MTTF."""
+    cluster_id = cluster["cluster_id"]
+    rows = [each for each in of_cluster(frames, "mttf", cluster_id) if each["gpu_size_bin"]]
+    projections = of_cluster(frames, "projections", cluster_id)
+    blocks: list[Block] = []
+    if not rows:
+        blocks.append(Text("No ended attempt has a known number of GPUs, so there is no MTTF by size.", "note"))
+    else:
+        figure = _figure(rows, projections, cluster["gpu_count"])
+        blocks.extend([figure] if figure else [])
+    tables = ([_by_size(rows)] if rows else []) + ([_projections(projections)] if projections else [])
+    blocks.extend([Pair(tables[0], tables[1], is_left_wider=True)] if len(tables) == 2 else tables)
+    return Section("mttf", "MTTF", TITLE, tuple(blocks))
+
+
+def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> Figure | None:
+    measured = pd.DataFrame([_point(each) for each in rows]).astype(
+        {name: "float64" for name in ("mttf", "low", "high", "bound", "at")}
+    )
+    theory = _theory(rows, projections, own_gpu_count)
+    if measured["at"].isna().all() and theory.empty:
+        return None
+    failed = sum(bool(each["failure_count"]) for each in rows)
+    return Figure(
+        "mttf",
+        "MTTF by job size",
+        f"Points at {failed} sizes where attempts failed, with intervals; open triangles mark sizes where none failed, "
+        "at the lower bound of their MTTF. The dashed line is what one constant rate per node-day gives. The table "
+        "below holds every value.",
+        draw(measured, theory, own_gpu_count),
+        note="Dots: measured, with interval and failure count k. Open triangles: no failure seen, the MTTF lies above. "
+        "Dashed: 1 / (nodes × failure rate), the band from the limits of that rate.",
+    )
+
+
+def _point(each: Row) -> dict[str, object]:
+    failed = bool(each["failure_count"])
+    value = each["mttf_hours"] if failed else None
+    bound = None if failed else each["mttf_hours_low"]
+    return {
+        "gpus": each["gpu_size_bin"],
+        "size": gpus(each["gpu_size_bin"]),
+        "mttf": value,
+        "low": each["mttf_hours_low"] if failed else None,
+        "high": each["mttf_hours_high"] if failed else None,
+        "bound": bound,
+        "at": value if failed else bound,
+        "k": f"k={whole(each['failure_count'])}",
+        "text": _value(each),
+    }
+
+
+def _theory(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> pd.DataFrame:
+    """Join the theory values at the measured sizes with the projections up to the cluster's own size."""
+    right = max([own_gpu_count or 0, *(each["gpu_size_bin"] for each in rows)])
+    line = {
+        each["gpu_size_bin"]: (each["mttf_theory_hours"], each["mttf_theory_hours_low"], each["mttf_theory_hours_high"])
+        for each in rows
+    } | {
+        each["gpu_count"]: (each["mttf_hours"], each["mttf_hours_low"], each["mttf_hours_high"])
+        for each in projections
+        if each["gpu_count"] <= right
+    }
+    names = ("gpus", "theory", "theory_low", "theory_high")
+    frame = pd.DataFrame([(size, *values) for size, values in sorted(line.items())], columns=list(names)).astype(
+        "float64"
+    )
+    return frame.dropna(subset="theory")
+
+
+def _value(each: Row) -> str:
+    return mttf_words(each.get("event_count"), each["mttf_hours"], each["mttf_hours_low"], each["confidence_level"])
+
+
+def _cell(each: Row) -> Cell:
+    if each["event_count"] == 0 and each["mttf_hours_low"] is not None:
+        return Cell(
+            f"above {duration(each['mttf_hours_low'])}", detail=f"none failed ({confidence(each['confidence_level'])})"
+        )
+    return Cell(_value(each))
+
+
+def _interval(each: Row) -> str:
+    return hours_span(each["mttf_hours_low"], each["mttf_hours_high"]) if each["event_count"] else ""
+
+
+def _by_size(rows: list[Row]) -> Table:
+    return Table(
+        "MTTF measured",
+        columns(
+            "Size",
+            "#Failures (k)",
+            "#Runtime",
+            "#MTTF",
+            f"#{confidence(rows[0]['confidence_level'])} interval",
+            "#Theory",
+        ),
+        tuple(
+            row(
+                gpus(each["gpu_size_bin"]),
+                whole(each["failure_count"]),
+                f"{short(each['runtime_hours'])} h",
+                _cell(each),
+                _interval(each),
+                duration(each["mttf_theory_hours"]),
+            )
+            for each in rows
+        ),
+        note="Runtime of ended attempts over infrastructure failures; every other end adds runtime and no failure.",
+    )
+
+
+def _projections(rows: list[Row]) -> Table:
+    first = rows[0]
+    rests_on = exposure(first["event_count"], first["exposure"], "node-days")
+    largest = max((each["gpu_count"] for each in rows if each["is_largest_job"]), default=0)
+    population = POPULATIONS.get(first["population"], "no population")
+    return Table(
+        "MTTF projected",
+        columns("Size", "#MTTF", f"#{confidence(first['confidence_level'])} interval", ""),
+        tuple(row(gpus(each["gpu_count"]), _cell(each), _interval(each), _mark(each, largest)) for each in rows),
+        note=f"1 / (nodes × failure rate of {population}), {rests_on}. It takes "
+        "a node to fail as often in a large job as in a small one.",
+    )
+
+
+def _mark(each: Row, largest: int) -> str:
+    marks = [
+        name for flag, name in (("is_cluster_size", "whole cluster"), ("is_largest_job", "largest run")) if each[flag]
+    ]
+    if not marks and each["gpu_count"] > largest:
+        marks = ["extrapolated"]
+    return ", ".join(marks)

@@ -1,0 +1,134 @@
+"""The failures one by one and the nodes behind them, faults told apart from planned work."""
+
+from __future__ import annotations
+
+from assets.report import palette
+from assets.report.advice import advise
+from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
+from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, short, whole
+from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.wording import plural
+
+TITLE = "Failures and nodes to look at"
+OPEN_LIST = 12
+
+
+def nodes(frames: Frames, cluster: Row) -> Section:
+    """Build the section on single failures and nodes."""
+    cluster_id = cluster["cluster_id"]
+    blocks: list[Block] = [Text(_summary(frames, cluster_id))]
+    listed = of_cluster(frames, "nodes", cluster_id)
+    if listed:
+        blocks.append(_nodes_table(listed))
+    failures = of_cluster(frames, "failures", cluster_id)
+    if failures:
+        blocks.append(_failures_table(failures, one(frames, "losses", cluster_id)["failure_count"]))
+    return Section("nodes", "Nodes", TITLE, tuple(blocks))
+
+
+def _summary(frames: Frames, cluster_id: str) -> str:
+    losses, incidents = one(frames, "losses", cluster_id), one(frames, "incidents", cluster_id)
+    sentences = [_failures_sentence(losses, incidents)]
+    outages = of_cluster(frames, "outages", cluster_id)
+    for is_planned, word in ((False, "not planned"), (True, "planned")):
+        row_ = next((each for each in outages if each["is_planned"] == is_planned), None)
+        if row_:
+            sentences.append(
+                f"{plural(row_['outage_count'], 'outage')} {word} on {plural(row_['node_count'], 'node')} "
+                f"({short(row_['outage_hours'])} node-hours)."
+            )
+    if not outages:
+        sentences.append("No node outage was recorded.")
+    return " ".join(sentences)
+
+
+def _failures_sentence(losses: Row, incidents: Row) -> str:
+    if not losses:
+        return "No attempt ended by an infrastructure failure."
+    grouped = (
+        f" in {plural(incidents['incident_count'], 'incident')}"
+        + (
+            f" ({whole(incidents['shared_incident_count'])} of them hit several attempts, up to "
+            f"{whole(incidents['largest_attempt_count'])} at once)"
+            if incidents["shared_incident_count"]
+            else ""
+        )
+        if incidents
+        else ""
+    )
+    lost = short(losses["first_order_gpu_hours"])
+    return f"{plural(losses['failure_count'], 'failed attempt')}{grouped}, {lost} GPU-hours lost in them."
+
+
+def _nodes_table(listed: list[Row]) -> Table:
+    return Table(
+        "Nodes with the most failures and outages",
+        columns(
+            "Node", "#Failures (k)", "Causes", "#Outages by faults", "#Planned outages", "#Lost GPU-hours", "What to do"
+        ),
+        tuple(
+            row(
+                printable(each["node_name"]),
+                Cell(whole(each["failure_count"]), detail=_last(each["last_failed_at"])),
+                ", ".join(f"{cause['label']} ({cause['count']})" for cause in each["causes"] or [])
+                or "none blamed on it",
+                _outages(each["fault_outage_count"], each["fault_outage_hours"]),
+                _outages(each["planned_outage_count"], each["planned_outage_hours"]),
+                short(each["lost_gpu_hours"]) if each["failure_count"] else "0",
+                advise(each),
+            )
+            for each in listed
+        ),
+        note=f"{_how_many(listed)}, most failures first. A failure counts for the node that a log or the evidence "
+        "names; one without a culprit counts for none.",
+    )
+
+
+def _how_many(listed: list[Row]) -> str:
+    concerned = listed[0]["concerned_node_count"]
+    if concerned <= len(listed):
+        return f"All {plural(concerned, 'node')} with a failure or an outage"
+    return f"{whole(len(listed))} of the {plural(concerned, 'node')} with a failure or an outage"
+
+
+def _outages(count: int, hours: float | None) -> Cell:
+    return Cell(whole(count), detail=duration(hours) if count else "")
+
+
+def _last(at: object) -> str:
+    return f"last {moment(at)[:10]}" if at is not None else ""  # type: ignore[arg-type]
+
+
+def _failures_table(failures: list[Row], total: int) -> Table:
+    shown = f"the latest {len(failures)} of {whole(total)}" if total > len(failures) else f"all {whole(total)}"
+    return Table(
+        f"Infrastructure-failed attempts ({shown})",
+        columns(
+            "Failed at (UTC)",
+            "Job",
+            "User",
+            "#Size",
+            "State",
+            "Cause",
+            "Node",
+            "How it was found",
+            "#Evidence",
+            "#Lost GPU-hours",
+        ),
+        tuple(
+            row(
+                moment(each["failed_at"], seconds=True),
+                Cell(printable(each["job_id"]), detail=printable(each["job_name"], 48) if each["job_name"] else ""),
+                printable(each["user_name"], 32),
+                gpus(each["gpu_count"]),
+                printable(each["state"]),
+                Cell(each["label"] or UNKNOWN, swatch=palette.colour_of(each["failure_category"])),
+                printable(each["culprit_node_name"]) if each["culprit_node_name"] else "not known",
+                printable((each["attribution_rule"] or UNKNOWN).replace("_", " ")),
+                whole(each["evidence_count"]),
+                short(each["lost_gpu_hours"]),
+            )
+            for each in failures
+        ),
+        is_collapsed=len(failures) > OPEN_LIST,
+    )

@@ -1,0 +1,17 @@
+-- The clusters of the report, real ones first. One row per cluster.
+select
+    cluster_id,
+    is_simulated,
+    node_count,
+    gpu_count,
+    first_at,
+    last_at,
+    has_health_checks,
+    has_kernel_messages,
+    has_node_events,
+    has_slurmctld_log,
+    has_tickets,
+    has_inventory,
+    has_exclusions
+from marts.dim_clusters
+order by is_simulated, cluster_id

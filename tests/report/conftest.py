@@ -1,0 +1,48 @@
+"""The report of the planted warehouse, rendered once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assets.report.page import build, render
+from assets.report.queries import read_frames
+from assets.warehouse import Warehouse
+from tests.report.planting import MADE_AT, plant
+
+
+@pytest.fixture(scope="session")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """A warehouse with a cluster of real kind, hostile and full of gaps, and a simulated one."""
+    warehouse = Warehouse(path=str(tmp_path_factory.mktemp("planted") / "faultline.duckdb"))
+    with warehouse.writing() as con:
+        plant(con)
+    return warehouse
+
+
+@pytest.fixture(scope="session")
+def frames(planted: Warehouse):
+    """Everything the report read from the planted warehouse."""
+    with planted.reading() as con:
+        return read_frames(con)
+
+
+@pytest.fixture(scope="session")
+def page(frames):
+    """The planted report before it is HTML."""
+    return build(frames, MADE_AT)
+
+
+@pytest.fixture(scope="session")
+def html(page) -> str:
+    """The planted report."""
+    return render(page)
+
+
+@pytest.fixture(scope="session")
+def html_file(html: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The planted report as a file."""
+    path = tmp_path_factory.mktemp("html") / "index.html"
+    path.write_text(html, encoding="utf-8")
+    return path

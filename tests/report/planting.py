@@ -1,0 +1,146 @@
+"""A small warehouse for the tests: a cluster of real kind, hostile and full of gaps, and a simulated, rich one.
+
+Attempts are planted with a fixed seed and the rest follows from them, so that the page can be checked by adding up.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+from assets.model.failure_rate import garwood_interval
+from tests.report.clusters import hostile_cluster, operations, simulated_cluster
+
+HERE = Path(__file__).parent
+LABELS = HERE.parents[1] / "dbt_project" / "seeds" / "failure_categories.csv"
+CLUSTERS = {"hall-b": (4, 16), "demo": (64, 256)}
+MADE_AT = dt.datetime(2026, 9, 22, 2, 0)
+RATE = "failures_per_1000_node_days"
+
+
+def plant(con: duckdb.DuckDBPyConnection) -> None:
+    """Fill an open warehouse, raw and ops tables in place already."""
+    con.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+    with LABELS.open(encoding="utf-8") as lines:
+        labels = [
+            {"failure_category": each["failure_category"], "label": each["label"]} for each in csv.DictReader(lines)
+        ]
+    insert(con, "marts.dim_failure_categories", labels)
+    for tables in (hostile_cluster(), simulated_cluster(), operations()):
+        for table, rows in tables.items():
+            insert(con, table, rows)
+    con.execute((HERE / "aggregates.sql").read_text(encoding="utf-8"))
+    plant_causes(con)
+    for cluster_id, (node_count, largest) in CLUSTERS.items():
+        plant_estimates(con, cluster_id, node_count, largest)
+    plant_ettr(con)
+
+
+def insert(con: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
+    """Insert rows by column name; what a row leaves out is NULL."""
+    frame = pd.DataFrame(rows).astype(object)
+    con.register("planted_rows", frame.where(frame.notna(), None))
+    con.execute(f"insert into {table} by name select * from planted_rows")
+    con.unregister("planted_rows")
+
+
+def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
+    """Rates by cause, one of them without a failure."""
+    causes = con.execute("""
+        select cluster_id, failure_category, count(*) as failure_count, any_value(totals.gpu_hours) as gpu_hours
+        from marts.fct_failures
+        inner join (select cluster_id, sum(gpu_hours) as gpu_hours from marts.fct_attempts group by all) as totals
+            using (cluster_id)
+        group by cluster_id, failure_category
+        union all
+        select 'demo', 'eth_link', 0, sum(gpu_hours) from marts.fct_attempts where cluster_id = 'demo'
+    """).df()
+    rate = garwood_interval(causes["failure_count"], causes["gpu_hours"])
+    fitted = causes.assign(
+        failures_per_gpu_hour=rate.value,
+        failures_per_gpu_hour_low=rate.low,
+        failures_per_gpu_hour_high=rate.high,
+        confidence_level=0.9,
+    )
+    insert(con, "marts.agg_failure_rates_by_cause", fitted.to_dict("records"))
+
+
+def counted(con: duckdb.DuckDBPyConnection, cluster_id: str, above: int) -> tuple[int, float]:
+    """Failures and node-days of the attempts with more GPUs than `above`."""
+    return con.execute(
+        "select count(*) filter (where is_infrastructure_failure), coalesce(sum(node_days), 0) "
+        "from marts.fct_attempts where cluster_id = ? and is_terminal and coalesce(gpu_count, 0) > ?",
+        [cluster_id, above],
+    ).fetchall()[0]
+
+
+def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count: int, largest: int) -> None:
+    """Rates, MTTF by size and projections of one cluster, with the model's own limits."""
+    about = {"cluster_id": cluster_id, "confidence_level": 0.9}
+    for population, above in (("all", -1), ("gpus_gt_128", 128)):
+        k, days = counted(con, cluster_id, above)
+        rate = garwood_interval(k, days)
+        note = None if days else "no finished attempt with more than 128 GPUs"
+        row = about | {"population": population, "failure_count": k, "node_days": days, "event_count": k, "note": note}
+        row |= {RATE: 1000 * float(rate.value) if k else None, "is_reference": population == "all"}
+        row |= {f"{RATE}_low": 1000 * float(rate.low), f"{RATE}_high": 1000 * float(rate.high)}
+        insert(con, "estimates.est_failure_rates", [row | {"counted_as": way} for way in ("attempts", "incidents")])
+
+    k, days = counted(con, cluster_id, -1)
+    rate = garwood_interval(k, days)
+    projections = []
+    for gpus in (8, 16, 32, 64, 128, 256, 512, 1024, 16384):
+        value, low, high = (24 / (-(-gpus // 8) * float(each)) for each in (rate.value, rate.high, rate.low))
+        row = about | {"gpu_count": gpus, "population": "all", "event_count": k, "exposure": days}
+        row |= {"is_cluster_size": gpus == 8 * node_count, "is_largest_job": gpus == largest}
+        projections.append(row | {"mttf_hours": value, "mttf_hours_low": low, "mttf_hours_high": high})
+    insert(con, "estimates.est_mttf_projections", projections)
+
+    sizes = con.execute(
+        "select gpu_size_bin, count(*) filter (where is_infrastructure_failure), sum(runtime_seconds) / 3600 "
+        "from marts.fct_attempts where cluster_id = ? and is_terminal group by 1",
+        [cluster_id],
+    ).fetchall()
+    rows = []
+    for size, count, hours in sizes:
+        own = garwood_interval(count, hours)
+        row = about | {"gpu_size_bin": size, "failure_count": count, "event_count": count, "runtime_hours": hours}
+        row |= {"mttf_hours": 1 / float(own.value) if count else None, "mttf_hours_low": 1 / float(own.high)}
+        row |= {"mttf_hours_high": 1 / float(own.low) if count else None, "exposure": hours}
+        if size:
+            theory = 24 / (-(-size // 8) * np.array([rate.value, rate.high, rate.low], dtype=float))
+            row |= dict(
+                zip(("mttf_theory_hours", "mttf_theory_hours_low", "mttf_theory_hours_high"), theory, strict=True)
+            )
+        rows.append(row)
+    insert(con, "estimates.est_mttf_by_size", rows)
+
+
+def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
+    """Long runs of the simulated cluster; the largest size has a single one."""
+    rows = []
+    for size, runs, value in ((32, 14, 0.97), (64, 9, 0.96), (128, 5, 0.94), (256, 1, 0.91)):
+        several = runs > 1
+        row = {
+            "cluster_id": "demo",
+            "gpu_size_bin": size,
+            "run_count": runs,
+            "event_count": runs,
+            "exposure": 40.0 * runs,
+        }
+        row |= {"ettr_measured": value, "ettr_bound_low": value - 0.04, "ettr_bound_high": value + 0.015}
+        row |= {
+            "ettr_measured_low": value - 0.02 if several else None,
+            "ettr_measured_high": value + 0.01 if several else None,
+        }
+        for name in ("ettr_expected", "ettr_expected_exact"):
+            row |= {name: value - 0.01, f"{name}_low": value - 0.03, f"{name}_high": value}
+        row |= {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0, "confidence_level": 0.9}
+        rows.append(row | {"note": None if several else "a single run: no limits"})
+    insert(con, "estimates.est_ettr_by_size", rows)

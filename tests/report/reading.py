@@ -1,0 +1,79 @@
+"""Reads a finished page the way a test wants it: elements, tables, text, without a browser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+VOID = {"meta", "img", "br", "link", "input", "hr", "area", "base", "col", "embed", "source", "track", "wbr"}
+
+
+@dataclass
+class Element:
+    """One element with its attributes, children and own text."""
+
+    tag: str
+    attributes: dict[str, str | None]
+    children: list[Element] = field(default_factory=list)
+    pieces: list[str | Element] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All text below the element, scripts and styles left out, white space folded, narrow spaces kept."""
+        joined = "".join(
+            piece if isinstance(piece, str) else f" {piece.text} "
+            for piece in self.pieces
+            if isinstance(piece, str) or piece.tag not in {"script", "style"}
+        )
+        return re.sub(r"[ \t\r\n]+", " ", joined).strip()
+
+    def all(self, tag: str, **attributes: str) -> list[Element]:
+        """Find elements below this one, in the order of the page."""
+        found = []
+        for child in self.children:
+            wanted = {name.replace("_", "-").strip("-"): value for name, value in attributes.items()}
+            if child.tag == tag and all(child.attributes.get(name) == value for name, value in wanted.items()):
+                found.append(child)
+            found.extend(child.all(tag, **attributes))
+        return found
+
+    def rows(self) -> list[list[str]]:
+        """Texts of a table's body."""
+        return [[cell.text for cell in row.all("td")] for row in self.all("tbody")[0].all("tr")]
+
+
+class _Builder(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.root = Element("root", {})
+        self.open = [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = Element(tag, dict(attrs))
+        self.open[-1].children.append(element)
+        self.open[-1].pieces.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {element.tag for element in self.open[1:]}:
+            while self.open.pop().tag != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].pieces.append(data)
+
+
+def parse(html: str) -> Element:
+    """Parse a page."""
+    builder = _Builder()
+    builder.feed(html)
+    return builder.root
+
+
+def table(within: Element, caption: str) -> Element:
+    """Find the one table whose caption begins so."""
+    found = [each for each in within.all("table") if each.all("caption")[0].text.startswith(caption)]
+    assert len(found) == 1, [each.all("caption")[0].text for each in within.all("table")]
+    return found[0]

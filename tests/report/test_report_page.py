@@ -1,0 +1,229 @@
+"""What the page says: every section, every number with its count and exposure, unknown as a word, nothing hostile."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
+from tests.report.reading import Element, parse, table
+
+SECTIONS = ["headline", "nodes", "causes", "mttf", "ettr", "states", "sizes", "preemptions", "gaps"]
+
+
+@pytest.fixture(scope="module")
+def root(html: str) -> Element:
+    return parse(html)
+
+
+@pytest.fixture(scope="module")
+def demo(root: Element) -> Element:
+    return root.all("article", id="demo")[0]
+
+
+@pytest.fixture(scope="module")
+def hall(root: Element) -> Element:
+    return root.all("article", id="hall-b")[0]
+
+
+def section(chapter: Element, key: str) -> Element:
+    return chapter.all("section", data_section=key)[0]
+
+
+def test_every_cluster_has_every_section(root, demo, hall):
+    for chapter in (demo, hall):
+        assert [each.attributes["data-section"] for each in chapter.all("section")] == SECTIONS
+    assert root.all("section", data_section="provenance")
+    assert root.all("section", data_section="definitions")
+
+
+def test_the_index_leads_to_every_section(root):
+    targets = {each.attributes["id"] for tag in ("section", "article") for each in root.all(tag)}
+    links = {each.attributes["href"] for each in root.all("nav")[0].all("a")}
+    assert links <= {f"#{target}" for target in targets}
+    assert {f"#{cluster}-{key}" for cluster in ("demo", "hall-b") for key in SECTIONS} <= links
+
+
+def test_real_clusters_come_first_and_are_never_added_to_simulated_ones(root):
+    rows = table(root.all("section", id="comparison")[0], "All clusters").rows()
+    assert [each[0] for each in rows] == ["hall-b", "demo SIMULATED"]
+
+
+def test_simulated_is_said_at_every_figure_and_table(demo, hall):
+    labelled = [*demo.all("figcaption"), *demo.all("caption"), *demo.all("summary"), *demo.all("h2")]
+    assert len(labelled) > 15
+    assert all("SIMULATED" in each.text for each in labelled)
+    assert "SIMULATED" not in hall.text
+
+
+def test_the_header_names_the_simulated_clusters(root):
+    assert "SIMULATED Simulated in this report: demo." in root.all("header")[0].text
+
+
+def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
+    tiles = {each.all("h4")[0].text: each.text for each in demo.all("div", class_="tile")}
+    rate = next(
+        row for row in frames["rates"]
+        if (row["cluster_id"], row["population"], row["counted_as"]) == ("demo", "all", "attempts")
+    )  # fmt: skip
+    text = tiles["Failure rate, all jobs"]
+    assert f"{rate['failures_per_1000_node_days']:.2f} per 1\u202f000 node-days" in text
+    assert "90% interval" in text
+    assert f"k = {rate['failure_count']} failed attempts in" in text
+    assert "by incidents" in text
+    assert "MTTF of a job on the whole cluster (512 GPUs)" in tiles
+    assert "MTTF at the largest run (256 GPUs)" in tiles
+    assert "of GPU time" in tiles["Ended by an infrastructure failure"]
+
+
+def test_what_nobody_ran_is_unknown_and_says_why(hall):
+    tiles = {each.all("h4")[0].text: each.text for each in hall.all("div", class_="tile")}
+    assert "unknown no finished attempt with more than 128 GPUs" in tiles["Failure rate, jobs above 128 GPUs"]
+
+
+def test_little_exposure_is_said_before_the_rates(hall, demo):
+    assert "Little was observed" in section(hall, "headline").text
+    assert "Little was observed" not in section(demo, "headline").text
+
+
+def test_a_cause_without_failures_gives_a_bound(demo):
+    rows = {row[0]: row for row in table(section(demo, "causes"), "Failure rate by cause").rows()}
+    assert rows["Ethernet link"][1] == "0"
+    assert re.fullmatch(r"none seen; rate below [\d.]+ \(90%\)", rows["Ethernet link"][3])
+    assert all(row[2] != "0" for row in rows.values())
+
+
+def test_a_size_without_failures_gives_a_bound(demo, frames):
+    quiet = [row["gpu_size_bin"] for row in frames["mttf"] if row["cluster_id"] == "demo" and not row["failure_count"]]
+    rows = {row[0]: row for row in table(section(demo, "mttf"), "MTTF measured").rows()}
+    assert quiet
+    for size in quiet:
+        row = rows["1 GPU" if size == 1 else f"{size} GPUs"]
+        assert row[1] == "0"
+        assert re.match(r"above [\d.]+ \w+ none failed \(90%\)", row[3])
+
+
+def test_unknown_gpu_counts_are_unknown_not_zero(hall):
+    row = next(row for row in table(section(hall, "sizes"), "Attempts by size").rows() if row[0] == "GPUs unknown")
+    assert row == ["GPUs unknown", "1", "14.3%", "unknown", "unknown"]
+    gaps = section(hall, "gaps").text
+    assert "unknown for 1 attempt (14.3%)" in gaps
+
+
+def test_infrastructure_stands_apart_from_the_states(hall):
+    rows = table(section(hall, "states"), "Attempts by final state").rows()
+    assert rows[-1][:3] == ["infrastructure", "2", "28.6%"]
+    assert sum(int(row[1]) for row in rows[:-1]) == 7
+
+
+def test_no_long_run_means_a_sentence(hall, demo):
+    assert "There is no ETTR" in section(hall, "ettr").text
+    assert table(section(demo, "ettr"), "ETTR by run size").rows()[-1][5] == "not estimated a single run: no limits"
+
+
+def test_planned_work_is_told_from_faults(demo):
+    text = section(demo, "nodes").text
+    assert "5 outages not planned on 5 nodes" in text
+    assert "5 outages planned on 5 nodes" in text
+
+
+def test_the_open_outage_asks_for_repair(hall):
+    rows = table(section(hall, "nodes"), "Nodes with the most").rows()
+    assert rows[0][0] == HOSTILE
+    assert "Still out of service since 2026-09-01 00:00" in rows[0][-1]
+    assert rows[1][-1] == "Planned work only: nothing to do."
+
+
+def test_attribution_is_split_in_three(hall):
+    rows = {row[0]: row for row in table(section(hall, "causes"), "How many failures").rows()}
+    assert [rows[kind][2] for kind in ("Attributed", "Unexplained", "No coverage")] == ["1", "0", "1"]
+
+
+def test_preemptions_add_up(demo, frames):
+    found = next(row for row in frames["preemptions"] if row["cluster_id"] == "demo")
+    rows = table(section(demo, "preemptions"), "Preempted attempts by").rows()
+    assert sum(int(row[2]) for row in rows) == found["preemption_count"]
+    losses = table(section(demo, "preemptions"), "GPU time lost").rows()
+    assert [row[0] for row in losses] == ["First", "Second"]
+
+
+def test_missing_evidence_names_consequence_and_command(hall, demo):
+    rows = {row[0]: row for row in table(section(hall, "gaps"), "Gaps").rows()}
+    for kind in ("Health checks", "slurmctld.log", "Inventory", "Repair tickets", "Excluded nodes"):
+        assert rows[kind][1] == "missing"
+        assert rows[kind][2]
+        assert rows[kind][3]
+    assert "Kernel messages" not in rows
+    assert "-D" in rows["Accounting exported without --duplicates"][3]
+    assert "Times: local" in rows
+    assert "Quarantined: bad timestamp" in rows
+    assert "Nothing is missing" in section(demo, "gaps").text
+
+
+def test_provenance_accounts_for_every_line(root):
+    provenance = root.all("section", data_section="provenance")[0]
+    assert "run-1" in provenance.text
+    assert "2 checks of this run: 1 passed, 1 failed." in provenance.text
+    assert table(provenance, "Failed checks").rows()[0][:2] == ["raw.sacct", "few_unknown"]
+    total = table(provenance, "Input lines").rows()[-1]
+    assert total[0] == "all"
+    lines = [int(text.replace("\u202f", "")) for text in total[3:]]
+    assert lines[0] == sum(lines[1:])
+    assert len(table(provenance, "Input files").rows()) == 26
+    assert table(provenance, "Lines quarantined").rows()[0][-1].startswith("</script>")
+
+
+def test_a_long_list_of_files_is_folded(root):
+    provenance = root.all("section", data_section="provenance")[0]
+    summaries = [each.text for each in provenance.all("summary")]
+    assert "Input files (26)" in summaries
+
+
+def test_every_figure_has_words_and_a_table_beside_it(demo):
+    charts = [each for each in demo.all("div", class_="chart")]
+    assert len(charts) == 5
+    for chart in charts:
+        assert chart.attributes["role"] == "img"
+        assert len(chart.attributes["aria-label"] or "") > 40
+    for key in ("causes", "mttf", "ettr", "states", "sizes"):
+        assert section(demo, key).all("table")
+
+
+def test_every_table_is_a_table_with_headers(root):
+    for each in root.all("table"):
+        assert each.all("caption")
+        heads = each.all("th", scope="col")
+        assert heads
+        assert all(len(row.all("td")) == len(heads) for row in each.all("tbody")[0].all("tr"))
+
+
+def test_hostile_names_stay_text(html, root):
+    assert not root.all("img")
+    assert HOSTILE not in html
+    assert HOSTILE_SCRIPT not in html
+    assert "&lt;img src=x onerror=" in html
+    assert len([each for each in root.all("script") if each.attributes.get("type") != "application/json"]) == 3
+
+
+def test_nothing_is_loaded_from_anywhere(html, root):
+    for tag in ("link", "iframe", "object", "embed", "base", "form", "source", "audio", "video"):
+        assert not root.all(tag), tag
+    assert not [each for each in root.all("script") if "src" in each.attributes]
+    assert not [each for each in root.all("a") if not (each.attributes["href"] or "").startswith("#")]
+    assert "@import" not in html
+    assert not re.search(r"url\(\s*['\"]?https?:", html)
+    policy = next(each.attributes["content"] for each in root.all("meta") if "http-equiv" in each.attributes)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe-eval" not in policy
+    assert "'unsafe-inline'" not in policy.split("script-src")[1]
+
+
+def test_the_bundle_is_inlined_once(html):
+    assert html.count("window.vegaEmbed=") == 1
+    assert len(html) < 3_000_000
+
+
+def test_no_estimate_leaks_nan_or_none(root):
+    assert not re.search(r"\b(nan|NaN|None|inf|NaT)\b", root.all("main")[0].text)

@@ -1,0 +1,191 @@
+"""The page of warehouses that hold little or nothing, the asset that writes it, and the columns it relies on."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import pytest
+import yaml
+
+import assets.report
+from assets.report import palette
+from assets.report.advice import NEXT_STEP, advise
+from assets.report.folder import ReportFolder
+from assets.report.gap_catalogue import BY_FLAG
+from assets.report.index import index
+from assets.report.page import build, figures_of, render
+from assets.report.queries import read_frames, tables_read
+from assets.warehouse import Warehouse
+from tests.report.clusters import START
+from tests.report.planting import MADE_AT
+from tests.report.reading import parse
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parents[1]
+MODULES = [each.name for each in pkgutil.walk_packages(assets.report.__path__, "assets.report.")]
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Warehouse:
+    """A warehouse with all tables and no row."""
+    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"))
+    with warehouse.writing() as con:
+        con.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+    return warehouse
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_hold(module):
+    failed, _ = doctest.testmod(importlib.import_module(module))
+    assert not failed
+
+
+def test_an_empty_warehouse_gives_a_page_that_says_so(empty):
+    with empty.reading() as con:
+        page = build(read_frames(con), MADE_AT)
+    text = parse(render(page)).text
+    assert "No cluster is in the warehouse" in text
+    assert "No run is recorded" in text
+    assert not list(figures_of(page))
+
+
+def test_a_cluster_without_attempts_gives_empty_sections(empty):
+    with empty.writing() as con:
+        con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('new & <odd>', false)")
+    with empty.reading() as con:
+        page = build(read_frames(con), MADE_AT)
+    root = parse(render(page))
+    chapter = root.all("article")[0]
+    assert chapter.all("h2")[0].text.startswith("new & <odd>")
+    assert chapter.attributes["id"].startswith("new----odd--")
+    for sentence in (
+        "No infrastructure failure was found",
+        "No ended attempt has a known number of GPUs",
+        "There is no ETTR: no job run was recorded.",
+        "No ended attempt was recorded.",
+        "No attempt was preempted.",
+        "No node outage was recorded.",
+    ):
+        assert sentence in chapter.text
+    assert chapter.text.count("missing") >= len(BY_FLAG)
+
+
+def test_a_cluster_whose_attempts_never_failed_has_bounds(empty):
+    with empty.writing() as con:
+        con.execute(
+            "insert into marts.dim_clusters (cluster_id, is_simulated, node_count, gpu_count, first_at, last_at) "
+            "values ('calm', false, 2, 16, ?, ?)",
+            [START, START],
+        )
+        con.execute("""
+            insert into estimates.est_failure_rates by name
+            select 'calm' as cluster_id, 'all' as population, 'attempts' as counted_as, 0 as failure_count,
+                500.0 as node_days, 0.0 as failures_per_1000_node_days_low, 6.0 as failures_per_1000_node_days_high,
+                true as is_reference, 0.9 as confidence_level, 0 as event_count
+        """)
+        con.execute("""
+            insert into estimates.est_mttf_projections by name
+            select 'calm' as cluster_id, 16 as gpu_count, true as is_cluster_size, false as is_largest_job,
+                'all' as population, 2000.0 as mttf_hours_low, 0.9 as confidence_level, 0 as event_count,
+                500.0 as exposure
+        """)
+        con.execute("""
+            insert into estimates.est_mttf_by_size by name
+            select 'calm' as cluster_id, 8 as gpu_size_bin, 0 as failure_count, 0 as event_count,
+                6000.0 as runtime_hours, 2000.0 as mttf_hours_low, 0.9 as confidence_level
+        """)
+    with empty.reading() as con:
+        page = build(read_frames(con), MADE_AT)
+    text = parse(render(page)).text
+    assert "none seen; rate below 6.00 (90%) per 1\u202f000 node-days k = 0 failed attempts in 500 node-days" in text
+    assert "none failed; MTTF above 83.3 days (90%)" in text
+    assert [figure.key for _, figure in figures_of(page)] == ["mttf"]
+
+
+def test_the_asset_replaces_the_page_in_one_step(planted, tmp_path):
+    folder = ReportFolder(path=str(tmp_path / "reports"))
+    folder.page.parent.mkdir(parents=True)
+    folder.page.write_text("the last one")
+    with folder.page.open() as reader:
+        result = dg.materialize([index], resources={"warehouse": planted, "report": folder})
+        assert reader.read() == "the last one"
+    assert result.success
+    assert folder.page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [path.name for path in folder.page.parent.iterdir()] == ["index.html"]
+
+
+def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch):
+    folder = ReportFolder(path=str(tmp_path))
+    folder.replace_page("good")
+
+    def full(self: Path, *args: object, **kwargs: object) -> int:
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        folder.replace_page("never")
+    assert [path.name for path in folder.page.parent.iterdir()] == ["index.html"]
+    assert folder.page.read_text() == "good"
+
+
+def test_the_asset_depends_on_what_it_reads():
+    keys = {key.to_user_string().replace("/", ".") for key in index.dependency_keys}
+    assert keys == set(tables_read())
+    assert index.key == dg.AssetKey(["report", "index"])
+    assert index.group_names_by_key[index.key] == "report"
+
+
+def published_columns() -> dict[str, set[str]]:
+    """Columns by table as the marts' contracts and the estimates' declarations give them."""
+    published: dict[str, set[str]] = {}
+    for path in (PROJECT / "dbt_project" / "models" / "marts").glob("*.yml"):
+        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
+            published[f"marts.{model['name']}"] = {column["name"] for column in model["columns"]}
+    for name in [table for table in tables_read() if table.startswith("estimates.")]:
+        spec = importlib.import_module(f"assets.{name}").TABLE
+        published[name] = set(spec.column_names)
+    return published
+
+
+def test_the_planted_tables_have_only_published_columns():
+    con = duckdb.connect()
+    con.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+    planted_columns = con.execute("""
+        select table_schema || '.' || table_name, column_name
+        from information_schema.columns
+        where table_schema in ('marts', 'estimates') and column_name <> 'node_ids'
+    """).fetchall()
+    published = published_columns()
+    strange = [f"{table}.{column}" for table, column in planted_columns if column not in published.get(table, set())]
+    assert strange == []
+
+
+def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():
+    seed = PROJECT / "dbt_project" / "seeds" / "failure_categories.csv"
+    categories = duckdb.sql(f"select failure_category, is_infrastructure, is_cause from '{seed}'").fetchall()
+    not_found = {name for name, _, _ in categories if palette.group_of(name) == "Cause not found"}
+    assert not_found == {"node_fail_unattributed", "unattributed", "unmapped", "consequence", "planned", "repair"}
+    causes = {name for name, is_infrastructure, is_cause in categories if is_infrastructure and is_cause}
+    assert causes - {"unattributed"} <= set(NEXT_STEP)
+
+
+@pytest.mark.parametrize(
+    ("causes", "said"),
+    [
+        ([{"category": "pcie", "label": "PCIe error", "count": 1}], "One failure is no pattern yet"),
+        ([{"category": "pcie", "label": "PCIe error", "count": 3}], "3 failures, PCIe error came back (3): drain"),
+        (
+            [{"category": "pcie", "label": "PCIe error", "count": 1}, {"category": "oom", "label": "x", "count": 1}],
+            "2 failures of different kinds, which may be chance: watch it",
+        ),
+    ],
+)
+def test_advice_grows_with_the_evidence(causes, said):
+    node = {"causes": causes, "open_since": None, "fault_outage_count": 0}
+    assert advise(node).startswith(said)
