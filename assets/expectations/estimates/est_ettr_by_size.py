@@ -1,0 +1,30 @@
+"""What must hold for estimates.est_ettr_by_size: every ETTR between 0 and 1 and between its bounds."""
+
+from __future__ import annotations
+
+from great_expectations.expectations.expectation import Expectation
+
+from assets.expectations.fitted import EVIDENCE, evidenced
+from assets.expectations.rules import columns, finite, interval, no_row, not_negative, ratio
+
+ROW = ("cluster_id", "gpu_size_bin")
+VALUES = ("ettr_measured", "ettr_expected", "ettr_expected_exact")
+RATIOS = tuple(f"{value}{limit}" for value in VALUES for limit in ("", "_low", "_high"))
+
+
+def expectations() -> list[Expectation]:
+    """Return the suite."""
+    return [
+        columns(*ROW, "run_count", *RATIOS, "ettr_bound_low", "ettr_bound_high", *EVIDENCE),
+        not_negative("run_count", *ROW),
+        *(ratio(name, *ROW) for name in RATIOS),
+        *(interval(value, *ROW) for value in VALUES),
+        finite(RATIOS, *ROW),
+        no_row(
+            "measured_between_bounds",
+            "ettr_measured < ettr_bound_low - 1e-9 or ettr_measured > ettr_bound_high + 1e-9",
+            (*ROW, "ettr_measured", "ettr_bound_low", "ettr_bound_high"),
+            "the measured ETTR lies between losing all and losing no work at an interruption",
+        ),
+        *evidenced(*ROW),
+    ]

@@ -1,0 +1,54 @@
+"""What every fitted number must be: possible, finite, inside its own interval, and resting on counts that are told."""
+
+from __future__ import annotations
+
+from great_expectations.expectations.expectation import Expectation
+
+from assets.expectations.rules import finite, interval, no_row, not_negative
+
+EVIDENCE = ("confidence_level", "method", "event_count", "exposure")
+
+
+def fitted(value: str, *row: str) -> list[Expectation]:
+    """Return the rules for a quantity that cannot be negative, with `_low` and `_high` beside it.
+
+    Parameters
+    ----------
+    value
+        Column of the point estimate.
+    row
+        Columns that name a row.
+    """
+    return [
+        not_negative(value, *row),
+        not_negative(f"{value}_low", *row),
+        interval(value, *row),
+        finite((value, f"{value}_low", f"{value}_high"), *row, check=f"{value}_finite"),
+    ]
+
+
+def evidenced(*row: str) -> list[Expectation]:
+    """Return the rules for the columns that say how sure an estimate is and what it rests on.
+
+    Parameters
+    ----------
+    row
+        Columns that name a row.
+    """
+    return [
+        no_row(
+            "confidence_level_stated",
+            "confidence_level is null or not (confidence_level > 0 and confidence_level < 1)",
+            (*row, "confidence_level"),
+            "the confidence level is stated and lies between 0 and 1",
+        ),
+        not_negative("event_count", *row),
+        not_negative("exposure", *row),
+        finite(("exposure",), *row, check="exposure_finite"),
+        no_row(
+            "value_needs_evidence",
+            "event_count > 0 and coalesce(exposure, 0) = 0",
+            (*row, "event_count", "exposure"),
+            "events were seen over some exposure",
+        ),
+    ]

@@ -1,0 +1,29 @@
+"""What must hold for marts.agg_job_sizes: shares that sum to 1, and GPU-hours that are those of the attempts."""
+
+from __future__ import annotations
+
+from great_expectations.expectations.expectation import Expectation
+
+from assets.expectations.rules import columns, not_negative, ratio, same_total
+from assets.expectations.shares import sums_to_one
+
+ROW = ("cluster_id", "gpu_size_bin")
+
+
+def expectations() -> list[Expectation]:
+    """Return the suite."""
+    return [
+        columns("cluster_id", "gpu_size_bin", "job_count", "job_ratio", "gpu_hours", "gpu_time_ratio"),
+        not_negative("job_count", *ROW),
+        ratio("job_ratio", *ROW),
+        ratio("gpu_time_ratio", *ROW),
+        sums_to_one("job_ratio"),
+        sums_to_one("gpu_time_ratio"),
+        same_total(
+            "gpu_hours_reconcile",
+            "select cluster_id, sum(gpu_hours) as total from {batch} group by 1",
+            "select cluster_id, sum(gpu_hours) as total from marts.fct_attempts where is_terminal group by 1",
+            "the sizes hold the GPU-hours of every attempt that is over",
+            tolerance=1e-9,
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Suites on schema ops: every line of every file is accounted for."""

@@ -1,0 +1,1 @@
+"""Suites on schema raw: the typed rows of the logs are believable."""

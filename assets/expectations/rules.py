@@ -1,0 +1,146 @@
+"""The few shapes of rule the suites are written in, each one Great Expectations expectation.
+
+A rule counts violations in SQL and brings back at most a few sentences about them, so that a table of millions of
+rows costs one scan. Every rule carries its name and the sentence that must hold; a rule that only warns says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from great_expectations import expectations as gxe
+from great_expectations.expectations.expectation import Expectation
+from great_expectations.expectations.metadata_types import FailureSeverity
+
+EARLIEST = "2000-01-01"
+
+
+def columns(*names: str) -> Expectation:
+    """Demand these columns; more are welcome."""
+    return gxe.ExpectTableColumnsToMatchSet(
+        column_set=sorted(names), exact_match=False, meta=_meta("columns", "every column of the contract is there")
+    )
+
+
+def one_of(column: str, allowed: Iterable[str], holds: str) -> Expectation:
+    """Demand that every value of a column is one of a closed list."""
+    return gxe.ExpectColumnDistinctValuesToBeInSet(
+        column=column, value_set=sorted(allowed), meta=_meta(f"{column}_known", holds)
+    )
+
+
+def no_row(check: str, where: str, shows: Sequence[str], holds: str, warns: bool = False) -> Expectation:
+    """Demand that no row satisfies a condition.
+
+    Parameters
+    ----------
+    check
+        Name of the check, unique in its table.
+    where
+        SQL condition of a violation; a NULL is no violation.
+    shows
+        Columns that name an offending row and its value.
+    holds
+        What should be true, as a clause a person reads.
+    warns
+        The refresh goes on when it is violated.
+    """
+    parts = ", ', ', ".join(f"'{name} ', coalesce({name}::varchar, 'NULL')" for name in shows)
+    return no_finding(check, f"select concat({parts}) as finding from {{batch}} where {where}", holds, warns)
+
+
+def no_finding(check: str, query: str, holds: str, warns: bool = False) -> Expectation:
+    """Demand that a query over `{batch}` returns no row; its column `finding` says in words what is wrong."""
+    return gxe.UnexpectedRowsExpectation(
+        unexpected_rows_query=query,
+        meta=_meta(check, holds),
+        severity=FailureSeverity.WARNING if warns else FailureSeverity.CRITICAL,
+    )
+
+
+def not_negative(column: str, *shows: str) -> Expectation:
+    """Demand a quantity of zero or more; NULL, unknown, is allowed."""
+    return no_row(f"{column}_not_negative", f"{column} < 0", (*shows, column), f"{column} is zero or more")
+
+
+def in_order(earlier: str, later: str, *shows: str) -> Expectation:
+    """Demand that one timestamp does not come after another."""
+    return no_row(
+        f"{later}_not_before_{earlier}",
+        f"{later} < {earlier}",
+        (*shows, earlier, later),
+        f"{later} is not before {earlier}",
+    )
+
+
+def believable_time(column: str, *shows: str) -> Expectation:
+    """Demand a time between the year 2000 and a day from now: outside, a clock or a format was misread."""
+    return no_row(
+        f"{column}_believable",
+        f"{column} < timestamp '{EARLIEST}' or {column} > timezone('UTC', now()) + interval 1 day",
+        (*shows, column),
+        f"{column} lies between {EARLIEST} and tomorrow",
+    )
+
+
+def ratio(column: str, *shows: str) -> Expectation:
+    """Demand a share between 0 and 1; a hair is left for floating point."""
+    return no_row(
+        f"{column}_in_0_1",
+        f"not {column} between -1e-9 and 1 + 1e-9 or isnan({column})",
+        (*shows, column),
+        f"{column} lies between 0 and 1",
+    )
+
+
+def interval(value: str, *shows: str) -> Expectation:
+    """Demand that an estimate lies inside its own interval; an open side is NULL."""
+    low, high = f"{value}_low", f"{value}_high"
+    slack = f"1e-9 * (1 + abs({value}))"
+    return no_row(
+        f"{value}_inside_interval",
+        f"{low} > {value} + {slack} or {high} < {value} - {slack} or {low} > {high} + 1e-9 * (1 + abs({high}))",
+        (*shows, value, low, high),
+        f"{low} <= {value} <= {high}",
+    )
+
+
+def finite(names: Sequence[str], *shows: str, check: str = "numbers_finite") -> Expectation:
+    """Demand that no number is infinite or undefined: what cannot be said is NULL."""
+    return no_row(
+        check,
+        " or ".join(f"not isfinite({name}::double)" for name in names),
+        (*shows, *names),
+        "no number is infinite or NaN",
+    )
+
+
+def same_total(check: str, parts: str, whole: str, holds: str, tolerance: float = 0.0) -> Expectation:
+    """Demand that two queries give the same total per cluster.
+
+    Parameters
+    ----------
+    check, holds
+        Name of the check, and what should be true.
+    parts, whole
+        Queries of `cluster_id, total`; `parts` reads `{batch}`, `whole` another table. A cluster absent on one side
+        counts as 0 there.
+    tolerance
+        Relative difference allowed.
+    """
+    return no_finding(
+        check,
+        f"""
+        select concat(cluster_id, ': ', coalesce(parts.total, 0), ' here, ', coalesce(whole.total, 0), ' expected')
+            as finding
+        from ({parts}) as parts
+        full join ({whole}) as whole using (cluster_id)
+        where abs(coalesce(parts.total, 0) - coalesce(whole.total, 0))
+            > {tolerance} * greatest(abs(coalesce(parts.total, 0)), abs(coalesce(whole.total, 0)))
+        """,
+        holds,
+    )
+
+
+def _meta(check: str, holds: str) -> dict[str, str]:
+    return {"check": check, "holds": holds}

@@ -1,0 +1,1 @@
+"""When and where the assets run: Dagster definitions, publication and the command line."""

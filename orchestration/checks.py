@@ -1,0 +1,127 @@
+"""The suites of `assets.expectations` as blocking Dagster checks, one per table, each verdict also a row in ops.checks.
+
+It knows which suites exist from the tree alone, so that loading definitions does not import Great Expectations.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import dagster as dg
+import duckdb
+
+import assets.expectations
+from assets.warehouse import Warehouse
+from orchestration import verdicts
+from orchestration.dbt_results import record_dbt_results
+from orchestration.verdicts import Verdict
+
+__all__ = [
+    "all_checks",
+    "checks_of",
+    "failed_checks",
+    "judge",
+    "judged_asset",
+    "record_dbt_results",
+    "suites",
+    "warnings_of",
+]
+
+SCHEMAS = ("raw", "ops", "marts", "estimates")
+# Which rows count, and whose account each line is on, is settled when the last raw asset is done; not before.
+RAW_IS_SETTLED = dg.AssetKey(["raw", "node_names"])
+
+
+def suites() -> list[tuple[str, str]]:
+    """List (schema, table) of every suite: the path of its file."""
+    root = Path(assets.expectations.__path__[0])
+    return [(schema, module.name) for schema in SCHEMAS for module in iter_modules([str(root / schema)])]
+
+
+def judge(path: str, tables: list[tuple[str, str]]) -> dict[tuple[str, str], list[Verdict]]:
+    """Validate tables of a DuckDB file; the file is closed again when this returns."""
+    from orchestration.great_expectations_duckdb import validating
+
+    found = {}
+    with validating(path) as validator:
+        for schema, table in tables:
+            name = f"{schema}.{table}"
+            if validator.has_table(schema, table):
+                suite = import_module(f"assets.expectations.{name}").expectations()
+                results = validator.validate(schema, table, suite)
+                found[schema, table] = [verdicts.verdict_of(name, result) for result in results]
+            else:
+                found[schema, table] = [verdicts.missing_table(name)]
+    return found
+
+
+def judged_asset(schema: str, table: str) -> dg.AssetKey:
+    """Tell after which asset a table is judged: itself, or the one that finishes its stage."""
+    return RAW_IS_SETTLED if schema in ("raw", "ops") else dg.AssetKey([schema, table])
+
+
+def check_name(schema: str, table: str) -> str:
+    """Name the Dagster check of a table."""
+    return f"{schema}_{table}_expectations"
+
+
+def all_checks() -> list[dg.AssetChecksDefinition]:
+    """Build the checks of every suite.
+
+    The raw tables are judged together, and so are the marts, which one build makes: a file is opened once for all.
+    Estimates read each other, so each is judged before the next is made.
+    """
+    together: dict[str, list[tuple[str, str]]] = {}
+    for schema, table in suites():
+        step = f"estimates_{table}" if schema == "estimates" else "raw" if schema == "ops" else schema
+        together.setdefault(step, []).append((schema, table))
+    return [checks_of(f"{step}_expectations", tables) for step, tables in together.items()]
+
+
+def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinition:
+    """Build a check per table, run in one step; each stops what is downstream unless all that failed are warnings."""
+    by_key = {dg.AssetCheckKey(judged_asset(*table), check_name(*table)): table for table in tables}
+    specs = [
+        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=f"Suite on {'.'.join(table)}.")
+        for key, table in by_key.items()
+    ]
+
+    @dg.multi_asset_check(name=step, specs=specs, can_subset=True)
+    def check(context: dg.AssetCheckExecutionContext, warehouse: Warehouse) -> Iterator[dg.AssetCheckResult]:
+        wanted = {key: table for key, table in by_key.items() if key in context.selected_asset_check_keys}
+        found = judge(warehouse.path, list(wanted.values()))
+        with warehouse.writing() as con:
+            verdicts.record(con, context.run.run_id, [verdict for one in found.values() for verdict in one])
+        for key, table in wanted.items():
+            yield result_of(key, found[table])
+
+    return check
+
+
+def result_of(key: dg.AssetCheckKey, found: list[Verdict]) -> dg.AssetCheckResult:
+    """Fold the verdicts on a table into one Dagster result."""
+    failed = [verdict for verdict in found if not verdict.passed]
+    is_blocked = any(verdict.is_blocking for verdict in failed)
+    return dg.AssetCheckResult(
+        asset_key=key.asset_key,
+        check_name=key.name,
+        passed=not failed,
+        severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
+        description="\n".join(str(verdict) for verdict in failed) or f"{len(found)} checks passed",
+        metadata={
+            "checks": len(found),
+            "failed": len(failed),
+            **{f"check/{verdict.check_name}": f"{verdict.observed} ({verdict.expected})" for verdict in found},
+        },
+    )
+
+
+def failed_checks(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
+    """Read the failed blocking checks of a run: what stopped it, each a line by `str()`."""
+    return verdicts.read_failed(con, run_id, is_blocking=True)
+
+
+def warnings_of(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
+    """Read the failed checks of a run that did not stop it."""
+    return verdicts.read_failed(con, run_id, is_blocking=False)

@@ -1,0 +1,177 @@
+"""The command `faultline`: one screen of commands, each a call into the room that does the work.
+
+Exit status 0 done, 1 failed (what, why and what to do next on stderr), 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+import typer
+from rich.console import Console
+
+from orchestration import resources
+
+app = typer.Typer(
+    name="faultline",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Turns the raw logs of a Slurm GPU cluster into a study of its reliability.",
+)
+HomeOption = Annotated[
+    Path | None, typer.Option("--home", help="Folder of everything Faultline keeps [env FAULTLINE_HOME, default data]")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+
+
+def fail(message: str) -> NoReturn:
+    """Say on stderr what went wrong and leave with status 1."""
+    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"faultline: {message}")
+    raise typer.Exit(1)
+
+
+@app.command(epilog="Example: `faultline refresh --sources /var/log/clusters --home /srv/faultline`")
+def refresh(
+    sources: Annotated[
+        Path | None, typer.Option("--sources", help="Folder with one folder of logs per cluster [default HOME/sources]")
+    ] = None,
+    home: HomeOption = None,
+    full: Annotated[bool, typer.Option("--full", help="Read every file again and rebuild all.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Ingest what is new, build, fit, validate, publish and write the report."""
+    from orchestration.refreshing import RefreshFailed, run_refresh
+
+    chosen = resources.choose_home(home, sources, full)
+    console = Console(file=sys.stderr if as_json else sys.stdout)
+    try:
+        outcome = run_refresh(chosen, full=full, console=console)
+    except RefreshFailed as error:
+        if as_json:
+            print(json.dumps({"status": "failed", "message": str(error)}))
+        fail(str(error))
+    if as_json:
+        print(json.dumps(outcome.as_dict(), default=str))
+    else:
+        outcome.print(console)
+
+
+@app.command(epilog="Example: `faultline simulate demo --out data --days 30 --seed 7`")
+def simulate(  # noqa: PLR0917
+    profile: Annotated[str, typer.Argument(help="Which cluster: demo.")],
+    out: Annotated[Path, typer.Option("--out", help="Writes OUT/sources/<cluster> and OUT/truth/<cluster>.")],
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, help="Length of the logs [default: the profile's].")
+    ] = None,
+    scale: Annotated[float, typer.Option("--scale", min=0.01, help="Share of the profile's nodes and jobs.")] = 1.0,
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same bytes.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the raw logs of a simulated cluster, and the truth planted in them apart."""
+    from rich.progress import Progress
+
+    from assets.simulation import simulate as run
+
+    try:
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(f"simulating {profile}", total=1.0)
+            summary = run(
+                profile, out, days=days, scale=scale, seed=seed, progress=lambda done: bar.update(task, completed=done)
+            )
+    except (ValueError, OSError) as error:
+        fail(str(error))
+    print(json.dumps(summary.as_dict(), default=str) if as_json else summary.text())
+
+
+@app.command(
+    epilog='Example: `faultline query "select state, count(*) from marts.fct_attempts group by 1" --format csv`'
+)
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT.")],
+    home: HomeOption = None,
+    fmt: Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="How to print the rows.")] = "table",
+) -> None:
+    """Ask the published warehouse; works while a refresh runs."""
+    from orchestration import reading
+
+    _answer(lambda: reading.run_query(resources.choose_home(home, None).published_file, sql, fmt))
+
+
+@app.command(epilog="Example: `faultline tables --json`")
+def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """List what is published: tables, rows, what one row is."""
+    from orchestration import reading
+
+    _answer(lambda: reading.show_tables(resources.choose_home(home, None).published_file, as_json))
+
+
+@app.command(epilog="Example: `faultline where marts.fct_failures`")
+def where(
+    table: Annotated[str, typer.Argument(help="schema.table, or the table's name alone.")], as_json: JsonOption = False
+) -> None:
+    """Print the file that defines a table."""
+    from orchestration import reading
+
+    _answer(lambda: reading.show_where(table, as_json))
+
+
+@app.command(epilog="Example: `faultline status --json`")
+def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
+    from orchestration import reading
+
+    if not _answer(lambda: reading.show_status(resources.choose_home(home, None), as_json)):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: `faultline doctor --sources /var/log/clusters`")
+def doctor(
+    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is missing or wrong in the sources and the set-up, and the command that fixes it."""
+    from orchestration import reading
+
+    if not _answer(lambda: reading.show_doctor(resources.choose_home(home, sources), as_json)):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: `faultline ui --port 3001`")
+def ui(
+    home: HomeOption = None,
+    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = 3000,
+) -> None:
+    """Open Dagster's web UI with assets, checks, runs and the nightly schedule."""
+    from orchestration import dbt
+    from orchestration.instance import prepare_storage
+
+    chosen = resources.choose_home(home, sources)
+    prepare_storage(chosen)
+    dbt.prepare(chosen)
+    arguments = ["dev", "--module-name", "orchestration.definitions", "--host", host, "--port", str(port)]
+    command = Path(sys.executable).with_name("dagster")
+    Console().print(f"http://{host}:{port}  (stop with Ctrl-C)", highlight=False)
+    os.execv(command, [str(command), *arguments])
+
+
+def _answer(call: Any) -> Any:
+    """Run a reading command; a problem it can name becomes one line and status 1."""
+    from orchestration.reading import ReadingError
+
+    try:
+        return call()
+    except ReadingError as error:
+        fail(str(error))
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()

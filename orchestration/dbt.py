@@ -1,0 +1,124 @@
+"""The dbt project as Dagster assets: one build, its tests as asset checks, its column lineage kept in ops.lineage.
+
+It holds no rule about the data. The manifest is made by `prepare`, never at import.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, dbt_assets
+from packaging.version import Version
+
+from assets.warehouse import Warehouse
+from orchestration.checks import record_dbt_results
+from orchestration.column_lineage import ColumnLineage
+from orchestration.home import DBT_PROJECT, Home
+
+MANIFEST = DBT_PROJECT / "target" / "manifest.json"
+LINEAGE = MANIFEST.with_name("column_lineage.json")
+_PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
+
+
+class FastDbtCliResource(DbtCliResource):
+    """DbtCliResource without its `dbt --version` subprocess, which costs about 4 s in each build."""
+
+    @cached_property
+    def _cli_version(self) -> Version:
+        return Version(installed_version("dbt-core"))
+
+
+class Translator(DagsterDbtTranslator):
+    """Asset key = schema and table; group = schema: the path of a model is the name of its table."""
+
+    def get_asset_key(self, dbt_resource_props: Mapping[str, Any]) -> dg.AssetKey:
+        """Return [schema, table] for models, seeds and the raw sources they read."""
+        return dg.AssetKey([dbt_resource_props["schema"], dbt_resource_props["name"]])
+
+    def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str | None:
+        """Return the schema."""
+        return str(dbt_resource_props["schema"])
+
+
+def prepare(home: Home) -> None:
+    """Parse the dbt project when its manifest is missing or older than any of its files (about 5 s)."""
+    files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES and "target" not in path.parts]
+    if MANIFEST.exists() and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
+        return
+    from dbt.cli.main import dbtRunner
+
+    LINEAGE.unlink(missing_ok=True)
+    os.environ.setdefault("FAULTLINE_WAREHOUSE", str(home.working_file))
+    folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
+    outputs = ["--target-path", str(MANIFEST.parent), "--log-path", str(home.work / "dbt-logs")]
+    result = dbtRunner().invoke(["--quiet", "parse", *folders, *outputs])
+    if not result.success:
+        raise RuntimeError(f"dbt could not parse {DBT_PROJECT}: {result.exception}")
+
+
+def dbt_resource(home: Home) -> DbtCliResource:
+    """Build the resource; the working file's path reaches dbt's profile through an absolute variable."""
+    os.environ["FAULTLINE_WAREHOUSE"] = str(home.working_file)
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    executable = Path(sys.executable).with_name("dbt")
+    return FastDbtCliResource(
+        project_dir=str(DBT_PROJECT), profiles_dir=str(DBT_PROJECT), dbt_executable=str(executable)
+    )
+
+
+def build_arguments() -> list[str]:
+    """Arguments of the one `dbt build`; unit tests judge the code, not the data, and run with the other tests."""
+    return ["build", "--threads", "1", "--exclude-resource-type", "unit_test"]
+
+
+def dbt_models(home: Home) -> dg.AssetsDefinition:
+    """Build the assets of every seed and model; dbt's sources make them wait for the raw tables."""
+
+    @dbt_assets(
+        manifest=MANIFEST,
+        name="dbt_models",
+        dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_source_metadata=False)),
+    )
+    def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
+        target = home.work / "dbt"
+        lineage = ColumnLineage(LINEAGE)
+        invocation = dbt.cli(build_arguments(), context=context, target_path=target, raise_on_error=False)
+        events = invocation.stream()
+        try:
+            for event in events if lineage.is_known else events.fetch_column_metadata():
+                yield lineage.attach(event, context)
+        finally:
+            release_dbt_adapter()
+            with warehouse.writing() as con:
+                record_dbt_results(con, context.run_id, target / "run_results.json", target / "manifest.json")
+                replace_lineage(con, lineage.rows)
+        if invocation.process.returncode:
+            raise dg.Failure(description=f"dbt build failed; its log: {target / 'dbt.log'}")
+        lineage.keep()
+
+    return models
+
+
+def replace_lineage(con: Any, lineage: list[tuple[str, str, str, str]]) -> None:
+    """Write the lineage of the tables that were built, in place of what was known of them."""
+    tables = sorted({row[0] for row in lineage})
+    con.begin()
+    con.execute("delete from ops.lineage where list_contains(?, table_name)", [tables])
+    if lineage:
+        con.executemany("insert into ops.lineage values (?, ?, ?, ?)", lineage)
+    con.commit()
+
+
+def release_dbt_adapter() -> None:
+    """Close the DuckDB connection that dagster-dbt opens in this process to read columns."""
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+
+    environment = DuckDBConnectionManager._ENV
+    if environment is not None:
+        environment.close()
+        DuckDBConnectionManager.close_all_connections()

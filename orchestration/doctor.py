@@ -1,0 +1,86 @@
+"""What is missing or wrong in a home and its sources, from three sides: the folder, the machine, what was last read.
+
+It changes nothing and reads no log from end to end: what is in the lines is told by the refresh itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from orchestration.doctor_sources import sources_findings
+from orchestration.doctor_warehouse import warehouse_findings
+from orchestration.findings import Finding, Level, print_findings
+from orchestration.home import Home
+from orchestration.reading import ReadingError
+from orchestration.status import free_of_refresh, status
+
+__all__ = ["doctor", "print_findings"]
+
+SPACE_PER_WORKING_BYTE = 3
+LEAST_FREE_BYTES = 1 << 30
+
+
+def doctor(home: Home) -> list[Finding]:
+    """Gather all advice on a home and its sources folder."""
+    return [*sources_findings(home.sources), *home_findings(home), *run_findings(home), *warehouse_findings(home)]
+
+
+def home_findings(home: Home) -> list[Finding]:
+    """Judge the home folder: may it be written, is there room, did a killed process leave something."""
+    existing = next(folder for folder in (home.root, *home.root.parents) if folder.exists())
+    if not os.access(existing, os.W_OK):
+        what = "this user may not write there"
+        return [Finding("error", what, str(existing), "set FAULTLINE_HOME to a folder of yours, or change its owner")]
+    findings = []
+    free = shutil.disk_usage(existing).free
+    size = home.working_file.stat().st_size if home.working_file.exists() else 0
+    needed = max(LEAST_FREE_BYTES, SPACE_PER_WORKING_BYTE * size)
+    if free < needed:
+        what = f"{_gib(free)} are free; a refresh wants about {_gib(needed)}"
+        level: Level = "error" if free < size else "warning"
+        findings.append(Finding(level, what, str(existing), "free space, or set FAULTLINE_HOME to a larger disk"))
+    with free_of_refresh(home.lock_file) as holder:
+        if holder is not None:
+            what = f"a refresh is running (process {holder})"
+            return [*findings, Finding("note", what, str(home.root), "wait for it; `faultline status` follows it")]
+        for path in _leftovers(home):
+            what = "left behind by a refresh that was killed; nothing needs it"
+            findings.append(Finding("warning", what, str(path), f"rm '{path}'"))
+        journal = home.working_file.with_name(f"{home.working_file.name}.wal")
+        if journal.exists():
+            what = "the last refresh did not end in order; what it had written is in this journal"
+            findings.append(
+                Finding("note", what, str(journal), "`faultline refresh` takes it up again; do not delete it")
+            )
+    return findings
+
+
+def run_findings(home: Home) -> list[Finding]:
+    """Judge how the last run ended."""
+    try:
+        found = status(home.published_file, home.working_file, home.lock_file)
+    except ReadingError as error:
+        return [Finding("note", str(error), str(home.published_file), "faultline refresh")]
+    run = found["last_run"]
+    if not run or run["status"] != "failed":
+        return []
+    why = (run["message"] or "no reason was kept; `faultline ui` shows its log").splitlines()
+    return [
+        Finding(
+            "error",
+            f"the last run, started {run['started_at']}, failed: {' '.join(line.strip() for line in why)}",
+            str(home.root),
+            "mend what it names, then run `faultline refresh`",
+        )
+    ]
+
+
+def _leftovers(home: Home) -> list[os.PathLike[str]]:
+    """Find the copies a publication makes beside its targets and renames at its end."""
+    folders = (home.published_file.parent, home.report.parent)
+    return [path for folder in folders if folder.exists() for path in sorted(folder.glob(".*.tmp"))]
+
+
+def _gib(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GiB"

@@ -1,0 +1,88 @@
+"""Advice from what was last published: odd files, quarantined lines, old data."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+
+from orchestration.findings import Finding
+from orchestration.home import Home
+from orchestration.reading import published
+
+STALE_AFTER = timedelta(days=2)
+# Warnings the readers leave in ops.files, in words, with what mends them; others are shown as they are.
+FILE_WARNINGS = {
+    "exported_without_duplicates": (
+        "exported without -D: only the last record of each job is there, so most node failures, requeues and "
+        "preemptions are missing",
+        "export again with sacct -D (--duplicates)",
+    ),
+    "truncated_window": (
+        "exported with -T: starts and ends are cut to the window, so runtimes are wrong",
+        "export again without -T (--truncate)",
+    ),
+    "other_cluster": (
+        "holds records of another cluster than its folder's name",
+        "move them to a folder of that name, or rename the folder",
+    ),
+}
+WARNED = """
+    select path, unnest(warnings) as warning from ops.files order by all
+"""
+QUARANTINED = """
+    select path, count(*) as line_count, mode(reason) as usual_reason, min(line_number) as first_line
+    from ops.quarantine
+    group by path
+    order by path
+"""
+NEWEST = """
+    select clusters.cluster_id, max(greatest(sacct.submitted_at, sacct.ended_at)) as newest_at
+    from raw.clusters as clusters
+    inner join raw.sacct as sacct using (cluster_id)
+    where not clusters.is_simulated and sacct.disposition = 'loaded'
+    group by clusters.cluster_id
+    order by clusters.cluster_id
+"""
+
+
+def warehouse_findings(home: Home) -> list[Finding]:
+    """Gather the advice; none when nothing is published."""
+    if not home.published_file.exists():
+        return []
+    with published(home.published_file) as con:
+        return [*_file_findings(con), *_quarantine_findings(con), *_age_findings(con)]
+
+
+def _file_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    findings = []
+    for path, warning in con.execute(WARNED).fetchall():
+        kind = warning.partition(":")[0]
+        seen = f"faultline query \"select warnings from ops.files where path = '{path}'\""
+        what, step = FILE_WARNINGS.get(kind, (warning.replace("_", " "), seen))
+        findings.append(Finding("warning", what, path, step))
+    return findings
+
+
+def _quarantine_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    findings = []
+    for path, count, reason, first in con.execute(QUARANTINED).fetchall():
+        lines = "line was" if count == 1 else "lines were"
+        what = f"{count:,} {lines} not understood, mostly {reason}, the first is line {first}"
+        step = f"faultline query \"select line_number, reason, detail from ops.quarantine where path = '{path}'\""
+        findings.append(Finding("warning", what, path, step))
+    return findings
+
+
+def _age_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    now = datetime.now(UTC).replace(tzinfo=None)
+    return [
+        Finding(
+            "warning",
+            f"its newest record is of {newest:%Y-%m-%d %H:%M} UTC, {(now - newest).days} days ago",
+            f"{cluster_id}/sacct",
+            "add a newer export, then run `faultline refresh`",
+        )
+        for cluster_id, newest in con.execute(NEWEST).fetchall()
+        if newest is not None and now - newest > STALE_AFTER
+    ]

@@ -1,0 +1,38 @@
+"""A piece of advice: what is missing or wrong, where, and the command or line that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.console import Console
+from rich.text import Text
+
+Level = Literal["error", "warning", "note"]
+LEVELS: tuple[Level, ...] = ("error", "warning", "note")
+_COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One piece of advice; an error keeps a refresh from publishing."""
+
+    level: Level
+    what: str
+    where: str
+    next_step: str
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print the advice for people, the worst first."""
+    console = Console(highlight=False, soft_wrap=True)
+    if not findings:
+        console.print("nothing is missing or wrong")
+        return
+    for finding in sorted(findings, key=lambda one: LEVELS.index(one.level)):
+        mark = Text(f"{finding.level:<8}", style=_COLOURS[finding.level])
+        console.print(mark + Text(f"{finding.where}: {finding.what}"))
+        console.print(Text(f"        next: {finding.next_step}"))
+    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
+    console.print(", ".join(f"{count} {level}{'s' * (count != 1)}" for level, count in counts.items() if count))

@@ -1,0 +1,34 @@
+"""Is there anything to do? Compares the sources folder and the code with what the published file was made from.
+
+A log file whose size and modification time are those of the publication counts as unchanged; otherwise its hash
+decides. A folder with something wrong in it is never up to date: the refresh itself will say what is wrong.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from assets.sources.folder import survey
+from assets.sources.formats import READERS
+from assets.sources.loading import known_files
+from assets.sources.reading import SourceErrors
+from orchestration.home import Home, code_version
+
+
+def is_up_to_date(home: Home) -> bool:
+    """Tell whether a refresh would publish what is already published."""
+    if not (home.published_file.exists() and home.report.exists()):
+        return False
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        published = con.execute("select code_version from ops.published order by published_at desc limit 1").fetchone()
+        if published is None or published[0] != code_version():
+            return False
+        known = known_files(con)
+        configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
+    try:
+        found = survey(home.sources, READERS, known)
+    except SourceErrors:
+        return False
+    return {file.key: file.sha256 for file in found.files} == {key: file.sha256 for key, file in known.items()} and {
+        name: cluster.config_sha256 for name, cluster in found.clusters.items()
+    } == configured

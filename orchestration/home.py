@@ -1,0 +1,86 @@
+"""Where things lie: the layout of a home folder, and the version of the code that fills it.
+
+A home holds the logs, the working file, the published file, the reports and Dagster's own storage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+DBT_PROJECT = PROJECT / "dbt_project"
+_CODE = ("assets", "orchestration", "dbt_project")
+_CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".html", ".css", ".js", ".j2"}
+
+
+@dataclass(frozen=True)
+class Home:
+    """Paths of one home; `sources` may lie elsewhere."""
+
+    root: Path
+    sources: Path
+
+    @classmethod
+    def at(cls, root: Path, sources: Path | None = None) -> Home:
+        """Build absolute paths, the sources beside the rest unless they are given."""
+        root = root.expanduser().resolve()
+        return cls(root, sources.expanduser().resolve() if sources else root / "sources")
+
+    @property
+    def work(self) -> Path:
+        """Folder of everything that is still being built."""
+        return self.root / "work"
+
+    @property
+    def working_file(self) -> Path:
+        """The DuckDB file one refresh at a time writes."""
+        return self.work / "faultline.duckdb"
+
+    @property
+    def published_file(self) -> Path:
+        """The DuckDB file for readers; the same stem as the working file, which dbt's views need."""
+        return self.root / "warehouse" / "faultline.duckdb"
+
+    @property
+    def working_reports(self) -> Path:
+        """Where the report is written before it is published."""
+        return self.work / "reports"
+
+    @property
+    def report(self) -> Path:
+        """The published report."""
+        return self.root / "reports" / "latest" / "index.html"
+
+    @property
+    def dagster(self) -> Path:
+        """Dagster's own storage."""
+        return self.root / "dagster"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held for as long as a refresh runs."""
+        return self.work / "refresh.lock"
+
+
+@cache
+def code_version() -> str:
+    """Version of the distribution and a hash of every file that can change a result."""
+    digest = hashlib.sha256()
+    for path in sorted(_code_files()):
+        digest.update(path.relative_to(PROJECT).as_posix().encode())
+        digest.update(path.read_bytes())
+    return f"{version('faultline')}+{digest.hexdigest()[:12]}"
+
+
+def _code_files() -> list[Path]:
+    generated = {"target", "logs", "__pycache__"}
+    return [
+        path
+        for folder in _CODE
+        for path in (PROJECT / folder).rglob("*")
+        if path.suffix in _CODE_SUFFIXES and not generated.intersection(path.relative_to(PROJECT).parts)
+    ]

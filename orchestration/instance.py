@@ -1,0 +1,32 @@
+"""Dagster's own storage inside the home: one run at a time, runs retried when a process dies, telemetry off."""
+
+from __future__ import annotations
+
+from orchestration.home import Home
+
+SETTINGS = """\
+telemetry:
+  enabled: false
+concurrency:
+  runs:
+    max_concurrent_runs: 1
+  pools:
+    default_limit: 1
+    granularity: op
+run_retries:
+  enabled: true
+  max_retries: 2
+  retry_on_asset_or_op_failure: false
+"""
+
+
+def prepare_storage(home: Home) -> None:
+    """Write dagster.yaml, and the mark that spares a user the community dialog on the first page."""
+    home.dagster.mkdir(parents=True, exist_ok=True)
+    settings = home.dagster / "dagster.yaml"
+    if not settings.exists() or settings.read_text(encoding="utf-8") != SETTINGS:
+        settings.write_text(SETTINGS, encoding="utf-8")
+    seen = home.dagster / ".nux" / "nux.yaml"
+    if not seen.exists():
+        seen.parent.mkdir(exist_ok=True)
+        seen.write_text("seen: 1\n", encoding="utf-8")

@@ -1,0 +1,13 @@
+"""The main job: everything, in one process, because one process at a time may write the working file."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+refresh = dg.define_asset_job(
+    "refresh",
+    selection=dg.AssetSelection.all(),
+    executor_def=dg.in_process_executor,
+    description="Read what is new, build, fit, validate, write the report and publish.",
+    tags={"dagster/max_retries": "2", "dagster/retry_on_asset_or_op_failure": "false"},
+)

@@ -1,0 +1,244 @@
+"""One refresh from the command line: the main job in this process, its failure in words, its summary.
+
+It adds no step of its own; the schedule runs the same job.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import traceback
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+from rich.console import Console
+from rich.table import Table
+
+from orchestration.home import Home
+
+if TYPE_CHECKING:
+    from dagster import DagsterEvent, ExecuteInProcessResult
+
+
+EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure"}
+
+
+class RefreshFailed(Exception):
+    """A refresh that published nothing; its text says why and what to do next."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a refresh published, for people and for programs."""
+
+    status: str
+    seconds: float
+    report: str
+    warehouse: str
+    clusters: list[dict[str, Any]] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    checks: dict[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return self.__dict__
+
+    def print(self, console: Console) -> None:
+        """Print the summary, the report's path last."""
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in ("cluster", "nodes", "attempts", "infrastructure failures", "per 1,000 node-days (90%)"):
+            table.add_column(name, justify="left" if name == "cluster" else "right")
+        for row in self.clusters:
+            label = f"{row['cluster_id']} (simulated)" if row["is_simulated"] else row["cluster_id"]
+            table.add_row(
+                label, str(row["node_count"]), f"{row['attempts']:,}", f"{row['failures']:,}", _rate_in_words(row)
+            )
+        console.print(table, highlight=False)
+        counts = self.lines
+        console.print(
+            f"lines {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
+            f" + {counts['quarantined']:,} quarantined; checks {self.checks['passed']:,} passed,"
+            f" {self.checks['failed']:,} failed",
+            highlight=False,
+        )
+        verb = "nothing new; published earlier" if self.status == "unchanged" else f"published in {self.seconds:.0f} s"
+        console.print(f"{verb}\nwarehouse {self.warehouse}\nreport    {self.report}", highlight=False, soft_wrap=True)
+
+
+def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
+    """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
+    started = time.monotonic()
+    _check_can_start(home)
+    if not full and _nothing_new(home):
+        return _outcome(home, "unchanged", started)
+    try:
+        result = _execute(home, console)
+    except Exception as error:
+        raise RefreshFailed(_in_words(error, home)) from error
+    if not result.success:
+        message = _why(result, home)
+        _note_failure(home, result.run_id, message)
+        raise RefreshFailed(message)
+    return _outcome(home, "published", started)
+
+
+def _check_can_start(home: Home) -> None:
+    from orchestration.session import RefreshLock, RefreshRunning
+
+    try:
+        lock = RefreshLock(home.lock_file)
+        lock.acquire()
+        lock.release()
+    except RefreshRunning as error:
+        raise RefreshFailed(str(error)) from None
+    except OSError as error:
+        raise RefreshFailed(_in_words(error, home)) from None
+
+
+def _nothing_new(home: Home) -> bool:
+    from orchestration.freshness import is_up_to_date
+
+    return is_up_to_date(home)
+
+
+def _execute(home: Home, console: Console) -> ExecuteInProcessResult:
+    import dagster as dg
+
+    from orchestration import definitions
+    from orchestration.instance import prepare_storage
+    from orchestration.progress import ProgressHandler, progress_logger
+
+    logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    prepare_storage(home)
+    with ProgressHandler(console) as handler, dg.DagsterInstance.get() as instance:
+        loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
+        job = dg.Definitions.merge(definitions.build(home), loggers).resolve_job_def("refresh")
+        # dagster-dbt repeats dbt's log on stdout; the log itself is kept beside the working file.
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+            return job.execute_in_process(
+                instance=instance, raise_on_error=False, run_config={"loggers": {"progress": {}}}
+            )
+
+
+def _why(result: ExecuteInProcessResult, home: Home) -> str:
+    """Name the first thing that went wrong: failed blocking checks first, then the error of the first failed step."""
+    from assets.warehouse import Warehouse
+    from orchestration.checks import failed_checks
+
+    if home.working_file.exists():
+        with Warehouse(path=str(home.working_file)).reading() as con:
+            failures = failed_checks(con, result.run_id)
+        if failures:
+            return "\n".join(["nothing was published; these checks failed:", *(f"  {line}" for line in failures)])
+    for event in result.all_events:
+        if event.is_step_failure or event.is_job_failure:
+            return _event_in_words(event, home)
+    return f"the run {result.run_id} failed; `faultline ui` shows its log"
+
+
+def _event_in_words(event: DagsterEvent, home: Home) -> str:
+    error = event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
+    if error is None:
+        return event.message or "the run failed"
+    trace = error.to_string()
+    while error.cause is not None:
+        error = error.cause
+    text = error.message.strip()
+    prefix, _, rest = text.partition(": ")
+    return _explained(rest if rest and " " not in prefix else text, error.cls_name or "", trace, home)
+
+
+def _in_words(error: BaseException, home: Home) -> str:
+    trace = "".join(traceback.format_exception(error))
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return _explained(str(error), type(error).__name__, trace, home)
+
+
+def _explained(text: str, error_class: str, trace: str, home: Home) -> str:
+    """Add the next step to an error that lacks one; an error nobody foresaw keeps its traceback in a file."""
+    if any(mark in text.lower() for mark in ("no space left", "disk is full", "disk full", "errno 28")):
+        return (
+            f"no space is left on the disk of {home.root}; nothing was published and nothing was lost; "
+            "free space there or set FAULTLINE_HOME to a larger disk, then run `faultline refresh` again"
+        )
+    if error_class in EXPLAIN_THEMSELVES:
+        return text
+    kept = home.work / "unexpected-error.txt"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(trace, encoding="utf-8")
+    return f"unexpected {error_class}: {text.splitlines()[0] if text else ''}; nothing was published; details: {kept}"
+
+
+def _note_failure(home: Home, run_id: str, message: str) -> None:
+    """Keep the reason for `faultline status`; a disk too full to write it has been told to the user already."""
+    from assets.warehouse import Warehouse
+
+    try:
+        with Warehouse(path=str(home.working_file)).writing() as con:
+            con.execute("update ops.runs set message = ? where run_id = ?", [message, run_id])
+    except (duckdb.IOException, OSError) as error:
+        logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)
+
+
+def _outcome(home: Home, status: str, started: float) -> Outcome:
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        clusters = _rows(con, CLUSTERS)
+        lines = _rows(con, LINES)[0]
+        checks = _rows(con, CHECKS)[0]
+    return Outcome(
+        status, time.monotonic() - started, str(home.report), str(home.published_file), clusters, lines, checks
+    )
+
+
+def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
+    cursor = con.execute(sql)
+    names = [column[0] for column in cursor.description or []]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _rate_in_words(row: dict[str, Any]) -> str:
+    if row["rate_high"] is None:
+        return "unknown"
+    jobs = {"gpus_gt_128": "jobs of more than 128 GPUs", "all": "all jobs"}[row["population"]]
+    evidence = f"k={row['rate_failures']} in {row['node_days']:,.3g} node-days, {jobs}"
+    if not row["rate_failures"]:
+        return f"none seen, below {row['rate_high']:,.3g} ({evidence})"
+    return f"{row['rate']:,.3g} [{row['rate_low']:,.3g}, {row['rate_high']:,.3g}] ({evidence})"
+
+
+CLUSTERS = """
+    select
+        cluster.cluster_id,
+        cluster.is_simulated,
+        cluster.node_count,
+        (select count(*) from marts.fct_attempts a where a.cluster_id = cluster.cluster_id) as attempts,
+        (select count(*) from marts.fct_failures f where f.cluster_id = cluster.cluster_id) as failures,
+        rate.failures_per_1000_node_days as rate,
+        rate.failures_per_1000_node_days_low as rate_low,
+        rate.failures_per_1000_node_days_high as rate_high,
+        rate.failure_count as rate_failures,
+        rate.node_days,
+        rate.population
+    from marts.dim_clusters cluster
+    left join estimates.est_failure_rates rate
+        on rate.cluster_id = cluster.cluster_id and rate.is_reference and rate.counted_as = 'attempts'
+    order by cluster.cluster_id
+"""
+LINES = """
+    select
+        coalesce(sum(lines_in), 0)::bigint as lines_in,
+        coalesce(sum(loaded), 0)::bigint as loaded,
+        coalesce(sum(skipped), 0)::bigint as skipped,
+        coalesce(sum(quarantined), 0)::bigint as quarantined
+    from ops.files
+"""
+CHECKS = """
+    select count(*) filter (passed) as passed, count(*) filter (not passed) as failed
+    from ops.checks
+    where run_id = (select run_id from ops.published order by published_at desc limit 1)
+"""

@@ -1,0 +1,105 @@
+"""One refresh at a time, and a row in ops.runs for each: the resource that opens and closes a run.
+
+It writes the run's row when the run starts and closes it however the run ends, so that a failed or killed run is
+visible to `faultline status`. It refuses to start while another refresh holds the home.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+import dagster as dg
+from pydantic import PrivateAttr
+
+from assets.warehouse import Warehouse
+from orchestration.home import code_version
+
+
+class RefreshRunning(RuntimeError):
+    """Another process is refreshing this home."""
+
+
+class RefreshLock:
+    """An advisory lock on a file; the kernel drops it when the process ends, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: TextIO | None = None
+
+    def acquire(self) -> None:
+        """Take the lock or raise `RefreshRunning` with the holder's process id."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        file = self.path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            file.close()
+            raise RefreshRunning(
+                f"a refresh of {self.path.parent.parent} is already running (process {holder}); "
+                "wait for it to end, or stop that process, then run `faultline refresh` again"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Give the lock back; harmless when it was never taken."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class RefreshSession(dg.ConfigurableResource):
+    """Holds the lock and the run's row in ops.runs from the first step to the last.
+
+    Attributes
+    ----------
+    working_file, lock_file
+        Absolute paths.
+    """
+
+    working_file: str
+    lock_file: str
+    _lock: RefreshLock | None = PrivateAttr(default=None)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Take the lock and open the run's row."""
+        lock = RefreshLock(Path(self.lock_file))
+        lock.acquire()
+        self._lock = lock
+        with Warehouse(path=self.working_file).writing() as con:
+            con.execute(
+                "update ops.runs set status = 'failed', ended_at = started_at, message = 'stopped without an end'"
+                " where status = 'running'"
+            )
+            con.execute(
+                "insert into ops.runs values (?, ?, null, 'running', ?, null)",
+                [_run_id(context), _now(), code_version()],
+            )
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """Close a row that publication did not close, then let the next refresh in."""
+        try:
+            with Warehouse(path=self.working_file).writing() as con:
+                con.execute(
+                    "update ops.runs set status = 'failed', ended_at = ? where run_id = ? and status = 'running'",
+                    [_now(), _run_id(context)],
+                )
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+
+def _run_id(context: dg.InitResourceContext) -> str:
+    return context.run.run_id if context.run else "no-run"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

@@ -1,0 +1,126 @@
+"""Where things stand: what is published, how the last run ended, whether one is under way, how fresh the data is."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from orchestration.reading import ReadingError, published
+
+PUBLICATION = """
+    select run_id, published_at, code_version from ops.published order by published_at desc limit 1
+"""
+LAST_RUN = """
+    select run_id, started_at, ended_at, status, message from ops.runs order by started_at desc, run_id limit 1
+"""
+FILES = """
+    select
+        count(*) as file_count,
+        coalesce(sum(lines_in), 0)::bigint as lines_in,
+        coalesce(sum(loaded), 0)::bigint as loaded,
+        coalesce(sum(skipped), 0)::bigint as skipped,
+        coalesce(sum(quarantined), 0)::bigint as quarantined
+    from ops.files
+"""
+CHECKS = """
+    select
+        count(*) filter (passed) as passed,
+        count(*) filter (not passed and is_blocking) as failed,
+        count(*) filter (not passed and not is_blocking) as warned
+    from ops.checks
+    where run_id = (select run_id from ops.runs order by started_at desc, run_id limit 1)
+"""
+FRESHNESS = """
+    select clusters.cluster_id, clusters.is_simulated, count(sacct.job_id) as record_count, max(ended_at) as newest_at
+    from raw.clusters as clusters
+    left join raw.sacct as sacct on clusters.cluster_id = sacct.cluster_id and sacct.disposition = 'loaded'
+    group by all
+    order by all
+"""
+
+
+def status(published_file: Path, working_file: Path, lock_file: Path | None = None) -> dict[str, Any]:
+    """Gather the state of a home as plain values; times are ISO 8601 in UTC, ages in hours.
+
+    Parameters
+    ----------
+    published_file, working_file
+        What readers open, and what a refresh builds.
+    lock_file
+        Held by a running refresh; by default `refresh.lock` beside the working file.
+
+    Raises
+    ------
+    ReadingError
+        Nothing was ever published or tried.
+    """
+    found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
+    if published_file.exists():
+        with published(published_file) as con:
+            found["published"] = _first(con, PUBLICATION)
+            found |= _state(con) | {"clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)]}
+        found["published"] = _aged(found["published"] or {}, "published_at") | {"file": str(published_file)}
+    with free_of_refresh(lock_file or working_file.with_name("refresh.lock")) as holder:
+        if holder is not None:
+            found["running"] = {"process": holder}
+        elif working_file.exists():
+            found |= _state_of_working_file(working_file)
+    if not (found["published"] or found["last_run"] or found["running"]):
+        raise ReadingError(f"nothing is published in {published_file.parent.parent} yet; run `faultline refresh` first")
+    return found
+
+
+@contextmanager
+def free_of_refresh(lock_file: Path) -> Iterator[str | None]:
+    """Yield None while no refresh can start, or the process id of the one that runs.
+
+    A reader of the working file would make a refresh fail that opens it at the same moment; a shared lock keeps the
+    two apart for the few milliseconds of reading.
+    """
+    if not lock_file.exists():
+        yield None
+        return
+    with lock_file.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield file.read().strip() or "unknown"
+            return
+        yield None
+
+
+def _state(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    return {"last_run": _first(con, LAST_RUN), "files": _first(con, FILES), "checks": _first(con, CHECKS)}
+
+
+def _state_of_working_file(path: Path) -> dict[str, Any]:
+    """Read the runs and checks that were not published; nothing when the file cannot be read just now."""
+    try:
+        with duckdb.connect(str(path), read_only=True) as con:
+            return {key: value for key, value in _state(con).items() if value is not None}
+    except duckdb.Error:
+        return {}
+
+
+def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
+    from orchestration.rendering import plain
+
+    cursor = con.execute(sql)
+    names = [column[0] for column in cursor.description or []]
+    return [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in cursor.fetchall()]
+
+
+def _first(con: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any] | None:
+    return next(iter(_rows(con, sql)), None)
+
+
+def _aged(row: dict[str, Any], column: str) -> dict[str, Any]:
+    moment = row.get(column)
+    age = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds() / 3600 if moment else None
+    return row | {column: moment, "age_hours": None if age is None else round(age, 2)}

@@ -1,0 +1,61 @@
+"""The state of a home in lines for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+
+def print_status(found: dict[str, Any]) -> None:
+    """Print the state for people."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for line in lines_of(found):
+        console.print(line)
+
+
+def lines_of(found: dict[str, Any]) -> list[str]:
+    """Put the state into lines."""
+    lines = []
+    if running := found["running"]:
+        lines.append(f"refresh    running (process {running['process']})")
+    if publication := found["published"]:
+        lines.append(
+            f"published  {_moment(publication['published_at'])} ({_age(publication['age_hours'])} ago), "
+            f"run {publication['run_id']}, code {publication['code_version']}"
+        )
+        lines.append(f"           {publication['file']}")
+    else:
+        lines.append("published  nothing yet")
+    if run := found["last_run"]:
+        lines.append(f"last run   {run['status']}, started {_moment(run['started_at'])}, run {run['run_id']}")
+        lines.extend(f"           {line}" for line in (run["message"] or "").splitlines())
+    if files := found["files"]:
+        lines.append(
+            f"input      {files['file_count']:,} files; {files['lines_in']:,} lines = {files['loaded']:,} loaded"
+            f" + {files['skipped']:,} skipped + {files['quarantined']:,} quarantined"
+        )
+    if checks := found["checks"]:
+        lines.append(
+            f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"
+        )
+    for cluster in found.get("clusters", []):
+        name = f"{cluster['cluster_id']}{' (simulated)' if cluster['is_simulated'] else ''}"
+        fresh = (
+            f"newest end {_moment(cluster['newest_at'])} ({_age(cluster['age_hours'])} ago)"
+            if cluster["newest_at"]
+            else "empty"
+        )
+        lines.append(f"cluster    {name}: {cluster['record_count']:,} accounting records, {fresh}")
+    return lines
+
+
+def _moment(text: str) -> str:
+    """Shorten ISO 8601 to the minute."""
+    return f"{text[:16].replace('T', ' ')} UTC"
+
+
+def _age(hours: float) -> str:
+    if hours < 2:
+        return f"{max(hours, 0) * 60:.0f} min"
+    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"

@@ -1,0 +1,136 @@
+"""What a check found, in words, and its row in ops.checks; the same form for Great Expectations and dbt.
+
+It decides nothing: whether a rule holds is for the tools, whether the refresh stops is for Dagster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+if TYPE_CHECKING:
+    from great_expectations.core.expectation_validation_result import ExpectationValidationResult
+
+SHOWN_FINDINGS = 3
+_DATABASE_ERROR = re.compile(
+    r"(?:Binder|Catalog|Parser|Conversion|Invalid Input|Out of Range|Out of Memory) Error: [^\n]+"
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One check on one table; `str()` is the line a person reads."""
+
+    table_name: str
+    check_name: str
+    passed: bool
+    is_blocking: bool
+    observed: str
+    expected: str
+
+    @property
+    def stage(self) -> str:
+        """Stage that ran the check; ops.files is judged with the raw tables it accounts for."""
+        schema = self.table_name.split(".")[0]
+        return "raw" if schema == "ops" else schema
+
+    def __str__(self) -> str:
+        table = self.table_name.removeprefix(f"{self.stage}.")
+        return f"{self.stage}: {table} {self.check_name}: {self.observed} (must hold: {self.expected})"
+
+
+def verdict_of(table_name: str, result: ExpectationValidationResult) -> Verdict:
+    """Put one GX result into words."""
+    config = result.expectation_config
+    assert config is not None, "GX gives every result its configuration"
+    meta: dict[str, Any] = config.meta or {}
+    return Verdict(
+        table_name,
+        meta["check"],
+        bool(result.success),
+        str(config.severity.value) == "critical",
+        _holds(result) if result.success else _violations(result),
+        meta["holds"],
+    )
+
+
+def missing_table(table_name: str) -> Verdict:
+    """Make the verdict on a table that should be there and is not."""
+    return Verdict(table_name, "exists", False, True, "the table does not exist", f"{table_name} exists")
+
+
+def record(con: duckdb.DuckDBPyConnection, run_id: str, verdicts: Sequence[Verdict]) -> None:
+    """Write verdicts to ops.checks, in place of those an earlier attempt of the same run left."""
+    if not verdicts:
+        return
+    checked_at = datetime.now(UTC).replace(tzinfo=None)
+    columns = [list(column) for column in zip(*map(astuple, verdicts), strict=True)]
+    con.begin()
+    con.execute(
+        "delete from ops.checks"
+        " where run_id = ? and (table_name, check_name) in (select unnest(?::varchar[]), unnest(?::varchar[]))",
+        [run_id, *columns[:2]],
+    )
+    con.execute(
+        """
+        insert into ops.checks (
+            run_id, table_name, check_name, passed, is_blocking, observed, expected, checked_at
+        )
+        select
+            ?, unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::boolean[]), unnest(?::boolean[]),
+            unnest(?::varchar[]), unnest(?::varchar[]), ?
+        """,
+        [run_id, *columns, checked_at],
+    )
+    con.commit()
+
+
+def read_failed(con: duckdb.DuckDBPyConnection, run_id: str, is_blocking: bool) -> list[Verdict]:
+    """Read the failed checks of a run, in the order they were made."""
+    rows = con.execute(
+        """
+        select table_name, check_name, passed, is_blocking, coalesce(observed, ''), coalesce(expected, '')
+        from ops.checks
+        where run_id = ? and is_blocking = ? and not passed
+        order by checked_at, table_name, check_name <> 'columns', check_name
+        """,
+        [run_id, is_blocking],
+    ).fetchall()
+    return [Verdict(*row) for row in rows]
+
+
+def _holds(result: ExpectationValidationResult) -> str:
+    observed = result.result.get("observed_value")
+    return f"{observed:,}" if isinstance(observed, int) and observed else "no violation"
+
+
+def _violations(result: ExpectationValidationResult) -> str:
+    """Say what was found: the sentences of a rows query, the values outside a list, the columns that are missing."""
+    details = result.result.get("details") or {}
+    findings = [str(row["finding"]) for row in details.get("unexpected_rows") or []]
+    if findings:
+        more = int(result.result["observed_value"]) - SHOWN_FINDINGS
+        return "; ".join(findings[:SHOWN_FINDINGS]) + (f"; and {more:,} more" if more > 0 else "")
+    if missing := (details.get("mismatched") or {}).get("missing"):
+        return f"missing columns: {', '.join(sorted(missing))}"
+    config = result.expectation_config
+    if (values := result.result.get("partial_unexpected_list")) and config is not None:
+        shown = ", ".join(repr(value) for value in sorted(values, key=str)[:SHOWN_FINDINGS])
+        return f"{config.kwargs.get('column')} has the unexpected value{'s' * (len(values) > 1)} {shown}"
+    return _error(result) or f"observed {result.result.get('observed_value')}"
+
+
+def _error(result: ExpectationValidationResult) -> str | None:
+    """Take the database's own sentence out of the errors of a rule that could not be computed."""
+    info: dict[str, Any] = result.exception_info or {}
+    raised = [one for one in ([info] if "exception_message" in info else info.values()) if one.get("raised_exception")]
+    if not raised:
+        return None
+    texts = [str(one.get(part) or "") for one in raised for part in ("exception_message", "exception_traceback")]
+    found = next((match.group() for text in texts if (match := _DATABASE_ERROR.search(text))), texts[0][:300])
+    return f"could not be computed: {found}"

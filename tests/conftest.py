@@ -1,0 +1,55 @@
+"""The genuine capture, refreshed once for all tests that read the result."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from rich.console import Console
+
+from orchestration import resources
+from orchestration.home import PROJECT, Home
+
+CAPTURE = PROJECT / "data" / "sources" / "testbed"
+
+
+def refresh(home: Home, full: bool = False) -> str:
+    """Run the main job on a home and return what it printed."""
+    from orchestration.refreshing import run_refresh
+
+    resources.choose_home(home.root, home.sources)
+    text = io.StringIO()
+    run_refresh(home, full=full, console=Console(file=text, width=160))
+    return text.getvalue()
+
+
+def new_home(root: Path) -> Home:
+    """Make a home whose only cluster is a copy of the genuine capture."""
+    home = Home.at(root)
+    shutil.copytree(CAPTURE, home.sources / "testbed")
+    return home
+
+
+@pytest.fixture(scope="session")
+def testbed_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home refreshed from the genuine capture; read it, never change it."""
+    home = new_home(tmp_path_factory.mktemp("testbed"))
+    refresh(home)
+    return home
+
+
+@pytest.fixture(scope="session")
+def built_warehouse(testbed_home: Home) -> Path:
+    """The published file of the genuine capture."""
+    return testbed_home.published_file
+
+
+@pytest.fixture
+def con(built_warehouse: Path):
+    """A read-only connection to the published file of the genuine capture."""
+    connection = duckdb.connect(str(built_warehouse), read_only=True)
+    yield connection
+    connection.close()

@@ -1,0 +1,261 @@
+"""The suites pass on consistent tables, and each kind of planted anomaly is named with its table and value."""
+
+import duckdb
+import pytest
+
+from orchestration.checks import judge, suites
+
+
+def spoil(path, *statements):
+    with duckdb.connect(str(path)) as con:
+        for statement in statements:
+            con.execute(statement)
+
+
+def failed(path, schema, table):
+    return {
+        verdict.check_name: verdict
+        for verdict in judge(str(path), [(schema, table)])[schema, table]
+        if not verdict.passed
+    }
+
+
+@pytest.mark.parametrize(("schema", "table"), suites())
+def test_consistent_tables_pass(good_warehouse, schema, table):
+    found = judge(str(good_warehouse), [(schema, table)])[schema, table]
+    assert [str(verdict) for verdict in found if not verdict.passed] == []
+    assert len({verdict.check_name for verdict in found}) == len(found) >= 3
+    assert all(verdict.expected for verdict in found)
+
+
+BREAK_17_OF_337 = """
+    insert into ops.quarantine
+    select 'alpha', 'alpha/sacct/all.psv', 12 + i, 'bad_timestamp', 'x', 'raw' from range(1, 17) t(i)
+"""
+# (what is planted, schema, table, check that must fail, words its message must have)
+ANOMALIES = [
+    (
+        [BREAK_17_OF_337, "update ops.files set quarantined = 17, loaded = 286 where lines_in = 337"],
+        ("ops", "files"), "breaker",
+        ["alpha/sacct/all.psv: 17 of 336 lines quarantined (5.1% > 1.0%), first: line 12 unknown_state 'FOO'"],
+    ),
+    (
+        ["update ops.files set loaded = loaded - 1 where lines_in = 337"],
+        ("ops", "files"), "identity", ["alpha/sacct/all.psv", "lines_in 337", "loaded 301", "quarantined 1"],
+    ),
+    (
+        ["update ops.skips set line_count = 30 where reason = 'step'"],
+        ("ops", "files"), "skips_explained", ["alpha/sacct/all.psv: 34 skipped, 31 explained"],
+    ),
+    (["delete from ops.quarantine"], ("ops", "files"), "quarantine_kept", ["1 quarantined, 0 kept"]),
+    (
+        ["update raw.sacct set elapsed_seconds = -5 where job_id_raw = 3"],
+        ("raw", "sacct"), "elapsed_seconds_not_negative", ["job_id 3", "elapsed_seconds -5"],
+    ),
+    (
+        ["update raw.sacct set ended_at = started_at - interval 1 hour where job_id_raw = 3"],
+        ("raw", "sacct"), "ended_at_not_before_started_at", ["job_id 3", "ended_at 2026-01-01 02:00:00"],
+    ),
+    (
+        ["update raw.sacct set gpu_count = 1000 where job_id_raw = 3"],
+        ("raw", "sacct"), "gpu_count_possible", ["job_id 3", "gpu_count 1000"],
+    ),
+    (["update raw.sacct set state = 'FOO' where job_id_raw = 3"], ("raw", "sacct"), "state_known", ["'FOO'"]),
+    (
+        ["update raw.sacct set submitted_at = '1970-01-01' where job_id_raw = 3"],
+        ("raw", "sacct"), "submitted_at_believable", ["job_id 3", "1970-01-01"],
+    ),
+    (["delete from raw.sacct where cluster_id = 'beta'"], ("raw", "sacct"), "records_present", ["beta"]),
+    (
+        ["insert into raw.sacct select s.* replace ('duplicate' as disposition) from raw.sacct s, range(99)"],
+        ("raw", "sacct"), "duplicates_share", ["alpha: 694 of 700"],
+    ),
+    (
+        ["update raw.sacct set warnings = ['elapsed_mismatch'] where job_id_raw = 3"],
+        ("raw", "sacct"), "odd_records", ["alpha: 1 of 6 records have elapsed_mismatch"],
+    ),
+    (
+        ["update raw.health_checks set result = 'MAYBE' where line_number = 1"],
+        ("raw", "health_checks"), "result_known", ["'MAYBE'"],
+    ),
+    (
+        ["update raw.kernel_messages set occurred_at = '2099-01-01'"],
+        ("raw", "kernel_messages"), "occurred_at_believable", ["node001", "2099-01-01"],
+    ),
+    (["update raw.kernel_messages set code = 0"], ("raw", "kernel_messages"), "code_possible", ["code 0"]),
+    (
+        ["update raw.node_events set ended_at = '2025-01-01'"],
+        ("raw", "node_events"), "ended_at_not_before_started_at", ["node001", "2025-01-01"],
+    ),
+    (
+        ["update raw.slurmctld_events set instigator_job_id_raw = job_id_raw"],
+        ("raw", "slurmctld_events"), "preemption_not_of_itself", ["job_id_raw 1"],
+    ),
+    (
+        ["update raw.nodes set gpu_count = 800 where node_id = 'node001'"],
+        ("raw", "nodes"), "gpu_count_possible", ["node001", "gpu_count 800"],
+    ),
+    (
+        ["update raw.tickets set disposition = 'unknown_node'"],
+        ("raw", "tickets"), "nodes_known", ["1 of 1", "node001", "cluster.toml"],
+    ),
+    (
+        ["update marts.fct_attempts set runtime_seconds = -5 where job_id = '3'"],
+        ("marts", "fct_attempts"), "runtime_seconds_not_negative", ["alpha:3:", "runtime_seconds -5"],
+    ),
+    (
+        ["delete from marts.fct_attempts where job_id = '3'"],
+        ("marts", "fct_attempts"), "records_complete", ["alpha: 5 here, 6 expected"],
+    ),
+    (
+        ["delete from marts.fct_failures"],
+        ("marts", "fct_failures"), "failures_complete", ["alpha: 0 here, 1 expected"],
+    ),
+    (
+        ["update marts.fct_failures set lost_gpu_hours = 99"],
+        ("marts", "fct_failures"), "loss_bounded", ["lost_gpu_hours 99.0", "gpu_hours 32.0"],
+    ),
+    (
+        ["update marts.agg_job_states set attempt_ratio = 1.2 where state = 'COMPLETED'"],
+        ("marts", "agg_job_states"), "attempt_ratio_in_0_1", ["COMPLETED", "attempt_ratio 1.2"],
+    ),
+    (
+        ["update marts.agg_job_states set gpu_time_ratio = 0.1 where state = 'COMPLETED'"],
+        ("marts", "agg_job_states"), "gpu_time_ratio_sums_to_1", ["alpha: 0.4"],
+    ),
+    (
+        ["update marts.agg_job_states set gpu_hours = 1 where state = 'COMPLETED'"],
+        ("marts", "agg_job_states"), "gpu_hours_reconcile", ["alpha: 65.0 here, 192.0 expected"],
+    ),
+    (
+        ["update marts.fct_health_events set observed_at = '2026-01-01 05:30'"],
+        ("marts", "fct_health_events"), "completed_with_evidence", ["alpha: 2 of 4"],
+    ),
+    (
+        ["update marts.fct_job_runs set ettr = 1.2 where run_id like 'alpha:3:%'"],
+        ("marts", "fct_job_runs"), "ettr_in_0_1", ["ettr 1.2"],
+    ),
+    (
+        ["update marts.fct_node_days set allocated_gpu_hours = 400 where node_id = 'node001'"],
+        ("marts", "fct_node_days"),
+        "allocated_within_day",
+        ["alpha node001 2026-01-01: 400.0 of 192"],
+    ),
+    (
+        ["update estimates.est_failure_rates set failures_per_1000_node_days = 9999"],
+        ("estimates", "est_failure_rates"), "failures_per_1000_node_days_inside_interval",
+        ["alpha", "failures_per_1000_node_days 9999.0", "failures_per_1000_node_days_high 2000.0"],
+    ),
+    (
+        ["update estimates.est_failure_rates set failure_count = 9 where counted_as = 'incidents'"],
+        ("estimates", "est_failure_rates"), "incidents_bounded", ["9 incidents, 1 attempts"],
+    ),
+    (
+        ["update estimates.est_mttf_by_size set mttf_hours = 'inf'"],
+        ("estimates", "est_mttf_by_size"), "mttf_hours_finite", ["mttf_hours inf"],
+    ),
+    (
+        ["update estimates.est_mttf_projections set mttf_hours = 'nan' where gpu_count = 8"],
+        ("estimates", "est_mttf_projections"), "mttf_hours_finite", ["gpu_count 8", "mttf_hours nan"],
+    ),
+    (
+        ["update estimates.est_mttf_projections set mttf_hours = 70, mttf_hours_high = 80 where gpu_count = 1024"],
+        ("estimates", "est_mttf_projections"), "shorter_when_larger", ["70.0 h with 1024 GPUs"],
+    ),
+    (
+        ["update estimates.est_ettr_by_size set ettr_measured_high = 'inf'"],
+        ("estimates", "est_ettr_by_size"),
+        "numbers_finite",
+        ["ettr_measured_high inf"],
+    ),
+    (
+        ["update estimates.est_failure_rates set exposure = null"],
+        ("estimates", "est_failure_rates"),
+        "value_needs_evidence",
+        ["event_count 1", "exposure NULL"],
+    ),
+    (
+        ["update estimates.est_failure_rates set confidence_level = null"],
+        ("estimates", "est_failure_rates"),
+        "confidence_level_stated",
+        ["confidence_level NULL"],
+    ),
+    (
+        ["update estimates.est_ettr_by_size set ettr_measured_low = 0.9"],
+        ("estimates", "est_ettr_by_size"), "ettr_measured_inside_interval", ["ettr_measured 0.75", "low 0.9"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statements", "name", "check", "words"), ANOMALIES, ids=[case[2] for case in ANOMALIES])
+def test_a_planted_anomaly_is_named(own_warehouse, statements, name, check, words):
+    spoil(own_warehouse, *statements)
+    verdict = failed(own_warehouse, *name)[check]
+    assert verdict.table_name == ".".join(name)
+    for word in words:
+        assert word in str(verdict)
+
+
+def test_a_line_of_the_breaker_reads_as_promised(own_warehouse):
+    spoil(own_warehouse, BREAK_17_OF_337)
+    assert str(failed(own_warehouse, "ops", "files")["breaker"]).startswith(
+        "raw: ops.files breaker: alpha/sacct/all.psv: 17 of 336 lines quarantined (5.1% > 1.0%), "
+        "first: line 12 unknown_state 'FOO'"
+    )
+
+
+def test_unknown_nodes_and_a_truncated_end_do_not_trip_the_breaker(own_warehouse):
+    spoil(own_warehouse, BREAK_17_OF_337.replace("bad_timestamp", "unknown_node"))
+    assert "breaker" not in failed(own_warehouse, "ops", "files")
+
+
+def test_one_bad_line_in_a_short_file_is_forgiven(own_warehouse):
+    spoil(own_warehouse, "insert into ops.quarantine values ('beta', 'beta/sacct/all.psv', 2, 'field_count', '', '')")
+    assert "breaker" not in failed(own_warehouse, "ops", "files")
+
+
+def test_the_breaker_obeys_the_clusters_own_share(own_warehouse):
+    spoil(own_warehouse, BREAK_17_OF_337, "update raw.clusters set quarantine_max_share = 0.1")
+    assert "breaker" not in failed(own_warehouse, "ops", "files")
+
+
+def test_a_missing_table_is_a_failed_check(own_warehouse):
+    spoil(own_warehouse, "drop table estimates.est_ettr_by_size")
+    verdict = failed(own_warehouse, "estimates", "est_ettr_by_size")["exists"]
+    assert verdict.is_blocking
+    assert "the table does not exist" in str(verdict)
+
+
+def test_a_missing_column_is_a_failed_check(own_warehouse):
+    spoil(own_warehouse, "alter table marts.fct_attempts drop column gpu_hours")
+    found = failed(own_warehouse, "marts", "fct_attempts")
+    assert found["columns"].observed == "missing columns: gpu_hours"
+    assert (
+        'could not be computed: Binder Error: Referenced column "gpu_hours"' in found["gpu_hours_not_negative"].observed
+    )
+
+
+def test_many_violations_are_counted_and_a_few_shown(own_warehouse):
+    spoil(own_warehouse, "update raw.sacct set elapsed_seconds = -1")
+    observed = failed(own_warehouse, "raw", "sacct")["elapsed_seconds_not_negative"].observed
+    assert observed.count("elapsed_seconds -1") == 3
+    assert observed.endswith("and 6 more")
+
+
+@pytest.mark.parametrize(("schema", "table"), suites())
+def test_an_empty_table_crashes_nothing(own_warehouse, schema, table):
+    spoil(own_warehouse, f"delete from {schema}.{table}")
+    assert not [
+        v for v in judge(str(own_warehouse), [(schema, table)])[schema, table] if "could not be computed" in v.observed
+    ]
+
+
+def test_all_tables_are_judged_over_one_connection(good_warehouse):
+    found = judge(str(good_warehouse), suites())
+    assert [str(verdict) for verdicts in found.values() for verdict in verdicts if not verdict.passed] == []
+    assert sum(map(len, found.values())) > 150
+
+
+def test_warnings_do_not_block(own_warehouse):
+    spoil(own_warehouse, "update raw.tickets set disposition = 'unknown_node'")
+    assert not failed(own_warehouse, "raw", "tickets")["nodes_known"].is_blocking

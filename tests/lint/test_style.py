@@ -1,0 +1,29 @@
+"""The tree keeps its own rules: style, types, imports, and one table, one file."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+
+COMMANDS = {
+    "ruff check": ["ruff", "check", "."],
+    "ruff format": ["ruff", "format", "--check", "."],
+    "mypy": ["mypy"],
+    "import-linter": ["lint-imports", "--no-cache"],
+    "sqlfluff": ["sqlfluff", "lint", "--disable-progress-bar", "dbt_project/models", "dbt_project/data_tests"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_tree_passes(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAULTLINE_WAREHOUSE", str(tmp_path / "faultline.duckdb"))
+    command = COMMANDS[name]
+    program = shutil.which(str(BIN / command[0]))
+    assert program, f"{command[0]} is not installed beside {sys.executable}"
+    done = subprocess.run([program, *command[1:]], cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"

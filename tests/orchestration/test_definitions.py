@@ -1,0 +1,76 @@
+"""What Dagster loads: it loads, it names every table by its path, and its schedule keeps the configured zone."""
+
+from importlib.metadata import version
+
+import dagster as dg
+import pytest
+from dagster_dbt import DbtCliResource
+
+from orchestration import resources, schedules
+from orchestration.dbt import FastDbtCliResource
+from orchestration.home import PROJECT, Home
+
+
+@pytest.fixture(scope="module")
+def definitions(tmp_path_factory):
+    from orchestration.definitions import build
+
+    return build(Home.at(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture(scope="module")
+def keys(definitions):
+    return [tuple(key.path) for key in definitions.resolve_asset_graph().get_all_asset_keys()]
+
+
+def test_everything_loads(definitions):
+    dg.Definitions.validate_loadable(definitions)
+    assert definitions.resolve_job_def("refresh")
+
+
+def defining_file(schema: str, table: str) -> str:
+    """The path is the name."""
+    return {
+        "raw": f"assets/raw/{table}.py",
+        "estimates": f"assets/estimates/{table}.py",
+        "report": f"assets/report/{table}.py",
+        "published": "orchestration/publish.py",
+        "seeds": f"dbt_project/seeds/{table}.csv",
+    }.get(schema, f"dbt_project/models/{schema}/**/{table}.sql")
+
+
+def test_one_table_one_file(keys):
+    missing = [f"{schema}.{table}" for schema, table in keys if not list(PROJECT.glob(defining_file(schema, table)))]
+    assert missing == []
+
+
+def test_every_stage_is_there(keys):
+    assert {schema for schema, _ in keys} == {
+        "raw", "seeds", "staging", "intermediate", "marts", "estimates", "report", "published",
+    }  # fmt: skip
+
+
+def test_the_group_is_the_schema(definitions):
+    graph = definitions.resolve_asset_graph()
+    wrong = [key for key in graph.get_all_asset_keys() if graph.get(key).group_name != key.path[0]]
+    assert wrong == []
+
+
+def test_every_stage_border_has_blocking_checks(definitions):
+    graph = definitions.resolve_asset_graph()
+    blocking = {key.asset_key.path[0] for key in graph.asset_check_keys if graph.get_check_spec(key).blocking}
+    assert {"raw", "marts", "estimates"} <= blocking
+
+
+def test_the_schedule_keeps_its_zone(monkeypatch):
+    monkeypatch.setenv("FAULTLINE_TIMEZONE", "America/Los_Angeles")
+    schedule = schedules.nightly(*resources.schedule_settings())
+    assert schedule.cron_schedule == "0 2 * * *"
+    assert schedule.execution_timezone == "America/Los_Angeles"
+    assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
+
+
+def test_the_private_name_of_dagster_dbt_still_exists():
+    assert "_cli_version" in vars(DbtCliResource)
+    resource = FastDbtCliResource(project_dir=str(PROJECT / "dbt_project"), profiles_dir=str(PROJECT / "dbt_project"))
+    assert str(resource._cli_version) == version("dbt-core")

@@ -1,0 +1,195 @@
+"""A refresh from end to end: what it publishes, what it leaves alone, and what it says when it must not publish."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestration.refreshing import RefreshFailed
+from tests.conftest import CAPTURE, new_home, refresh
+
+SACCT = Path("testbed/sacct/sacct_all.psv")
+CONTENT = """
+    select table_schema || '.' || table_name
+    from information_schema.tables
+    where table_schema in ('marts', 'estimates')
+    order by 1
+"""
+
+
+def content(path: Path) -> dict[str, list[tuple]]:
+    """Every published table, sorted, so that two publications can be compared."""
+    with duckdb.connect(str(path), read_only=True) as con:
+        tables = [name for (name,) in con.execute(CONTENT).fetchall()]
+        return {name: sorted(con.execute(f"select * from {name}").fetchall(), key=repr) for name in tables}
+
+
+@pytest.fixture
+def home(testbed_home, tmp_path):
+    """A home of one's own with the capture's good publication in it."""
+    root = tmp_path / "home"
+    shutil.copytree(testbed_home.root, root)
+    return type(testbed_home).at(root)
+
+
+def spoil(path: Path, share: float) -> int:
+    """Break the state of every n-th accounting line; return how many were broken."""
+    lines = path.read_text().splitlines(keepends=True)
+    state = lines[0].rstrip("\n").split("|").index("State")
+    broken = 0
+    for number in range(1, len(lines), round(1 / share)):
+        cells = lines[number].split("|")
+        cells[state] = "EXPLODED"
+        lines[number] = "|".join(cells)
+        broken += 1
+    path.write_text("".join(lines))
+    return broken
+
+
+def test_every_line_is_accounted_for(con):
+    rows = con.execute("select path, lines_in, loaded, skipped, quarantined from ops.files order by path").fetchall()
+    assert [row[0].split("/")[1] for row in rows] == [
+        "events", "health", "inventory", "kernel", "sacct", "slurmctld", "squeue",
+    ]  # fmt: skip
+    for path, lines_in, loaded, skipped, quarantined in rows:
+        physical = (CAPTURE.parent / path).read_bytes().count(b"\n")
+        assert lines_in == loaded + skipped + quarantined, path
+        assert lines_in == physical, path
+    assert con.execute("select count(*) from ops.quarantine").fetchone() == (0,)
+
+
+def test_a_second_refresh_with_nothing_new_publishes_the_same(home):
+    before = home.published_file.read_bytes()
+    refresh(home)
+    assert home.published_file.read_bytes() == before
+
+
+def test_reading_everything_again_publishes_the_same_content(home):
+    before = content(home.published_file)
+    refresh(home, full=True)
+    assert content(home.published_file) == before
+
+
+def test_the_same_file_under_another_name_changes_no_mart(home):
+    before = content(home.published_file)
+    shutil.copy(home.sources / SACCT, home.sources / "testbed/sacct/again.psv")
+    refresh(home)
+    assert content(home.published_file) == before
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        (duplicates,) = con.execute("select sum(line_count) from ops.skips where reason = 'duplicate'").fetchone()
+    assert duplicates >= 102
+
+
+@pytest.fixture
+def failing(home):
+    """Refresh, expect a refusal, prove that the last good publication stands; return what was said."""
+    before = home.published_file.read_bytes()
+
+    def run() -> str:
+        with pytest.raises(RefreshFailed) as caught:
+            refresh(home)
+        assert home.published_file.read_bytes() == before
+        assert not [path for path in home.published_file.parent.iterdir() if path != home.published_file]
+        return str(caught.value)
+
+    run.home = home
+    return run
+
+
+def test_five_percent_of_broken_lines_stop_the_publication(failing):
+    broken = spoil(failing.home.sources / SACCT, 0.05)
+    said = failing()
+    assert "ops.files" in said
+    assert "sacct_all.psv" in said
+    assert re.search(rf"\b{broken}\b", said)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.psv", b"", "empty"),
+        ("binary.psv", b"\x7fELF\x00\x01\x02" * 100, "binary"),
+        ("headerless.psv", b"1|1|COMPLETED|2026-01-01T00:00:00\n", "header"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(failing, name, content, words):
+    (failing.home.sources / "testbed/sacct" / name).write_bytes(content)
+    said = failing()
+    assert name in said
+    assert words in said
+    assert len(said.splitlines()) == 1
+
+
+def test_an_unreadable_file_is_named(failing):
+    (failing.home.sources / "testbed/sacct/gone.psv").symlink_to("/nowhere/at/all.psv")
+    assert "gone.psv" in failing()
+
+
+def test_a_wrong_timezone_is_named(failing):
+    (failing.home.sources / "testbed/cluster.toml").write_text('timezone = "Mars/Olympus"\n')
+    said = failing()
+    assert "cluster.toml" in said
+    assert "timezone" in said
+    assert "Mars/Olympus" in said
+
+
+def test_a_missing_sources_folder_is_named(failing):
+    shutil.rmtree(failing.home.sources)
+    assert str(failing.home.sources) in failing()
+
+
+def test_all_broken_files_are_told_at_once(failing):
+    (failing.home.sources / "testbed/sacct/empty.psv").write_bytes(b"")
+    (failing.home.sources / "testbed/kernel/empty.log").write_bytes(b"")
+    said = failing()
+    assert "sacct/empty.psv" in said
+    assert "kernel/empty.log" in said
+
+
+def test_two_refreshes_at_once_the_second_is_refused(failing):
+    from orchestration.session import RefreshLock
+
+    lock = RefreshLock(failing.home.lock_file)
+    lock.acquire()
+    try:
+        assert "already running" in failing()
+    finally:
+        lock.release()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of a few megabytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small tmpfs needs the right to mount: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_publishes_nothing_and_says_so(small_disk):
+    home = new_home(small_disk / "home")
+    with pytest.raises(RefreshFailed) as caught:
+        refresh(home)
+    assert "no space is left" in str(caught.value)
+    assert not home.published_file.exists()
+    assert (home.sources / SACCT).exists()
+
+
+def test_the_command_exits_with_one_and_one_line(tmp_path):
+    done = subprocess.run(
+        [Path(sys.executable).with_name("faultline"), "refresh", "--home", tmp_path / "none"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("faultline: ")
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,74 @@
+"""The raw assets as Dagster runs them, in this process: order, metadata, repeat, one clear message when it cannot be."""
+
+import shutil
+
+import dagster as dg
+import pytest
+
+import assets.raw
+from assets.raw.folder import SourcesFolder
+from assets.sources.settling import violations
+from assets.warehouse import Warehouse
+from tests.sources.folders import CAPTURE
+
+ASSETS = dg.load_assets_from_package_module(assets.raw)
+
+
+@pytest.fixture
+def home(tmp_path):
+    shutil.copytree(CAPTURE / "testbed", tmp_path / "sources" / "testbed")
+    return tmp_path
+
+
+def materialize(home, full=False):
+    warehouse = Warehouse(path=str(home / "faultline.duckdb"))
+    sources = SourcesFolder(path=str(home / "sources"), full=full)
+    return dg.materialize(ASSETS, resources={"warehouse": warehouse, "sources": sources}, raise_on_error=False)
+
+
+def metadata(result, table):
+    found = result.asset_materializations_for_node(f"raw__{table}")[0].metadata
+    return {key: value.value for key, value in found.items()}
+
+
+def test_every_table_is_loaded_and_accounted_for(home):
+    result = materialize(home)
+    assert result.success
+    assert metadata(result, "sacct") == {
+        "dagster/row_count": 102, "files": 1, "files_read": 1, "files_removed": 0, "lines_in": 338,
+        "lines_loaded": 102, "lines_skipped": 236, "lines_quarantined": 0,
+    }  # fmt: skip
+    assert metadata(result, "clusters") == {"dagster/row_count": 1, "files": 7}
+    assert metadata(result, "node_names") == {"dagster/row_count": 16, "unknown": 0}
+    assert metadata(result, "tickets")["dagster/row_count"] == 0
+    with Warehouse(path=str(home / "faultline.duckdb")).reading() as con:
+        assert violations(con) == []
+        assert con.execute("select distinct run_id from ops.files").fetchall() == [(result.run_id,)]
+
+
+def test_a_second_run_reads_nothing_and_a_full_one_everything(home):
+    materialize(home)
+    again = materialize(home)
+    assert metadata(again, "sacct")["files_read"] == 0
+    assert metadata(again, "sacct")["lines_loaded"] == 102
+    assert metadata(materialize(home, full=True), "health_checks")["files_read"] == 1
+
+
+def test_all_that_is_wrong_is_told_before_anything_is_read(home):
+    (home / "sources/testbed/kernel/empty.log").touch()
+    (home / "sources/testbed/cluster.toml").write_text("timezone = 'Nowhere'\n")
+    result = materialize(home)
+    assert not result.success
+    failed = [event for event in result.all_events if event.is_step_failure]
+    assert [event.step_key for event in failed] == ["raw__clusters"]
+    error = failed[0].step_failure_data.error
+    message = (error.cause or error).message
+    assert "testbed/cluster.toml: key 'timezone' has the bad value 'Nowhere'" in message
+    assert "testbed/kernel/empty.log: empty file" in message
+
+
+def test_every_asset_says_what_it_is():
+    for asset in ASSETS:
+        for spec in asset.specs:
+            assert spec.group_name == "raw"
+            assert "One row per" in (spec.description or ""), spec.key
