@@ -32,10 +32,9 @@ class ProgressHandler(logging.Handler):
         self.started = time.monotonic()
         self._status: Status | None = console.status("starting") if console.is_terminal else None
         self._tables: dict[str, int] = {}
-        self._checks = [0, 0]
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show one event; anything that is neither a table, a check nor a message of an asset is passed over."""
+        """Show one event; anything that is neither a table nor a message of an asset is passed over."""
         meta: dict[str, Any] = getattr(record, "dagster_meta", None) or {}
         event = meta.get("dagster_event")
         if event is None:
@@ -48,9 +47,6 @@ class ProgressHandler(logging.Handler):
             stage = str(event.asset_key.path[0])
             self._tables[stage] = self._tables.get(stage, 0) + 1
             self._doing(".".join(event.asset_key.path))
-        elif event.event_type_value == "ASSET_CHECK_EVALUATION":
-            self._checks[0] += 1
-            self._checks[1] += not event.asset_check_evaluation_data.passed
 
     def _stage_of(self, group: str) -> None:
         """Print the stages that are behind us; checks run between the stages and end none."""
@@ -74,9 +70,6 @@ class ProgressHandler(logging.Handler):
 
     def __exit__(self, *_: object) -> None:
         self._stage_of("dbt_models")
-        passed = self._checks[0] - self._checks[1]
-        if self._checks[0]:
-            self._line(f"{'checks':<13}{passed:>3} passed, {self._checks[1]} failed")
         if self._status is not None:
             self._status.stop()
 

@@ -15,7 +15,8 @@ from assets.sources.lines import is_compressed, read_lines, write_copy
 from assets.sources.reading import Batch, Reader, SourceError, SourceErrors, Step, reader_key
 from assets.sources.settings import ClusterSettings
 
-BATCH_BYTES = 512 * 1024 * 1024
+BATCH_BYTES = 256 * 1024 * 1024
+"""A batch takes about nine times its bytes of memory, or of temporary files beside the warehouse."""
 BATCH_FILES = 2000
 TYPICAL_COMPRESSION = 10
 LONGEST_RAW = 64 * 1024
@@ -250,6 +251,20 @@ def _move(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettin
         from loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )
+    if con.execute("from all_quarantined limit 1").fetchone() is not None:
+        _keep_quarantined_lines(con)
+    con.execute(
+        """
+        insert into ops.skips by name
+        select batch_files.cluster_id, batch_files.path, skipped_lines.reason, count(*) as line_count
+        from skipped_lines inner join batch_files on batch_files.file_id = skipped_lines.file_id
+        group by all
+        """
+    )
+    _account_for_files(con, reader, cluster, run_id)
+
+
+def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         f"""
         insert into ops.quarantine by name
@@ -262,14 +277,9 @@ def _move(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettin
             on texts.file_id = found.file_id and texts.line_number = found.line_number
         """
     )
-    con.execute(
-        """
-        insert into ops.skips by name
-        select batch_files.cluster_id, batch_files.path, skipped_lines.reason, count(*) as line_count
-        from skipped_lines inner join batch_files on batch_files.file_id = skipped_lines.file_id
-        group by all
-        """
-    )
+
+
+def _account_for_files(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
     con.execute(
         """
         insert into ops.files by name

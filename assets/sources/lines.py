@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import zstandard
 
 from assets.sources.reading import SAMPLE_CHARACTERS, SourceError
@@ -184,42 +185,50 @@ def write_copy(path: Path, target: Path) -> Copy:
     return Copy(target, is_cut, last != "\n", has_bad_bytes)
 
 
+_SCAN = """read_csv(
+    $paths, delim = $delimiter, header = false, quote = '', escape = '', columns = {'line': 'VARCHAR'},
+    auto_detect = false, strict_mode = false, null_padding = true, filename = true, max_line_size = $longest_line
+)"""
+_BLANK_TO_NULL = """
+    case when line[1] in (' ', chr(9)) and trim(line, ' ' || chr(9)) = '' then null else line end as line
+"""
+
+
 def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
-    """Read files into the temp table `lines(file_id, line_number, line)`; file ids are 0, 1, 2, ... in reading order.
+    """Read files into the temp table `lines(file_id, line_number, line)`.
 
     DuckDB keeps the order of a file list and of the lines in it, so a running number minus the number of each file's
     first line is the line number (checked in tests with files larger than DuckDB's parallel units).
     """
-    con.execute("create or replace temp table read_paths (file_id integer, read_path varchar)")
-    con.executemany("insert into read_paths values (?, ?)", [(key, str(path)) for key, path in files.items()])
-    con.execute(
-        """
-        create or replace temp table read_lines as
-        select filename, line
-        from read_csv(
-            $paths, delim = $delimiter, header = false, quote = '', escape = '', columns = {'line': 'VARCHAR'},
-            auto_detect = false, strict_mode = false, null_padding = true, filename = true,
-            max_line_size = $longest_line
+    scan = {
+        "paths": [str(path) for path in files.values()],
+        "delimiter": NEVER_IN_LOGS,
+        "longest_line": LONGEST_LINE,
+    }
+    if len(files) == 1:
+        con.execute(
+            f"""
+            create or replace temp table lines as
+            select {next(iter(files))}::integer as file_id, row_number() over () as line_number, {_BLANK_TO_NULL}
+            from {_SCAN}
+            """,
+            scan,
         )
-        """,
-        {"paths": [str(path) for path in files.values()], "delimiter": NEVER_IN_LOGS, "longest_line": LONGEST_LINE},
-    )
+        return
+    paths = pa.table({"file_id": pa.array(files.keys(), pa.int32()), "read_path": scan["paths"]})
+    con.execute(f"create or replace temp table read_lines as select filename, line from {_SCAN}", scan)
+    con.register("read_paths", paths)
     con.execute(
-        """
+        f"""
         create or replace temp table lines as
-        with first_rows as (
-            select filename, min(rowid) as first_row from read_lines group by filename
-        ),
-        numbered as (
+        with first_rows as (select filename, min(rowid) as first_row from read_lines group by filename),
+        placed as (
             select read_paths.file_id, first_rows.filename, first_rows.first_row
             from first_rows inner join read_paths on read_paths.read_path = first_rows.filename
         )
-        select
-            numbered.file_id,
-            read_lines.rowid - numbered.first_row + 1 as line_number,
-            case when read_lines.line[1] in (' ', chr(9)) and trim(read_lines.line, ' ' || chr(9)) = '' then null
-                 else read_lines.line end as line
-        from read_lines inner join numbered on read_lines.filename = numbered.filename
+        select placed.file_id, read_lines.rowid - placed.first_row + 1 as line_number, {_BLANK_TO_NULL}
+        from read_lines inner join placed on placed.filename = read_lines.filename
         """
     )
+    con.unregister("read_paths")
     con.execute("drop table read_lines")

@@ -55,8 +55,11 @@ def statements(batch: Batch) -> Sequence[Step]:
 
 def _type_step(zone: str) -> Step:
     def type_all(con: duckdb.DuckDBPyConnection) -> None:
-        first, last = con.execute(years_printed()).fetchone() or (None, None)
-        con.execute(type_records(zone, times.EVER if first is None else (first, last)))
+        years = times.EVER
+        if times.offset_changes(zone):
+            first, last = con.execute(years_printed()).fetchone() or (None, None)
+            years = times.EVER if first is None else (first, last)
+        con.execute(type_records(zone, years))
 
     return type_all
 

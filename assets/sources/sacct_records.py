@@ -40,10 +40,12 @@ _SHAPES = {
     **dict.fromkeys(("Cluster", "User", "Account", "Partition", "QOS", "Group"), r"[^\s\[\]=]*"),
 }  # fmt: skip
 SHAPES = {name: re.compile(shape) for name, shape in _SHAPES.items()}
+_TRES_COLUMNS = frozenset({"AllocTRES", "ReqTRES"})
 _HOLD_COMMAS = frozenset({"AllocTRES", "ReqTRES", "NodeList", "Flags", "JobID", "QOS", "Partition"})
 _LAST_COLUMN_MAY_BREAK = frozenset({"JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "Extra"})
 _MOST_READINGS = 20_000
 _MOST_LINES = 200
+_MOST_JOINS = 20
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,16 @@ class Outcome:
 def fits(fields: Sequence[str], layout: Layout) -> bool:
     """Tell whether every field with a known shape has it."""
     return all(
-        SHAPES[name].fullmatch(value) is not None
+        SHAPES[name].fullmatch(value) is not None and (name not in _TRES_COLUMNS or _names_once(value))
         for name, value in zip(layout.columns, fields, strict=True)
         if name in SHAPES
     )
+
+
+def _names_once(tres: str) -> bool:
+    """Tell whether every resource is named once: that is where one unquoted TRES column ends and the next begins."""
+    names = [item.partition("=")[0] for item in tres.split(",")]
+    return len(names) == len(set(names))
 
 
 def _merge(tokens: Sequence[str], widths: Sequence[int], delimiter: str) -> list[str]:
@@ -166,15 +174,19 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout) -> tuple[int, list
         if name in SHAPES
     ):
         return None
-    wanted = len(layout.columns) - 1
+    wanted, tries = len(layout.columns) - 1, 0
     found = (run[start].line or "").count(layout.delimiter)
     for end in range(start + 1, len(run)):
         found += (run[end].line or "").count(layout.delimiter)
         if found < wanted:
             continue
+        tries += 1
+        if tries > _MOST_JOINS:
+            break
         text = "\\n".join(line.line or "" for line in run[start : end + 1])
         fields = text.split(layout.delimiter) if found == wanted else repair(text, layout)
-        return (end - start + 1, fields) if fields and fits(fields, layout) else None
+        if fields and fits(fields, layout):
+            return end - start + 1, fields
     return None
 
 

@@ -139,8 +139,3 @@ def parsed(text: str) -> str:
         f"case when length({text}) = 19 then try_cast({text} as timestamp) "
         f"else try_cast({text} as timestamptz)::timestamp end"
     )
-
-
-def from_epoch(text: str) -> str:
-    """Give SQL that reads whole or fractional epoch seconds as naive UTC."""
-    return f"make_timestamp((try_cast({text} as decimal(18, 6)) * 1000000)::bigint)"

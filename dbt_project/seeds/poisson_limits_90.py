@@ -1,6 +1,6 @@
 """Writes `poisson_limits_90.csv`: exact 90% limits (Garwood) of a Poisson mean for 0 to 1,000 counted events.
 
-SQL has no chi-square quantiles. Run it with the project's Python; `tests/dbt/test_poisson_limits.py` recomputes the file.
+SQL has no chi-square quantiles. Run it with the project's Python; a test recomputes the file.
 """
 
 from __future__ import annotations

@@ -149,7 +149,8 @@ def test_what_never_started_ran_for_nothing(con):
 
 
 def test_a_job_without_gpus_has_none(con):
-    assert con.execute("select gpu_count, gpu_size_bin from marts.fct_attempts where job_id_raw = 3").fetchone() == (0, 0)
+    row = con.execute("select gpu_count, gpu_size_bin from marts.fct_attempts where job_id_raw = 3").fetchone()
+    assert row == (0, 0)
 
 
 def test_runs_are_chained_by_dependency_and_resubmission_only(con):
@@ -161,7 +162,10 @@ def test_runs_are_chained_by_dependency_and_resubmission_only(con):
     ).fetchall()
     assert chained == [([39, 40, 41],), ([56, 57],)]
     crash_loop = con.execute(
-        "select attempt_count, interruption_count, final_state from marts.fct_job_runs where job_name = 'crashloop-dies'"
+        """
+        select attempt_count, interruption_count, final_state
+        from marts.fct_job_runs where job_name = 'crashloop-dies'
+        """
     ).fetchone()
     assert crash_loop == (6, 5, "FAILED")
 
@@ -177,8 +181,8 @@ def test_shares_and_rates_follow_from_the_attempts(con):
         "select attempt_count, attempt_ratio from marts.agg_job_states where state = 'INFRASTRUCTURE'"
     ).fetchone()
     assert infrastructure == (8, 8 / 102)
-    causes = dict(con.execute("select failure_category, failure_count from marts.agg_failure_rates_by_cause").fetchall())
-    assert causes == {
+    causes = con.execute("select failure_category, failure_count from marts.agg_failure_rates_by_cause").fetchall()
+    assert dict(causes) == {
         "node_fail_unattributed": 4,
         "host_hardware": 1,
         "gpu_unavailable": 1,

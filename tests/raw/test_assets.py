@@ -1,4 +1,4 @@
-"""The raw assets as Dagster runs them, in this process: order, metadata, repeat, one clear message when it cannot be."""
+"""The raw assets as Dagster runs them, in this process: order, metadata, repeats, one clear message when it fails."""
 
 import shutil
 

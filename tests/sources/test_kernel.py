@@ -28,7 +28,7 @@ def test_no_known_case_is_missing() -> None:
 
 
 def test_the_genuine_capture_is_read_whole() -> None:
-    outcome = read(kernel, (TESTBED / "kernel" / "syslog.log").read_text(encoding="utf-8"))
+    outcome = read(kernel, (TESTBED / "kernel" / "syslog-20261121.log").read_text(encoding="utf-8"))
     assert outcome.line_count == 11
     assert outcome.skips == {"not_relevant": 1}
     assert not outcome.quarantined

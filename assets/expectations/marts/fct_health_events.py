@@ -26,10 +26,11 @@ def expectations() -> list[Expectation]:
     ]
 
 
-# Events and attempts meet per node and day: joined on the node alone, a year of a large cluster makes 10^9 pairs.
+# Events and attempts meet per node and week: on the node alone a year of a large cluster makes 10^9 pairs, and by the
+# day an attempt of months takes hundreds of rows.
 COMPLETED_WITH_EVIDENCE = f"""
     with evidence as (
-        select distinct cluster_id, node_id, observed_at, date_trunc('day', observed_at) as day_date
+        select distinct cluster_id, node_id, observed_at, date_trunc('week', observed_at) as week_date
         from {{batch}}
         where is_evidence
     ),
@@ -46,9 +47,9 @@ COMPLETED_WITH_EVIDENCE = f"""
             nodes.node_id,
             unnest(
                 generate_series(
-                    date_trunc('day', completed.started_at), date_trunc('day', completed.ended_at), interval 1 day
+                    date_trunc('week', completed.started_at), date_trunc('week', completed.ended_at), interval 7 day
                 )
-            ) as day_date
+            ) as week_date
         from completed
         inner join marts.fct_attempt_nodes as nodes using (cluster_id, attempt_id)
     ),
@@ -56,7 +57,7 @@ COMPLETED_WITH_EVIDENCE = f"""
     touched as (
         select placed.cluster_id, count(distinct placed.attempt_id) as attempt_count
         from placed
-        inner join evidence using (cluster_id, node_id, day_date)
+        inner join evidence using (cluster_id, node_id, week_date)
         where evidence.observed_at between placed.started_at and placed.ended_at
         group by placed.cluster_id
     )

@@ -77,6 +77,7 @@ starts as (
         cluster_id,
         attempt_id,
         started_at,
+        coalesce(eligible_at, submitted_at) as waiting_since,
         cast(floor(epoch(started_at) / 600) as bigint) as slot,
         unnest(node_ids) as node_id
     from attempts
@@ -101,6 +102,8 @@ candidates as (
             and victim_slots.attempt_id != starts.attempt_id
             and victim_slots.ended_at <= starts.started_at
             and victim_slots.ended_at + interval 600 second >= starts.started_at
+            -- Room is made for a job that waits: what became eligible only later found the nodes free.
+            and victim_slots.ended_at + interval 2 second >= starts.waiting_since
     group by victim_slots.cluster_id, victim_slots.attempt_id, starts.attempt_id
 
 )

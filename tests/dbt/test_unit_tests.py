@@ -1,0 +1,53 @@
+"""dbt's own unit tests: each subtle rule on a handful of hand-made rows."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestration.home import DBT_PROJECT
+
+
+@pytest.fixture(scope="module")
+def results(testbed_home, tmp_path_factory):
+    """Status and message of every unit test; dbt wants the tables above a tested model to exist."""
+    folder = tmp_path_factory.mktemp("dbt")
+    warehouse = folder / "faultline.duckdb"
+    shutil.copy(testbed_home.working_file, warehouse)
+    command = [Path(sys.executable).with_name("dbt"), "test", "--select", "test_type:unit", "--target-path", folder]
+    command += ["--log-path", folder, "--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
+    environment = {**os.environ, "FAULTLINE_WAREHOUSE": str(warehouse)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    report = folder / "run_results.json"
+    assert report.exists(), done.stdout
+    return {
+        result["unique_id"].removeprefix("unit_test.faultline."): (result["status"], result["message"])
+        for result in json.loads(report.read_text())["results"]
+    }
+
+
+def test_every_rule_holds(results):
+    assert {name: message for name, (status, message) in results.items() if status != "pass"} == {}
+
+
+SUBTLE = {
+    "attribution window": "int_failures_evidenced",
+    "priority of causes": "int_failures_evidenced",
+    "named culprits": "int_culprits_named",
+    "GPU count from TRES": "int_attempts_resolved",
+    "resizing": "int_attempts_resolved",
+    "incidents": "int_failures_grouped",
+    "job runs": "int_jobs_chained",
+    "sticky checks": "int_health_checks_changed",
+    "reasons": "int_node_reasons_classified",
+    "outages": "int_node_outages",
+}
+
+
+@pytest.mark.parametrize("rule", SUBTLE)
+def test_the_subtle_rules_have_unit_tests(results, rule):
+    assert any(name.startswith(f"{SUBTLE[rule]}.") for name in results), sorted(results)

@@ -1,0 +1,196 @@
+"""Any form of an export gives the same records: column order, delimiter, line breaks and delimiters in free text."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.sources.sacct_layout import Layout, header_layout
+from assets.sources.sacct_records import OddLine, assemble, repair
+from assets.sources.sacct_values import (
+    STATES,
+    ValueProblem,
+    read_exclusions,
+    read_memory,
+    read_state,
+    read_tres,
+)
+from tests.sources.folders import BASE, counts, export, facts, load, make, rows
+
+COLUMNS = list(BASE)
+FREE_TEXT = st.text(st.sampled_from("abc XYZ|=\"'<>;,[]()%0123456789-_./"), min_size=1, max_size=25)
+
+
+def jobs(count):
+    return [
+        {
+            "JobID": f"{n // 4 * 4}_{n % 4}" if n % 3 == 0 else str(n), "JobIDRaw": str(n), "JobName": f"train {n}",
+            "State": ["COMPLETED", "FAILED", "CANCELLED by 7", "NODE_FAIL"][n % 4],
+            "NodeList": f"node[{n:03d}-{n + 1:03d}]",
+        }
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("delimiter", ["|", "|#", "\x1f", ";", "\t"])
+@pytest.mark.parametrize("seed", range(3))
+def test_column_order_and_delimiter_do_not_matter(delimiter, seed, tmp_path):
+    expected = facts(load(make(tmp_path / "plain", {"c1/sacct/a.txt": export(jobs(20))})))
+    shuffled = random.Random(seed).sample(COLUMNS, len(COLUMNS))
+    text = export(jobs(20), delimiter, shuffled)
+    if seed == 2:
+        text = "".join(f"{line}{delimiter}\n" for line in text.splitlines())
+    assert facts(load(make(tmp_path / "other", {"c1/sacct/a.txt": text}))) == expected
+
+
+def test_a_comma_separated_export(tmp_path):
+    """Spreadsheets quote what holds commas; sacct does not, and its TRES can be told from the other columns."""
+    plain = export(jobs(3), ",")
+    quoted = "\n".join(
+        line if line.startswith("JobID") else line.replace(BASE["AllocTRES"], f'"{BASE["AllocTRES"]}"')
+        .replace(BASE["ReqTRES"], f'"{BASE["ReqTRES"]}"') for line in plain.splitlines()
+    )  # fmt: skip
+    expected = facts(load(make(tmp_path / "pipe", {"c1/sacct/a.txt": export(jobs(3))})))
+    for name, text in (("plain", plain), ("quoted", quoted + "\n")):
+        con = load(make(tmp_path / name, {"c1/sacct/a.csv": text}))
+        assert facts(con) == expected, name
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=FREE_TEXT, line=FREE_TEXT)
+def test_delimiters_in_free_text_are_repaired_or_refused_but_never_misread(name, line):
+    record = {**BASE, "JobName": name, "SubmitLine": line}
+    layout = Layout("|", tuple(COLUMNS))
+    text = "|".join(record[column] for column in COLUMNS)
+    if text.count("|") < len(COLUMNS):
+        return
+    fields = repair(text, layout)
+    if fields is not None:
+        fixed = [column for column in COLUMNS if column not in {"JobName", "SubmitLine"}]
+        assert {column: fields[COLUMNS.index(column)] for column in fixed} == {
+            column: record[column] for column in fixed
+        }
+
+
+def test_a_name_full_of_delimiters(tmp_path):
+    record = {"JobName": "a|b||c", "SubmitLine": "sbatch --wrap env | grep GPU"}
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52", "JobIDRaw": "52"}])}))
+    assert rows(con, "select job_name, submit_line, state from raw.sacct where job_id_raw = 51") == [
+        {"job_name": "a|b||c", "submit_line": "sbatch --wrap env | grep GPU", "state": "COMPLETED"}
+    ]
+    assert counts(con) == (3, 2, 1, 0)
+
+
+def test_a_script_of_many_lines_with_blank_ones(tmp_path):
+    record = {"SubmitLine": "sbatch --wrap #!/bin/bash\n\nsrun a | tee log\n\n\nsrun b"}
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52", "JobIDRaw": "52"}])}))
+    assert counts(con) == (8, 2, 6, 0)
+    assert con.execute("select reason, line_count from ops.skips order by 1").fetchall() == [
+        ("continuation", 5), ("header", 1),
+    ]  # fmt: skip
+    found = rows(con, "select submit_line, line_number from raw.sacct order by line_number")
+    assert found[0]["submit_line"] == record["SubmitLine"].replace("\n", "\\n")
+    assert found[1]["line_number"] == 8
+
+
+def test_a_line_break_in_the_last_column(tmp_path):
+    columns = [*[column for column in COLUMNS if column != "JobName"], "JobName"]
+    text = export([{"JobName": "one\ntwo"}, {"JobID": "52", "JobIDRaw": "52"}], columns=columns)
+    con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
+    assert counts(con) == (4, 2, 2, 0)
+
+
+def test_lines_above_the_header_and_errors_between(tmp_path):
+    text = "\nsacct: error: slurmdbd is slow today\nmotd: welcome\n" + export([{}]) + "sacct: error: connection lost\n"
+    con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
+    assert con.execute("select line_number, reason from ops.quarantine order by 1").fetchall() == [
+        (2, "command_error_output"), (3, "no_header"), (6, "command_error_output"),
+    ]  # fmt: skip
+    assert counts(con) == (6, 1, 2, 3)
+
+
+def test_a_record_with_a_hole_is_not_glued_to_the_next(tmp_path):
+    first, second = export([{}, {"JobID": "52", "JobIDRaw": "52"}]).splitlines()[1:]
+    broken = "|".join(first.split("|")[:12])
+    con = load(make(tmp_path, {"c1/sacct/a.txt": f"{'|'.join(COLUMNS)}\n{broken}\n{second}\n"}))
+    assert con.execute("select job_id_raw from raw.sacct").fetchall() == [(52,)]
+    assert con.execute("select line_number, reason, detail from ops.quarantine").fetchall() == [
+        (2, "field_count", f"12 fields where the header names {len(COLUMNS)}")
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(parts=st.lists(st.sampled_from([0, 1, 3, 5, 7, 11, 21]), min_size=1, max_size=30))
+def test_every_odd_line_has_one_outcome(parts):
+    layout = Layout("|", tuple(COLUMNS))
+    lines = [OddLine(0, number, "x|" * bars, 0, False) for number, bars in enumerate(parts, 1)]
+    outcomes = list(assemble(lines, [layout]))
+    assert [outcome.line_number for outcome in outcomes] == list(range(1, len(parts) + 1))
+    assert all(
+        sum(one is not None for one in (outcome.fields, outcome.skipped, outcome.quarantined)) == 1
+        for outcome in outcomes
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "delimiter"),
+    [
+        ("JobID|State", "|"),
+        ("JobID|#State|#End", "|#"),
+        ("JobIDRaw;State;", ";"),
+        ("51|JobID|COMPLETED", None),
+        ("JobID State", None),
+        ("sbatch JobID|State of things", None),
+    ],
+)
+def test_what_is_a_header(line, delimiter):
+    layout = header_layout(line)
+    assert (layout.delimiter if layout else None) == delimiter
+
+
+def test_states():
+    assert all(read_state(state).name == state for state in STATES)
+    assert read_state("CANCELLED+").name == "CANCELLED"
+    assert read_state("NODE_FA+").was_cut
+    for text in ("", "+", "RE+", "S+", "FOO", "?", "completed"):
+        with pytest.raises(ValueProblem):
+            read_state(text)
+
+
+@pytest.mark.parametrize("text", ["cpu", "gres/gpu=", "gres/gpu=many", "cpu=1.5", "cpu=4,,node=1"])
+def test_bad_tres(text):
+    with pytest.raises(ValueProblem, match=r"is not (name=value|a count)"):
+        read_tres(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "mib", "per"),
+    [
+        ("750G", 768000.0, "job"),
+        ("1T", 1048576.0, "job"),
+        ("512K", 0.5, "job"),
+        ("4000", 4000.0, "job"),
+        ("?", None, "job"),
+    ],
+)
+def test_memory(text, mib, per):
+    memory = read_memory(text)
+    assert (memory.mib, memory.per) == (mib, per)
+
+
+@pytest.mark.parametrize(
+    ("line", "lists"),
+    [
+        ("sbatch -x n1 a.sh", ["n1"]),
+        ("sbatch -xn1 a.sh", ["n1"]),
+        ("srun --parsable --exclude n[1-2] --gres gpu:8 python -x skip", ["n[1-2]"]),
+        ("sbatch --nodes=2 -p train -N 4 -H --exclude=n1 a.sh --exclude=n2", ["n1"]),
+        ("sbatch --wrap 'echo -x n1'", []),
+        ("salloc --exclusive -x n1", ["n1"]),
+        ("sbatch it's -x n1", []),
+        ("sbatch -x", []),
+    ],
+)
+def test_exclusions(line, lists):
+    assert read_exclusions(line) == lists
