@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 from rich.console import Console
 
-from orchestration import resources
+from orchestration.environment import choose_home
 
 app = typer.Typer(
     name="faultline",
@@ -47,7 +47,7 @@ def refresh(
     """Ingest what is new, build, fit, validate, publish and write the report."""
     from orchestration.refreshing import RefreshFailed, run_refresh
 
-    chosen = resources.choose_home(home, sources, full)
+    chosen = choose_home(home, sources, full)
     console = Console(file=sys.stderr if as_json else sys.stdout)
     try:
         outcome = run_refresh(chosen, full=full, console=console)
@@ -99,7 +99,7 @@ def query(
     """Ask the published warehouse; works while a refresh runs."""
     from orchestration import reading
 
-    _answer(lambda: reading.run_query(resources.choose_home(home, None).published_file, sql, fmt))
+    _answer(lambda: reading.run_query(choose_home(home, None).published_file, sql, fmt))
 
 
 @app.command(epilog="Example: `faultline tables --json`")
@@ -107,7 +107,7 @@ def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List what is published: tables, rows, what one row is."""
     from orchestration import reading
 
-    _answer(lambda: reading.show_tables(resources.choose_home(home, None).published_file, as_json))
+    _answer(lambda: reading.show_tables(choose_home(home, None).published_file, as_json))
 
 
 @app.command(epilog="Example: `faultline where marts.fct_failures`")
@@ -125,7 +125,7 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
     from orchestration import reading
 
-    if not _answer(lambda: reading.show_status(resources.choose_home(home, None), as_json)):
+    if not _answer(lambda: reading.show_status(choose_home(home, None), as_json)):
         raise typer.Exit(1)
 
 
@@ -138,7 +138,7 @@ def doctor(
     """Say what is missing or wrong in the sources and the set-up, and the command that fixes it."""
     from orchestration import reading
 
-    if not _answer(lambda: reading.show_doctor(resources.choose_home(home, sources), as_json)):
+    if not _answer(lambda: reading.show_doctor(choose_home(home, sources), as_json)):
         raise typer.Exit(1)
 
 
@@ -153,7 +153,7 @@ def ui(
     from orchestration import dbt
     from orchestration.instance import prepare_storage
 
-    chosen = resources.choose_home(home, sources)
+    chosen = choose_home(home, sources)
     prepare_storage(chosen)
     dbt.prepare(chosen)
     arguments = ["dev", "--module-name", "orchestration.definitions", "--host", host, "--port", str(port)]

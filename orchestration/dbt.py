@@ -37,7 +37,12 @@ class Translator(DagsterDbtTranslator):
     """Asset key = schema and table; group = schema: the path of a model is the name of its table."""
 
     def get_asset_key(self, dbt_resource_props: Mapping[str, Any]) -> dg.AssetKey:
-        """Return [schema, table] for models, seeds and the raw sources they read."""
+        """Return [schema, table] for models, seeds and the raw sources they read.
+
+        The accounts of the files (schema ops) are complete when the last raw asset is.
+        """
+        if dbt_resource_props["schema"] == "ops":
+            return dg.AssetKey(["raw", "node_names"])
         return dg.AssetKey([dbt_resource_props["schema"], dbt_resource_props["name"]])
 
     def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str | None:
@@ -64,7 +69,6 @@ def prepare(home: Home) -> None:
 def dbt_resource(home: Home) -> DbtCliResource:
     """Build the resource; the working file's path reaches dbt's profile through an absolute variable."""
     os.environ["FAULTLINE_WAREHOUSE"] = str(home.working_file)
-    os.environ.setdefault("DO_NOT_TRACK", "1")
     executable = Path(sys.executable).with_name("dbt")
     return FastDbtCliResource(
         project_dir=str(DBT_PROJECT), profiles_dir=str(DBT_PROJECT), dbt_executable=str(executable)
@@ -82,7 +86,7 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
     @dbt_assets(
         manifest=MANIFEST,
         name="dbt_models",
-        dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_source_metadata=False)),
+        dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)),
     )
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
         target = home.work / "dbt"

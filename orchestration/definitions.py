@@ -7,29 +7,32 @@ import dagster as dg
 import assets.estimates
 import assets.raw
 import assets.report
-from orchestration import checks, dbt, publish, resources, schedules
+from orchestration import checks, dbt, publish, schedules
+from orchestration.environment import Settings, current_home
 from orchestration.home import Home
 from orchestration.jobs import refresh
+from orchestration.resources import resources
 
 
 def build(home: Home) -> dg.Definitions:
     """Bind assets, checks, job and schedule to one home."""
     dbt.prepare(home)
+    settings = Settings.current()
     raw = dg.load_assets_from_package_module(assets.raw)
     models = dbt.dbt_models(home)
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)
-    published = publish.published_asset(home, upstream=[key for asset in report for key in asset.keys])
+    published = publish.published_asset(home, upstream=dg.AssetKey(["report", "index"]))
     return dg.Definitions(
         assets=[*raw, models, *estimates, *report, published],
         asset_checks=checks.all_checks(),
         jobs=[refresh],
-        schedules=[schedules.nightly(*resources.schedule_settings())],
-        resources=resources.resources(home),
+        schedules=[schedules.nightly(settings.cron, settings.timezone)],
+        resources=resources(home, settings),
     )
 
 
 @dg.definitions
 def defs() -> dg.Definitions:
     """Bind them to the home of this process."""
-    return build(resources.current_home())
+    return build(current_home())

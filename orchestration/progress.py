@@ -77,10 +77,9 @@ class ProgressHandler(logging.Handler):
 def progress_logger(handler: ProgressHandler) -> dg.LoggerDefinition:
     """Wrap a handler as the only Dagster logger of a run."""
 
-    @dg.logger(description="Progress of a refresh on the console.")
     def progress(_: dg.InitLoggerContext) -> logging.Logger:
         log = logging.Logger("faultline.progress", logging.DEBUG)
         log.addHandler(handler)
         return log
 
-    return progress
+    return dg.LoggerDefinition(progress, description="Progress of a refresh on the console.")

@@ -14,6 +14,7 @@ import dagster as dg
 import duckdb
 
 from assets.warehouse import Warehouse
+from orchestration.checks import failed_checks
 from orchestration.home import Home, code_version
 from orchestration.session import RefreshSession
 
@@ -78,10 +79,10 @@ def reopen_run(con: duckdb.DuckDBPyConnection, run_id: str, why: str) -> None:
     con.execute("delete from ops.published where run_id = ?", [run_id])
 
 
-def published_asset(home: Home, upstream: list[dg.AssetKey]) -> dg.AssetsDefinition:
+def published_asset(home: Home, upstream: dg.AssetKey) -> dg.AssetsDefinition:
     """Build the asset that publishes a home once everything upstream of it is done."""
 
-    @dg.asset(key=["published", "warehouse"], group_name="published", deps=upstream, kinds={"duckdb"})
+    @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
     def warehouse(
         context: dg.AssetExecutionContext, warehouse: Warehouse, session: RefreshSession
     ) -> dg.MaterializeResult:
@@ -90,6 +91,9 @@ def published_asset(home: Home, upstream: list[dg.AssetKey]) -> dg.AssetsDefinit
         One file per home.
         """
         with warehouse.writing() as con:
+            failed = failed_checks(con, context.run_id)
+            if failed:
+                raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
             counts = close_run(con, context.run_id)
         try:
             replace_files(

@@ -109,11 +109,12 @@ def _execute(home: Home, console: Console) -> ExecuteInProcessResult:
     import dagster as dg
 
     from orchestration import definitions
-    from orchestration.instance import prepare_storage
+    from orchestration.instance import prepare_storage, write_history_without_waiting
     from orchestration.progress import ProgressHandler, progress_logger
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     prepare_storage(home)
+    write_history_without_waiting()
     with ProgressHandler(console) as handler, dg.DagsterInstance.get() as instance:
         loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
         job = dg.Definitions.merge(definitions.build(home), loggers).resolve_job_def("refresh")

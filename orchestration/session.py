@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -31,19 +32,23 @@ class RefreshLock:
         self._file: TextIO | None = None
 
     def acquire(self) -> None:
-        """Take the lock or raise `RefreshRunning` with the holder's process id."""
+        """Take the lock or raise `RefreshRunning` with the holder's process id.
+
+        `faultline status` holds it for milliseconds, so a taken lock is asked for again for two seconds.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = self.path.open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        deadline = time.monotonic() + 2
+        while not _locked(file) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if not _locked(file):
             file.seek(0)
             holder = file.read().strip() or "unknown"
             file.close()
             raise RefreshRunning(
                 f"a refresh of {self.path.parent.parent} is already running (process {holder}); "
                 "wait for it to end, or stop that process, then run `faultline refresh` again"
-            ) from None
+            )
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
@@ -95,6 +100,14 @@ class RefreshSession(dg.ConfigurableResource):
         finally:
             if self._lock is not None:
                 self._lock.release()
+
+
+def _locked(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _run_id(context: dg.InitResourceContext) -> str:

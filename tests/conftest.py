@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from rich.console import Console
 
-from orchestration import resources
+from orchestration.environment import choose_home
 from orchestration.home import PROJECT, Home
 
 CAPTURE = PROJECT / "data" / "sources" / "testbed"
@@ -20,7 +20,7 @@ def refresh(home: Home, full: bool = False) -> str:
     """Run the main job on a home and return what it printed."""
     from orchestration.refreshing import run_refresh
 
-    resources.choose_home(home.root, home.sources)
+    choose_home(home.root, home.sources, full)
     text = io.StringIO()
     run_refresh(home, full=full, console=Console(file=text, width=160))
     return text.getvalue()

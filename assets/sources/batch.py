@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -30,10 +30,13 @@ def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
         yield
         con.commit()
     except BaseException:
-        con.rollback()
+        # After a full disk DuckDB may have closed the database itself; what went wrong first is what counts.
+        with suppress(duckdb.Error):
+            con.rollback()
         raise
     finally:
-        con.execute("set preserve_insertion_order = true")
+        with suppress(duckdb.Error):
+            con.execute("set preserve_insertion_order = true")
 
 
 def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:

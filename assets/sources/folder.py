@@ -126,8 +126,8 @@ def cluster_folders(folder: Path) -> list[Path]:
 def survey(
     folder: Path,
     readers: Mapping[str, Reader],
-    *,
     known: Mapping[tuple[str, str], KnownFile] | None = None,
+    *,
     looked: dict[LookKey, SourceFile] | None = None,
     progress: Progress = no_progress,
 ) -> Survey:

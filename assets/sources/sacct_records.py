@@ -9,7 +9,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, takewhile
 
 from assets.sources.sacct_layout import FREE_TEXT, Layout, is_command_error
 from assets.sources.sacct_values import STATES
@@ -134,7 +134,7 @@ def _edges_fit(tokens: Sequence[str], layout: Layout, wide: Sequence[int]) -> bo
     sides = [*zip(layout.columns[: wide[0]], tokens, strict=False)]
     if right:
         sides += zip(layout.columns[-right:], tokens[-right:], strict=True)
-    return all(SHAPES[name].fullmatch(value) is not None for name, value in sides if name in SHAPES)
+    return _all_fit(sides)
 
 
 def above_header(line: OddLine) -> Outcome:
@@ -165,18 +165,31 @@ def _runs(lines: Iterable[OddLine]) -> Iterator[list[OddLine]]:
         yield run
 
 
+def _all_fit(pairs: Iterable[tuple[str, str]]) -> bool:
+    return all(SHAPES[name].fullmatch(value) is not None for name, value in pairs if name in SHAPES)
+
+
+def _starts_record(line: OddLine, layout: Layout) -> bool:
+    """Tell whether a line looks like a record of its own, whole or cut off: it is no continuation of another then."""
+    tokens = (line.line or "").split(layout.delimiter)
+    whole = [*zip(layout.columns, tokens[:-1], strict=False)]
+    left = [*takewhile(lambda pair: pair[0] not in FREE_TEXT, whole)]
+    for pairs in (whole, left):
+        if {"JobID", "JobIDRaw"} & {name for name, _ in pairs} and _all_fit(pairs):
+            return True
+    return len(tokens) >= len(layout.columns) and repair(line.line or "", layout) is not None
+
+
 def _join(run: Sequence[OddLine], start: int, layout: Layout) -> tuple[int, list[str]] | None:
     """Join lines from `start` on until they make a record; give how many were used and the fields."""
     first = (run[start].line or "").split(layout.delimiter)[:-1]
-    if any(
-        SHAPES[name].fullmatch(value) is None
-        for name, value in zip(layout.columns, first, strict=False)
-        if name in SHAPES
-    ):
+    if not _all_fit(zip(layout.columns, first, strict=False)):
         return None
     wanted, tries = len(layout.columns) - 1, 0
     found = (run[start].line or "").count(layout.delimiter)
     for end in range(start + 1, len(run)):
+        if _starts_record(run[end], layout):
+            return None
         found += (run[end].line or "").count(layout.delimiter)
         if found < wanted:
             continue

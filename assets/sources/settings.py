@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assets.sources.reading import SourceError
 
@@ -26,12 +26,20 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+FailureCategory = Literal[
+    "pcie", "gpu_memory", "gpu_nvlink", "gpu_unavailable", "gpu_driver_firmware", "ib_link", "block_device",
+    "filesystem_mount", "main_memory", "host_hardware", "eth_link", "system_services", "nccl_timeout", "oom",
+    "user_code",
+]  # fmt: skip
+"""The causes a failure may have, in the order of the seed `failure_categories`."""
+
+
 class Attribution(Section):
     """Window around the end of an attempt in which evidence counts, and which category wins."""
 
     before_seconds: Annotated[int, Field(ge=0)] = 600
     after_seconds: Annotated[int, Field(ge=0)] = 300
-    priority: list[str] = []
+    priority: list[FailureCategory] = []
 
 
 class Runs(Section):
@@ -89,6 +97,16 @@ class Tickets(Section):
     timezone: str | None = None
     components: dict[str, Component] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_columns(cls, given: Any) -> Any:
+        """Let column names stand directly under `[tickets]` too."""
+        if not isinstance(given, dict):
+            return given
+        direct = {key: value for key, value in given.items() if key in TicketColumns.model_fields}
+        rest = {key: value for key, value in given.items() if key not in direct}
+        return {**rest, "columns": {**direct, **rest.get("columns", {})}} if direct else given
+
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, value: str | None) -> str | None:
@@ -143,6 +161,14 @@ class Settings(Section):
     tickets: Tickets = Tickets()
     annotations: list[Annotation] = []
     quarantine: Quarantine = Quarantine()
+
+    @field_validator("annotations", mode="before")
+    @classmethod
+    def _list_of_notes(cls, given: Any) -> Any:
+        """Let notes be written as a table too: `[annotations]` with lines `"2026-01-31" = "driver 550.90"`."""
+        if not isinstance(given, dict):
+            return given
+        return [{"at": date.fromisoformat(day), "text": text} for day, text in given.items()]
 
     @field_validator("timezone")
     @classmethod

@@ -6,8 +6,9 @@ import dagster as dg
 import pytest
 from dagster_dbt import DbtCliResource
 
-from orchestration import resources, schedules
-from orchestration.dbt import FastDbtCliResource
+from orchestration import schedules
+from orchestration.dbt import dbt_resource
+from orchestration.environment import Settings
 from orchestration.home import PROJECT, Home
 
 
@@ -64,7 +65,8 @@ def test_every_stage_border_has_blocking_checks(definitions):
 
 def test_the_schedule_keeps_its_zone(monkeypatch):
     monkeypatch.setenv("FAULTLINE_TIMEZONE", "America/Los_Angeles")
-    schedule = schedules.nightly(*resources.schedule_settings())
+    settings = Settings.current()
+    schedule = schedules.nightly(settings.cron, settings.timezone)
     assert schedule.cron_schedule == "0 2 * * *"
     assert schedule.execution_timezone == "America/Los_Angeles"
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
@@ -72,5 +74,5 @@ def test_the_schedule_keeps_its_zone(monkeypatch):
 
 def test_the_private_name_of_dagster_dbt_still_exists():
     assert "_cli_version" in vars(DbtCliResource)
-    resource = FastDbtCliResource(project_dir=str(PROJECT / "dbt_project"), profiles_dir=str(PROJECT / "dbt_project"))
+    resource = dbt_resource(Home.at(PROJECT))
     assert str(resource._cli_version) == version("dbt-core")

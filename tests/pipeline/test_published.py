@@ -57,9 +57,7 @@ def test_no_rate_stands_without_its_evidence(con):
 
 
 def test_lineage_reaches_back_to_raw(con):
-    upstream = con.execute(
-        "select distinct split_part(upstream_table, '.', 1) from ops.lineage order by 1"
-    ).fetchall()
+    upstream = con.execute("select distinct split_part(upstream_table, '.', 1) from ops.lineage order by 1").fetchall()
     assert {schema for (schema,) in upstream} >= {"raw", "staging", "intermediate", "marts"}
 
 
@@ -75,7 +73,10 @@ def test_queries_answer_while_a_refresh_runs(testbed_home, tmp_path):
     def ask() -> None:
         while refresh.poll() is None:
             done = subprocess.run(
-                [FAULTLINE, "query", sql, "--format", "json", "--home", root], capture_output=True, text=True, check=True
+                [FAULTLINE, "query", sql, "--format", "json", "--home", root],
+                capture_output=True,
+                text=True,
+                check=True,
             )
             answers.append(done.stdout)
 

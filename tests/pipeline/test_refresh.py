@@ -36,18 +36,15 @@ def home(testbed_home, tmp_path):
     return type(testbed_home).at(root)
 
 
-def spoil(path: Path, share: float) -> int:
-    """Break the state of every n-th accounting line; return how many were broken."""
+def spoil(path: Path, share: float) -> None:
+    """Break the state in every n-th accounting line, steps among them."""
     lines = path.read_text().splitlines(keepends=True)
     state = lines[0].rstrip("\n").split("|").index("State")
-    broken = 0
     for number in range(1, len(lines), round(1 / share)):
         cells = lines[number].split("|")
         cells[state] = "EXPLODED"
         lines[number] = "|".join(cells)
-        broken += 1
     path.write_text("".join(lines))
-    return broken
 
 
 def test_every_line_is_accounted_for(con):
@@ -101,11 +98,10 @@ def failing(home):
 
 
 def test_five_percent_of_broken_lines_stop_the_publication(failing):
-    broken = spoil(failing.home.sources / SACCT, 0.05)
+    spoil(failing.home.sources / SACCT, 0.05)
     said = failing()
     assert "ops.files" in said
-    assert "sacct_all.psv" in said
-    assert re.search(rf"\b{broken}\b", said)
+    assert re.search(r"sacct_all.psv: \d+ of 102 lines quarantined .* first: line \d+ unknown_state 'EXPLODED'", said)
 
 
 @pytest.mark.parametrize(

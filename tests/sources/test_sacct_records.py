@@ -120,6 +120,14 @@ def test_a_record_with_a_hole_is_not_glued_to_the_next(tmp_path):
     ]
 
 
+def test_a_cut_record_is_not_glued_to_one_with_a_delimiter_in_its_name(tmp_path):
+    """Together they have enough delimiters for one record, whose name would swallow most of the second."""
+    first, second = export([{}, {"JobID": "52", "JobIDRaw": "52", "JobName": "a|b|c"}]).splitlines()[1:]
+    con = load(make(tmp_path, {"c1/sacct/a.txt": f"{'|'.join(COLUMNS)}\n{first[:70]}\n{second}\n"}))
+    assert con.execute("select job_id_raw, job_name from raw.sacct").fetchall() == [(52, "a|b|c")]
+    assert con.execute("select line_number, reason from ops.quarantine").fetchall() == [(2, "field_count")]
+
+
 @settings(max_examples=100, deadline=None)
 @given(parts=st.lists(st.sampled_from([0, 1, 3, 5, 7, 11, 21]), min_size=1, max_size=30))
 def test_every_odd_line_has_one_outcome(parts):

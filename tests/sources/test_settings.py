@@ -1,13 +1,17 @@
 """`cluster.toml`: every key has a default; what cannot be meant is refused with file, key and what is allowed."""
 
+import csv
 import json
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from assets.sources.clusters import cluster_row
-from assets.sources.settings import ClusterSettings, Settings, read_settings
+from assets.sources.settings import ClusterSettings, FailureCategory, Settings, read_settings
 from tests.sources.folders import export, load, make, rows
 
+PROJECT = Path(__file__).parents[2]
 EVERYTHING = """
 timezone = "Europe/Berlin"
 simulated = true
@@ -115,3 +119,33 @@ def test_only_what_changes_reading_changes_the_reading_hash(tmp_path):
     assert read(tmp_path, "price_per_gpu_hour = 3.0\n[ettr]\nwrite_minutes = 3")[0].reading_hash == plain
     for text in ("timezone = 'Asia/Tokyo'", "[nodes]\nstrip_suffixes = ['-ib']", "[tickets]\ndelimiter = ';'"):
         assert read(tmp_path, text)[0].reading_hash != plain
+
+
+def test_ticket_columns_may_stand_directly_below_tickets(tmp_path):
+    direct, _ = read(tmp_path, '[tickets]\nnode = "Host"\nopened = "Created"\n')
+    nested, _ = read(tmp_path, '[tickets.columns]\nnode = "Host"\nopened = "Created"\n')
+    assert direct.settings.tickets == nested.settings.tickets
+    assert direct.settings.tickets.columns.node == "Host"
+
+
+def test_notes_may_be_a_table_of_days(tmp_path):
+    table, errors = read(tmp_path, '[annotations]\n"2026-01-31" = "driver 550"\n')
+    listed, _ = read(tmp_path, 'annotations = [{ at = 2026-01-31, text = "driver 550" }]\n')
+    assert errors == []
+    assert table.settings.annotations == listed.settings.annotations
+
+
+def test_an_unknown_cause_is_refused_with_what_is_allowed(tmp_path):
+    _, errors = read(tmp_path, '[attribution]\npriority = ["pcie", "gremlins"]\n')
+    assert "gremlins" in str(errors[0])
+    assert "gpu_memory" in str(errors[0])
+
+
+def test_the_causes_are_those_of_the_taxonomy():
+    with (PROJECT / "dbt_project" / "seeds" / "failure_categories.csv").open() as file:
+        causes = [
+            (int(row["priority"]), row["failure_category"])
+            for row in csv.DictReader(file)
+            if row["is_cause"] == "true" and row["failure_category"] in get_args(FailureCategory)
+        ]
+    assert [name for _, name in sorted(causes)] == list(get_args(FailureCategory))

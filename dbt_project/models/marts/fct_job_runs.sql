@@ -59,73 +59,75 @@ measured as (
 
 ),
 
--- Most runs are a single attempt: adding up only the others saves most of the time.
-runs as (
+-- Most runs are a single attempt: only the others are added up, which saves most of the time.
+several_attempts as (
 
     select
-        cluster_id,
         run_id,
-        user_name,
-        account,
-        partition,
-        qos,
-        job_name,
-        state as final_state,
-        case when started_at is not null then gpu_count end as gpu_count,
-        case when started_at is not null then node_count end as node_count,
-        1 as job_count,
-        1 as attempt_count,
-        submitted_at,
-        started_at,
-        ended_at as last_ended_at,
-        has_ended as is_complete,
-        coalesce(queue_seconds, 0) as queue_seconds,
-        coalesce(runtime_seconds, 0) as scheduled_seconds,
-        gpu_count * runtime_seconds as gpu_seconds,
-        coalesce(productive_seconds, 0) as productive_seconds,
-        coalesce(productive_seconds_low, 0) as productive_seconds_low,
-        coalesce(productive_seconds_high, 0) as productive_seconds_high,
-        cast(is_interrupted as integer) as interruption_count,
-        cast(is_infrastructure_failure as integer) as infrastructure_failure_count,
-        cast(state = 'PREEMPTED' as integer) as preemption_count
-    from measured
-    where
-        run_attempt_number = 1
-        and is_last_of_run
-
-    union all
-
-    select
-        cluster_id,
-        run_id,
-        min_by(user_name, run_attempt_number) as user_name,
-        min_by(account, run_attempt_number) as account,
-        min_by(partition, run_attempt_number) as partition,
-        min_by(qos, run_attempt_number) as qos,
-        min_by(job_name, run_attempt_number) as job_name,
         max_by(state, run_attempt_number) as final_state,
         max(case when started_at is not null then gpu_count end) as gpu_count,
         max(case when started_at is not null then node_count end) as node_count,
         count(distinct job_id_raw) as job_count,
         count(*) as attempt_count,
-        min(submitted_at) as submitted_at,
         min(started_at) as started_at,
         max(ended_at) as last_ended_at,
         bool_and(has_ended) as is_complete,
-        coalesce(sum(queue_seconds), 0) as queue_seconds,
-        coalesce(sum(runtime_seconds), 0) as scheduled_seconds,
+        sum(queue_seconds) as queue_seconds,
+        sum(runtime_seconds) as scheduled_seconds,
         sum(gpu_count * runtime_seconds) as gpu_seconds,
-        coalesce({{ exact_sum('productive_seconds') }}, 0) as productive_seconds,
-        coalesce({{ exact_sum('productive_seconds_low') }}, 0) as productive_seconds_low,
-        coalesce({{ exact_sum('productive_seconds_high') }}, 0) as productive_seconds_high,
-        sum(cast(is_interrupted as integer)) as interruption_count,
-        sum(cast(is_infrastructure_failure as integer)) as infrastructure_failure_count,
-        sum(cast(state = 'PREEMPTED' as integer)) as preemption_count
+        {{ exact_sum('productive_seconds') }} as productive_seconds,
+        {{ exact_sum('productive_seconds_low') }} as productive_seconds_low,
+        {{ exact_sum('productive_seconds_high') }} as productive_seconds_high,
+        count(case when is_interrupted then 1 end) as interruption_count,
+        count(case when is_infrastructure_failure then 1 end) as infrastructure_failure_count,
+        count(case when state = 'PREEMPTED' then 1 end) as preemption_count
     from measured
     where
         run_attempt_number > 1
         or not is_last_of_run
-    group by cluster_id, run_id
+    group by run_id
+
+),
+
+runs as (
+
+    select
+        first_attempts.cluster_id,
+        first_attempts.run_id,
+        first_attempts.user_name,
+        first_attempts.account,
+        first_attempts.partition,
+        first_attempts.qos,
+        first_attempts.job_name,
+        first_attempts.submitted_at,
+        coalesce(totals.final_state, first_attempts.state) as final_state,
+        coalesce(
+            totals.gpu_count, case when first_attempts.started_at is not null then first_attempts.gpu_count end
+        ) as gpu_count,
+        coalesce(
+            totals.node_count, case when first_attempts.started_at is not null then first_attempts.node_count end
+        ) as node_count,
+        coalesce(totals.job_count, 1) as job_count,
+        coalesce(totals.attempt_count, 1) as attempt_count,
+        coalesce(totals.started_at, first_attempts.started_at) as started_at,
+        coalesce(totals.last_ended_at, first_attempts.ended_at) as last_ended_at,
+        coalesce(totals.is_complete, first_attempts.has_ended) as is_complete,
+        coalesce(totals.queue_seconds, first_attempts.queue_seconds, 0) as queue_seconds,
+        coalesce(totals.scheduled_seconds, first_attempts.runtime_seconds, 0) as scheduled_seconds,
+        coalesce(totals.gpu_seconds, first_attempts.gpu_count * first_attempts.runtime_seconds) as gpu_seconds,
+        coalesce(totals.productive_seconds, first_attempts.productive_seconds, 0) as productive_seconds,
+        coalesce(totals.productive_seconds_low, first_attempts.productive_seconds_low, 0) as productive_seconds_low,
+        coalesce(totals.productive_seconds_high, first_attempts.productive_seconds_high, 0) as productive_seconds_high,
+        coalesce(totals.interruption_count, cast(first_attempts.is_interrupted as integer)) as interruption_count,
+        coalesce(
+            totals.infrastructure_failure_count, cast(first_attempts.is_infrastructure_failure as integer)
+        ) as infrastructure_failure_count,
+        coalesce(
+            totals.preemption_count, cast(first_attempts.state = 'PREEMPTED' as integer)
+        ) as preemption_count
+    from measured as first_attempts
+    left join several_attempts as totals on first_attempts.run_id = totals.run_id
+    where first_attempts.run_attempt_number = 1
 
 )
 

@@ -14,9 +14,33 @@ clusters as (
 
 ),
 
+-- Work is known by user, name, GPUs and array task, so that tasks of one array never follow each other while task 3 of
+-- the next array may follow task 3. One number for the four is what makes millions of jobs sort in seconds.
 chainable_attempts as (
 
-    select attempts.*
+    select
+        attempts.cluster_id,
+        attempts.job_key,
+        attempts.attempt_id,
+        attempts.attempt_number,
+        attempts.is_last_of_job,
+        attempts.submitted_at,
+        attempts.eligible_at,
+        attempts.started_at,
+        attempts.ended_at,
+        attempts.has_ended,
+        coalesce(attempts.pending_reason = 'Dependency', false) as is_dependent,
+        clusters.runs_chain_gap_seconds as gap_seconds,
+        hash(
+            attempts.cluster_id,
+            attempts.user_name,
+            attempts.job_name,
+            attempts.array_task_id,
+            case
+                when attempts.started_at is not null then coalesce(attempts.gpu_count, attempts.requested_gpu_count)
+                else attempts.requested_gpu_count
+            end
+        ) as work_key
     from attempts
     inner join clusters on attempts.cluster_id = clusters.cluster_id
     where
@@ -32,15 +56,13 @@ jobs as (
     select
         cluster_id,
         job_key,
-        user_name,
-        job_name,
-        array_task_id,
-        coalesce(case when started_at is not null then gpu_count end, requested_gpu_count) as gpu_count,
+        work_key,
+        gap_seconds,
         1 as attempt_count,
         attempt_id as last_attempt_id,
         submitted_at,
         eligible_at,
-        pending_reason,
+        is_dependent,
         started_at,
         ended_at
     from chainable_attempts
@@ -53,15 +75,13 @@ jobs as (
     select
         cluster_id,
         job_key,
-        min_by(user_name, attempt_number) as user_name,
-        min_by(job_name, attempt_number) as job_name,
-        min_by(array_task_id, attempt_number) as array_task_id,
-        coalesce(max(case when started_at is not null then gpu_count end), max(requested_gpu_count)) as gpu_count,
+        min_by(work_key, attempt_number) as work_key,
+        min(gap_seconds) as gap_seconds,
         count(*) as attempt_count,
         max_by(attempt_id, attempt_number) as last_attempt_id,
         min(submitted_at) as submitted_at,
         min_by(eligible_at, attempt_number) as eligible_at,
-        min_by(pending_reason, attempt_number) as pending_reason,
+        min_by(is_dependent, attempt_number) as is_dependent,
         min(started_at) as started_at,
         case when bool_and(has_ended) then max(ended_at) end as ended_at
     from chainable_attempts
@@ -72,35 +92,15 @@ jobs as (
 
 ),
 
--- Tasks of one array carry different task numbers and so never follow each other; task 3 may follow task 3.
-kinds_of_work as (
-
-    select
-        jobs.*,
-        to_seconds(clusters.runs_chain_gap_seconds) as longest_gap,
-        clusters.runs_chain_gap_seconds + {{ release_tolerance_seconds }} as slot_seconds,
-        concat_ws(
-            chr(31),
-            jobs.user_name,
-            jobs.job_name,
-            coalesce(cast(jobs.gpu_count as varchar), 'unknown'),
-            coalesce(cast(jobs.array_task_id as varchar), 'no array')
-        ) as work_key
-    from jobs
-    inner join clusters on jobs.cluster_id = clusters.cluster_id
-
-),
-
 -- Only a job that ran for a while can be followed: it makes the ends along a chain grow, so no chain closes on itself.
 finished_jobs as (
 
     select
-        cluster_id,
         work_key,
         job_key,
         ended_at,
-        cast(floor(epoch(ended_at) / slot_seconds) as bigint) as slot
-    from kinds_of_work
+        cast(floor(epoch(ended_at) / (gap_seconds + {{ release_tolerance_seconds }})) as bigint) as slot
+    from jobs
     where ended_at > started_at
 
 ),
@@ -110,46 +110,48 @@ finished_jobs as (
 submissions_and_releases as (
 
     select
-        cluster_id,
         work_key,
         job_key,
         started_at,
-        slot_seconds,
+        gap_seconds,
         submitted_at as follows_at,
-        submitted_at - longest_gap as not_before
-    from kinds_of_work
+        submitted_at - to_seconds(gap_seconds) as not_before
+    from jobs
 
     union all
 
     select
-        cluster_id,
         work_key,
         job_key,
         started_at,
-        slot_seconds,
+        gap_seconds,
         least(
             eligible_at + to_seconds({{ release_tolerance_seconds }}),
             coalesce(started_at, eligible_at + to_seconds({{ release_tolerance_seconds }}))
         ) as follows_at,
-        eligible_at - case
-            when pending_reason = 'Dependency' then longest_gap
-            else to_seconds({{ release_tolerance_seconds }})
-        end as not_before
-    from kinds_of_work
+        eligible_at
+        - to_seconds(case when is_dependent then gap_seconds else {{ release_tolerance_seconds }} end) as not_before
+    from jobs
     where eligible_at > submitted_at
+
+),
+
+slotted_successors as (
+
+    select
+        *,
+        cast(floor(epoch(follows_at) / (gap_seconds + {{ release_tolerance_seconds }})) as bigint) as slot
+    from submissions_and_releases
 
 ),
 
 -- An end in the same slot of time, or in the one before, is necessary and cheap to look up: it spares most of the sort.
 successors as (
 
-    select
-        *,
-        cast(floor(epoch(follows_at) / slot_seconds) as bigint) as slot
-    from submissions_and_releases
-    where (cluster_id, work_key, cast(floor(epoch(follows_at) / slot_seconds) as bigint)) in (
+    select *
+    from slotted_successors
+    where (work_key, slot) in (
         select
-            cluster_id,
             work_key,
             unnest([slot, slot + 1]) as slot
         from finished_jobs
@@ -161,9 +163,8 @@ predecessors as (
 
     select *
     from finished_jobs
-    where (cluster_id, work_key, slot) in (
+    where (work_key, slot) in (
         select
-            cluster_id,
             work_key,
             unnest([slot, slot - 1]) as slot
         from successors
@@ -174,7 +175,6 @@ predecessors as (
 nearest_predecessors as (
 
     select
-        successors.cluster_id,
         successors.job_key,
         predecessors.job_key as previous_job_key,
         predecessors.ended_at as previous_ended_at,
@@ -182,8 +182,7 @@ nearest_predecessors as (
     from successors
     asof inner join predecessors
         on
-            successors.cluster_id = predecessors.cluster_id
-            and successors.work_key = predecessors.work_key
+            successors.work_key = predecessors.work_key
             and successors.follows_at >= predecessors.ended_at
     where
         predecessors.ended_at >= successors.not_before
@@ -197,7 +196,7 @@ one_predecessor_each as (
     select *
     from nearest_predecessors
     qualify row_number() over (
-        partition by cluster_id, job_key
+        partition by job_key
         order by previous_ended_at desc, follows_at asc, previous_job_key asc
     ) = 1
 
@@ -206,12 +205,11 @@ one_predecessor_each as (
 links as (
 
     select
-        cluster_id,
         job_key,
         previous_job_key
     from one_predecessor_each
     qualify row_number() over (
-        partition by cluster_id, previous_job_key
+        partition by previous_job_key
         order by follows_at, job_key
     ) = 1
 
@@ -234,15 +232,16 @@ pointers as (
         near.pass + 1 as pass
     from pointers as near
     left join pointers as far on near.earlier_job_key = far.job_key
-    where exists (
-        select 1
-        from pointers as unfinished
-        inner join pointers as further on unfinished.earlier_job_key = further.job_key
-    )
+    where
+        exists (
+            select 1
+            from pointers as unfinished
+            inner join pointers as further on unfinished.earlier_job_key = further.job_key
+        )
 
 ),
 
-linked_jobs as (
+settled_pointers as (
 
     select
         job_key,
@@ -250,13 +249,21 @@ linked_jobs as (
     from pointers
     where pass = (select max(last_pass.pass) from pointers as last_pass)
 
+),
+
+linked_jobs as (
+
+    select
+        job_key,
+        run_id
+    from settled_pointers
+
     union all
 
     select distinct
-        earlier_job_key as job_key,
-        earlier_job_key as run_id
-    from pointers
-    where pass = (select max(last_pass.pass) from pointers as last_pass)
+        run_id as job_key,
+        run_id
+    from settled_pointers
 
 )
 

@@ -1,0 +1,59 @@
+"""The environment, read in one place: which home, which sources, when the schedule fires.
+
+It imports nothing heavy, so that `faultline query` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestration.home import Home
+
+HOME = "FAULTLINE_HOME"
+SOURCES = "FAULTLINE_SOURCES"
+FULL = "FAULTLINE_FULL"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the environment may set besides the home; defaults where it says nothing."""
+
+    is_full: bool
+    memory_limit: str
+    cron: str
+    timezone: str
+
+    @classmethod
+    def current(cls) -> Settings:
+        """Read the environment of this process."""
+        return cls(
+            is_full=os.environ.get(FULL) == "1",
+            memory_limit=os.environ.get("FAULTLINE_MEMORY", ""),
+            cron=os.environ.get("FAULTLINE_SCHEDULE") or "0 2 * * *",
+            timezone=os.environ.get("FAULTLINE_TIMEZONE") or "UTC",
+        )
+
+
+def current_home() -> Home:
+    """Return the home of this process: FAULTLINE_HOME, by default `data` in the current folder."""
+    sources = os.environ.get(SOURCES)
+    return Home.at(Path(os.environ.get(HOME) or "data"), Path(sources) if sources else None)
+
+
+def choose_home(home: Path | None, sources: Path | None, full: bool = False) -> Home:
+    """Let the command line's options win over the environment, for this process and those it starts."""
+    if home:
+        os.environ[HOME] = str(home)
+        os.environ.pop(SOURCES, None)
+    if sources:
+        os.environ[SOURCES] = str(sources)
+    os.environ[FULL] = "1" if full else "0"
+    chosen = current_home()
+    os.environ[HOME], os.environ[SOURCES] = str(chosen.root), str(chosen.sources)
+    os.environ["DAGSTER_HOME"] = str(chosen.dagster)
+    os.environ["FAULTLINE_WAREHOUSE"] = str(chosen.working_file)
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    return chosen
