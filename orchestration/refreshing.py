@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import time
 import traceback
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
 
 
+FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure"}
 
 
@@ -72,9 +74,9 @@ class Outcome:
 def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
     """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
     started = time.monotonic()
-    _check_can_start(home)
     if not full and _nothing_new(home):
         return _outcome(home, "unchanged", started)
+    _check_can_start(home)
     try:
         result = _execute(home, console)
     except Exception as error:
@@ -130,9 +132,8 @@ def _why(result: ExecuteInProcessResult, home: Home) -> str:
     from assets.warehouse import Warehouse
     from orchestration.checks import failed_checks
 
-    if home.working_file.exists():
-        with Warehouse(path=str(home.working_file)).reading() as con:
-            failures = failed_checks(con, result.run_id)
+    with suppress(duckdb.IOException), Warehouse(path=str(home.working_file)).reading() as con:
+        failures = failed_checks(con, result.run_id)
         if failures:
             return "\n".join(["nothing was published; these checks failed:", *(f"  {line}" for line in failures)])
     for event in result.all_events:
@@ -162,7 +163,7 @@ def _in_words(error: BaseException, home: Home) -> str:
 
 def _explained(text: str, error_class: str, trace: str, home: Home) -> str:
     """Add the next step to an error that lacks one; an error nobody foresaw keeps its traceback in a file."""
-    if any(mark in text.lower() for mark in ("no space left", "disk is full", "disk full", "errno 28")):
+    if "no space left" in text.lower() or shutil.disk_usage(_existing(home.root)).free < FULL_DISK_BYTES:
         return (
             f"no space is left on the disk of {home.root}; nothing was published and nothing was lost; "
             "free space there or set FAULTLINE_HOME to a larger disk, then run `faultline refresh` again"
@@ -173,6 +174,10 @@ def _explained(text: str, error_class: str, trace: str, home: Home) -> str:
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(trace, encoding="utf-8")
     return f"unexpected {error_class}: {text.splitlines()[0] if text else ''}; nothing was published; details: {kept}"
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)
 
 
 def _note_failure(home: Home, run_id: str, message: str) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 import dagster as dg
+import duckdb
 from pydantic import PrivateAttr
 
 from assets.warehouse import Warehouse
@@ -61,6 +63,30 @@ class RefreshLock:
             self._file = None
 
 
+def wait_until_free(working_file: Path, patience_seconds: float) -> None:
+    """Wait until no process holds the working file.
+
+    A refresh that was killed may leave its dbt process behind, which ends by itself; raise `RefreshRunning` with that
+    process's id when it does not end in time.
+    """
+    deadline = time.monotonic() + patience_seconds
+    while working_file.exists():
+        try:
+            duckdb.connect(str(working_file)).close()
+        except duckdb.IOException as error:
+            holder = re.search(r"PID (\d+)", str(error))
+            if holder is None:
+                raise
+            if time.monotonic() > deadline:
+                raise RefreshRunning(
+                    f"process {holder[1]} still holds {working_file}, perhaps left by a refresh that was killed; "
+                    "wait for it to end, or stop it, then run `faultline refresh` again"
+                ) from None
+            time.sleep(0.5)
+        else:
+            return
+
+
 class RefreshSession(dg.ConfigurableResource):
     """Holds the lock and the run's row in ops.runs from the first step to the last.
 
@@ -68,10 +94,13 @@ class RefreshSession(dg.ConfigurableResource):
     ----------
     working_file, lock_file
         Absolute paths.
+    patience_seconds
+        How long to wait for what a killed refresh has left running.
     """
 
     working_file: str
     lock_file: str
+    patience_seconds: float = 600
     _lock: RefreshLock | None = PrivateAttr(default=None)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
@@ -79,6 +108,7 @@ class RefreshSession(dg.ConfigurableResource):
         lock = RefreshLock(Path(self.lock_file))
         lock.acquire()
         self._lock = lock
+        wait_until_free(Path(self.working_file), self.patience_seconds)
         with Warehouse(path=self.working_file).writing() as con:
             con.execute(
                 "update ops.runs set status = 'failed', ended_at = started_at, message = 'stopped without an end'"

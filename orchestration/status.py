@@ -71,6 +71,8 @@ def status(published_file: Path, working_file: Path, lock_file: Path | None = No
             found["running"] = {"process": holder}
         elif working_file.exists():
             found |= _state_of_working_file(working_file)
+            if found["last_run"] and found["last_run"]["status"] == "running":
+                found["last_run"] |= {"status": "failed", "message": "stopped without an end"}
     if not (found["published"] or found["last_run"] or found["running"]):
         raise ReadingError(f"nothing is published in {published_file.parent.parent} yet; run `faultline refresh` first")
     return found

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from assets.warehouse import Warehouse
-from orchestration.session import RefreshLock, RefreshRunning, RefreshSession
+from orchestration.session import RefreshLock, RefreshRunning, RefreshSession, wait_until_free
 
 
 @pytest.fixture
@@ -40,6 +40,31 @@ def test_a_killed_run_is_told_at_the_next_start(session):
     assert sorted(statuses(session)) == ["failed", "running"]
     session.teardown_after_execution(dg.build_init_resource_context())
     assert statuses(session) == ["failed", "failed"]
+
+
+HOLD = """
+import sys, time, duckdb
+con = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_what_a_killed_refresh_left_running_is_waited_for(tmp_path):
+    file = tmp_path / "faultline.duckdb"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "1"], stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        wait_until_free(file, 30)
+        assert holder.wait(timeout=5) == 0
+
+
+def test_patience_ends_and_the_holder_is_named(tmp_path):
+    file = tmp_path / "faultline.duckdb"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "60"], stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        with pytest.raises(RefreshRunning, match=f"process {holder.pid} still holds"):
+            wait_until_free(file, 0.1)
+        holder.kill()
 
 
 def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):

@@ -1,5 +1,6 @@
 """A refresh from end to end: what it publishes, what it leaves alone, and what it says when it must not publish."""
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -9,23 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from assets.model.failure_rate import garwood_interval
 from orchestration.refreshing import RefreshFailed
 from tests.conftest import CAPTURE, new_home, refresh
 
 SACCT = Path("testbed/sacct/sacct_all.psv")
-CONTENT = """
-    select table_schema || '.' || table_name
-    from information_schema.tables
-    where table_schema in ('marts', 'estimates')
-    order by 1
-"""
-
-
-def content(path: Path) -> dict[str, list[tuple]]:
-    """Every published table, sorted, so that two publications can be compared."""
-    with duckdb.connect(str(path), read_only=True) as con:
-        tables = [name for (name,) in con.execute(CONTENT).fetchall()]
-        return {name: sorted(con.execute(f"select * from {name}").fetchall(), key=repr) for name in tables}
 
 
 @pytest.fixture
@@ -65,22 +54,6 @@ def test_a_second_refresh_with_nothing_new_publishes_the_same(home):
     assert home.published_file.read_bytes() == before
 
 
-def test_reading_everything_again_publishes_the_same_content(home):
-    before = content(home.published_file)
-    refresh(home, full=True)
-    assert content(home.published_file) == before
-
-
-def test_the_same_file_under_another_name_changes_no_mart(home):
-    before = content(home.published_file)
-    shutil.copy(home.sources / SACCT, home.sources / "testbed/sacct/again.psv")
-    refresh(home)
-    assert content(home.published_file) == before
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        (duplicates,) = con.execute("select sum(line_count) from ops.skips where reason = 'duplicate'").fetchone()
-    assert duplicates >= 102
-
-
 @pytest.fixture
 def failing(home):
     """Refresh, expect a refusal, prove that the last good publication stands; return what was said."""
@@ -101,7 +74,34 @@ def test_five_percent_of_broken_lines_stop_the_publication(failing):
     spoil(failing.home.sources / SACCT, 0.05)
     said = failing()
     assert "ops.files" in said
-    assert re.search(r"sacct_all.psv: \d+ of 102 lines quarantined .* first: line \d+ unknown_state 'EXPLODED'", said)
+    assert re.search(r"sacct_all.psv: \d+ of 102 lines quarantined .* first: line \d+ unknown_state .*EXPLODED", said)
+
+
+def add_something_new(home):
+    """Give a refresh a reason to run."""
+    log = home.sources / "testbed/kernel/extra-20261121.log"
+    log.write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
+
+
+def test_a_negative_runtime_stops_the_publication(failing):
+    with duckdb.connect(str(failing.home.working_file)) as con:
+        con.execute("update raw.sacct set elapsed_seconds = -5 where job_id_raw = 44 and state = 'NODE_FAIL'")
+    add_something_new(failing.home)
+    said = failing()
+    assert "raw.sacct" in said or "raw: sacct" in said
+    assert "-5" in said
+
+
+def test_a_rate_above_its_upper_limit_stops_the_publication(failing, monkeypatch):
+    def too_narrow(event_count, exposure):
+        honest = garwood_interval(event_count, exposure)
+        return dataclasses.replace(honest, high=honest.value * 0.5)
+
+    monkeypatch.setattr("assets.estimates.est_failure_rates.garwood_interval", too_narrow)
+    add_something_new(failing.home)
+    said = failing()
+    assert "est_failure_rates" in said
+    assert "failures_per_1000_node_days" in said
 
 
 @pytest.mark.parametrize(
@@ -149,6 +149,7 @@ def test_all_broken_files_are_told_at_once(failing):
 def test_two_refreshes_at_once_the_second_is_refused(failing):
     from orchestration.session import RefreshLock
 
+    spoil(failing.home.sources / SACCT, 0.05)
     lock = RefreshLock(failing.home.lock_file)
     lock.acquire()
     try:

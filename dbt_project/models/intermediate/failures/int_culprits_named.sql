@@ -180,7 +180,7 @@ select
     cluster_id,
     attempt_id,
     node_id,
-    min_by(named_by, source_order) as named_by,
+    min_by(named_by, (source_order, named_by)) as named_by,
     bool_or(named_by in ('prolog_failure', 'prolog_error')) as is_prolog_failure,
     row_number() over (
         partition by cluster_id, attempt_id

@@ -1,0 +1,82 @@
+{#-
+    Pairs of an end and what follows it: every follower takes the latest end of its work that no earlier follower took,
+    as a stack does. Ends push, followers pop; the height of the stack is a running sum that restarts at its own lowest
+    point, and a follower's end is the row before it at the same height. Two tables of (work_key, job_key, event_at).
+-#}
+{% macro latest_unmatched(ends, followers) -%}
+    with
+
+    events as (
+
+        select
+            work_key,
+            job_key,
+            event_at,
+            0 as is_follower
+        from {{ ends }}
+
+        union all
+
+        select
+            work_key,
+            job_key,
+            event_at,
+            1 as is_follower
+        from {{ followers }}
+
+    ),
+
+    balanced as (
+
+        select
+            *,
+            sum(1 - 2 * is_follower) over (
+                partition by work_key
+                order by event_at, is_follower, job_key
+                rows between unbounded preceding and current row
+            ) as balance
+        from events
+
+    ),
+
+    floored as (
+
+        select
+            *,
+            least(0, min(balance) over (
+                partition by work_key
+                order by event_at, is_follower, job_key
+                rows between unbounded preceding and 1 preceding
+            )) as lowest_before
+        from balanced
+
+    ),
+
+    paired as (
+
+        select
+            job_key,
+            event_at,
+            is_follower,
+            lag(job_key) over same_height as previous_job_key,
+            lag(event_at) over same_height as previous_event_at
+        from floored
+        -- A follower below the lowest point found the stack empty.
+        where
+            is_follower = 0
+            or balance >= coalesce(lowest_before, 0)
+        window same_height as (
+            partition by work_key, coalesce(lowest_before, 0), balance + is_follower
+            order by event_at, is_follower, job_key
+        )
+
+    )
+
+    select
+        job_key,
+        previous_job_key,
+        event_at,
+        previous_event_at
+    from paired
+    where is_follower = 1
+{%- endmacro %}

@@ -1,0 +1,208 @@
+{% set release_tolerance_seconds = 5 %}
+
+with
+
+summarised_jobs as (
+
+    select * from {{ ref('int_jobs_summarised') }}
+
+),
+
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+-- Work is known by user, name, GPUs and array task, so that tasks of one array never follow each other while task 3 of
+-- the next array may follow task 3. One number for the four is what makes millions of jobs sort in seconds.
+jobs as (
+
+    select
+        summarised_jobs.job_key,
+        summarised_jobs.submitted_at,
+        summarised_jobs.eligible_at,
+        summarised_jobs.is_dependent,
+        summarised_jobs.started_at,
+        summarised_jobs.ended_at,
+        clusters.runs_chain_gap_seconds as gap_seconds,
+        hash(
+            summarised_jobs.cluster_id,
+            summarised_jobs.user_name,
+            summarised_jobs.job_name,
+            summarised_jobs.array_task_id,
+            summarised_jobs.gpu_count
+        ) as work_key
+    from summarised_jobs
+    inner join clusters on summarised_jobs.cluster_id = clusters.cluster_id
+    where
+        clusters.is_run_chaining
+        and clusters.runs_chain_gap_seconds > 0
+        and summarised_jobs.user_name is not null
+        and summarised_jobs.job_name is not null
+
+),
+
+-- Only a job that ran for a while can be followed: it makes the ends along a chain grow, so no chain closes on itself.
+finished_jobs as (
+
+    select
+        work_key,
+        job_key,
+        ended_at as event_at,
+        cast(floor(epoch(ended_at) / gap_seconds) as bigint) as slot,
+        cast(floor(epoch(ended_at) / {{ 2 * release_tolerance_seconds }}) as bigint) as short_slot
+    from jobs
+    where ended_at > started_at
+
+),
+
+-- Slurm releases a dependent job within seconds of the end it waited for. It follows at the latest when it starts: so
+-- it overlaps no predecessor, and is never its own.
+delayed_jobs as (
+
+    select
+        work_key,
+        job_key,
+        is_dependent,
+        eligible_at - to_seconds({{ release_tolerance_seconds }}) as released_after,
+        least(
+            eligible_at + to_seconds({{ release_tolerance_seconds }}),
+            coalesce(started_at, eligible_at + to_seconds({{ release_tolerance_seconds }}))
+        ) as event_at,
+        eligible_at - to_seconds(gap_seconds) as not_before,
+        cast(floor(epoch(eligible_at) / gap_seconds) as bigint) as slot,
+        unnest([
+            cast(floor(epoch(eligible_at) / {{ 2 * release_tolerance_seconds }}) as bigint) - 1,
+            cast(floor(epoch(eligible_at) / {{ 2 * release_tolerance_seconds }}) as bigint),
+            cast(floor(epoch(eligible_at) / {{ 2 * release_tolerance_seconds }}) as bigint) + 1
+        ]) as short_slot
+    from jobs
+    where eligible_at > submitted_at
+
+),
+
+-- The last pending reason often reads 'Priority' by the time such a job starts: released at the very moment of an end
+-- tells as much.
+released_jobs as (
+
+    select distinct
+        delayed_jobs.work_key,
+        delayed_jobs.job_key,
+        delayed_jobs.event_at,
+        delayed_jobs.slot,
+        case
+            when delayed_jobs.is_dependent then delayed_jobs.not_before
+            else delayed_jobs.released_after
+        end as not_before
+    from delayed_jobs
+    left join finished_jobs
+        on
+            delayed_jobs.work_key = finished_jobs.work_key
+            and delayed_jobs.short_slot = finished_jobs.short_slot
+            and delayed_jobs.released_after <= finished_jobs.event_at
+            and delayed_jobs.event_at >= finished_jobs.event_at
+    where
+        delayed_jobs.is_dependent
+        or finished_jobs.job_key is not null
+
+),
+
+-- An end in the slot of the release, or beside it, is necessary and cheap to look up: it spares the sort of the others.
+jobs_near_releases as (
+
+    select *
+    from finished_jobs
+    where (work_key, slot) in (
+        select
+            work_key,
+            unnest([slot - 1, slot, slot + 1]) as slot
+        from released_jobs
+    )
+
+),
+
+release_pairs as (
+
+    {{ latest_unmatched('jobs_near_releases', 'released_jobs') | indent(4) }}
+
+),
+
+release_links as (
+
+    select
+        release_pairs.job_key,
+        release_pairs.previous_job_key
+    from release_pairs
+    inner join released_jobs on release_pairs.job_key = released_jobs.job_key
+    where release_pairs.previous_event_at >= released_jobs.not_before
+
+),
+
+unfollowed_jobs as (
+
+    select
+        finished_jobs.work_key,
+        finished_jobs.job_key,
+        finished_jobs.event_at,
+        finished_jobs.slot
+    from finished_jobs
+    left join release_links on finished_jobs.job_key = release_links.previous_job_key
+    where release_links.job_key is null
+
+),
+
+submitted_jobs as (
+
+    select
+        jobs.work_key,
+        jobs.job_key,
+        jobs.submitted_at as event_at,
+        jobs.submitted_at - to_seconds(jobs.gap_seconds) as not_before,
+        cast(floor(epoch(jobs.submitted_at) / jobs.gap_seconds) as bigint) as slot
+    from jobs
+    left join release_links on jobs.job_key = release_links.job_key
+    where
+        release_links.job_key is null
+        and (jobs.work_key, cast(floor(epoch(jobs.submitted_at) / jobs.gap_seconds) as bigint)) in (
+            select
+                work_key,
+                unnest([slot, slot + 1]) as slot
+            from unfollowed_jobs
+        )
+
+),
+
+-- The same with submissions: an end in their slot or in the one before.
+followable_jobs as (
+
+    select *
+    from unfollowed_jobs
+    where (work_key, slot) in (
+        select
+            work_key,
+            unnest([slot, slot - 1]) as slot
+        from submitted_jobs
+    )
+
+),
+
+submission_pairs as (
+
+    {{ latest_unmatched('followable_jobs', 'submitted_jobs') | indent(4) }}
+
+)
+
+select
+    job_key,
+    previous_job_key
+from release_links
+
+union all
+
+select
+    submission_pairs.job_key,
+    submission_pairs.previous_job_key
+from submission_pairs
+inner join submitted_jobs on submission_pairs.job_key = submitted_jobs.job_key
+where submission_pairs.previous_event_at >= submitted_jobs.not_before

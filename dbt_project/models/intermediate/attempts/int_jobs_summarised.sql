@@ -1,0 +1,64 @@
+{{ config(materialized='view') }}
+
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+
+),
+
+counted_attempts as (
+
+    select
+        *,
+        case
+            when started_at is not null then coalesce(gpu_count, requested_gpu_count)
+            else requested_gpu_count
+        end as wanted_gpu_count,
+        coalesce(pending_reason = 'Dependency', false) as is_dependent
+    from attempts
+
+)
+
+-- Most jobs have one attempt and need no adding up.
+select
+    cluster_id,
+    job_key,
+    user_name,
+    job_name,
+    array_task_id,
+    wanted_gpu_count as gpu_count,
+    1 as attempt_count,
+    attempt_id as last_attempt_id,
+    submitted_at,
+    eligible_at,
+    is_dependent,
+    started_at,
+    ended_at
+from counted_attempts
+where
+    attempt_number = 1
+    and is_last_of_job
+
+union all
+
+select
+    cluster_id,
+    job_key,
+    min_by(user_name, attempt_number) as user_name,
+    min_by(job_name, attempt_number) as job_name,
+    min_by(array_task_id, attempt_number) as array_task_id,
+    min_by(wanted_gpu_count, attempt_number) as gpu_count,
+    count(*) as attempt_count,
+    max_by(attempt_id, attempt_number) as last_attempt_id,
+    min(submitted_at) as submitted_at,
+    min_by(eligible_at, attempt_number) as eligible_at,
+    min_by(is_dependent, attempt_number) as is_dependent,
+    min(started_at) as started_at,
+    case when bool_and(has_ended) then max(ended_at) end as ended_at
+from counted_attempts
+where
+    attempt_number > 1
+    or not is_last_of_job
+group by cluster_id, job_key

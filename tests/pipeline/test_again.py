@@ -1,0 +1,102 @@
+"""A refresh that is killed, then one that reads everything again with a file twice, while people ask questions."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+FAULTLINE = Path(sys.executable).with_name("faultline")
+QUESTION = "select state, count(*) as n from marts.fct_attempts group by 1 order by 1"
+CONTENT = """
+    select table_schema || '.' || table_name
+    from information_schema.tables
+    where table_schema in ('marts', 'estimates')
+    order by 1
+"""
+
+
+def content(path: Path) -> dict[str, list[tuple]]:
+    """Every published table, sorted, so that two publications can be compared; the name of a file is no content."""
+    with duckdb.connect(str(path), read_only=True) as con:
+        tables = [name for (name,) in con.execute(CONTENT).fetchall()]
+        facts = "select columns(c -> c not in ('source_path', 'source_line_number')) from"
+        return {name: sorted(con.execute(f"{facts} {name}").fetchall(), key=repr) for name in tables}
+
+
+def start(home) -> subprocess.Popen:
+    """Begin a refresh that reads everything, as a process of its own."""
+    command = [FAULTLINE, "refresh", "--full", "--home", home.root]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+
+
+@pytest.fixture(scope="module")
+def story(testbed_home, tmp_path_factory):
+    """What happened: the home, its content before and after, the answers given meanwhile, the state after the kill."""
+    home = type(testbed_home).at(tmp_path_factory.mktemp("again") / "home")
+    shutil.copytree(testbed_home.root, home.root)
+    shutil.copy(home.sources / "testbed/sacct/sacct_all.psv", home.sources / "testbed/sacct/again.psv")
+    told = {"home": home, "before": content(home.published_file), "bytes": home.published_file.read_bytes()}
+
+    killed = start(home)
+    for line in killed.stdout:
+        if " raw " in line:
+            break
+    time.sleep(3)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    told["bytes_after_kill"] = home.published_file.read_bytes()
+    done = subprocess.run([FAULTLINE, "status", "--home", home.root], capture_output=True, text=True, check=False)
+    told["status_after_kill"] = (done.returncode, done.stdout + done.stderr)
+
+    refresh = start(home)
+    told["answers"] = []
+    while refresh.poll() is None:
+        question = [FAULTLINE, "query", QUESTION, "--format", "json", "--home", home.root]
+        told["answers"].append(subprocess.run(question, capture_output=True, text=True, check=True).stdout)
+        time.sleep(3)
+    told["output"] = refresh.stdout.read()
+    told["returncode"] = refresh.returncode
+    told["after"] = content(home.published_file)
+    return told
+
+
+def test_a_killed_refresh_changes_nothing_for_readers(story):
+    assert story["bytes_after_kill"] == story["bytes"]
+
+
+def test_a_killed_refresh_is_told_by_status(story):
+    returncode, words = story["status_after_kill"]
+    assert returncode == 1
+    assert "stopped without an end" in words or "running" in words
+
+
+def test_the_next_refresh_succeeds(story):
+    assert story["returncode"] == 0, story["output"]
+    assert story["output"].rstrip().endswith(str(story["home"].report))
+
+
+def test_the_same_file_twice_and_everything_again_publish_the_same_content(story):
+    assert story["after"] == story["before"]
+
+
+def test_the_second_copy_is_counted_as_duplicate(story):
+    with duckdb.connect(str(story["home"].published_file), read_only=True) as con:
+        (duplicates,) = con.execute(
+            "select sum(line_count) from ops.skips where reason = 'duplicate' and path like '%sacct%'"
+        ).fetchone()
+    assert duplicates == 102
+
+
+def test_queries_answer_while_a_refresh_runs(story):
+    assert len(story["answers"]) >= 3
+    assert len(set(story["answers"])) == 1
+    assert sum(row["n"] for row in json.loads(story["answers"][0])) == 102
