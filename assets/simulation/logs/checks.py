@@ -1,0 +1,28 @@
+"""The health checks a node runs: their names, what they say when all is well, and how often a good result is kept."""
+
+from __future__ import annotations
+
+FREQUENT = {
+    "xid errors": "No XID error was found.",
+    "check ibstat": "all ib links are up.",
+    "mounted directory": "mounted directory /checkpoint is present.",
+}
+"""Kept every few hours, in turn."""
+
+DAILY = {
+    "nvidia smi gpu_num": "Number of GPUs present is the same as the expected number, 8. Number of GPUs present: 8",
+    "nvidia smi ecc_uncorrected": "No uncorrected volatile ECC errors above threshold.",
+    "nvidia smi row_remap_pending": "No row remap is pending.",
+    "check dcgmi nvlink status": "All NVLinks are up.",
+    "check pci": "All PCI devices have the expected link width and speed.",
+    "check blockdev": "All block devices are present.",
+    "check ethlink": "Ethernet link eth0 is UP.",
+    "ipmitool sel": "No errors detected in the system event log.",
+    "service status": "All services are running.",
+    "disk usage": "Disk usage of / is below the thresholds.",
+}
+"""Kept once a day."""
+
+ALL = FREQUENT | DAILY
+PROLOG = "mounted directory"
+EPILOG = "xid errors"
