@@ -12,12 +12,12 @@ import time
 import traceback
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 from rich.console import Console
-from rich.table import Table
 
 from orchestration.home import Home
 
@@ -51,24 +51,25 @@ class Outcome:
 
     def print(self, console: Console) -> None:
         """Print the summary, the report's path last."""
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("cluster", "nodes", "attempts", "infrastructure failures", "per 1,000 node-days (90%)"):
-            table.add_column(name, justify="left" if name == "cluster" else "right")
+        say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
         for row in self.clusters:
-            label = f"{row['cluster_id']} (simulated)" if row["is_simulated"] else row["cluster_id"]
-            table.add_row(
-                label, str(row["node_count"]), f"{row['attempts']:,}", f"{row['failures']:,}", _rate_in_words(row)
+            name = f"{row['cluster_id']} (simulated)" if row["is_simulated"] else row["cluster_id"]
+            say(
+                f"\n{name}: {row['attempts']:,} attempts on {row['node_count']:,} nodes,"
+                f" {row['failures']:,} infrastructure failures\n  failure rate {_rate_in_words(row)}"
             )
-        console.print(table, highlight=False)
         counts = self.lines
-        console.print(
-            f"lines {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
-            f" + {counts['quarantined']:,} quarantined; checks {self.checks['passed']:,} passed,"
-            f" {self.checks['failed']:,} failed",
-            highlight=False,
+        say(
+            f"\nlines     {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
+            f" + {counts['quarantined']:,} quarantined\nchecks    {self.checks['passed']:,} passed,"
+            f" {self.checks['failed']:,} failed"
         )
-        verb = "nothing new; published earlier" if self.status == "unchanged" else f"published in {self.seconds:.0f} s"
-        console.print(f"{verb}\nwarehouse {self.warehouse}\nreport    {self.report}", highlight=False, soft_wrap=True)
+        say(
+            "nothing new since the last publication"
+            if self.status == "unchanged"
+            else f"published in {self.seconds:.0f} s"
+        )
+        say(f"warehouse {self.warehouse}\nreport    {self.report}")
 
 
 def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
@@ -211,10 +212,16 @@ def _rate_in_words(row: dict[str, Any]) -> str:
     if row["rate_high"] is None:
         return "unknown"
     jobs = {"gpus_gt_128": "jobs of more than 128 GPUs", "all": "all jobs"}[row["population"]]
-    evidence = f"k={row['rate_failures']} in {row['node_days']:,.3g} node-days, {jobs}"
+    evidence = f"k={row['rate_failures']} in {_number(row['node_days'])} node-days, {jobs}"
     if not row["rate_failures"]:
-        return f"none seen, below {row['rate_high']:,.3g} ({evidence})"
-    return f"{row['rate']:,.3g} [{row['rate_low']:,.3g}, {row['rate_high']:,.3g}] ({evidence})"
+        return f"per 1,000 node-days: none seen, below {_number(row['rate_high'])} (90%; {evidence})"
+    limits = f"{_number(row['rate_low'])} to {_number(row['rate_high'])}"
+    return f"{_number(row['rate'])} per 1,000 node-days, 90% interval {limits} ({evidence})"
+
+
+def _number(value: float) -> str:
+    """Three significant digits, never in powers of ten."""
+    return f"{float(f'{value:.3g}'):,.10g}"
 
 
 CLUSTERS = """

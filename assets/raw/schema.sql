@@ -82,7 +82,7 @@ create table if not exists raw.sacct (        -- one row per allocation record o
     node_ids varchar[] not null,              -- expanded and normalised; [] when nothing was allocated
     requested_node_count integer,
     gpu_count integer,                        -- allocated; NULL: unknown
-    gpu_count_source varchar not null,        -- tres, tres_typed, nothing_allocated, none
+    gpu_count_source varchar not null,        -- tres, tres_typed, nothing_allocated, none (a TRES without GPUs), no_tres (no TRES)
     gpu_type varchar,                         -- 'mixed' possible
     requested_gpu_count integer,
     cpu_count integer,

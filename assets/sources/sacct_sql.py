@@ -334,6 +334,7 @@ def type_records(zone: str, years: times.Years) -> str:
             case
                 when tres_source <> 'none' then tres_source
                 when {t["AllocTRES"]} is null and not has_nodes then 'nothing_allocated'
+                when {t["AllocTRES"]} is null then 'no_tres'
                 else 'none'
             end as gpu_count_source,
             tres_gpu_type as gpu_type,

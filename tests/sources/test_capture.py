@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -17,8 +18,16 @@ NOT_IN_LEAN = {"uid", "suspended_seconds", "requested_memory_mib"}
 
 
 @pytest.fixture(scope="module")
-def capture():
-    return load(CAPTURE, readers=READERS)
+def sources(tmp_path_factory):
+    """The capture alone: a home's sources may hold other clusters."""
+    folder = tmp_path_factory.mktemp("sources")
+    shutil.copytree(CAPTURE / "testbed", folder / "testbed")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def capture(sources):
+    return load(sources, readers=READERS)
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,9 @@ class Results:
     columns: list[NDArray[np.int64]] = field(default_factory=list)
     texts: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def add(self, times: FloatArray, node: int, result: int, check: str, message: str, kind: int = 0, job_id: int = 0) -> None:
+    def add(
+        self, times: FloatArray, node: int, result: int, check: str, message: str, kind: int = 0, job_id: int = 0
+    ) -> None:
         """Add results of one check on one node."""
         text = self.texts.setdefault((check, message), len(self.texts))
         self.times.append(times)
@@ -50,7 +52,13 @@ def _routine(record: Record, conditions: Conditions, results: Results) -> None:
             results.add(conditions.well(times, node, check), node, OK, check, message)
         for number, (check, message) in enumerate(DAILY.items()):
             offset = (number * DAY // len(DAILY) + node * 7 * period) // period * period % DAY
-            results.add(conditions.well(np.arange(first + offset, horizon, DAY, dtype=float), node, check), node, OK, check, message)
+            results.add(
+                conditions.well(np.arange(first + offset, horizon, DAY, dtype=float), node, check),
+                node,
+                OK,
+                check,
+                message,
+            )
 
 
 def _validations(record: Record, conditions: Conditions, results: Results) -> None:
@@ -69,7 +77,9 @@ def _failing(record: Record, conditions: Conditions, results: Results) -> None:
         if found < 0:
             continue
         first = found + (check_phase(node, period) - found) % period
-        ticks = np.arange(first, min(cleared_at(record, fault) - BOOT_SECONDS, record.profile.horizon), period, dtype=float)
+        ticks = np.arange(
+            first, min(cleared_at(record, fault) - BOOT_SECONDS, record.profile.horizon), period, dtype=float
+        )
         job_id = int(faults["epilog_job"][fault])
         for check, message in symptoms.checks:
             if job_id >= 0:
@@ -108,7 +118,10 @@ def write_health(record: Record, folder: Path) -> None:
     order = np.lexsort((columns[:, 2], columns[:, 0], times))
     times, ends, columns = times[order], ends[order], columns[order]
     cluster = record.profile.cluster_id
-    heads = [f'{{"node": "{name}", "cluster": "{cluster}", "derived_cluster": "{cluster}", "health_check": ' for name in record.node_names]
+    heads = [
+        f'{{"node": "{name}", "cluster": "{cluster}", "derived_cluster": "{cluster}", "health_check": '
+        for name in record.node_names
+    ]
     texts = [(json.dumps(check), json.dumps(message)) for check, message in results.texts]
     folder.mkdir(parents=True, exist_ok=True)
     days = (times // DAY).astype(np.int64)

@@ -22,11 +22,21 @@ def write_inventory(record: Record, folder: Path) -> None:
         if ledger.attempts["end"][attempt] < 0:
             for node, mask in zip(nodes.tolist(), ledger.masks[attempt].tolist(), strict=True):
                 used[node] += mask.bit_count()
-    booted = {int(node): int(at) for node, at in zip(ledger.reboots["node"], ledger.reboots["at"], strict=True) if at >= 0}
+    booted = {
+        int(node): int(at) for node, at in zip(ledger.reboots["node"], ledger.reboots["at"], strict=True) if at >= 0
+    }
     lines = []
     for node, name in enumerate(record.node_names):
         row = open_rows.get(node)
-        outage = None if row is None else "DOWN*" if outages["is_silent"][row] else "DOWN" if outages["is_down"][row] else "DRAIN"
+        outage = (
+            None
+            if row is None
+            else "DOWN*"
+            if outages["is_silent"][row]
+            else "DOWN"
+            if outages["is_down"][row]
+            else "DRAIN"
+        )
         gpus, cpus = profile.gpus_per_node, profile.gpus_per_node * CPUS_PER_GPU
         boot = record.text(booted.get(node, -5 * 86_400))
         line = (
@@ -35,7 +45,12 @@ def write_inventory(record: Record, folder: Path) -> None:
             f"OS=Linux 5.15.0-1061-nvidia RealMemory={gpus * MEMORY_MB_PER_GPU} AllocMem={used[node] * MEMORY_MB_PER_GPU} Sockets=2 Boards=1 "
             f"State={_state(used[node], gpus, outage)} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions=train "
             f"BootTime={boot} SlurmdStartTime={boot} CfgTRES=cpu={cpus},mem={gpus * MEMORY_MB_PER_GPU}M,billing={cpus},gres/gpu={gpus},gres/gpu:a100={gpus} "
-            f"AllocTRES=" + (f"cpu={used[node] * CPUS_PER_GPU},gres/gpu={used[node]},gres/gpu:a100={used[node]}" if used[node] else "")
+            f"AllocTRES="
+            + (
+                f"cpu={used[node] * CPUS_PER_GPU},gres/gpu={used[node]},gres/gpu:a100={used[node]}"
+                if used[node]
+                else ""
+            )
         )
         if row is not None:
             user = "slurm" if outages["by_slurm"][row] else "root"

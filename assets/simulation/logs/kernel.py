@@ -46,7 +46,11 @@ def kernel_lines(record: Record) -> list[tuple[float, int, str]]:
         lines += [(max(0.0, at + offset), int(ledger.faults["node"][fault]), text) for offset, text in symptoms.kernel]
     attempts = ledger.attempts
     for attempt, nodes in enumerate(ledger.nodes):
-        xid, end, pid = int(attempts["app_xid"][attempt]), float(attempts["end"][attempt]), int(rng.integers(20_000, 4_000_000))
+        xid, end, pid = (
+            int(attempts["app_xid"][attempt]),
+            float(attempts["end"][attempt]),
+            int(rng.integers(20_000, 4_000_000)),
+        )
         if not len(nodes) or end < 0:
             continue
         if xid:

@@ -52,7 +52,13 @@ def _reason(record: Record, attempt: int) -> str:
     if attempts["number"][attempt] > 1:
         return "BeginTime"
     waited = attempts["start"][attempt] - attempts["eligible"][attempt]
-    return "None" if 0 <= waited <= 60 else "Resources" if record.ledger.jobs["gpus"][attempts["job"][attempt]] >= 8 else "Priority"
+    return (
+        "None"
+        if 0 <= waited <= 60
+        else "Resources"
+        if record.ledger.jobs["gpus"][attempts["job"][attempt]] >= 8
+        else "Priority"
+    )
 
 
 def rows_of(record: Record, attempt: int, with_step: bool) -> list[str]:

@@ -20,43 +20,71 @@ def _job_name(record: Record, job: int) -> str:
     return f"JobId={shown}" if shown == str(raw) else f"JobId={shown}({raw})"
 
 
-def _job_lines(record: Record) -> list[Line]:
-    ledger, lines = record.ledger, []
-    attempts, jobs = ledger.attempts, ledger.jobs
-    culprits = {int(a): int(n) for a, n in zip(ledger.failures["attempt"], ledger.failures["node"], strict=True)}
-    rng = record.rng("slurmctld jobs")
-    for job, (first, usec) in enumerate(zip(jobs["first_submit"].tolist(), rng.integers(280, 2400, len(jobs)).tolist(), strict=True)):
+def _submissions(record: Record) -> list[Line]:
+    jobs, lines = record.ledger.jobs, []
+    usecs = record.rng("slurmctld jobs").integers(280, 2400, len(jobs))
+    for job, (first, usec) in enumerate(zip(jobs["first_submit"].tolist(), usecs.tolist(), strict=True)):
         array = int(jobs["array_id"][job])
-        if not array or jobs["array_task"][job] == 0:
-            job_id = array or int(jobs["job_id"][job])
-            lines.append((first, 1, f"_slurm_rpc_submit_batch_job: JobId={job_id} InitPrio={10_000 * (1 + int(jobs['qos'][job]))} usec={usec}"))
-    for attempt, nodes in enumerate(ledger.nodes):
-        job, start, end, state, requeued = (int(attempts[name][attempt]) for name in ("job", "start", "end", "state", "requeued_at"))
-        name, raw = _job_name(record, job), int(jobs["job_id"][job])
-        if start >= 0:
-            where, cpus = record.node_list(nodes.tolist()), int(jobs["gpus"][job]) * CPUS_PER_GPU
-            if attempts["backfilled"][attempt]:
-                lines.append((start, 9, f"sched/backfill: _start_job: Started {name} in train on {where}"))
-            else:
-                lines.append((start, 9, f"sched: Allocate {name} NodeList={where} #CPUs={cpus} Partition=train"))
-        match state:
-            case _ if state in (COMPLETED, FAILED):
-                code, signal = int(attempts["exit_code"][attempt]), int(attempts["exit_signal"][attempt])
-                ending = f"WTERMSIG {signal}" if signal else f"WEXITSTATUS {code}"
-                lines += [(end, 2, f"_job_complete: {name} {ending}"), (end, 3, f"_job_complete: {name} done")]
-            case _ if state == OUT_OF_MEMORY:
-                lines += [(end, 2, f"_job_complete: {name} OOM failure"), (end, 3, f"_job_complete: {name} done")]
-            case _ if state == TIMEOUT:
-                lines.append((end, 2, f"Time limit exhausted for {name}"))
-            case _ if state == CANCELLED:
-                lines.append((end, 2, f"_slurm_rpc_kill_job: REQUEST_KILL_JOB {name} uid {FIRST_UID + int(jobs['user'][job])}"))
-            case _ if state == NODE_FAIL:
-                node = record.node_names[culprits[attempt]]
-                text = f"requeue job JobId={raw} due to failure of node {node}" if requeued >= 0 else f"Killing JobId={raw} on failed node {node}"
-                lines.append((end, 4, text))
+        if array and jobs["array_task"][job] != 0:
+            continue
+        job_id, priority = array or int(jobs["job_id"][job]), 10_000 * (1 + int(jobs["qos"][job]))
+        lines.append((first, 1, f"_slurm_rpc_submit_batch_job: JobId={job_id} InitPrio={priority} usec={usec}"))
+    return lines
+
+
+def _starts(record: Record) -> list[Line]:
+    attempts, jobs, lines = record.ledger.attempts, record.ledger.jobs, []
+    for attempt, nodes in enumerate(record.ledger.nodes):
+        job, start = int(attempts["job"][attempt]), int(attempts["start"][attempt])
+        if start < 0:
+            continue
+        name, where = _job_name(record, job), record.node_list(nodes.tolist())
+        cpus = int(jobs["gpus"][job]) * CPUS_PER_GPU
+        if attempts["backfilled"][attempt]:
+            lines.append((start, 9, f"sched/backfill: _start_job: Started {name} in train on {where}"))
+        else:
+            lines.append((start, 9, f"sched: Allocate {name} NodeList={where} #CPUs={cpus} Partition=train"))
+    return lines
+
+
+def _ending(record: Record, attempt: int, culprits: dict[int, int]) -> list[tuple[int, str]]:
+    """Give rank and text of the lines that an attempt's end leaves."""
+    attempts, jobs = record.ledger.attempts, record.ledger.jobs
+    job, state = int(attempts["job"][attempt]), int(attempts["state"][attempt])
+    name, raw = _job_name(record, job), int(jobs["job_id"][job])
+    if state in (COMPLETED, FAILED, OUT_OF_MEMORY):
+        code, signal = int(attempts["exit_code"][attempt]), int(attempts["exit_signal"][attempt])
+        ending = f"WTERMSIG {signal}" if signal else f"WEXITSTATUS {code}"
+        if state == OUT_OF_MEMORY:
+            ending = "OOM failure"
+        return [(2, f"_job_complete: {name} {ending}"), (3, f"_job_complete: {name} done")]
+    if state == TIMEOUT:
+        return [(2, f"Time limit exhausted for {name}")]
+    if state == CANCELLED:
+        return [(2, f"_slurm_rpc_kill_job: REQUEST_KILL_JOB {name} uid {FIRST_UID + int(jobs['user'][job])}")]
+    if state == NODE_FAIL:
+        node = record.node_names[culprits[attempt]]
+        if attempts["requeued_at"][attempt] >= 0:
+            return [(4, f"requeue job JobId={raw} due to failure of node {node}")]
+        return [(4, f"Killing JobId={raw} on failed node {node}")]
+    return []
+
+
+def _ends(record: Record) -> list[Line]:
+    ledger, lines = record.ledger, []
+    attempts = ledger.attempts
+    culprits = {int(a): int(n) for a, n in zip(ledger.failures["attempt"], ledger.failures["node"], strict=True)}
+    for attempt in range(len(ledger.nodes)):
+        end, requeued = int(attempts["end"][attempt]), int(attempts["requeued_at"][attempt])
+        lines += [(end, rank, text) for rank, text in _ending(record, attempt, culprits)]
         if requeued >= 0:
-            lines.append((requeued, 7, f"Requeuing {name}"))
-    preemptions = ledger.preemptions
+            lines.append((requeued, 7, f"Requeuing {_job_name(record, int(attempts['job'][attempt]))}"))
+    return lines
+
+
+def _preemptions(record: Record) -> list[Line]:
+    attempts, jobs, lines = record.ledger.attempts, record.ledger.jobs, []
+    preemptions = record.ledger.preemptions
     for row in range(len(preemptions)):
         victim, instigator, at = (int(preemptions[name][row]) for name in ("victim", "instigator", "at"))
         if attempts["state"][victim] != PREEMPTED:
@@ -68,6 +96,10 @@ def _job_lines(record: Record) -> list[Line]:
         else:
             lines.append((at, 4, f"slurm_job_preempt: preempted JobId={ids[0]} had to be killed"))
     return lines
+
+
+def _job_lines(record: Record) -> list[Line]:
+    return [*_submissions(record), *_starts(record), *_ends(record), *_preemptions(record)]
 
 
 def _node_lines(record: Record) -> list[Line]:
@@ -85,21 +117,42 @@ def _node_lines(record: Record) -> list[Line]:
             times = f"boot_time={record.epoch + booted} last response={record.epoch + booted - 60}"
             lines.append((start, 3, f"validate_node_specs: Node {name} unexpectedly rebooted {times}"))
         elif reason == PROLOG_ERROR:
-            lines.append((start, 3, f"error: validate_node_specs: Prolog or job env setup failure on node {name}, draining the node"))
+            lines.append(
+                (
+                    start,
+                    3,
+                    f"error: validate_node_specs: Prolog or job env setup failure on node {name}, draining the node",
+                )
+            )
             lines.append((start, 4, f"drain_nodes: node {name} state set to DRAIN"))
         else:
             state = "DOWN" if outages["is_down"][row] else "DRAINED" if requested == start else "DRAINING"
-            lines += [(requested, 3, f"update_node: node {name} reason set to: {reason}"), (requested, 6, f"update_node: node {name} state set to {state}")]
+            lines += [
+                (requested, 3, f"update_node: node {name} reason set to: {reason}"),
+                (requested, 6, f"update_node: node {name} state set to {state}"),
+            ]
         if end >= 0 and (node, end) not in follows:
             lines.append((end - BOOT_SECONDS // 4, 1, f"Node {name} now responding"))
-            lines.append((end, 1, f"node {name} returned to service" if outages["is_silent"][row] else f"update_node: node {name} state set to IDLE"))
+            lines.append(
+                (
+                    end,
+                    1,
+                    f"node {name} returned to service"
+                    if outages["is_silent"][row]
+                    else f"update_node: node {name} state set to IDLE",
+                )
+            )
     return lines
 
 
 def _prolog_lines(record: Record) -> list[Line]:
     attempts, failures = record.ledger.attempts, record.ledger.failures
     faults, reasons = record.ledger.faults, record.ledger.reasons
-    prolog = {int(fault) for fault, reason in zip(record.ledger.outages["fault"], reasons, strict=True) if reason == PROLOG_ERROR}
+    prolog = {
+        int(fault)
+        for fault, reason in zip(record.ledger.outages["fault"], reasons, strict=True)
+        if reason == PROLOG_ERROR
+    }
     jobs = record.ledger.jobs["job_id"][attempts["job"][failures["attempt"]]]
     return [
         (int(failures["at"][row]), 2, f"error: Prolog launch failure, JobId={int(jobs[row])}")
@@ -113,7 +166,11 @@ def write_slurmctld(record: Record, folder: Path) -> None:
     lines = sorted(_job_lines(record) + _node_lines(record) + _prolog_lines(record), key=lambda line: line[:2])
     rng = record.rng("slurmctld")
     first = rng.integers(2, 120, len(lines)).tolist()
-    written, second, milli = [f"[{record.text(0)}.004] slurmctld version 22.05.8 started on cluster {record.profile.cluster_id}"], -1, 0
+    written, second, milli = (
+        [f"[{record.text(0)}.004] slurmctld version 22.05.8 started on cluster {record.profile.cluster_id}"],
+        -1,
+        0,
+    )
     for (at, _, text), start in zip(lines, first, strict=True):
         milli = start if at != second else min(milli + 1, 999)
         second = at

@@ -49,7 +49,12 @@ identified_records as (
         case
             when records.started_at is not null then greatest(records.started_at, records.submitted_at)
         end as segment_started_at,
-        len(records.node_ids) as node_count,
+        -- An export without NodeList still tells how many nodes a job that ran was given.
+        case
+            when len(records.node_ids) > 0 or records.started_at is null then len(records.node_ids)
+            when records.elapsed_seconds = 0 then 0
+            else records.requested_node_count
+        end as node_count,
         records.ended_at is not null as has_ended,
         records.ended_at is not null
         and records.state in (
