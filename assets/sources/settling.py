@@ -1,7 +1,7 @@
 """What can only be said once all files are in: which node a name means, and which lines repeat another.
 
 Everything here is recomputed from the whole tables, so it does not matter when or in which order files arrived.
-Afterwards the counts of `ops.files` are final, and `violations` proves them.
+Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges them.
 """
 
 from __future__ import annotations
@@ -327,50 +327,6 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
                 ) as names using (cluster_id, path, line_number)
                 """
             )
-
-
-def violations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, int, int, int, int]]:
-    """List the files whose lines are not all accounted for: cluster, path, lines in, loaded, skipped, quarantined."""
-    return con.execute(
-        """
-        select cluster_id, path, lines_in, loaded, skipped, quarantined
-        from ops.files where lines_in <> loaded + skipped + quarantined order by cluster_id, path
-        """
-    ).fetchall()
-
-
-def overfull_quarantines(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, int, int, str]]:
-    """List the files with more broken lines than allowed: cluster, path, broken lines, data lines, commonest reason.
-
-    Broken is what the reader could not understand; an unknown node and a cut-off last line are not held against a
-    file. Allowed is the cluster's `[quarantine] max_share` of the file's data lines, and always one line.
-    """
-    return con.execute(
-        """
-        with broken as (
-            select cluster_id, path, count(*) as line_count, mode(reason order by reason) as commonest_reason
-            from ops.quarantine
-            where reason not in ('unknown_node', 'truncated_record')
-            group by cluster_id, path
-        ),
-        idle as (
-            select cluster_id, path, sum(line_count) as line_count
-            from ops.skips
-            where reason in ('header', 'blank', 'comment', 'continuation')
-            group by cluster_id, path
-        )
-        select
-            files.cluster_id, files.path, broken.line_count,
-            (files.lines_in - coalesce(idle.line_count, 0))::bigint as data_lines,
-            broken.commonest_reason
-        from broken
-        inner join ops.files as files using (cluster_id, path)
-        inner join raw.clusters as clusters using (cluster_id)
-        left join idle using (cluster_id, path)
-        where broken.line_count > greatest(1, clusters.quarantine_max_share * data_lines)
-        order by files.cluster_id, files.path
-        """
-    ).fetchall()
 
 
 def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:

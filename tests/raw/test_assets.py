@@ -7,9 +7,8 @@ import pytest
 
 import assets.raw
 from assets.raw.folder import SourcesFolder
-from assets.sources.settling import violations
 from assets.warehouse import Warehouse
-from tests.sources.folders import CAPTURE
+from tests.sources.folders import CAPTURE, violations
 
 ASSETS = dg.load_assets_from_package_module(assets.raw)
 

@@ -15,7 +15,7 @@ from assets.sources.clusters import write_clusters
 from assets.sources.folder import survey
 from assets.sources.loading import LoadResult, known_files, load_kind
 from assets.sources.reading import Reader
-from assets.sources.settling import settle, violations
+from assets.sources.settling import settle
 
 PROJECT = Path(__file__).parents[2]
 SCHEMA = (PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8")
@@ -79,6 +79,16 @@ def load_results(
         settle(con, found, readers)
     assert violations(con) == []
     return results
+
+
+def violations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, int, int, int, int]]:
+    """List the files whose lines are not all accounted for: cluster, path, lines in, loaded, skipped, quarantined."""
+    return con.execute(
+        """
+        select cluster_id, path, lines_in, loaded, skipped, quarantined
+        from ops.files where lines_in <> loaded + skipped + quarantined order by cluster_id, path
+        """
+    ).fetchall()
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:

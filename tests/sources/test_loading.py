@@ -8,8 +8,8 @@ import zstandard
 from assets.sources import batch, sacct
 from assets.sources.folder import survey
 from assets.sources.loading import load_kind
-from assets.sources.settling import overfull_quarantines, settle, violations
-from tests.sources.folders import ONLY_SACCT, connect, counts, export, facts, load, load_results, make, rows
+from assets.sources.settling import settle
+from tests.sources.folders import ONLY_SACCT, connect, counts, export, facts, load, load_results, make, rows, violations
 
 
 def numbered(numbers, **fields):
@@ -154,17 +154,6 @@ def test_violations_name_the_file(tmp_path):
     con.execute("insert into ops.unsettled values ('sacct')")
     settle(con, survey(tmp_path, ONLY_SACCT), ONLY_SACCT)
     assert violations(con) == [("c1", "c1/sacct/a.txt", 2, 0, 1, 0)]
-
-
-def test_too_many_broken_lines(tmp_path):
-    broken = numbered([90, 91], State="FOO")
-    folder = make(tmp_path, {"c1/sacct/a.txt": export([*numbered(range(1, 50)), *broken])})
-    con = load(folder)
-    assert overfull_quarantines(con) == [("c1", "c1/sacct/a.txt", 2, 51, "unknown_state")]
-    make(folder, {"c1/cluster.toml": "[quarantine]\nmax_share = 0.05\n"})
-    assert overfull_quarantines(load(folder, con)) == []
-    make(folder, {"c1/cluster.toml": "", "c1/sacct/a.txt": export([*numbered(range(1, 50)), broken[0]])})
-    assert overfull_quarantines(load(folder, con)) == [], "a single broken line never stops a refresh"
 
 
 def test_exports_of_many_months_with_other_columns(tmp_path):
