@@ -43,4 +43,5 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     for _, _, job in scheduler.queue:
         if jobs.waits(job):
             jobs.record_waiting(job)
+    world.ledger.freeze()
     return world.ledger

@@ -183,7 +183,7 @@ class Faults:
         faults, now = self.world.ledger.faults, self.world.clock.now
         node, mechanism = int(faults["node"][fault]), int(faults["mechanism"][fault])
         worse = [other for other in self._broken.get(node, []) if faults["mechanism"][other] != DRAIN]
-        if self._service.is_out(node) or (mechanism == DRAIN and any(faults["has_evidence"][worse])):
+        if self._service.is_out(node) or (mechanism == DRAIN and any(faults["has_evidence"][other] for other in worse)):
             return
         faults["detected"][fault], faults["checks_from"][fault], faults["epilog_job"][fault] = now, now, epilog_job
         reason = self.world.ledger.symptoms[fault].reason

@@ -98,10 +98,11 @@ class Jobs:
 
     def _record(self, job: int, nodes: IntArray = NOWHERE, masks: IntArray = NOWHERE, **values: int | bool) -> int:
         ledger, jobs = self.world.ledger, self.world.ledger.jobs
-        ledger.nodes.append(nodes)
-        ledger.masks.append(masks)
+        ledger.nodes.append(nodes.tolist())
         times = {"submit": jobs["submit"][job], "eligible": jobs["eligible"][job]}
-        return ledger.attempts.append(job=job, requeued_at=-1, **times, **values)
+        return ledger.attempts.append(
+            job=job, requeued_at=-1, mask=int(masks[0]) if len(masks) else 0, **times, **values
+        )
 
     def restart_seconds(self, gpus: int) -> int:
         """Give the time an attempt needs before it does new work."""

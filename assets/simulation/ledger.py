@@ -6,14 +6,14 @@ Times are seconds since the first day's midnight; -1 means not (yet), never, or 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy import int8, int32, int64
-from numpy.typing import NDArray
 
-from assets.simulation.columns import Columns
+from assets.simulation.columns import Columns, Ragged
 
-IntArray = NDArray[np.int64]
+NAME_BITS = 20
+"""A run's name is a family and a number of this many bits."""
 
 
 @dataclass
@@ -23,20 +23,23 @@ class Symptoms:
     kernel: list[tuple[float, str]] = field(default_factory=list)
     checks: list[tuple[str, str]] = field(default_factory=list)
     reason: str = "Not responding"
+    others: tuple[str, ...] = ()
 
 
 class Ledger:
-    """Everything the simulation leaves behind.
+    """Everything the simulation leaves behind; the writers get it frozen, its columns numpy arrays.
 
     Attributes
     ----------
     runs
-        One row per logical piece of work.
+        One row per logical piece of work; `name` is the family's number shifted by `NAME_BITS`, plus a number.
     jobs
         One row per job id, in order of submission.
+    excludes
+        The nodes that a job's submission excluded, for the jobs that excluded any.
     attempts
-        One row per allocation, and per job that was cancelled or is still waiting without one; `nodes`, `masks`
-        hold each attempt's nodes and GPUs under the same row number.
+        One row per allocation, and per job that was cancelled or is still waiting without one. `nodes` holds each
+        attempt's nodes under the same row number; `mask` the GPUs it has on each of them, as bits.
     faults
         One row per fault; `symptoms` under the same row number.
     failures
@@ -47,44 +50,47 @@ class Ledger:
 
     def __init__(self) -> None:
         self.runs = Columns(
-            {int32: "user gpus segments_left retries", int64: "segment_seconds limit", int8: "qos"},
-            flags="can_requeue failed_by_fault",
+            "user gpus segments_left retries segment_seconds limit name",
+            "qos",
+            "can_requeue failed_by_fault",
         )
-        self.run_names: list[str] = []
         self.jobs = Columns(
-            {
-                int64: "job_id run limit left submit eligible first_submit array_id",
-                int32: "user gpus attempts array_task app_xid exit_code exit_signal",
-                int8: "qos outcome",
-            },
-            flags="can_requeue",
+            "job_id run user gpus limit left submit eligible first_submit attempts "
+            "array_id array_task app_xid exit_code exit_signal",
+            "qos outcome",
+            "can_requeue",
         )
-        self.excludes: list[tuple[int, ...]] = []
+        self.excludes: dict[int, tuple[int, ...]] = {}
         self.attempts = Columns(
-            {
-                int64: "job submit eligible start end productive requeued_at",
-                int32: "number exit_code exit_signal app_xid",
-                int8: "state",
-            },
-            flags="backfilled",
+            "job submit eligible start end productive requeued_at number exit_code exit_signal app_xid mask",
+            "state",
+            "backfilled",
         )
-        self.nodes: list[IntArray] = []
-        self.masks: list[IntArray] = []
+        self.nodes = Ragged()
         self.faults = Columns(
-            {int64: "at detected cleared incident epilog_job checks_from", int32: "node cause", int8: "mechanism gpu"},
-            flags="is_permanent is_shared has_evidence",
+            "at detected cleared incident epilog_job checks_from node cause",
+            "mechanism gpu",
+            "is_permanent is_shared has_evidence",
         )
         self.symptoms: list[Symptoms] = []
-        self.failures = Columns({int64: "attempt fault at", int32: "node"})
-        self.preemptions = Columns({int64: "victim instigator at"}, flags="is_named is_second_order")
-        self.outages = Columns(
-            {int64: "requested start end fault ticket", int32: "node"}, flags="is_down is_silent by_slurm is_planned"
-        )
+        self.failures = Columns("attempt fault at node")
+        self.preemptions = Columns("victim instigator at", flags="is_named is_second_order")
+        self.outages = Columns("requested start end fault ticket node", flags="is_down is_silent by_slurm is_planned")
         self.reasons: list[str] = []
-        self.reboots = Columns({int64: "at", int32: "node"})
+        self.reboots = Columns("at node")
+
+    def freeze(self) -> None:
+        """End the recording: every column becomes a numpy array."""
+        for table in vars(self).values():
+            if isinstance(table, Columns | Ragged):
+                table.freeze()
+
+    def gpus(self) -> Any:
+        """Give the GPUs of every attempt of a frozen ledger."""
+        return self.jobs["gpus"][self.attempts["job"]]
 
     def used_gpu_seconds(self, horizon: int) -> float:
-        """Sum allocated GPUs times seconds over all attempts."""
+        """Sum allocated GPUs times seconds over all attempts of a frozen ledger."""
         starts, ends = self.attempts["start"], self.attempts["end"]
         seconds = np.where(starts >= 0, np.where(ends >= 0, ends, horizon) - starts, 0).clip(0)
-        return float((seconds * self.jobs["gpus"][self.attempts["job"]]).sum())
+        return float((seconds.astype(np.float64) * self.gpus()).sum())

@@ -70,7 +70,7 @@ class Scheduler:
                 allowed = self._allowed(job)
                 if self._place(job, gpus, allowed, promise):
                     continue
-                if not may_evict and not self.world.ledger.excludes[job]:
+                if not may_evict and not self.world.ledger.excludes.get(job):
                     too_large = gpus
                 elif may_evict and promise is None and gpus >= self.world.pool.gpus_per_node:
                     promise = self._promise(gpus // self.world.pool.gpus_per_node, allowed)
@@ -92,7 +92,7 @@ class Scheduler:
         return not lowest and waited >= PATIENCE_SECONDS[qos] and self._evict_for(job, gpus, allowed)
 
     def _allowed(self, job: int) -> BoolArray:
-        excluded = self.world.ledger.excludes[job]
+        excluded = self.world.ledger.excludes.get(job, ())
         if not excluded:
             return self.world.pool.accepts
         allowed = self.world.pool.accepts.copy()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assets.simulation.ledger import NAME_BITS
 from assets.simulation.profiles import DAY, HOUR
 from assets.simulation.states import CANCELLED, FAILED, TIMEOUT
 from assets.simulation.workload import Workload
@@ -31,6 +32,7 @@ FAMILIES = {
     1 << 30: ("pretrain", "scaling", "longctx"),
 }
 """Families of job names by the largest number of GPUs they use."""
+FAMILY_NAMES = tuple(name for names in FAMILIES.values() for name in names)
 
 
 class Submissions:
@@ -58,7 +60,8 @@ class Submissions:
         tasks, gpus = int(work.tasks[entry]), int(work.gpus[entry])
         count = max(tasks, 1)
         families = next(names for most, names in FAMILIES.items() if gpus <= most)
-        name = f"{families[int(rng.integers(len(families)))]}-{int(rng.integers(1 << 20)):05x}"
+        family = FAMILY_NAMES.index(families[int(rng.integers(len(families)))])
+        name = family << NAME_BITS | int(rng.integers(1 << NAME_BITS))
         first_id, self._next_id = self._next_id, self._next_id + count
         for task in range(count):
             run = ledger.runs.append(
@@ -69,8 +72,8 @@ class Submissions:
                 segment_seconds=work.seconds[entry],
                 limit=work.limit[entry],
                 can_requeue=work.can_requeue[entry],
+                name=name,
             )
-            ledger.run_names.append(name)
             seconds = int(work.seconds[entry] * (rng.uniform(0.6, 1.2) if tasks else 1.0))
             # Slurm gives the array's own number to the task that starts last.
             job_id = first_id if task == count - 1 else first_id + task + 1
@@ -104,7 +107,9 @@ class Submissions:
             exit_code=exit_code,
             exit_signal=exit_signal,
         )
-        ledger.excludes.append(self._excluded(user))
+        excluded = self._excluded(user)
+        if excluded:
+            ledger.excludes[job] = excluded
         if outcome == CANCELLED and rng.random() < UNSTARTED_CANCEL_SHARE:
             self.world.clock.at(now + rng.uniform(120, 6 * HOUR), self._give_up, job)
         self._enqueue(job)

@@ -34,8 +34,8 @@ def _attempts(record: Record) -> Table:
         "state": [STATES[s] for s in attempts["state"].tolist()],
         "run_number": jobs["run"][job].tolist(),
         "gpu_count": jobs["gpus"][job].tolist(),
-        "nodes": [[record.node_names[n] for n in nodes.tolist()] for nodes in ledger.nodes],
-        "gpu_masks": [masks.tolist() for masks in ledger.masks],
+        "nodes": [[record.node_names[n] for n in ledger.nodes[row].tolist()] for row in range(len(ledger.nodes))],
+        "gpu_mask": attempts["mask"].tolist(),
         "productive_seconds": attempts["productive"].tolist(),
     }
 
@@ -133,7 +133,7 @@ def _runs(record: Record) -> Table:
     count = len(ledger.runs)
     return {
         "run_number": list(range(count)),
-        "job_name": list(ledger.run_names),
+        "job_name": [record.run_name(code) for code in ledger.runs["name"].tolist()],
         "gpu_count": ledger.runs["gpus"].tolist(),
         "attempt_count": np.bincount(run, minlength=count).tolist(),
         "productive_seconds": np.bincount(run, attempts["productive"], minlength=count).astype(np.int64).tolist(),

@@ -89,7 +89,8 @@ def _failing(record: Record, conditions: Conditions, results: Results) -> None:
 
 def _around_jobs(record: Record, conditions: Conditions, results: Results) -> None:
     attempts, jobs = record.ledger.attempts, record.ledger.jobs
-    for attempt, nodes in enumerate(record.ledger.nodes):
+    for attempt in range(len(record.ledger.nodes)):
+        nodes = record.ledger.nodes[attempt]
         job_id = int(jobs["job_id"][attempts["job"][attempt]])
         start, end, xid = (int(attempts[name][attempt]) for name in ("start", "end", "app_xid"))
         for position, node in enumerate(nodes.tolist()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from assets.simulation.logs.record import CPUS_PER_GPU, MEMORY_MB_PER_GPU, Record, write_lines
 
 
@@ -18,10 +20,9 @@ def write_inventory(record: Record, folder: Path) -> None:
     outages = ledger.outages
     open_rows = {int(outages["node"][row]): row for row in range(len(outages)) if outages["end"][row] < 0}
     used = [0] * profile.node_count
-    for attempt, nodes in enumerate(ledger.nodes):
-        if ledger.attempts["end"][attempt] < 0:
-            for node, mask in zip(nodes.tolist(), ledger.masks[attempt].tolist(), strict=True):
-                used[node] += mask.bit_count()
+    for attempt in np.flatnonzero(ledger.attempts["end"] < 0).tolist():
+        for node in ledger.nodes[attempt].tolist():
+            used[node] += int(ledger.attempts["mask"][attempt]).bit_count()
     booted = {
         int(node): int(at) for node, at in zip(ledger.reboots["node"], ledger.reboots["at"], strict=True) if at >= 0
     }

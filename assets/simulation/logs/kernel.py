@@ -45,7 +45,8 @@ def kernel_lines(record: Record) -> list[tuple[float, int, str]]:
         at = int(ledger.faults["at"][fault]) + float(rng.uniform(0, 1))
         lines += [(max(0.0, at + offset), int(ledger.faults["node"][fault]), text) for offset, text in symptoms.kernel]
     attempts = ledger.attempts
-    for attempt, nodes in enumerate(ledger.nodes):
+    for attempt in range(len(ledger.nodes)):
+        nodes = ledger.nodes[attempt]
         xid, end, pid = (
             int(attempts["app_xid"][attempt]),
             float(attempts["end"][attempt]),
@@ -54,7 +55,7 @@ def kernel_lines(record: Record) -> list[tuple[float, int, str]]:
         if not len(nodes) or end < 0:
             continue
         if xid:
-            bus = GPU_BUSES[int(ledger.masks[attempt][0]).bit_length() - 1]
+            bus = GPU_BUSES[int(attempts["mask"][attempt]).bit_length() - 1]
             text = f"NVRM: Xid (PCI:0000:{bus}:00): {xid}, {XID_LINES[xid].format(pid=pid)}"
             lines += [(end - 1 + 0.01 * repeat, int(nodes[0]), text) for repeat in range(REPEATS[xid])]
         if attempts["state"][attempt] == OUT_OF_MEMORY:

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from assets.simulation.ledger import Ledger
+from assets.simulation.ledger import NAME_BITS, Ledger
 from assets.simulation.profiles import Profile
+from assets.simulation.submissions import FAMILY_NAMES
 
 ACCOUNTS = ("nlp", "codegen", "vision", "speech", "rl", "bio", "robotics", "evals")
 USERS = (
@@ -86,6 +87,10 @@ class Record:
     def user(self, user: int) -> str:
         """Give a user's login."""
         return USERS[user % len(USERS)] + ("" if user < len(USERS) else str(user // len(USERS)))
+
+    def run_name(self, code: int) -> str:
+        """Give the job name of a run from its stored number."""
+        return f"{FAMILY_NAMES[code >> NAME_BITS]}-{code & (1 << NAME_BITS) - 1:05x}"
 
     def shown_job_id(self, job: int) -> str:
         """Give a job id as sacct shows it: 123 or, for a task of an array, 123_4."""

@@ -31,12 +31,12 @@ def submit_line(record: Record, job: int) -> str:
     run, gpus = int(jobs["run"][job]), int(jobs["gpus"][job])
     per_node = record.profile.gpus_per_node
     parts = [
-        f"sbatch --job-name={record.ledger.run_names[run]} --account={account(record, job)} --partition=train --qos={QOS[int(jobs['qos'][job])]}",
+        f"sbatch --job-name={record.run_name(int(runs['name'][run]))} --account={account(record, job)} --partition=train --qos={QOS[int(jobs['qos'][job])]}",
         f"--nodes={max(1, gpus // per_node)} --gres=gpu:a100:{min(gpus, per_node)} --time={int(jobs['limit'][job]) // 60}",
     ]
     if not runs["can_requeue"][run]:
         parts.append("--no-requeue")
-    excluded = record.ledger.excludes[job]
+    excluded = record.ledger.excludes.get(job, ())
     if excluded:
         parts.append(f"--exclude={','.join(record.node_names[node] for node in excluded)}")
     return " ".join([*parts, "run.sh"])
@@ -81,7 +81,7 @@ def rows_of(record: Record, attempt: int, with_step: bool) -> list[str]:
     scheduler = "SchedBackfill" if attempts["backfilled"][attempt] else "SchedMain"
     row = (
         shown, raw, record.profile.cluster_id, record.user(int(jobs["user"][job])), account(record, job), "train", QOS[int(jobs["qos"][job])],
-        ledger.run_names[int(jobs["run"][job])], state_text, exit_code, "0:0", record.text(int(attempts["submit"][attempt])),
+        record.run_name(int(ledger.runs["name"][jobs["run"][job]])), state_text, exit_code, "0:0", record.text(int(attempts["submit"][attempt])),
         record.text(int(attempts["eligible"][attempt])), started, ended, elapsed, "00:00:00", node_count,
         record.node_list(nodes) if nodes else "None assigned", tres(gpus, node_count) if nodes else "", tres(gpus, node_count),
         int(jobs["limit"][job]) // 60, _reason(record, attempt), f"{scheduler},StartRecieved" if nodes else "StartRecieved",

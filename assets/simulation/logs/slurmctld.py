@@ -34,7 +34,8 @@ def _submissions(record: Record) -> list[Line]:
 
 def _starts(record: Record) -> list[Line]:
     attempts, jobs, lines = record.ledger.attempts, record.ledger.jobs, []
-    for attempt, nodes in enumerate(record.ledger.nodes):
+    for attempt in range(len(record.ledger.nodes)):
+        nodes = record.ledger.nodes[attempt]
         job, start = int(attempts["job"][attempt]), int(attempts["start"][attempt])
         if start < 0:
             continue
