@@ -64,6 +64,41 @@ class Maintenance:
 
 
 @dataclass(frozen=True)
+class LogHabits:
+    """What a site keeps of what its machines say.
+
+    Attributes
+    ----------
+    step_share
+        Share of jobs whose batch step is kept in the accounting.
+    has_submit_lines
+        Whether the accounting keeps the command lines of submissions.
+    frequent_seconds, daily_seconds
+        How often a good result of a frequent check, and of the others, is kept.
+    job_check_share
+        Share of jobs whose good prolog and epilog results are kept.
+    chatter_per_node_day
+        Kernel lines that mean nothing.
+    has_controller_log
+        Whether slurmctld.log is kept.
+    has_job_lines
+        Whether slurmctld.log has the submissions, starts and ends of jobs, or only what concerns nodes and preemption.
+    squeue_seconds
+        Time between two snapshots of the queue; 0 for none.
+    """
+
+    step_share: float = 0.35
+    has_submit_lines: bool = True
+    frequent_seconds: int = 2 * HOUR
+    daily_seconds: int = DAY
+    job_check_share: float = 1.0
+    chatter_per_node_day: float = 0.4
+    has_controller_log: bool = True
+    has_job_lines: bool = True
+    squeue_seconds: int = 0
+
+
+@dataclass(frozen=True)
 class Profile:
     """A cluster to simulate. Rates are per node-day in service; times of day are in `timezone`."""
 
@@ -87,9 +122,10 @@ class Profile:
     restart_seconds: int = 300
     heartbeat_seconds: int = 300
     check_seconds: int = 300
-    ok_seconds: int = 2 * HOUR
     silent_crash_share: float = 0.06
     price_per_gpu_hour: float = 2.0
+    logs: LogHabits = LogHabits()
+    checks_introduced: tuple[tuple[str, int], ...] = ()
     annotations: tuple[tuple[int, str], ...] = ()
 
     @property

@@ -21,8 +21,8 @@ RUNNING, PENDING, COMPLETED, FAILED, CANCELLED, REQUEUED, TIMEOUT, OUT_OF_MEMORY
 QOS = ("scavenger", "normal", "high")
 QOS_SCAVENGER = 0
 
-CRASH, EVICT, REQUEUE, LOST, REBOOT, OPERATOR, LAUNCH, DRAIN = range(8)
-MECHANISMS = ("crash", "evict", "requeue", "lost", "reboot", "operator", "launch", "drain")
+CRASH, EVICT, REQUEUE, LOST, REBOOT, OPERATOR, LAUNCH, DRAIN, ALARM = range(9)
+MECHANISMS = ("crash", "evict", "requeue", "lost", "reboot", "operator", "launch", "drain", "alarm")
 """How a fault reaches the jobs of its node.
 
 crash      the application dies within seconds: FAILED; the epilog check or the next periodic one finds the fault
@@ -33,4 +33,5 @@ reboot     the node restarts by itself; Slurm notices when it registers again: N
 operator   a person sets the node DOWN: NODE_FAIL
 launch     nothing shows until the next job's prolog fails: REQUEUED with no run time
 drain      low severity: the node is drained once its jobs have ended; no job fails
+alarm      a check fails though nothing is wrong, and passes again soon; nothing is done about it
 """

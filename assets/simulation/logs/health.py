@@ -47,8 +47,8 @@ def _routine(record: Record, conditions: Conditions, results: Results) -> None:
     for node in range(record.profile.node_count):
         first = check_phase(node, period)
         for number, (check, message) in enumerate(FREQUENT.items()):
-            offset = number * (record.profile.ok_seconds // 3) // period * period
-            times = np.arange(first + offset, horizon, record.profile.ok_seconds, dtype=float)
+            offset = number * (record.profile.logs.frequent_seconds // 3) // period * period
+            times = np.arange(first + offset, horizon, record.profile.logs.frequent_seconds, dtype=float)
             results.add(conditions.well(times, node, check), node, OK, check, message)
         for number, (check, message) in enumerate(DAILY.items()):
             offset = (number * DAY // len(DAILY) + node * 7 * period) // period * period % DAY
