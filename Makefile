@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
 
-.PHONY: help refresh test lint ui benchmark lock clean
+.PHONY: help refresh test lint slow calibration recovery ui benchmark lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -23,7 +23,7 @@ help:  ## Show the targets.
 	fi
 	@touch $@
 
-# A demo cluster is made only where there is nothing but the committed capture.
+# Demo clusters are made only where there is nothing but the committed capture.
 $(HOME_DIR)/sources/.demo: .venv/.installed
 	@mkdir -p $(@D)
 	@if [ -z "$$(find $(@D) -mindepth 1 -maxdepth 1 -type d ! -name testbed)" ]; then \
@@ -42,6 +42,15 @@ lint: .venv/.installed  ## Only the style and architecture tests.
 
 benchmark: .venv/.installed  ## Time the refresh against one hand-written DuckDB script on the same files.
 	@$(BIN)/python -m tests.benchmarks
+
+calibration: .venv/.installed  ## Hold the simulated clusters rsc1 and rsc2 against the paper; writes docs/calibration.md.
+	@$(BIN)/python -m assets.simulation.calibration --write docs/calibration.md
+
+recovery: .venv/.installed  ## Refresh simulated logs and compare with what was planted; writes docs/recovery.md.
+	@$(BIN)/python -m tests.recovery --write docs/recovery.md
+
+slow: .venv/.installed  ## Run the tests at full scale as well; takes many minutes.
+	@$(BIN)/python -m pytest -m slow
 
 ui: .venv/.installed  ## Open Dagster's web UI with the nightly schedule.
 	@$(BIN)/faultline ui

@@ -61,29 +61,77 @@ def refresh(
         outcome.print(console)
 
 
-@app.command(epilog="Example: `faultline simulate demo --out data --days 30 --seed 7`")
+SIMULATE_EXAMPLES = """Examples:
+
+Two small clusters, ready in seconds: `faultline simulate demo --out data`
+
+A month of a tenth of the nodes: `faultline simulate rsc1 --out /data/simulated --days 30 --scale 0.1`
+
+One line in 10,000 spoiled: `faultline simulate rsc2 --out /data/simulated --seed 7 --dirt 1e-4`
+"""
+
+
+@app.command(epilog=SIMULATE_EXAMPLES)
 def simulate(  # noqa: PLR0917
-    profile: Annotated[str, typer.Argument(help="Which cluster: demo.")],
-    out: Annotated[Path, typer.Option("--out", help="Writes OUT/sources/<cluster> and OUT/truth/<cluster>.")],
+    profile: Annotated[
+        str,
+        typer.Argument(
+            help="What to simulate: **rsc1** (2,000 nodes, 334 days), **rsc2** (1,000 nodes, 334 days), or **demo** "
+            "(two small clusters, 90 days)."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Writes OUT/sources/CLUSTER and OUT/truth/CLUSTER; real logs stay as they are."),
+    ],
     days: Annotated[
         int | None, typer.Option("--days", min=1, help="Length of the logs [default: the profile's].")
     ] = None,
     scale: Annotated[float, typer.Option("--scale", min=0.01, help="Share of the profile's nodes and jobs.")] = 1.0,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same bytes.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same bytes.")] = 1,
+    dirt: Annotated[
+        float,
+        typer.Option(
+            "--dirt", min=0.0, max=0.5, help="Share of the lines to spoil: cut off, doubled, empty, wrong bytes, pipes."
+        ),
+    ] = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the raw logs of a simulated cluster, and the truth planted in them apart."""
-    from rich.progress import Progress
+    """Write the raw logs of simulated clusters, and the truth planted in them apart."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     from assets.simulation import simulate as run
 
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
     try:
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
             task = bar.add_task(f"simulating {profile}", total=1.0)
             summary = run(
-                profile, out, days=days, scale=scale, seed=seed, progress=lambda done: bar.update(task, completed=done)
+                profile,
+                out,
+                days=days,
+                scale=scale,
+                seed=seed,
+                dirt=dirt,
+                progress=lambda done: bar.update(task, completed=done),
             )
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         fail(str(error))
     print(json.dumps(summary.as_dict(), default=str) if as_json else summary.text())
 

@@ -4,6 +4,6 @@ It is the opponent of the pipeline, so it shares no code with it: numpy, pyarrow
 standard library. Randomness comes from one seed; the same seed gives the same bytes.
 """
 
-from assets.simulation.run import Summary, simulate
+from assets.simulation.run import SimulatedCluster, Summary, simulate
 
-__all__ = ["Summary", "simulate"]
+__all__ = ["SimulatedCluster", "Summary", "simulate"]

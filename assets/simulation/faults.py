@@ -68,10 +68,14 @@ class Faults:
             self._service.ticket(),
         )
         drains = mechanism == DRAIN
-        symptoms = show_low_severity(rng, category, gpu) if drains else show(rng, category, mechanism, gpu, ticket)
+        symptoms = (
+            show_low_severity(rng, category, gpu)
+            if drains
+            else show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket)
+        )
         is_silent = incident is None and mechanism == CRASH and rng.random() < world.profile.silent_crash_share
         if is_silent:
-            symptoms.kernel, symptoms.checks = [], []
+            symptoms.kernel, symptoms.checks, symptoms.others = [], [], ()
         permanent_share = CAUSES[cause].permanent_share * (LEMON_PERMANENT_FACTOR if is_lemon else 1.0)
         fault = world.ledger.faults.append(
             node=node,

@@ -6,8 +6,10 @@ higher than the paper's so that weeks, not months, hold enough failures to be co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
+
+from assets.simulation.causes import Cooccurrence
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -125,6 +127,7 @@ class Profile:
     silent_crash_share: float = 0.06
     price_per_gpu_hour: float = 2.0
     logs: LogHabits = LogHabits()
+    cooccurrence: Cooccurrence = field(default_factory=Cooccurrence)
     checks_introduced: tuple[tuple[str, int], ...] = ()
     annotations: tuple[tuple[int, str], ...] = ()
 
@@ -220,4 +223,4 @@ DEMO = Profile(
     ),
 )
 
-PROFILES = {profile.cluster_id: profile for profile in (DEMO,)}
+PROFILES: dict[str, tuple[Profile, ...]] = {"demo": (DEMO,)}

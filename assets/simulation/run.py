@@ -1,4 +1,4 @@
-"""The way in: a profile's name and a folder give a simulated cluster's logs, its truth beside them, and a summary.
+"""The way in: a profile's name and a folder give simulated clusters' logs, their truth beside them, and a summary.
 
 A folder that holds a cluster which is not simulated is never touched.
 """
@@ -16,34 +16,19 @@ from typing import Any
 import numpy as np
 
 from assets.simulation.engine import simulate_cluster
-from assets.simulation.logs.events import write_events
-from assets.simulation.logs.health import write_health
-from assets.simulation.logs.inventory import write_inventory
-from assets.simulation.logs.kernel import write_kernel
+from assets.simulation.logs.dirt import spoil, write_dirt
 from assets.simulation.logs.record import Record
-from assets.simulation.logs.sacct import write_sacct
-from assets.simulation.logs.settings import write_settings
-from assets.simulation.logs.slurmctld import write_slurmctld
-from assets.simulation.logs.tickets import write_tickets
-from assets.simulation.profiles import PROFILES
-from assets.simulation.truth import planted, write_truth
+from assets.simulation.profiles import PROFILES, Profile
+from assets.simulation.truth import planted
+from assets.simulation.writing import write_cluster
 
-WRITERS = {
-    "sacct": write_sacct,
-    "health": write_health,
-    "kernel": write_kernel,
-    "events": write_events,
-    "slurmctld": write_slurmctld,
-    "inventory": write_inventory,
-    "tickets": write_tickets,
-}
-SIMULATED_SHARE = 0.5
-"""Share of the whole work that is simulating; the rest is writing."""
+SIMULATED_SHARE = 0.65
+"""Share of a cluster's work that is simulating; the rest is writing."""
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What was simulated and where it lies.
+class SimulatedCluster:
+    """One cluster that was simulated and where it lies.
 
     Attributes
     ----------
@@ -53,6 +38,8 @@ class Summary:
         The folder of what was planted.
     planted
         The planted rates and what came of them, as in `planted.json`.
+    spoiled_line_count
+        Lines that were spoiled on purpose.
     """
 
     cluster_id: str
@@ -62,22 +49,54 @@ class Summary:
     size_bytes: int
     seconds: float
     planted: dict[str, Any]
+    spoiled_line_count: int
+
+    def text(self) -> str:
+        """Say in a few lines what was made and where it lies."""
+        numbers = self.planted
+        dirt = f", {self.spoiled_line_count:,} lines spoiled" if self.spoiled_line_count else ""
+        return (
+            f"{self.cluster_id} (simulated): {numbers['node_count']:,} nodes, {numbers['days']} days, "
+            f"{numbers['attempt_count']:,} attempts, {numbers['utilization']:.0%} of GPU time used\n"
+            f"planted: {numbers['faults_per_1000_node_days']:.2f} faults per 1,000 node-days in service; "
+            f"{numbers['failed_attempt_count']:,} attempts failed in {numbers['attempt_node_days']:,.0f} node-days\n"
+            f"logs:  {self.sources} ({self.file_count} files, {self.size_bytes / 1e6:,.1f} MB, {self.seconds:.1f} s"
+            f"{dirt})\n"
+            f"truth: {self.truth}"
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was simulated: the clusters of a profile and the time they took together."""
+
+    profile: str
+    seconds: float
+    clusters: tuple[SimulatedCluster, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything as plain values."""
         return asdict(self)
 
     def text(self) -> str:
-        """Say in a few lines what was made and where it lies."""
-        numbers = self.planted
-        return (
-            f"{self.cluster_id} (simulated): {numbers['node_count']} nodes, {numbers['days']} days, "
-            f"{numbers['attempt_count']:,} attempts, {numbers['utilization']:.0%} of GPU time used\n"
-            f"planted: {numbers['faults_per_1000_node_days']:.2f} faults per 1,000 node-days in service; "
-            f"{numbers['failed_attempt_count']} attempts failed in {numbers['attempt_node_days']:,.0f} node-days\n"
-            f"logs:  {self.sources} ({self.file_count} files, {self.size_bytes / 1e6:.1f} MB, {self.seconds:.1f} s)\n"
-            f"truth: {self.truth}"
-        )
+        """Say in a few lines per cluster what was made and where it lies."""
+        return "\n\n".join(cluster.text() for cluster in self.clusters)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One cluster to simulate and where to put it."""
+
+    profile: Profile
+    sources: Path
+    truth: Path
+    seed: int
+    dirt: float
+
+    @property
+    def node_days(self) -> int:
+        """The size of the work."""
+        return self.profile.node_count * self.profile.days
 
 
 def simulate(
@@ -87,16 +106,17 @@ def simulate(
     scale: float = 1.0,
     seed: int = 1,
     *,
+    dirt: float = 0.0,
     progress: Callable[[float], None] | None = None,
     sources_dir: Path | None = None,
     truth_dir: Path | None = None,
 ) -> Summary:
-    """Simulate a cluster and write its logs and its truth, replacing an earlier simulation of the same name.
+    """Simulate the clusters of a profile and write their logs and truths, replacing earlier ones of the same names.
 
     Parameters
     ----------
     profile
-        Name of a profile.
+        Name of a profile; it may stand for several clusters.
     out
         Folder for `sources/<cluster>` and `truth/<cluster>`.
     days
@@ -104,56 +124,86 @@ def simulate(
     scale
         Factor on the number of nodes, and with it on the work.
     seed
-        Same seed, same bytes.
+        Same seed, same bytes, whatever else is simulated beside a cluster.
+    dirt
+        Share of the lines that are spoiled: cut off, doubled, and the like.
     progress
         Told the share done, from 0 to 1.
     sources_dir, truth_dir
-        Parents of the two cluster folders, where they are not to lie under `out`.
+        Parents of the cluster folders, where they are not to lie under `out`.
 
     Raises
     ------
     ValueError
-        For an unknown profile, days or scale out of range.
+        For an unknown profile, or a number out of range.
     FileExistsError
-        When the folder of logs holds something that is not a simulated cluster.
+        When a folder of logs holds something that is not a simulated cluster; nothing has been done then.
     """
+    _refuse_bad_numbers(days, scale, seed, dirt)
     if profile not in PROFILES:
         raise ValueError(f"unknown profile '{profile}'; there are: {', '.join(sorted(PROFILES))}")
+    started, tell = time.monotonic(), progress or (lambda share: None)
+    orders = [
+        Order(
+            cluster.resized(days, scale),
+            (sources_dir or out / "sources") / cluster.cluster_id,
+            (truth_dir or out / "truth") / cluster.cluster_id,
+            seed,
+            dirt,
+        )
+        for cluster in PROFILES[profile]
+    ]
+    for order in orders:
+        refuse_real_logs(order.sources)
+    done, told, whole = [], 0.0, sum(order.node_days for order in orders)
+    for order in orders:
+        share = order.node_days / whole
+        done.append(_fulfil(order, lambda part, told=told, share=share: tell(told + share * part)))  # type: ignore[misc]
+        told += share
+    tell(1.0)
+    return Summary(profile, time.monotonic() - started, tuple(done))
+
+
+def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) -> None:
     if days is not None and days < 1:
         raise ValueError(f"days is {days}; at least 1 is needed")
     if not 0 < scale <= 1000:
         raise ValueError(f"scale is {scale}; it must be above 0 and at most 1000")
-    tell = progress or (lambda share: None)
-    chosen = PROFILES[profile].resized(days, scale)
-    sources = (sources_dir or out / "sources") / chosen.cluster_id
-    truth = (truth_dir or out / "truth") / chosen.cluster_id
-    refuse_real_logs(sources)
-    started = time.monotonic()
-    ledger = simulate_cluster(chosen, np.random.default_rng(seed), lambda share: tell(share * SIMULATED_SHARE))
-    record = Record(chosen, ledger, seed)
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must not be negative")
+    if not 0 <= dirt <= 0.5:
+        raise ValueError(f"dirt is {dirt}; it is a share of all lines, from 0 to 0.5")
+
+
+def _fulfil(order: Order, tell: Callable[[float], None]) -> SimulatedCluster:
+    started, profile, sources, truth = time.monotonic(), order.profile, order.sources, order.truth
+    rng = np.random.default_rng([order.seed, *profile.cluster_id.encode()])
+    ledger = simulate_cluster(profile, rng, lambda share: tell(share * SIMULATED_SHARE))
+    record = Record(profile, ledger, order.seed)
     # Beside the truth, not beside the logs: a refresh at the same time must not take half a cluster for one.
     unfinished = truth.with_name(f".{truth.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    for number, (kind, write) in enumerate(WRITERS.items()):
-        tell(SIMULATED_SHARE + (1 - SIMULATED_SHARE) * number / len(WRITERS))
-        write(record, unfinished / kind)
-    write_settings(record, unfinished)
-    shutil.rmtree(truth, ignore_errors=True)
-    write_truth(record, truth)
-    shutil.rmtree(sources, ignore_errors=True)
-    sources.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(unfinished, sources)
-    tell(1.0)
+    logs, answers = unfinished / "logs", unfinished / "truth"
+    logs.mkdir(parents=True)
+    write_cluster(record, logs, answers, lambda share: tell(SIMULATED_SHARE + (1 - SIMULATED_SHARE) * share))
+    spoiled = spoil(record, logs, order.dirt) if order.dirt else []
+    if order.dirt:
+        write_dirt(record, spoiled, answers)
+    for made, place in ((answers, truth), (logs, sources)):
+        shutil.rmtree(place, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(made, place)
+    unfinished.rmdir()
     files = [path for path in sources.rglob("*") if path.is_file()]
-    return Summary(
-        cluster_id=chosen.cluster_id,
+    return SimulatedCluster(
+        cluster_id=profile.cluster_id,
         sources=sources,
         truth=truth,
         file_count=len(files),
         size_bytes=sum(path.stat().st_size for path in files),
         seconds=time.monotonic() - started,
         planted=planted(record),
+        spoiled_line_count=len(spoiled),
     )
 
 

@@ -1,4 +1,7 @@
-"""What was planted, as Parquet beside the logs and never among them: causes, culprits, instigators, lemons, rates."""
+"""What was planted, as Parquet beside the logs and never among them: causes, culprits, instigators, lemons, rates.
+
+Tables are made of the ledger's columns as they are; names are stored once and referred to by number.
+"""
 
 from __future__ import annotations
 
@@ -9,108 +12,145 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from assets.simulation.causes import CAUSES, visible_category
+from assets.simulation.arrow_columns import epochs, named, whole
+from assets.simulation.causes import CAUSES
+from assets.simulation.crash_loops import crash_loops
+from assets.simulation.ledger import Ledger
 from assets.simulation.logs.record import Record
 from assets.simulation.profiles import DAY
-from assets.simulation.states import DRAIN, MECHANISMS, STATES
+from assets.simulation.states import ALARM, DRAIN, MECHANISMS, STATES
+from assets.simulation.visibility import is_named, visible_categories
 
-Table = dict[str, list[Any]]
+Table = dict[str, Any]
+ROWS_PER_GROUP = 1 << 18
+"""Rows of a Parquet row group; it is also what is named at once, so that names of millions of runs take no memory."""
+CATEGORIES = [cause.category for cause in CAUSES]
 
 
-def _epoch(record: Record, seconds: int) -> int | None:
-    return record.epoch + seconds if seconds >= 0 else None
+def _keys(record: Record, attempts: Any, prefix: str = "") -> Table:
+    """Give the two columns that say which attempt is meant."""
+    ledger = record.ledger
+    return {
+        f"{prefix}job_id_raw": whole(ledger.jobs["job_id"][ledger.attempts["job"][attempts]]),
+        f"{prefix}submitted_epoch": epochs(record.epoch, ledger.attempts["submit"][attempts]),
+    }
 
 
 def _attempts(record: Record) -> Table:
     ledger = record.ledger
-    attempts, jobs = ledger.attempts, ledger.jobs
+    attempts, jobs, held = ledger.attempts, ledger.jobs, ledger.nodes
     job = attempts["job"]
     return {
-        "job_id_raw": jobs["job_id"][job].tolist(),
-        "submitted_epoch": (record.epoch + attempts["submit"]).tolist(),
-        "started_epoch": [_epoch(record, s) for s in attempts["start"].tolist()],
-        "ended_epoch": [_epoch(record, s) for s in attempts["end"].tolist()],
-        "state": [STATES[s] for s in attempts["state"].tolist()],
-        "run_number": jobs["run"][job].tolist(),
-        "gpu_count": jobs["gpus"][job].tolist(),
-        "nodes": [[record.node_names[n] for n in ledger.nodes[row].tolist()] for row in range(len(ledger.nodes))],
-        "gpu_mask": attempts["mask"].tolist(),
-        "productive_seconds": attempts["productive"].tolist(),
+        **_keys(record, slice(None)),
+        "started_epoch": epochs(record.epoch, attempts["start"]),
+        "ended_epoch": epochs(record.epoch, attempts["end"]),
+        "state": named(attempts["state"], STATES),
+        "run_number": whole(jobs["run"][job]),
+        "gpu_count": whole(jobs["gpus"][job]),
+        "nodes": pa.ListArray.from_arrays(
+            pa.array(held.starts.astype(np.int32)), named(held.values, record.node_names)
+        ),
+        "gpu_mask": whole(attempts["mask"]),
+        "productive_seconds": whole(attempts["productive"]),
     }
-
-
-def _key(record: Record, attempt: int) -> tuple[int, int]:
-    attempts = record.ledger.attempts
-    return int(record.ledger.jobs["job_id"][attempts["job"][attempt]]), record.epoch + int(attempts["submit"][attempt])
 
 
 def _failures(record: Record) -> Table:
     ledger, faults, failures = record.ledger, record.ledger.faults, record.ledger.failures
-    keys = [_key(record, attempt) for attempt in failures["attempt"].tolist()]
     rows = failures["fault"]
-    causes, mechanisms, evidence = (faults[name][rows].tolist() for name in ("cause", "mechanism", "has_evidence"))
     return {
-        "job_id_raw": [key[0] for key in keys],
-        "submitted_epoch": [key[1] for key in keys],
-        "failed_epoch": (record.epoch + failures["at"]).tolist(),
-        "state": [STATES[state] for state in ledger.attempts["state"][failures["attempt"]].tolist()],
-        "true_category": [CAUSES[cause].category for cause in causes],
-        "visible_category": [visible_category(*seen) for seen in zip(causes, mechanisms, evidence, strict=True)],
-        "culprit_node": [record.node_names[node] for node in failures["node"].tolist()],
-        "mechanism": [MECHANISMS[mechanism] for mechanism in mechanisms],
-        "has_evidence": evidence,
-        "incident_number": faults["incident"][rows].tolist(),
-        "fault_number": rows.tolist(),
-        "fault_epoch": (record.epoch + faults["at"][rows]).tolist(),
+        **_keys(record, failures["attempt"]),
+        "failed_epoch": epochs(record.epoch, failures["at"]),
+        "state": named(ledger.attempts["state"][failures["attempt"]], STATES),
+        "true_category": named(faults["cause"][rows], CATEGORIES),
+        "visible_category": pa.array(visible_categories(ledger), pa.string()),
+        "culprit_node": named(failures["node"], record.node_names),
+        "mechanism": named(faults["mechanism"][rows], MECHANISMS),
+        "has_evidence": faults["has_evidence"][rows],
+        "incident_number": whole(faults["incident"][rows]),
+        "fault_number": whole(rows),
+        "fault_epoch": epochs(record.epoch, faults["at"][rows]),
     }
 
 
 def _faults(record: Record) -> Table:
     faults = record.ledger.faults
-    ended = np.bincount(record.ledger.failures["fault"], minlength=len(faults))
     return {
-        "fault_number": list(range(len(faults))),
-        "node": [record.node_names[n] for n in faults["node"].tolist()],
-        "fault_epoch": (record.epoch + faults["at"]).tolist(),
-        "detected_epoch": [_epoch(record, s) for s in faults["detected"].tolist()],
-        "cleared_epoch": [_epoch(record, s) for s in faults["cleared"].tolist()],
-        "category": [CAUSES[c].category for c in faults["cause"].tolist()],
-        "mechanism": [MECHANISMS[m] for m in faults["mechanism"].tolist()],
-        "is_permanent": faults["is_permanent"].tolist(),
-        "is_shared": faults["is_shared"].tolist(),
-        "has_evidence": faults["has_evidence"].tolist(),
-        "incident_number": faults["incident"].tolist(),
-        "failed_attempt_count": ended[: len(faults)].tolist(),
+        "fault_number": whole(np.arange(len(faults))),
+        "node": named(faults["node"], record.node_names),
+        "fault_epoch": epochs(record.epoch, faults["at"]),
+        "detected_epoch": epochs(record.epoch, faults["detected"]),
+        "cleared_epoch": epochs(record.epoch, faults["cleared"]),
+        "category": named(faults["cause"], CATEGORIES),
+        "co_occurring": pa.array([list(shown.others) for shown in record.ledger.symptoms], pa.list_(pa.string())),
+        "mechanism": named(faults["mechanism"], MECHANISMS),
+        "is_false_alarm": faults["mechanism"] == ALARM,
+        "is_permanent": faults["is_permanent"],
+        "is_shared": faults["is_shared"],
+        "has_evidence": faults["has_evidence"],
+        "incident_number": whole(faults["incident"]),
+        "failed_attempt_count": whole(np.bincount(record.ledger.failures["fault"], minlength=len(faults))),
+    }
+
+
+def _ends_jobs(ledger: Ledger) -> NDArray[np.bool_]:
+    """Tell the faults that end jobs from low-severity findings and false alarms, which never do."""
+    return ~np.isin(ledger.faults["mechanism"], (DRAIN, ALARM))
+
+
+def _incidents(record: Record) -> Table:
+    """One row per incident that could end jobs; it is over when the last of its nodes is back, null if one is not."""
+    faults = record.ledger.faults
+    rows = np.flatnonzero(_ends_jobs(record.ledger))
+    numbers, first, incident = np.unique(faults["incident"][rows], return_index=True, return_inverse=True)
+    count = len(numbers)
+    started = np.full(count, np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(started, incident, faults["at"][rows])
+    cleared = faults["cleared"][rows]
+    ended = np.full(count, -1, np.int32)
+    np.maximum.at(ended, incident, cleared)
+    ended[incident[cleared < 0]] = -1
+    struck = np.unique(np.stack([incident, faults["node"][rows]]), axis=1)[0]
+    failed = np.bincount(record.ledger.failures["fault"], minlength=len(faults))[rows]
+    return {
+        "incident_number": whole(numbers),
+        "category": named(faults["cause"][rows][first], CATEGORIES),
+        "started_epoch": epochs(record.epoch, started),
+        "ended_epoch": epochs(record.epoch, ended),
+        "fault_count": whole(np.bincount(incident, minlength=count)),
+        "node_count": whole(np.bincount(struck, minlength=count)),
+        "failed_attempt_count": whole(np.bincount(incident, failed, minlength=count)),
+        "is_shared": faults["is_shared"][rows][first],
     }
 
 
 def _preemptions(record: Record) -> Table:
     rows = record.ledger.preemptions
-    victims = [_key(record, attempt) for attempt in rows["victim"].tolist()]
-    instigators = [_key(record, attempt) for attempt in rows["instigator"].tolist()]
     return {
-        "job_id_raw": [key[0] for key in victims],
-        "submitted_epoch": [key[1] for key in victims],
-        "preempted_epoch": (record.epoch + rows["at"]).tolist(),
-        "instigator_job_id_raw": [key[0] for key in instigators],
-        "instigator_submitted_epoch": [key[1] for key in instigators],
-        "is_named": rows["is_named"].tolist(),
-        "is_second_order": rows["is_second_order"].tolist(),
+        **_keys(record, rows["victim"]),
+        "preempted_epoch": epochs(record.epoch, rows["at"]),
+        **_keys(record, rows["instigator"], "instigator_"),
+        "is_named": rows["is_named"],
+        "is_second_order": rows["is_second_order"],
     }
 
 
 def _outages(record: Record) -> Table:
-    outages, faults = record.ledger.outages, record.ledger.faults
+    outages, causes = record.ledger.outages, record.ledger.faults["cause"]
+    fault, ticket = outages["fault"], outages["ticket"]
+    category = np.full(len(fault), -1, np.int32)
+    category[fault >= 0] = causes[fault[fault >= 0]]
     return {
-        "node": [record.node_names[n] for n in outages["node"].tolist()],
-        "requested_epoch": (record.epoch + outages["requested"]).tolist(),
-        "started_epoch": (record.epoch + outages["start"]).tolist(),
-        "ended_epoch": [_epoch(record, s) for s in outages["end"].tolist()],
-        "reason": list(record.ledger.reasons),
-        "category": [CAUSES[int(faults["cause"][f])].category if f >= 0 else None for f in outages["fault"].tolist()],
-        "is_planned": outages["is_planned"].tolist(),
-        "ticket_id": [t if t >= 0 else None for t in outages["ticket"].tolist()],
+        "node": named(outages["node"], record.node_names),
+        "requested_epoch": epochs(record.epoch, outages["requested"]),
+        "started_epoch": epochs(record.epoch, outages["start"]),
+        "ended_epoch": epochs(record.epoch, outages["end"]),
+        "reason": pa.array(record.ledger.reasons, pa.string()),
+        "category": named(category, CATEGORIES),
+        "is_planned": outages["is_planned"],
+        "ticket_id": pa.array(ticket.astype(np.int64), mask=ticket < 0),
     }
 
 
@@ -121,51 +161,108 @@ def _nodes(record: Record) -> Table:
     return {
         "node": record.node_names,
         "is_lemon": [n in lemons for n in nodes],
-        "root_cause": [lemons[n].root_cause if n in lemons else None for n in nodes],
+        "root_cause": pa.array([lemons[n].root_cause if n in lemons else None for n in nodes], pa.string()),
         "faults_per_1000_node_days": [1000 * (lemons[n].rate if n in lemons else profile.fault_rate) for n in nodes],
     }
 
 
+def _wallclock_seconds(record: Record) -> NDArray[np.int64]:
+    """Give the time each attempt was queued, from its eligibility on, or held its nodes."""
+    attempts = record.ledger.attempts
+    ends = np.where(attempts["end"] >= 0, attempts["end"], record.profile.horizon)
+    return (ends - attempts["eligible"]).clip(0).astype(np.int64)
+
+
+def _checkpoint_seconds(record: Record) -> NDArray[Any]:
+    """Give the hidden checkpoint schedule of each run, the profile's where runs have none of their own."""
+    try:
+        seconds: NDArray[Any] = record.ledger.runs["checkpoint"]
+    except KeyError:
+        return np.full(len(record.ledger.runs), record.profile.checkpoint_seconds)
+    return seconds
+
+
 def _runs(record: Record) -> Table:
+    """One row per run; an attempt that has not ended has no productive time yet, so compare runs that have ended."""
     ledger = record.ledger
-    attempts = ledger.attempts
+    attempts, count = ledger.attempts, len(ledger.runs)
     run = ledger.jobs["run"][attempts["job"]]
-    count = len(ledger.runs)
+    names = ledger.runs["name"]
+    parts = [names[first : first + ROWS_PER_GROUP].tolist() for first in range(0, count, ROWS_PER_GROUP)]
+    productive = whole(np.bincount(run, attempts["productive"], minlength=count))
     return {
-        "run_number": list(range(count)),
-        "job_name": [record.run_name(code) for code in ledger.runs["name"].tolist()],
-        "gpu_count": ledger.runs["gpus"].tolist(),
-        "attempt_count": np.bincount(run, minlength=count).tolist(),
-        "productive_seconds": np.bincount(run, attempts["productive"], minlength=count).astype(np.int64).tolist(),
+        "run_number": whole(np.arange(count)),
+        "job_name": pa.chunked_array(
+            [pa.array(map(record.run_name, part), pa.string()) for part in parts], pa.string()
+        ),
+        "gpu_count": whole(ledger.runs["gpus"]),
+        "attempt_count": whole(np.bincount(run, minlength=count)),
+        "productive_seconds": productive,
+        "true_productive_seconds": productive,
+        "wallclock_seconds": whole(np.bincount(run, _wallclock_seconds(record), minlength=count)),
+        "checkpoint_seconds": whole(_checkpoint_seconds(record)),
+        "is_ended": np.bincount(run[attempts["end"] < 0], minlength=count) == 0,
     }
+
+
+def _crash_loops(record: Record) -> Table:
+    ledger = record.ledger
+    is_failed = np.zeros(len(ledger.attempts), np.bool_)
+    is_failed[ledger.failures["attempt"]] = True
+    loops = crash_loops(ledger, is_failed)
+    return {
+        "run_number": whole(loops["run"]),
+        "gpu_count": whole(ledger.runs["gpus"][loops["run"]]),
+        "consecutive_failure_count": whole(loops["failures"]),
+        "restart_count": whole(loops["restarts"]),
+        "victim_count": whole(loops["victims"]),
+    }
+
+
+def _exposures(record: Record) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Give the GPUs and the node-days of every attempt, until the end of the simulation for those still running."""
+    ledger = record.ledger
+    starts, ends = ledger.attempts["start"], ledger.attempts["end"]
+    seconds = np.where(starts >= 0, np.where(ends >= 0, ends, record.profile.horizon) - starts, 0).clip(0)
+    return ledger.gpus(), seconds / DAY * np.diff(ledger.nodes.starts)
+
+
+def _per_1000_node_days(count: int, node_days: float) -> float | None:
+    return round(1000 * count / node_days, 4) if node_days > 0 else None
 
 
 def planted(record: Record) -> dict[str, Any]:
     """Sum up what was planted and what came of it."""
     profile, ledger = record.profile, record.ledger
-    attempts, faults = ledger.attempts, ledger.faults
-    gpus = ledger.jobs["gpus"][attempts["job"]]
-    ends = np.where(attempts["end"] >= 0, attempts["end"], profile.horizon)
-    days = np.where(attempts["start"] >= 0, ends - attempts["start"], 0) / DAY
-    node_days = days * np.maximum(gpus // profile.gpus_per_node, 1)
-    failed = ledger.failures["attempt"]
-    shared = faults["is_shared"][ledger.failures["fault"]]
+    faults, failures = ledger.faults, ledger.failures
+    gpus, node_days = _exposures(record)
+    failed, incident = failures["attempt"], faults["incident"][failures["fault"]]
+    is_large, is_visible = gpus[failed] > 128, is_named(visible_categories(ledger))
+    all_days, large_days = float(node_days.sum()), float(node_days[gpus > 128].sum())
     return {
         "simulated": True,
         "cluster_id": profile.cluster_id,
         "seed": record.seed,
         "days": profile.days,
         "node_count": profile.node_count,
+        "lemon_count": len({profile.node_at(lemon.position) for lemon in profile.lemons}),
         "faults_per_1000_node_days": 1000 * profile.mean_fault_rate,
         "faults_per_1000_node_days_without_lemons": 1000 * profile.fault_rate,
-        "fault_count": int((faults["mechanism"] != DRAIN).sum()),
+        "fault_count": int(_ends_jobs(ledger).sum()),
         "drain_count": int((faults["mechanism"] == DRAIN).sum()),
-        "attempt_count": len(attempts),
+        "alarm_count": int((faults["mechanism"] == ALARM).sum()),
+        "attempt_count": len(ledger.attempts),
         "failed_attempt_count": len(failed),
-        "failed_attempt_count_shared_faults": int(shared.sum()),
-        "attempt_node_days": round(float(node_days.sum()), 3),
-        "failed_attempt_count_gt_128": int((gpus[failed] > 128).sum()),
-        "attempt_node_days_gt_128": round(float(node_days[gpus > 128].sum()), 3),
+        "failed_attempt_count_shared_faults": int(faults["is_shared"][failures["fault"]].sum()),
+        "failed_attempt_count_visible": int(is_visible.sum()),
+        "attempt_node_days": round(all_days, 3),
+        "failed_attempt_count_gt_128": int(is_large.sum()),
+        "failed_attempt_count_gt_128_visible": int((is_large & is_visible).sum()),
+        "attempt_node_days_gt_128": round(large_days, 3),
+        "failures_per_1000_node_days": _per_1000_node_days(len(failed), all_days),
+        "failures_per_1000_node_days_gt_128": _per_1000_node_days(int(is_large.sum()), large_days),
+        "incidents_per_1000_node_days": _per_1000_node_days(len(np.unique(incident)), all_days),
+        "incidents_per_1000_node_days_gt_128": _per_1000_node_days(len(np.unique(incident[is_large])), large_days),
         "utilization": round(ledger.used_gpu_seconds(profile.horizon) / profile.gpu_seconds, 4),
         "checkpoint_seconds": profile.checkpoint_seconds,
         "restart_seconds": profile.restart_seconds,
@@ -176,19 +273,20 @@ TABLES = {
     "attempts": _attempts,
     "failures": _failures,
     "faults": _faults,
+    "incidents": _incidents,
     "preemptions": _preemptions,
     "outages": _outages,
     "nodes": _nodes,
     "runs": _runs,
+    "crash_loops": _crash_loops,
 }
 
 
 def write_truth(record: Record, folder: Path) -> None:
     """Write one Parquet file per table and `planted.json`."""
     folder.mkdir(parents=True, exist_ok=True)
+    label = {"simulated": "true", "cluster_id": record.profile.cluster_id}
     for name, build in TABLES.items():
-        table = pa.table(build(record)).replace_schema_metadata(
-            {"simulated": "true", "cluster_id": record.profile.cluster_id}
-        )
-        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+        table = pa.table(build(record)).replace_schema_metadata(label)
+        pq.write_table(table, folder / f"{name}.parquet", compression="zstd", row_group_size=ROWS_PER_GROUP)
     (folder / "planted.json").write_text(json.dumps(planted(record), indent=2) + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Simulated]:
 
     def run(**options: Any) -> Simulated:
         out: Path = options.pop("out", None) or tmp_path_factory.mktemp("simulated")
-        return Simulated(simulate("demo", out, **options))
+        return Simulated(simulate("demo", out, **options).clusters[0])
 
     return run
 

@@ -7,12 +7,13 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow.parquet as pq
 
-from assets.simulation import Summary
+from assets.simulation import SimulatedCluster
 
 ZONE = ZoneInfo("America/Los_Angeles")
 Row = dict[str, Any]
@@ -41,11 +42,16 @@ def expand(node_list: str) -> list[str]:
     return names
 
 
+def content(folder: Path) -> dict[str, bytes]:
+    """Give the bytes of every file below a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @dataclass(frozen=True)
 class Simulated:
     """A simulated cluster with its logs and its truth at hand."""
 
-    summary: Summary
+    summary: SimulatedCluster
 
     def truth(self, table: str) -> list[Row]:
         rows: list[Row] = pq.read_table(self.summary.truth / f"{table}.parquet").to_pylist()

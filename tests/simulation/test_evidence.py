@@ -106,7 +106,7 @@ def test_completed_attempts_hardly_ever_see_a_failing_check(demo: Simulated, hea
 
 def test_the_controller_names_each_failed_node(demo: Simulated) -> None:
     named = set()
-    for line in demo.text("slurmctld/slurmctld.log"):
+    for line in demo.text("slurmctld/*"):
         found = re.search(
             r"\[(\S+)\.\d+\] (?:requeue job JobId=(\d+) due to failure of|Killing JobId=(\d+) on failed) node (\S+)",
             line,
@@ -123,7 +123,7 @@ def test_the_controller_names_each_failed_node(demo: Simulated) -> None:
 
 def test_the_controller_names_instigators_as_planted(demo: Simulated) -> None:
     named, unnamed = set(), set()
-    for line in demo.text("slurmctld/slurmctld.log"):
+    for line in demo.text("slurmctld/*"):
         if found := re.search(
             r"\[(\S+)\.\d+\] preempted JobId=(\d+) has been \w+ to reclaim resources for JobId=(\d+)", line
         ):
@@ -138,7 +138,7 @@ def test_the_controller_names_instigators_as_planted(demo: Simulated) -> None:
 
 
 def test_the_controllers_log_is_in_time_order(demo: Simulated) -> None:
-    stamps = [line[1:24] for line in demo.text("slurmctld/slurmctld.log")]
+    stamps = [line[1:24] for line in demo.text("slurmctld/*")]
     assert stamps == sorted(stamps)
 
 
@@ -173,6 +173,14 @@ def test_the_inventory_lists_every_node_once(demo: Simulated) -> None:
     assert [line.split()[0] for line in lines] == [f"NodeName=node{number:03d}" for number in range(1, 65)]
     open_outages = {row["node"] for row in demo.truth("outages") if row["ended_epoch"] is None}
     assert {line.split()[0].removeprefix("NodeName=") for line in lines if " Reason=" in line} == open_outages
+
+
+def test_a_lemons_tickets_name_its_root_cause(demo: Simulated) -> None:
+    lemons = {row["node"]: row["root_cause"] for row in demo.truth("nodes") if row["is_lemon"]}
+    rows = [line.split(",") for line in demo.text("tickets/tickets.csv")[1:]]
+    found = {(row[1], row[4]) for row in rows if row[1] in lemons}
+    assert found
+    assert found <= set(lemons.items())
 
 
 def test_tickets_close_after_they_open(demo: Simulated) -> None:

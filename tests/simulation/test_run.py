@@ -7,17 +7,16 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assets import simulation
 from assets.simulation import simulate
-from tests.simulation.simulated import Simulated
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+from assets.simulation.profiles import DEMO, PROFILES
+from tests.simulation.simulated import Simulated, content
 
 
 def test_same_seed_gives_same_bytes(make: Callable[..., Simulated]) -> None:
@@ -43,9 +42,8 @@ def test_labelled_simulated(demo: Simulated) -> None:
 
 
 def test_folders_can_be_chosen(tmp_path: Path) -> None:
-    summary = simulate(
-        "demo", tmp_path, days=1, scale=0.25, sources_dir=tmp_path / "logs", truth_dir=tmp_path / "answers"
-    )
+    made = simulate("demo", tmp_path, days=1, scale=0.25, sources_dir=tmp_path / "logs", truth_dir=tmp_path / "answers")
+    summary = made.clusters[0]
     assert summary.sources == tmp_path / "logs" / "demo"
     assert (tmp_path / "answers" / "demo" / "planted.json").is_file()
     assert not list(summary.sources.rglob("*.parquet"))
@@ -63,24 +61,78 @@ def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None) -> No
     assert (folder / "real.psv").read_text() == "real"
 
 
-@pytest.mark.parametrize(("profile", "days", "scale"), [("rsc9", 1, 1.0), ("demo", 0, 1.0), ("demo", 1, 0.0)])
-def test_what_cannot_be_simulated_is_said(tmp_path: Path, profile: str, days: int, scale: float) -> None:
-    with pytest.raises(ValueError, match=r"unknown profile|at least 1|above 0"):
-        simulate(profile, tmp_path, days=days, scale=scale)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"profile": "rsc9"}, "unknown profile 'rsc9'; there are: .*demo"),
+        ({"days": 0}, "at least 1"),
+        ({"scale": 0.0}, "above 0"),
+        ({"seed": -1}, "not be negative"),
+        ({"dirt": 0.9}, "from 0 to 0.5"),
+    ],
+)
+def test_what_cannot_be_simulated_is_said(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        simulate(out=tmp_path, **{"profile": "demo", "days": 1} | options)
+    assert not list(tmp_path.iterdir())
 
 
-def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
+@pytest.fixture
+def pair(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give the name of a profile that stands for two clusters."""
+    north = replace(DEMO, cluster_id="north", node_count=16, days=2)
+    south = replace(north, cluster_id="south", timezone="Europe/Berlin", node_count=8)
+    for name, clusters in {"pair": (north, south), "alone": (south,)}.items():
+        monkeypatch.setitem(PROFILES, name, clusters)
+    return "pair"
+
+
+def test_a_profile_may_stand_for_several_clusters(pair: str, tmp_path: Path) -> None:
+    summary = simulate(pair, tmp_path, seed=5)
+    assert [cluster.cluster_id for cluster in summary.clusters] == ["north", "south"]
+    for cluster in summary.clusters:
+        assert cluster.sources == tmp_path / "sources" / cluster.cluster_id
+        assert json.loads((cluster.truth / "planted.json").read_text(encoding="utf-8")) == cluster.planted
+        assert str(cluster.sources) in summary.text()
+    values = summary.as_dict()
+    assert (values["profile"], [cluster["cluster_id"] for cluster in values["clusters"]]) == (
+        "pair",
+        ["north", "south"],
+    )
+    assert values["seconds"] >= sum(cluster["seconds"] for cluster in values["clusters"])
+
+
+def test_a_clusters_bytes_do_not_depend_on_its_neighbours(pair: str, tmp_path: Path) -> None:
+    together = simulate(pair, tmp_path / "together", seed=5).clusters
+    alone = simulate("alone", tmp_path / "alone", seed=5).clusters[0]
+    assert content(together[1].sources) == content(alone.sources)
+    assert content(together[1].truth) == content(alone.truth)
+    assert together[0].planted["attempt_count"] != together[1].planted["attempt_count"]
+
+
+def test_real_logs_of_any_cluster_stop_all_work(pair: str, tmp_path: Path) -> None:
+    real = tmp_path / "sources" / "south" / "sacct" / "real.psv"
+    real.parent.mkdir(parents=True)
+    real.write_text("real")
+    with pytest.raises(FileExistsError, match="south"):
+        simulate(pair, tmp_path)
+    assert not (tmp_path / "sources" / "north").exists()
+    assert real.read_text() == "real"
+
+
+def test_progress_covers_all_clusters(pair: str, tmp_path: Path) -> None:
     told: list[float] = []
-    simulate("demo", tmp_path, days=1, scale=0.25, progress=told.append)
+    simulate(pair, tmp_path, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
+    assert any(0.05 < share < 0.3 for share in told) and any(0.7 < share < 0.95 for share in told)
 
 
 def test_the_summary_says_simulated_and_where(demo: Simulated) -> None:
-    text, values = demo.summary.text(), demo.summary.as_dict()
+    text = demo.summary.text()
     assert "(simulated)" in text
     assert str(demo.summary.sources) in text and str(demo.summary.truth) in text
-    assert values["planted"] == json.loads((demo.summary.truth / "planted.json").read_text(encoding="utf-8"))
+    assert demo.summary.planted == json.loads((demo.summary.truth / "planted.json").read_text(encoding="utf-8"))
 
 
 def test_a_larger_cluster_has_more_nodes_and_more_work(make: Callable[..., Simulated]) -> None:

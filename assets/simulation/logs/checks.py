@@ -1,4 +1,4 @@
-"""The health checks a node runs: their names, what they say when all is well, and how often a good result is kept."""
+"""The health checks a node runs: their names and what they say when all is well."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ FREQUENT = {
     "check ibstat": "all ib links are up.",
     "mounted directory": "mounted directory /checkpoint is present.",
 }
-"""Kept every few hours, in turn."""
+"""Good results are kept every few hours, those of different checks in turn."""
 
 DAILY = {
     "nvidia smi gpu_num": "Number of GPUs present is the same as the expected number, 8. Number of GPUs present: 8",
@@ -17,12 +17,15 @@ DAILY = {
     "check pci": "All PCI devices have the expected link width and speed.",
     "check blockdev": "All block devices are present.",
     "check ethlink": "Ethernet link eth0 is UP.",
+    "link flaps": "No link flaps were detected",
     "ipmitool sel": "No errors detected in the system event log.",
+    "mce errors": "No MCE errors detected.",
     "service status": "All services are running.",
     "disk usage": "Disk usage of / is below the thresholds.",
 }
-"""Kept once a day."""
+"""Good results are kept once a day or less."""
 
 ALL = FREQUENT | DAILY
+NUMBERS = {check: number for number, check in enumerate(ALL)}
 PROLOG = "mounted directory"
 EPILOG = "xid errors"

@@ -1,61 +1,116 @@
-"""When a node says nothing, and when one of its checks is not well: what every log about a node must respect."""
+"""When a node says nothing, and when one of its checks is not well: what every log about a node must respect.
+
+Spans of time are kept sorted by node, so that thousands of nodes and times are judged at once.
+"""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.simulation.logs.checks import NUMBERS
 from assets.simulation.logs.record import Record
+from assets.simulation.profiles import DAY
 from assets.simulation.service import BOOT_SECONDS
-from assets.simulation.states import LOST, REBOOT
+from assets.simulation.states import ALARM, LOST, REBOOT
 
-FloatArray = NDArray[np.float64]
-Span = tuple[float, float]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Number = TypeVar("Number", int, Ints)
+Span = tuple[int, int, int]
+"""Where, from when, until when (exclusive)."""
 
 UP_AGAIN_SECONDS = 110
 """A restarting node answers again this long before it is back in service."""
+TIME_BITS = 33
+"""A place and a second make one number, with the seconds in the low bits."""
 
 
-def outside(times: FloatArray, spans: list[Span]) -> FloatArray:
-    """Keep the times that lie in none of the spans."""
-    for low, high in spans:
-        times = times[(times < low) | (times >= high)]
-    return times
+class Spans:
+    """Spans of time at numbered places; those at one place may overlap."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        rows = np.array(spans, np.int64).reshape(-1, 3)
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        base = rows[:, 0] << TIME_BITS
+        self._lows = base + rows[:, 1]
+        # The furthest end so far never reaches into the next place's numbers.
+        self._highs = np.maximum.accumulate(base + rows[:, 2])
+
+    def cover(self, places: Ints, times: Ints) -> Bools:
+        """Tell for each place and time whether a span covers it."""
+        if not len(self._lows):
+            return np.zeros(len(times), np.bool_)
+        keys = (places << TIME_BITS) + times
+        last = np.searchsorted(self._lows, keys, side="right") - 1
+        return (last >= 0) & (keys < self._highs[last])
 
 
 class Conditions:
-    """Spans per node.
+    """The state of every node over time.
 
     Attributes
     ----------
     silent
-        Per node, when it is dead or restarting.
-    failing
-        Per node and check, when the check would fail, found or not.
+        When each node is dead or restarting.
     """
 
     def __init__(self, record: Record) -> None:
-        faults, reboots = record.ledger.faults, record.ledger.reboots
-        self.silent: list[list[Span]] = [[] for _ in record.node_names]
-        self.failing: list[dict[str, list[Span]]] = [{} for _ in record.node_names]
-        for node, at in zip(reboots["node"].tolist(), reboots["at"].tolist(), strict=True):
-            self.silent[node].append((at, at + BOOT_SECONDS - UP_AGAIN_SECONDS))
-        for fault in range(len(faults)):
-            node, at, mechanism = (int(faults[name][fault]) for name in ("node", "at", "mechanism"))
-            cleared = cleared_at(record, fault)
+        faults, reboots, horizon = record.ledger.faults, record.ledger.reboots, record.profile.horizon
+        silent: list[Span] = [
+            (node, at, at + BOOT_SECONDS - UP_AGAIN_SECONDS)
+            for node, at in zip(reboots["node"].tolist(), reboots["at"].tolist(), strict=True)
+        ]
+        failing: list[Span] = []
+        alarms: list[Span] = []
+        names = ("node", "at", "mechanism", "detected", "checks_from")
+        columns = (faults[name].tolist() for name in names)
+        rows = zip(record.ledger.symptoms, fails_until(record).tolist(), *columns, strict=True)
+        for symptoms, until, node, at, mechanism, detected, found in rows:
             if mechanism == LOST:
-                self.silent[node].append((at, cleared - UP_AGAIN_SECONDS))
+                silent.append((node, at, until + BOOT_SECONDS - UP_AGAIN_SECONDS))
             elif mechanism == REBOOT:
-                self.silent[node].append((at, int(faults["detected"][fault])))
-            for check, _ in record.ledger.symptoms[fault].checks:
-                self.failing[node].setdefault(check, []).append((at, cleared - BOOT_SECONDS))
+                silent.append((node, at, detected if detected >= 0 else horizon))
+            for check, _ in symptoms.checks:
+                place = self._place(NUMBERS[check], node)
+                if mechanism == ALARM:
+                    # To the check's first run afterwards, whose good result is kept because of the alarm.
+                    alarms.append((place, found, until + record.profile.check_seconds))
+                else:
+                    failing.append((place, at, until))
+        self.silent = Spans(silent)
+        self._failing, self._alarms = Spans(failing), Spans(alarms)
+        self._introduced = np.zeros(len(NUMBERS), np.int64)
+        for check, day in record.profile.checks_introduced:
+            self._introduced[NUMBERS[check]] = day * DAY
 
-    def well(self, times: FloatArray, node: int, check: str) -> FloatArray:
-        """Keep the times at which the node answers and the check passes."""
-        return outside(outside(times, self.silent[node]), self.failing[node].get(check, []))
+    @staticmethod
+    def _place(check: Number, node: Number) -> Number:
+        return node * len(NUMBERS) + check
+
+    def exist(self, checks: Ints, times: Ints) -> Bools:
+        """Tell which checks, by number, had been introduced."""
+        introduced: Bools = times >= self._introduced[checks]
+        return introduced
+
+    def sound(self, nodes: Ints, checks: Ints, times: Ints) -> Bools:
+        """Tell where the node answers and the check, by number, is there and has no reason to fail."""
+        is_broken = self._failing.cover(self._place(checks, nodes), times)
+        return ~self.silent.cover(nodes, times) & ~is_broken & self.exist(checks, times)
+
+    def well(self, nodes: Ints, checks: Ints, times: Ints) -> Bools:
+        """Tell where the check is sound and does not raise a false alarm either."""
+        return self.sound(nodes, checks, times) & ~self._alarms.cover(self._place(checks, nodes), times)
 
 
-def cleared_at(record: Record, fault: int) -> int:
-    """Give the time at which a fault's node was back, a time after the end when it was not."""
-    cleared = int(record.ledger.faults["cleared"][fault])
-    return cleared if cleared >= 0 else record.profile.horizon + BOOT_SECONDS
+def fails_until(record: Record) -> Ints:
+    """Give for each fault the second from which its checks no longer fail: its node restarts, or the alarm is over.
+
+    A fault that is not cleared when the simulation ends fails on to its end.
+    """
+    faults = record.ledger.faults
+    cleared = faults["cleared"].astype(np.int64)
+    ends = np.where(faults["mechanism"] == ALARM, cleared, cleared - BOOT_SECONDS)
+    return np.where(cleared >= 0, ends, record.profile.horizon)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from assets.simulation.logs.record import ROOT_USER, SLURM_USER, Record, write_lines
 
 HEADER = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"
@@ -11,16 +13,19 @@ HEADER = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"
 
 def write_events(record: Record, folder: Path) -> None:
     """Write `events.psv`, by node and then by time, with the cluster's own row first."""
-    outages, cluster = record.ledger.outages, record.profile.cluster_id
+    outages, cluster, clock = record.ledger.outages, record.profile.cluster_id, record.wall_clock
+    order = np.lexsort((outages["start"], outages["node"]))
+    ends = outages["end"][order]
+    ended = [
+        text if end >= 0 else "Unknown" for text, end in zip(clock.texts(ends.clip(0)), ends.tolist(), strict=True)
+    ]
+    flags = (outages[name][order].tolist() for name in ("node", "is_silent", "is_down", "by_slurm"))
     lines = [HEADER, f"{cluster}||{record.text(0)}|Unknown||Cluster Registered TRES|"]
-    for row in sorted(
-        range(len(outages)), key=lambda row: (int(outages["node"][row]), int(outages["start"][row]), row)
+    for row, started, closed, node, is_silent, is_down, by_slurm in zip(
+        order.tolist(), clock.texts(outages["start"][order]), ended, *flags, strict=True
     ):
-        node, start, end = (int(outages[name][row]) for name in ("node", "start", "end"))
-        state = "DOWN*" if outages["is_silent"][row] else "DOWN" if outages["is_down"][row] else "DRAIN"
-        user = SLURM_USER if outages["by_slurm"][row] else ROOT_USER
-        ended = record.text(end) if end >= 0 else "Unknown"
-        lines.append(
-            f"{cluster}|{record.node_names[node]}|{record.text(start)}|{ended}|{state}|{record.ledger.reasons[row]}|{user}"
-        )
+        state = "DOWN*" if is_silent else "DOWN" if is_down else "DRAIN"
+        user = SLURM_USER if by_slurm else ROOT_USER
+        reason = record.ledger.reasons[row]
+        lines.append(f"{cluster}|{record.node_names[node]}|{started}|{closed}|{state}|{reason}|{user}")
     write_lines(folder / "events.psv", lines)

@@ -5,18 +5,15 @@ Faults and users' own GPU errors speak here, and so do restarts and the chatter 
 
 from __future__ import annotations
 
-import bisect
-from collections import defaultdict
-from datetime import date
 from pathlib import Path
 
 import numpy as np
 
-from assets.simulation.logs.conditions import Conditions, outside
+from assets.simulation.logs.conditions import Conditions, Ints
 from assets.simulation.logs.record import Record, write_lines
 from assets.simulation.profiles import DAY
 from assets.simulation.states import OUT_OF_MEMORY
-from assets.simulation.symptoms import GPU_BUSES
+from assets.simulation.xids import xid_line
 
 BOOT_LINE = "Linux version 5.15.0-1061-nvidia (buildd@lcy02-amd64-086) (gcc (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0) #62-Ubuntu SMP"
 CHATTER = (
@@ -25,61 +22,116 @@ CHATTER = (
     "nfs: server nfs01 OK",
     "audit: backlog limit exceeded",
 )
-CHATTER_PER_NODE_DAY = 0.4
-XID_LINES = {
-    13: "pid={pid}, name=python, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): Out Of Range Address",
-    31: "pid={pid}, name=python, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_3 faulted @ 0x7f2c_4a000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
-    43: "pid={pid}, name=python, Ch 00000010",
-}
 REPEATS = {13: 6, 31: 1, 43: 1}
+"""How often the driver repeats the Xids of users' programs."""
+MICRO = 1_000_000
+TIME_BITS = 46
+"""A node and a microsecond make one number, with the time in the low bits."""
+QUARTER_HOUR = 900
+"""Offsets from UTC change on the quarter hour, if at all."""
 
 
-def kernel_lines(record: Record) -> list[tuple[float, int, str]]:
-    """Give (time, node, message) of every kernel line, in time order."""
-    ledger, rng, profile = record.ledger, record.rng("kernel"), record.profile
-    lines: list[tuple[float, int, str]] = []
-    silent = Conditions(record).silent
-    for node, at in zip(ledger.reboots["node"].tolist(), ledger.reboots["at"].tolist(), strict=True):
-        lines.append((at + float(rng.uniform(0, 1)), node, BOOT_LINE))
-    for fault, symptoms in enumerate(ledger.symptoms):
-        at = int(ledger.faults["at"][fault]) + float(rng.uniform(0, 1))
-        lines += [(max(0.0, at + offset), int(ledger.faults["node"][fault]), text) for offset, text in symptoms.kernel]
-    attempts = ledger.attempts
-    for attempt in range(len(ledger.nodes)):
-        nodes = ledger.nodes[attempt]
-        xid, end, pid = (
-            int(attempts["app_xid"][attempt]),
-            float(attempts["end"][attempt]),
-            int(rng.integers(20_000, 4_000_000)),
-        )
-        if not len(nodes) or end < 0:
-            continue
+class Lines:
+    """Kernel lines in columns: microsecond, node, and the number of a text."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = [BOOT_LINE, *CHATTER]
+        self._single: list[tuple[int, int, int]] = []
+        self._columns: list[Ints] = []
+
+    def say(self, at: float, node: int, text: str) -> None:
+        """Add a line."""
+        self._single.append((max(0, round(at * MICRO)), node, len(self.texts)))
+        self.texts.append(text)
+
+    def repeat(self, times: Ints, nodes: Ints, texts: Ints) -> None:
+        """Add many lines with texts that are there already."""
+        self._columns.append(np.stack((times, nodes, texts)))
+
+    def in_order(self) -> tuple[Ints, Ints, Ints]:
+        """Give times, nodes and texts in the order of time."""
+        single = np.array(self._single, np.int64).reshape(-1, 3).T
+        times, nodes, texts = np.concatenate((single, *self._columns), axis=1)
+        order = np.lexsort((texts, nodes, times))
+        return times[order], nodes[order], texts[order]
+
+
+def _add_faults(record: Record, lines: Lines, rng: np.random.Generator) -> None:
+    faults = record.ledger.faults
+    fractions = rng.uniform(0, 1, len(faults)).tolist()
+    rows = zip(record.ledger.symptoms, faults["at"].tolist(), faults["node"].tolist(), fractions, strict=True)
+    for symptoms, at, node, fraction in rows:
+        for offset, text in symptoms.kernel:
+            lines.say(at + fraction + offset, node, text)
+
+
+def _add_programs(record: Record, lines: Lines, rng: np.random.Generator) -> None:
+    """Add what users' programs do: errors on their GPUs, and too much memory."""
+    attempts, nodes = record.ledger.attempts, record.ledger.nodes
+    xids, out_of_memory = attempts["app_xid"], attempts["state"] == OUT_OF_MEMORY
+    rows = np.flatnonzero((attempts["end"] >= 0) & (np.diff(nodes.starts) > 0) & ((xids > 0) | out_of_memory))
+    columns = (
+        xids[rows], out_of_memory[rows], attempts["end"][rows], nodes.values[nodes.starts[rows]], attempts["mask"][rows],
+        rng.integers(20_000, 4_000_000, len(rows)),
+    )  # fmt: skip
+    for xid, is_out, end, node, mask, process in zip(*(column.tolist() for column in columns), strict=True):
         if xid:
-            bus = GPU_BUSES[int(attempts["mask"][attempt]).bit_length() - 1]
-            text = f"NVRM: Xid (PCI:0000:{bus}:00): {xid}, {XID_LINES[xid].format(pid=pid)}"
-            lines += [(end - 1 + 0.01 * repeat, int(nodes[0]), text) for repeat in range(REPEATS[xid])]
-        if attempts["state"][attempt] == OUT_OF_MEMORY:
-            text = f"Memory cgroup out of memory: Killed process {pid} (python) total-vm:98231044kB, anon-rss:96012288kB, file-rss:72192kB"
-            lines.append((end - 0.5, int(nodes[0]), text))
-    for day in range(profile.days):
-        for node in range(profile.node_count):
-            if rng.random() < CHATTER_PER_NODE_DAY:
-                at = outside(np.array([day * DAY + float(rng.uniform(0, DAY))]), silent[node])
-                lines += [(float(time), node, CHATTER[int(rng.integers(len(CHATTER)))]) for time in at]
-    return sorted(lines)
+            text = xid_line(xid, int(mask).bit_length() - 1, process)
+            for repeat in range(REPEATS[xid]):
+                lines.say(end - 1 + 0.01 * repeat, node, text)
+        if is_out:
+            text = f"Memory cgroup out of memory: Killed process {process} (python) total-vm:98231044kB, anon-rss:96012288kB, file-rss:72192kB"
+            lines.say(end - 0.5, node, text)
+
+
+def _add_chatter(record: Record, lines: Lines, rng: np.random.Generator) -> None:
+    profile, silent = record.profile, Conditions(record).silent
+    count = int(rng.poisson(profile.logs.chatter_per_node_day * profile.node_count * profile.days))
+    times, nodes = rng.integers(0, profile.horizon * MICRO, count), rng.integers(0, profile.node_count, count)
+    texts = rng.integers(1, 1 + len(CHATTER), count)
+    heard = ~silent.cover(nodes, times // MICRO)
+    lines.repeat(times[heard], nodes[heard], texts[heard])
+
+
+def _uptimes(record: Record, times: Ints, nodes: Ints, texts: Ints) -> Ints:
+    """Give microseconds since each line's node last started; a line that tells of a start is its first."""
+    ages = record.rng("kernel boots").integers(DAY * MICRO, 30 * DAY * MICRO, record.profile.node_count)
+    # Shifted so that the starts before the first day are no negative times.
+    before = 30 * DAY * MICRO
+    boots = texts == 0
+    started = np.concatenate((before - ages, times[boots] + before))
+    at = np.concatenate((np.arange(record.profile.node_count), nodes[boots]))
+    keys = np.sort((at << TIME_BITS) + started)
+    asked = (nodes << TIME_BITS) + times + before
+    return asked - keys[np.searchsorted(keys, asked, side="right") - 1]
+
+
+def _stamps(record: Record, times: Ints) -> list[str]:
+    """Write times as rsyslog does: the wall clock to the microsecond, and its offset from UTC."""
+    seconds, micros = np.divmod(times, MICRO)
+    quarters, where = np.unique(seconds // QUARTER_HOUR, return_inverse=True)
+    offsets = [record.local(quarter * QUARTER_HOUR).isoformat()[-6:] for quarter in quarters.tolist()]
+    columns = (record.wall_clock.texts(seconds), micros.tolist(), where.tolist())
+    return [f"{text}.{micro:06d}{offsets[quarter]}" for text, micro, quarter in zip(*columns, strict=True)]
 
 
 def write_kernel(record: Record, folder: Path) -> None:
     """Write `kern-<day>.log`; a line carries the seconds since its node's last start, as printk does."""
-    boots = [[-float(age)] for age in record.rng("kernel boots").uniform(DAY, 30 * DAY, record.profile.node_count)]
-    lines = kernel_lines(record)
-    for at, node, text in lines:
-        if text == BOOT_LINE:
-            boots[node].append(at)
-    days: dict[date, list[str]] = defaultdict(list)
-    for at, node, text in lines:
-        booted = boots[node][bisect.bisect_right(boots[node], at) - 1]
-        stamp = record.local(at).isoformat(timespec="microseconds")
-        days[record.day(at)].append(f"{stamp} {record.node_names[node]} kernel: [{at - booted:12.6f}] {text}")
-    for day, written in days.items():
-        write_lines(folder / f"kern-{day:%Y-%m-%d}.log", written)
+    lines, rng = Lines(), record.rng("kernel")
+    reboots = np.stack((record.ledger.reboots["at"], record.ledger.reboots["node"])).astype(np.int64)
+    lines.repeat(reboots[0] * MICRO + rng.integers(0, MICRO, reboots.shape[1]), reboots[1], np.zeros_like(reboots[0]))
+    for add in (_add_faults, _add_programs, _add_chatter):
+        add(record, lines, rng)
+    times, nodes, texts = lines.in_order()
+    uptimes = _uptimes(record, times, nodes, texts)
+    days = record.wall_clock.days(times // MICRO)
+    for day in np.unique(days).tolist():
+        rows = np.flatnonzero(days == day)
+        columns = (nodes[rows], texts[rows], *np.divmod(uptimes[rows], MICRO))
+        written = [
+            f"{stamp} {record.node_names[node]} kernel: [{second:5d}.{micro:06d}] {lines.texts[text]}"
+            for stamp, node, text, second, micro in zip(
+                _stamps(record, times[rows]), *(column.tolist() for column in columns), strict=True
+            )
+        ]
+        write_lines(folder / f"kern-{record.wall_clock.date(day)}.log", written)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assets.simulation.ledger import NAME_BITS, Ledger
+from assets.simulation.logs.wall_clock import WallClock
 from assets.simulation.profiles import Profile
 from assets.simulation.submissions import FAMILY_NAMES
 
@@ -41,14 +45,18 @@ class Record:
         return ZoneInfo(self.profile.timezone)
 
     @cached_property
+    def wall_clock(self) -> WallClock:
+        """The wall clocks of the cluster, for whole columns of times."""
+        return WallClock(self.zone, self.profile.first_day, self.profile.days)
+
+    @property
     def epoch(self) -> int:
         """Epoch seconds of the first midnight."""
-        first = self.profile.first_day
-        return int(datetime(first.year, first.month, first.day, tzinfo=self.zone).timestamp())
+        return self.wall_clock.epoch
 
     def rng(self, writer: str) -> np.random.Generator:
         """Give a writer its own source of chance, so that one writer's changes leave the others' bytes alone."""
-        return np.random.default_rng([self.seed, *writer.encode()])
+        return np.random.default_rng([self.seed, *self.profile.cluster_id.encode(), *writer.encode()])
 
     def local(self, seconds: float) -> datetime:
         """Turn simulated seconds into the cluster's wall clock."""
@@ -62,41 +70,62 @@ class Record:
         """Give wall-clock time as Slurm prints it: no zone, whole seconds."""
         return f"{self.local(int(seconds)):%Y-%m-%dT%H:%M:%S}"
 
-    def day(self, seconds: float) -> date:
-        """Give the local date."""
-        return self.local(seconds).date()
-
     @cached_property
     def node_names(self) -> list[str]:
         """Names of the nodes, by index."""
         width = max(3, len(str(self.profile.node_count)))
         return [f"node{number:0{width}d}" for number in range(1, self.profile.node_count + 1)]
 
-    def node_list(self, nodes: list[int]) -> str:
-        """Write nodes as Slurm does: node[001-004,007]."""
+    @cached_property
+    def _node_numbers(self) -> list[str]:
+        return [name.removeprefix("node") for name in self.node_names]
+
+    def node_list(self, nodes: Sequence[int] | NDArray[Any]) -> str:
+        """Write nodes, at least one and in ascending order, as Slurm does: node[001-004,007]."""
         if len(nodes) == 1:
             return self.node_names[nodes[0]]
-        parts, first = [], 0
-        numbers = [self.node_names[node].removeprefix("node") for node in nodes]
-        for position in range(1, len(nodes) + 1):
-            if position == len(nodes) or nodes[position] != nodes[position - 1] + 1:
-                parts.append(numbers[first] if first == position - 1 else f"{numbers[first]}-{numbers[position - 1]}")
-                first = position
+        numbers = self._node_numbers
+        array = np.asarray(nodes)
+        gaps = np.flatnonzero(array[1:] != array[:-1] + 1)
+        if not len(gaps):
+            return f"node[{numbers[nodes[0]]}-{numbers[nodes[-1]]}]"
+        firsts, lasts = [nodes[0], *array[gaps + 1].tolist()], [*array[gaps].tolist(), nodes[-1]]
+        parts = [
+            numbers[first] if first == last else f"{numbers[first]}-{numbers[last]}"
+            for first, last in zip(firsts, lasts, strict=True)
+        ]
         return f"node[{','.join(parts)}]"
 
-    def user(self, user: int) -> str:
-        """Give a user's login."""
-        return USERS[user % len(USERS)] + ("" if user < len(USERS) else str(user // len(USERS)))
+    def node_lists(self, attempts: NDArray[Any]) -> list[str]:
+        """Write the nodes of attempts; nothing for an attempt that never got any."""
+        ledger = self.ledger
+        values, lows, highs = ledger.nodes.values, ledger.nodes.starts[attempts], ledger.nodes.starts[attempts + 1]
+        names, counts = self.node_names, highs - lows
+        texts = [""] * len(attempts)
+        alone = np.flatnonzero(counts == 1)
+        for row, node in zip(alone.tolist(), values[lows[alone]].tolist(), strict=True):
+            texts[row] = names[node]
+        gangs = np.flatnonzero(counts > 1)
+        for row, low, high in zip(gangs.tolist(), lows[gangs].tolist(), highs[gangs].tolist(), strict=True):
+            texts[row] = self.node_list(values[low:high])
+        return texts
+
+    @cached_property
+    def users(self) -> list[str]:
+        """Logins of the users, by number."""
+        count = int(self.ledger.jobs["user"].max(initial=-1)) + 1
+        return [
+            USERS[user % len(USERS)] + ("" if user < len(USERS) else str(user // len(USERS))) for user in range(count)
+        ]
 
     def run_name(self, code: int) -> str:
         """Give the job name of a run from its stored number."""
         return f"{FAMILY_NAMES[code >> NAME_BITS]}-{code & (1 << NAME_BITS) - 1:05x}"
 
-    def shown_job_id(self, job: int) -> str:
-        """Give a job id as sacct shows it: 123 or, for a task of an array, 123_4."""
-        jobs = self.ledger.jobs
-        array = int(jobs["array_id"][job])
-        return f"{array}_{int(jobs['array_task'][job])}" if array else str(int(jobs["job_id"][job]))
+    def shown_job_ids(self, jobs: NDArray[Any]) -> list[str]:
+        """Give job ids as sacct shows them: 123 or, for a task of an array, 123_4."""
+        columns = (self.ledger.jobs[name][jobs].tolist() for name in ("job_id", "array_id", "array_task"))
+        return [f"{array}_{task}" if array else str(own) for own, array, task in zip(*columns, strict=True)]
 
 
 def write_lines(path: Path, lines: list[str]) -> None:

@@ -1,23 +1,36 @@
-"""Accounting as `sacct -a -D -P --noconvert` prints it, one file per day of the jobs' end; open jobs in the last file."""
+"""Accounting as `sacct -a -D -P --noconvert` prints it, one file per day of the jobs' end; open jobs in the last file.
+
+A day at a time, its columns as plain lists: millions of rows pass through here.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from datetime import date
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assets.simulation.logs.record import ACCOUNTS, CPUS_PER_GPU, FIRST_UID, MEMORY_MB_PER_GPU, Record, write_lines
 from assets.simulation.states import CANCELLED, COMPLETED, FAILED, OUT_OF_MEMORY, PENDING, QOS, RUNNING, STATES
 
+IntArray = NDArray[np.int64]
+
 HEADER = (
     "JobID|JobIDRaw|Cluster|User|Account|Partition|QOS|JobName|State|ExitCode|DerivedExitCode|Submit|Eligible|Start|End|ElapsedRaw|"
-    "Suspended|NNodes|NodeList|AllocTRES|ReqTRES|TimelimitRaw|Reason|Flags|SubmitLine"
+    "Suspended|NNodes|NodeList|AllocTRES|ReqTRES|TimelimitRaw|Reason|Flags"
 )
-STEP_SHARE = 0.35
-"""Share of jobs whose batch step is kept in the accounting."""
 STEP_STATES = {COMPLETED: "COMPLETED", FAILED: "FAILED", OUT_OF_MEMORY: "OUT_OF_MEMORY", RUNNING: "RUNNING"}
+REASONS = ("None", "Priority", "Resources", "BeginTime")
+"""Why a job last waited; a requeued one for its time to begin, others for their turn or for room."""
+UNNOTICED_WAIT = 60
+"""A job that starts within so many seconds has never been given a reason."""
 
 
+@lru_cache
 def tres(gpus: int, nodes: int, billing: bool = True) -> str:
     """Write trackable resources in Slurm's order."""
     cpus = gpus * CPUS_PER_GPU
@@ -25,91 +38,136 @@ def tres(gpus: int, nodes: int, billing: bool = True) -> str:
     return f"{first}cpu={cpus},gres/gpu:a100={gpus},gres/gpu={gpus},mem={gpus * MEMORY_MB_PER_GPU}M,node={nodes}"
 
 
-def submit_line(record: Record, job: int) -> str:
-    """Write the command line a job was submitted with."""
-    jobs, runs = record.ledger.jobs, record.ledger.runs
-    run, gpus = int(jobs["run"][job]), int(jobs["gpus"][job])
-    per_node = record.profile.gpus_per_node
-    parts = [
-        f"sbatch --job-name={record.run_name(int(runs['name'][run]))} --account={account(record, job)} --partition=train --qos={QOS[int(jobs['qos'][job])]}",
-        f"--nodes={max(1, gpus // per_node)} --gres=gpu:a100:{min(gpus, per_node)} --time={int(jobs['limit'][job]) // 60}",
-    ]
-    if not runs["can_requeue"][run]:
-        parts.append("--no-requeue")
-    excluded = record.ledger.excludes.get(job, ())
-    if excluded:
-        parts.append(f"--exclude={','.join(record.node_names[node] for node in excluded)}")
-    return " ".join([*parts, "run.sh"])
+@dataclass(frozen=True)
+class Day:
+    """The columns of some attempts, ready to be joined."""
+
+    record: Record
+    rows: IntArray
+
+    def attempts(self, name: str) -> NDArray[Any]:
+        """Give a column of the attempts."""
+        column: NDArray[Any] = self.record.ledger.attempts[name][self.rows]
+        return column
+
+    def jobs(self, name: str) -> NDArray[Any]:
+        """Give a column of the attempts' jobs."""
+        column: NDArray[Any] = self.record.ledger.jobs[name][self.attempts("job")]
+        return column
+
+    def names(self) -> list[str]:
+        """Give the jobs' names."""
+        return [self.record.run_name(code) for code in self.record.ledger.runs["name"][self.jobs("run")].tolist()]
+
+    def states(self) -> list[str]:
+        """Give the states, with the user who cancelled."""
+        pairs = zip(self.attempts("state").tolist(), self.jobs("user").tolist(), strict=True)
+        return [f"CANCELLED by {FIRST_UID + user}" if state == CANCELLED else STATES[state] for state, user in pairs]
+
+    def times(self, name: str, never: str) -> list[str]:
+        """Give a column of times as text, `never` for those that have not come."""
+        seconds = self.attempts(name)
+        texts = self.record.wall_clock.texts(np.maximum(seconds, 0))
+        for row in np.flatnonzero(seconds < 0).tolist():
+            texts[row] = never
+        return texts
+
+    def started(self) -> list[str]:
+        """Give the starts: unknown while a job waits, none when it was cancelled before."""
+        texts = self.times("start", "None")
+        for row in np.flatnonzero(self.attempts("state") == PENDING).tolist():
+            texts[row] = "Unknown"
+        return texts
+
+    def elapsed(self) -> list[int]:
+        """Give the run times in seconds, up to the end of the simulation for what runs on."""
+        start, end = self.attempts("start"), self.attempts("end")
+        until = np.where(end >= 0, end, self.record.profile.horizon)
+        seconds: list[int] = np.where(start >= 0, np.maximum(until - start, 0), 0).tolist()
+        return seconds
+
+    def reasons(self) -> list[str]:
+        """Give the last reasons for waiting."""
+        waited = self.attempts("start") - self.attempts("eligible")
+        codes = np.where(self.jobs("gpus") >= 8, 2, 1)
+        codes = np.where((waited >= 0) & (waited <= UNNOTICED_WAIT), 0, codes)
+        return [REASONS[code] for code in np.where(self.attempts("number") > 1, 3, codes).tolist()]
+
+    def submit_lines(self, names: list[str]) -> list[str]:
+        """Give the command lines the jobs were submitted with."""
+        record, per_node = self.record, self.record.profile.gpus_per_node
+        keeps_id = record.ledger.runs["can_requeue"][self.jobs("run")].tolist()
+        excludes, node_names = record.ledger.excludes, record.node_names
+        columns = (self.jobs(name).tolist() for name in ("user", "qos", "gpus", "limit"))
+        lines = [
+            f"sbatch --job-name={name} --account={ACCOUNTS[user % len(ACCOUNTS)]} --partition=train --qos={QOS[qos]} "
+            f"--nodes={max(1, gpus // per_node)} --gres=gpu:a100:{min(gpus, per_node)} --time={limit // 60}{'' if keeps else ' --no-requeue'}"
+            for name, user, qos, gpus, limit, keeps in zip(names, *columns, keeps_id, strict=True)
+        ]
+        for row, job in enumerate(self.attempts("job").tolist()):
+            if job in excludes:
+                lines[row] += f" --exclude={','.join(node_names[node] for node in excludes[job])}"
+        return [f"|{line} run.sh" for line in lines]
 
 
-def account(record: Record, job: int) -> str:
-    """Give the account of a job's user."""
-    return ACCOUNTS[int(record.ledger.jobs["user"][job]) % len(ACCOUNTS)]
-
-
-def _reason(record: Record, attempt: int) -> str:
-    attempts = record.ledger.attempts
-    if attempts["number"][attempt] > 1:
-        return "BeginTime"
-    waited = attempts["start"][attempt] - attempts["eligible"][attempt]
-    return (
-        "None"
-        if 0 <= waited <= 60
-        else "Resources"
-        if record.ledger.jobs["gpus"][attempts["job"][attempt]] >= 8
-        else "Priority"
+def lines_of(record: Record, rows: IntArray, has_step: NDArray[np.bool_]) -> list[str]:
+    """Write the rows of some attempts, those of the kept batch steps after their jobs'."""
+    day, cluster, per_node, users = (
+        Day(record, rows),
+        record.profile.cluster_id,
+        record.profile.gpus_per_node,
+        record.users,
     )
-
-
-def rows_of(record: Record, attempt: int, with_step: bool) -> list[str]:
-    """Write an attempt's row and, if asked, the row of its batch step."""
-    ledger = record.ledger
-    attempts, jobs = ledger.attempts, ledger.jobs
-    job = int(attempts["job"][attempt])
-    state, start, end = (int(attempts[name][attempt]) for name in ("state", "start", "end"))
-    gpus, shown, raw = int(jobs["gpus"][job]), record.shown_job_id(job), int(jobs["job_id"][job])
-    node_count = max(1, gpus // record.profile.gpus_per_node)
-    nodes = ledger.nodes[attempt].tolist()
-    until = end if end >= 0 else record.profile.horizon
-    state_text = STATES[state]
-    if state == CANCELLED:
-        state_text = f"CANCELLED by {FIRST_UID + int(jobs['user'][job])}"
-    exit_code = f"{int(attempts['exit_code'][attempt])}:{int(attempts['exit_signal'][attempt])}"
-    started = record.text(start) if start >= 0 else "Unknown" if state == PENDING else "None"
-    ended = record.text(end) if end >= 0 else "Unknown"
-    elapsed = max(0, until - start) if start >= 0 else 0
-    scheduler = "SchedBackfill" if attempts["backfilled"][attempt] else "SchedMain"
-    row = (
-        shown, raw, record.profile.cluster_id, record.user(int(jobs["user"][job])), account(record, job), "train", QOS[int(jobs["qos"][job])],
-        record.run_name(int(ledger.runs["name"][jobs["run"][job]])), state_text, exit_code, "0:0", record.text(int(attempts["submit"][attempt])),
-        record.text(int(attempts["eligible"][attempt])), started, ended, elapsed, "00:00:00", node_count,
-        record.node_list(nodes) if nodes else "None assigned", tres(gpus, node_count) if nodes else "", tres(gpus, node_count),
-        int(jobs["limit"][job]) // 60, _reason(record, attempt), f"{scheduler},StartRecieved" if nodes else "StartRecieved",
-        submit_line(record, job),
+    lines: list[str] = []
+    names, has_submit_lines = day.names(), record.profile.logs.has_submit_lines
+    submit_lines = day.submit_lines(names) if has_submit_lines else [""] * len(rows)
+    step_end = "|||||" if has_submit_lines else "||||"
+    columns = zip(
+        record.shown_job_ids(day.attempts("job")), day.jobs("job_id").tolist(), day.jobs("user").tolist(), day.jobs("qos").tolist(),
+        names, day.attempts("state").tolist(), day.states(), day.attempts("exit_code").tolist(), day.attempts("exit_signal").tolist(),
+        day.times("submit", "Unknown"), day.times("eligible", "Unknown"), day.started(), day.times("end", "Unknown"), day.elapsed(),
+        day.jobs("gpus").tolist(), record.node_lists(rows), (day.jobs("limit") // 60).tolist(), day.reasons(),
+        day.attempts("backfilled").tolist(), submit_lines, has_step[day.attempts("job")].tolist(), strict=True,
     )  # fmt: skip
-    rows = ["|".join(map(str, row))]
-    if with_step and nodes:
-        on_first = min(gpus, record.profile.gpus_per_node)
-        step_exit = exit_code if state in STEP_STATES else "0:15"
-        step = (
-            f"{shown}.batch", f"{raw}.batch", record.profile.cluster_id, "", account(record, job), "", "", "batch", STEP_STATES.get(state, "CANCELLED"),
-            step_exit, "", started, started, started, ended, elapsed, "00:00:00", 1, record.node_names[nodes[0]], tres(on_first, 1, billing=False),
-            "", "", "", "", "",
-        )  # fmt: skip
-        rows.append("|".join(map(str, step)))
-    return rows
+    for (
+        shown, raw, user, qos, name, state, state_text, exit_code, exit_signal, submitted, eligible, started, ended, elapsed,
+        gpus, nodes, minutes, reason, is_backfilled, submit_line, is_step_kept,
+    ) in columns:  # fmt: skip
+        account, node_count = ACCOUNTS[user % len(ACCOUNTS)], gpus // per_node or 1
+        requested = tres(gpus, node_count)
+        if nodes:
+            where, scheduler = f"{nodes}|{requested}", "SchedBackfill," if is_backfilled else "SchedMain,"
+        else:
+            where, scheduler = "None assigned|", ""
+        lines.append(
+            f"{shown}|{raw}|{cluster}|{users[user]}|{account}|train|{QOS[qos]}|{name}|{state_text}|{exit_code}:{exit_signal}|0:0|{submitted}|{eligible}|"
+            f"{started}|{ended}|{elapsed}|00:00:00|{node_count}|{where}|{requested}|{minutes}|{reason}|{scheduler}StartRecieved{submit_line}"
+        )
+        if is_step_kept and nodes:
+            first = nodes if node_count == 1 else nodes.replace("[", "").partition("-")[0].partition(",")[0]
+            step_exit = f"{exit_code}:{exit_signal}" if state in STEP_STATES else "0:15"
+            lines.append(
+                f"{shown}.batch|{raw}.batch|{cluster}||{account}|||batch|{STEP_STATES.get(state, 'CANCELLED')}|{step_exit}||{started}|{started}|"
+                f"{started}|{ended}|{elapsed}|00:00:00|1|{first}|{tres(min(gpus, per_node), 1, billing=False)}{step_end}"
+            )
+    return lines
+
+
+def _days(record: Record) -> Iterator[tuple[int, IntArray]]:
+    """Give each local day with the attempts that ended on it, in order; the last day has the open ones too."""
+    ends = record.ledger.attempts["end"]
+    horizon = record.profile.horizon
+    days = record.wall_clock.days(np.where(ends >= 0, ends, horizon - 1))
+    order = np.lexsort((np.where(ends >= 0, ends, horizon), days))
+    found, firsts = np.unique(days[order], return_index=True)
+    yield from zip(found.tolist(), np.split(order, firsts[1:]), strict=True)
 
 
 def write_sacct(record: Record, folder: Path) -> None:
     """Write `sacct-<day>.psv` for every day on which a job ended, and the open jobs with the last day."""
-    attempts = record.ledger.attempts
-    ends = attempts["end"]
-    last = record.day(record.profile.horizon - 1)
-    has_step = record.rng("sacct").random(len(record.ledger.jobs)) < STEP_SHARE
-    order = sorted(range(len(attempts)), key=lambda a: (int(ends[a]) if ends[a] >= 0 else record.profile.horizon, a))
-    days: dict[date, list[str]] = defaultdict(lambda: [HEADER])
-    for attempt in order:
-        day = record.day(int(ends[attempt])) if ends[attempt] >= 0 else last
-        days[day].extend(rows_of(record, attempt, bool(has_step[attempts["job"][attempt]])))
-    for day, lines in days.items():
-        write_lines(folder / f"sacct-{day:%Y-%m-%d}.psv", lines)
+    habits = record.profile.logs
+    has_step = record.rng("sacct").random(len(record.ledger.jobs)) < habits.step_share
+    header = f"{HEADER}|SubmitLine" if habits.has_submit_lines else HEADER
+    for day, rows in _days(record):
+        lines = lines_of(record, rows, has_step)
+        write_lines(folder / f"sacct-{record.wall_clock.date(day)}.psv", [header, *lines])

@@ -1,179 +1,214 @@
 """The controller's own log: submissions, allocations, ends, evictions, failed nodes, drains and returns.
 
-Lines carry milliseconds of the local clock; what happens in one second keeps its order.
+Lines carry milliseconds of the local clock; what happens in one second keeps its order. A day is written at a time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from assets.simulation.logs.record import CPUS_PER_GPU, FIRST_UID, Record, write_lines
-from assets.simulation.service import BOOT_SECONDS, PROLOG_ERROR, REBOOTED
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.simulation.logs.controller_nodes import NodeLine, node_lines
+from assets.simulation.logs.record import CPUS_PER_GPU, FIRST_UID, Record
 from assets.simulation.states import CANCELLED, COMPLETED, FAILED, NODE_FAIL, OUT_OF_MEMORY, PREEMPTED, TIMEOUT
 
-Line = tuple[int, int, str]
-"""Second, rank within the second, text."""
+IntArray = NDArray[Any]
+ONE_FILE_DAYS = 120
+"""A log of more days is kept as one file per local day, as log rotation leaves it."""
+RANKS = 16
+"""Most lines of one second come in the order of their rank, which is less than this."""
 
 
-def _job_name(record: Record, job: int) -> str:
-    shown, raw = record.shown_job_id(job), int(record.ledger.jobs["job_id"][job])
-    return f"JobId={shown}" if shown == str(raw) else f"JobId={shown}({raw})"
+class Happenings:
+    """One kind of line: when it is written, its rank within the second, and how to write it.
+
+    Parameters
+    ----------
+    record
+        The cluster.
+    rows, seconds
+        What is written about, as row numbers for `write`, and when.
+    rank
+        The place within the second.
+    write
+        Gives the texts for some of the rows.
+    """
+
+    def __init__(
+        self, record: Record, rows: IntArray, seconds: IntArray, rank: int, write: Callable[[IntArray], list[str]]
+    ) -> None:
+        order = np.argsort(seconds, kind="stable")
+        days = record.wall_clock.days(seconds[order])
+        self._rows, self._seconds, self._rank = rows[order].astype(np.int32), seconds[order], rank
+        self._firsts, self._write = np.searchsorted(days, np.arange(days.max(initial=-1) + 2)).tolist(), write
+
+    def last_day(self) -> int:
+        """Give the last local day with a line, -1 for none."""
+        return len(self._firsts) - 2
+
+    def on(self, day: int) -> tuple[IntArray, list[str]]:
+        """Give the lines of a local day with the keys they are sorted by."""
+        lines = slice(*self._firsts[day : day + 2]) if day <= self.last_day() else slice(0, 0)
+        keys = self._seconds[lines].astype(np.int64) * RANKS + self._rank
+        return keys, self._write(self._rows[lines])
 
 
-def _submissions(record: Record) -> list[Line]:
-    jobs, lines = record.ledger.jobs, []
-    usecs = record.rng("slurmctld jobs").integers(280, 2400, len(jobs))
-    for job, (first, usec) in enumerate(zip(jobs["first_submit"].tolist(), usecs.tolist(), strict=True)):
-        array = int(jobs["array_id"][job])
-        if array and jobs["array_task"][job] != 0:
-            continue
-        job_id, priority = array or int(jobs["job_id"][job]), 10_000 * (1 + int(jobs["qos"][job]))
-        lines.append((first, 1, f"_slurm_rpc_submit_batch_job: JobId={job_id} InitPrio={priority} usec={usec}"))
-    return lines
+class Jobs:
+    """Writes what the controller says of jobs."""
 
+    def __init__(self, record: Record) -> None:
+        self._record, self._attempts, self._jobs = record, record.ledger.attempts, record.ledger.jobs
+        self._usecs = record.rng("slurmctld jobs").integers(280, 2400, len(self._jobs))
+        failures = record.ledger.failures
+        self._culprits = dict(zip(failures["attempt"].tolist(), failures["node"].tolist(), strict=True))
 
-def _starts(record: Record) -> list[Line]:
-    attempts, jobs, lines = record.ledger.attempts, record.ledger.jobs, []
-    for attempt in range(len(record.ledger.nodes)):
-        nodes = record.ledger.nodes[attempt]
-        job, start = int(attempts["job"][attempt]), int(attempts["start"][attempt])
-        if start < 0:
-            continue
-        name, where = _job_name(record, job), record.node_list(nodes.tolist())
-        cpus = int(jobs["gpus"][job]) * CPUS_PER_GPU
-        if attempts["backfilled"][attempt]:
-            lines.append((start, 9, f"sched/backfill: _start_job: Started {name} in train on {where}"))
-        else:
-            lines.append((start, 9, f"sched: Allocate {name} NodeList={where} #CPUs={cpus} Partition=train"))
-    return lines
+    def happenings(self, has_job_lines: bool) -> Iterator[Happenings]:
+        """Give all lines about jobs, or only those of requeues, failed nodes and preemption."""
+        record, attempts, jobs = self._record, self._attempts, self._jobs
+        ends, states = attempts["end"], attempts["state"]
+        if has_job_lines:
+            first = np.flatnonzero((jobs["array_id"] == 0) | (jobs["array_task"] == 0))
+            yield Happenings(record, first, jobs["first_submit"][first], 1, self._submissions)
+            started = np.flatnonzero(attempts["start"] >= 0)
+            yield Happenings(record, started, attempts["start"][started], 9, self._starts)
+            ended = np.flatnonzero(np.isin(states, (COMPLETED, FAILED, OUT_OF_MEMORY)))
+            yield Happenings(record, ended, ends[ended], 2, self._ends)
+            yield Happenings(record, ended, ends[ended], 3, self._done)
+            for state, write in ((TIMEOUT, self._timeouts), (CANCELLED, self._cancellations)):
+                stopped = np.flatnonzero(states == state)
+                yield Happenings(record, stopped, ends[stopped], 2, write)
+        failed = np.flatnonzero(states == NODE_FAIL)
+        yield Happenings(record, failed, ends[failed], 4, self._node_failures)
+        requeued = np.flatnonzero(attempts["requeued_at"] >= 0)
+        yield Happenings(record, requeued, attempts["requeued_at"][requeued], 7, self._requeues)
+        preemptions = record.ledger.preemptions
+        if (states[preemptions["victim"]] != PREEMPTED).any():
+            raise RuntimeError("an attempt is listed as preempted and is not")
+        for is_named, rank, tell in ((True, 5, self._named_preemptions), (False, 4, self._unnamed_preemptions)):
+            rows = np.flatnonzero(preemptions["is_named"] == is_named)
+            yield Happenings(record, rows, preemptions["at"][rows], rank, tell)
 
+    def _ids(self, attempts: IntArray) -> list[int]:
+        ids: list[int] = self._jobs["job_id"][self._attempts["job"][attempts]].tolist()
+        return ids
 
-def _ending(record: Record, attempt: int, culprits: dict[int, int]) -> list[tuple[int, str]]:
-    """Give rank and text of the lines that an attempt's end leaves."""
-    attempts, jobs = record.ledger.attempts, record.ledger.jobs
-    job, state = int(attempts["job"][attempt]), int(attempts["state"][attempt])
-    name, raw = _job_name(record, job), int(jobs["job_id"][job])
-    if state in (COMPLETED, FAILED, OUT_OF_MEMORY):
-        code, signal = int(attempts["exit_code"][attempt]), int(attempts["exit_signal"][attempt])
-        ending = f"WTERMSIG {signal}" if signal else f"WEXITSTATUS {code}"
-        if state == OUT_OF_MEMORY:
-            ending = "OOM failure"
-        return [(2, f"_job_complete: {name} {ending}"), (3, f"_job_complete: {name} done")]
-    if state == TIMEOUT:
-        return [(2, f"Time limit exhausted for {name}")]
-    if state == CANCELLED:
-        return [(2, f"_slurm_rpc_kill_job: REQUEST_KILL_JOB {name} uid {FIRST_UID + int(jobs['user'][job])}")]
-    if state == NODE_FAIL:
-        node = record.node_names[culprits[attempt]]
-        if attempts["requeued_at"][attempt] >= 0:
-            return [(4, f"requeue job JobId={raw} due to failure of node {node}")]
-        return [(4, f"Killing JobId={raw} on failed node {node}")]
-    return []
+    def _names(self, attempts: IntArray) -> list[str]:
+        jobs = self._attempts["job"][attempts]
+        shown, raw = self._record.shown_job_ids(jobs), self._jobs["job_id"][jobs].tolist()
+        return [f"JobId={a}({b})" if "_" in a else f"JobId={a}" for a, b in zip(shown, raw, strict=True)]
 
+    def _submissions(self, jobs: IntArray) -> list[str]:
+        columns = (self._jobs[name][jobs].tolist() for name in ("job_id", "array_id", "qos"))
+        return [
+            f"_slurm_rpc_submit_batch_job: JobId={array or own} InitPrio={10_000 * (1 + qos)} usec={usec}"
+            for own, array, qos, usec in zip(*columns, self._usecs[jobs].tolist(), strict=True)
+        ]
 
-def _ends(record: Record) -> list[Line]:
-    ledger, lines = record.ledger, []
-    attempts = ledger.attempts
-    culprits = {int(a): int(n) for a, n in zip(ledger.failures["attempt"], ledger.failures["node"], strict=True)}
-    for attempt in range(len(ledger.nodes)):
-        end, requeued = int(attempts["end"][attempt]), int(attempts["requeued_at"][attempt])
-        lines += [(end, rank, text) for rank, text in _ending(record, attempt, culprits)]
-        if requeued >= 0:
-            lines.append((requeued, 7, f"Requeuing {_job_name(record, int(attempts['job'][attempt]))}"))
-    return lines
-
-
-def _preemptions(record: Record) -> list[Line]:
-    attempts, jobs, lines = record.ledger.attempts, record.ledger.jobs, []
-    preemptions = record.ledger.preemptions
-    for row in range(len(preemptions)):
-        victim, instigator, at = (int(preemptions[name][row]) for name in ("victim", "instigator", "at"))
-        if attempts["state"][victim] != PREEMPTED:
-            raise RuntimeError(f"attempt {victim} is listed as preempted and is not")
-        ids = [int(jobs["job_id"][attempts["job"][attempt]]) for attempt in (victim, instigator)]
-        if preemptions["is_named"][row]:
-            how = "requeued" if attempts["requeued_at"][victim] >= 0 else "killed"
-            lines.append((at, 5, f"preempted JobId={ids[0]} has been {how} to reclaim resources for JobId={ids[1]}"))
-        else:
-            lines.append((at, 4, f"slurm_job_preempt: preempted JobId={ids[0]} had to be killed"))
-    return lines
-
-
-def _job_lines(record: Record) -> list[Line]:
-    return [*_submissions(record), *_starts(record), *_ends(record), *_preemptions(record)]
-
-
-def _node_lines(record: Record) -> list[Line]:
-    outages, reasons = record.ledger.outages, record.ledger.reasons
-    lines: list[Line] = []
-    reboots = list(zip(record.ledger.reboots["node"].tolist(), record.ledger.reboots["at"].tolist(), strict=True))
-    follows = {(int(outages["node"][row]), int(outages["start"][row])) for row in range(len(outages))}
-    for row in range(len(outages)):
-        node, requested, start, end = (int(outages[name][row]) for name in ("node", "requested", "start", "end"))
-        name, reason = record.node_names[node], reasons[row]
-        if outages["is_silent"][row]:
-            lines.append((start, 5, f"error: Nodes {name} not responding, setting DOWN"))
-        elif reason == REBOOTED:
-            booted = max(at for other, at in reboots if other == node and at <= start)
-            times = f"boot_time={record.epoch + booted} last response={record.epoch + booted - 60}"
-            lines.append((start, 3, f"validate_node_specs: Node {name} unexpectedly rebooted {times}"))
-        elif reason == PROLOG_ERROR:
-            lines.append(
-                (
-                    start,
-                    3,
-                    f"error: validate_node_specs: Prolog or job env setup failure on node {name}, draining the node",
-                )
+    def _starts(self, rows: IntArray) -> list[str]:
+        backfilled, gpus = self._attempts["backfilled"][rows].tolist(), self._jobs["gpus"][self._attempts["job"][rows]]
+        where = self._record.node_lists(rows)
+        return [
+            f"sched/backfill: _start_job: Started {name} in train on {nodes}"
+            if filled
+            else f"sched: Allocate {name} NodeList={nodes} #CPUs={cpus} Partition=train"
+            for name, nodes, filled, cpus in zip(
+                self._names(rows), where, backfilled, (gpus * CPUS_PER_GPU).tolist(), strict=True
             )
-            lines.append((start, 4, f"drain_nodes: node {name} state set to DRAIN"))
-        else:
-            state = "DOWN" if outages["is_down"][row] else "DRAINED" if requested == start else "DRAINING"
-            lines += [
-                (requested, 3, f"update_node: node {name} reason set to: {reason}"),
-                (requested, 6, f"update_node: node {name} state set to {state}"),
-            ]
-        if end >= 0 and (node, end) not in follows:
-            lines.append((end - BOOT_SECONDS // 4, 1, f"Node {name} now responding"))
-            lines.append(
-                (
-                    end,
-                    1,
-                    f"node {name} returned to service"
-                    if outages["is_silent"][row]
-                    else f"update_node: node {name} state set to IDLE",
-                )
-            )
-    return lines
+        ]
+
+    def _ends(self, rows: IntArray) -> list[str]:
+        columns = (self._attempts[name][rows].tolist() for name in ("state", "exit_code", "exit_signal"))
+        return [
+            f"_job_complete: {name} OOM failure"
+            if state == OUT_OF_MEMORY
+            else f"_job_complete: {name} WTERMSIG {signal}"
+            if signal
+            else f"_job_complete: {name} WEXITSTATUS {code}"
+            for name, state, code, signal in zip(self._names(rows), *columns, strict=True)
+        ]
+
+    def _done(self, rows: IntArray) -> list[str]:
+        return [f"_job_complete: {name} done" for name in self._names(rows)]
+
+    def _timeouts(self, rows: IntArray) -> list[str]:
+        return [f"Time limit exhausted for {name}" for name in self._names(rows)]
+
+    def _cancellations(self, rows: IntArray) -> list[str]:
+        uids = (FIRST_UID + self._jobs["user"][self._attempts["job"][rows]]).tolist()
+        return [
+            f"_slurm_rpc_kill_job: REQUEST_KILL_JOB {name} uid {uid}"
+            for name, uid in zip(self._names(rows), uids, strict=True)
+        ]
+
+    def _node_failures(self, rows: IntArray) -> list[str]:
+        names = self._record.node_names
+        nodes = [names[self._culprits[row]] for row in rows.tolist()]
+        goes_back = (self._attempts["requeued_at"][rows] >= 0).tolist()
+        return [
+            f"requeue job JobId={raw} due to failure of node {node}"
+            if back
+            else f"Killing JobId={raw} on failed node {node}"
+            for raw, node, back in zip(self._ids(rows), nodes, goes_back, strict=True)
+        ]
+
+    def _requeues(self, rows: IntArray) -> list[str]:
+        return [f"Requeuing {name}" for name in self._names(rows)]
+
+    def _named_preemptions(self, rows: IntArray) -> list[str]:
+        victims, instigators = (self._record.ledger.preemptions[name][rows] for name in ("victim", "instigator"))
+        goes_back = (self._attempts["requeued_at"][victims] >= 0).tolist()
+        return [
+            f"preempted JobId={victim} has been {'requeued' if back else 'killed'} to reclaim resources for JobId={instigator}"
+            for victim, instigator, back in zip(self._ids(victims), self._ids(instigators), goes_back, strict=True)
+        ]
+
+    def _unnamed_preemptions(self, rows: IntArray) -> list[str]:
+        victims = self._ids(self._record.ledger.preemptions["victim"][rows])
+        return [f"slurm_job_preempt: preempted JobId={victim} had to be killed" for victim in victims]
 
 
-def _prolog_lines(record: Record) -> list[Line]:
-    attempts, failures = record.ledger.attempts, record.ledger.failures
-    faults, reasons = record.ledger.faults, record.ledger.reasons
-    prolog = {
-        int(fault)
-        for fault, reason in zip(record.ledger.outages["fault"], reasons, strict=True)
-        if reason == PROLOG_ERROR
-    }
-    jobs = record.ledger.jobs["job_id"][attempts["job"][failures["attempt"]]]
-    return [
-        (int(failures["at"][row]), 2, f"error: Prolog launch failure, JobId={int(jobs[row])}")
-        for row in range(len(failures))
-        if int(failures["fault"][row]) in prolog and faults["detected"][failures["fault"][row]] >= 0
-    ]
+def _on_nodes(record: Record) -> Iterator[Happenings]:
+    lines: dict[int, list[NodeLine]] = {}
+    for line in node_lines(record):
+        lines.setdefault(line.rank, []).append(line)
+    for rank, found in sorted(lines.items()):
+        texts = [line.text for line in found]
+
+        def write(rows: IntArray, texts: list[str] = texts) -> list[str]:
+            return [texts[row] for row in rows.tolist()]
+
+        yield Happenings(record, np.arange(len(found)), np.array([line.at for line in found]), rank, write)
+
+
+def _stamped(record: Record, rng: np.random.Generator, keys: IntArray, texts: list[str]) -> list[str]:
+    """Sort the lines of a day and give them their time; the lines of one second are a millisecond apart."""
+    order = np.argsort(keys, kind="stable")
+    seconds = keys[order] // RANKS
+    place = np.arange(len(seconds))
+    first = np.maximum.accumulate(np.where(np.diff(seconds, prepend=-1) != 0, place, 0))
+    milliseconds = np.minimum(rng.integers(2, 120, len(seconds))[first] + place - first, 999)
+    stamps = record.wall_clock.texts_with_milliseconds(seconds, milliseconds)
+    return [f"[{stamp}] {texts[row]}\n" for stamp, row in zip(stamps, order.tolist(), strict=True)]
 
 
 def write_slurmctld(record: Record, folder: Path) -> None:
-    """Write `slurmctld.log`."""
-    lines = sorted(_job_lines(record) + _node_lines(record) + _prolog_lines(record), key=lambda line: line[:2])
-    rng = record.rng("slurmctld")
-    first = rng.integers(2, 120, len(lines)).tolist()
-    written, second, milli = (
-        [f"[{record.text(0)}.004] slurmctld version 22.05.8 started on cluster {record.profile.cluster_id}"],
-        -1,
-        0,
-    )
-    for (at, _, text), start in zip(lines, first, strict=True):
-        milli = start if at != second else min(milli + 1, 999)
-        second = at
-        written.append(f"[{record.text(at)}.{milli:03d}] {text}")
-    write_lines(folder / "slurmctld.log", written)
+    """Write `slurmctld.log`, or one `slurmctld.log-<day>` per local day where the log is long; nothing if none is kept."""
+    profile = record.profile
+    if not profile.logs.has_controller_log:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    kinds = [*Jobs(record).happenings(profile.logs.has_job_lines), *_on_nodes(record)]
+    rng, is_rotated = record.rng("slurmctld"), profile.days > ONE_FILE_DAYS
+    head = f"[{record.text(0)}.001] slurmctld version 22.05.8 started on cluster {profile.cluster_id}\n"
+    for day in range(max(kind.last_day() for kind in kinds) + 1):
+        found = [kind.on(day) for kind in kinds]
+        keys, texts = np.concatenate([keys for keys, _ in found]), [text for _, texts in found for text in texts]
+        lines = [*([head] if day == 0 else []), *_stamped(record, rng, keys, texts)]
+        if lines:
+            name = f"slurmctld.log-{record.wall_clock.date(day)}" if is_rotated else "slurmctld.log"
+            with (folder / name).open("a", encoding="utf-8", newline="\n") as file:
+                file.writelines(lines)

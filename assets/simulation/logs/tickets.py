@@ -1,4 +1,7 @@
-"""Repair tickets as a CSV export: one for every fault that needed a part."""
+"""Repair tickets as a CSV export: one for every fault that needed a part.
+
+On a lemon the repair finds what is wrong with the node, whatever the fault looked like.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,30 @@ from assets.simulation.causes import CAUSES
 from assets.simulation.logs.record import Record
 
 ACTIONS = {
-    "GPU": "replaced GPU", "DIMM": "replaced DIMM", "PCIe": "reseated riser", "NIC": "replaced cable", "PSU": "replaced power supply", "other": "replaced part",
-}  # fmt: skip
+    "GPU": "replaced GPU",
+    "DIMM": "replaced DIMM",
+    "PCIe": "reseated riser",
+    "EUD": "failed extended diagnostics, replaced GPU board",
+    "BIOS": "reflashed BIOS",
+    "NIC": "replaced cable",
+    "PSU": "replaced power supply",
+    "Optics": "replaced transceiver",
+    "CPU": "replaced CPU",
+    "other": "replaced part",
+}
+"""What was done, by the component it was done to."""
+
+
+def _component(lemons: dict[int, str], node: int, cause: int) -> str:
+    return lemons.get(node) or CAUSES[cause].component
 
 
 def write_tickets(record: Record, folder: Path) -> None:
     """Write `tickets.csv`; a node's second interval of one fault belongs to the same ticket."""
-    outages, faults = record.ledger.outages, record.ledger.faults
+    outages, faults, profile = record.ledger.outages, record.ledger.faults, record.profile
+    lemons = {profile.node_at(lemon.position): lemon.root_cause for lemon in profile.lemons}
     tickets: dict[int, tuple[int, int]] = {}
-    for row in range(len(outages)):
-        ticket = int(outages["ticket"][row])
+    for row, ticket in enumerate(outages["ticket"].tolist()):
         if ticket >= 0:
             tickets[ticket] = (tickets.get(ticket, (row, row))[0], row)
     folder.mkdir(parents=True, exist_ok=True)
@@ -27,11 +44,11 @@ def write_tickets(record: Record, folder: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["ticket_id", "node", "opened", "closed", "component", "action", "status", "summary"])
         for ticket, (first, last) in sorted(tickets.items()):
-            start, end = int(outages["start"][first]), int(outages["end"][last])
-            cause = CAUSES[int(faults["cause"][outages["fault"][first]])]
+            start, end, node = int(outages["start"][first]), int(outages["end"][last]), int(outages["node"][first])
+            component = _component(lemons, node, int(faults["cause"][outages["fault"][first]]))
             opened = start + int(rng.uniform(60, 1200))
             closed = record.text(max(end, opened)) if end >= 0 else ""
-            action, status = (ACTIONS[cause.component], "closed") if end >= 0 else ("", "open")
-            node = record.node_names[int(outages["node"][first])]
-            summary = f"{node}: {record.ledger.reasons[first]}"
-            writer.writerow([ticket, node, record.text(opened), closed, cause.component, action, status, summary])
+            action, status = (ACTIONS[component], "closed") if end >= 0 else ("", "open")
+            name = record.node_names[node]
+            summary = f"{name}: {record.ledger.reasons[first]}"
+            writer.writerow([ticket, name, record.text(opened), closed, component, action, status, summary])

@@ -12,7 +12,9 @@ runs as (
         cluster_id,
         attempt_id,
         run_id,
-        previous_attempt_id
+        previous_attempt_id,
+        qos,
+        partition
     from {{ ref('fct_attempts') }}
 
 ),
@@ -133,6 +135,10 @@ qualify
     row_number() over (
         partition by candidates.cluster_id, candidates.attempt_id
         order by
+            -- Slurm preempts for another QOS or partition: a job of the victim's own fills what the instigator left.
+            coalesce(
+                victim_runs.qos = instigator_runs.qos and victim_runs.partition = instigator_runs.partition, false
+            ) asc,
             failures.attempt_id is null asc,
             candidates.shared_node_count desc,
             candidates.delay_seconds asc,

@@ -1,0 +1,62 @@
+"""The command: simulate both clusters, print the table, exit with 1 when the whole is outside a tolerance."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from assets.simulation.calibration.rows import Row, shown
+from assets.simulation.calibration.simulated import calibrate_clusters
+from assets.simulation.calibration.table import render, summary
+
+COMMAND = "python -m assets.simulation.calibration"
+
+
+def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description="Hold the simulated clusters against the paper.")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of nodes (1)")
+    parser.add_argument("--days", type=int, help="days to simulate (all)")
+    parser.add_argument("--seed", type=int, default=1, help="same seed, same clusters (1)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there as well")
+    return parser.parse_args(arguments)
+
+
+def show_progress(shares: dict[str, float]) -> None:
+    """Write over one line of stderr."""
+    text = ", ".join(f"{cluster} {share:.0%}" for cluster, share in shares.items())
+    print(f"\rsimulating: {text}", end="", file=sys.stderr, flush=True)
+
+
+def is_outside(rows: Sequence[Row]) -> bool:
+    """Tell whether the whole was simulated and a row is outside; a part proves nothing."""
+    return all(row.is_judged for row in rows) and not all(row.is_inside for row in rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    options = read_options(arguments)
+    try:
+        rows = calibrate_clusters(options.scale, options.days, options.seed, show_progress)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(file=sys.stderr)
+    days = f" --days {options.days}" if options.days else ""
+    scale = f" --scale {options.scale:g}" if options.scale != 1 else ""
+    page = render(rows, f"{COMMAND}{scale}{days} --seed {options.seed}")
+    print(page)
+    if options.write:
+        options.write.parent.mkdir(parents=True, exist_ok=True)
+        options.write.write_text(page, encoding="utf-8")
+    print(summary(rows).replace("**", ""), file=sys.stderr)
+    for row in rows:
+        if row.verdict == "no":
+            print(f"outside: {row.quantity} ({row.cluster}): {shown(row.value)}, {row.band.tolerance}", file=sys.stderr)
+    return int(is_outside(rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Rows on what failures cost: lost goodput and crash loops (Figure 8), the ETTR of the largest runs (Figure 9)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.simulation.calibration.estimates import Estimate, mean, ratio
+from assets.simulation.calibration.observed import Observed
+from assets.simulation.calibration.paper import Paper
+from assets.simulation.calibration.rows import WHOLE, Sheet, about, above, exactly, near
+from assets.simulation.crash_loops import crash_loops
+from assets.simulation.profiles import DAY, HOUR
+from assets.simulation.states import PREEMPTED, QOS, REQUEUED
+
+MOST_LOST_SECONDS = HOUR // 2
+"""Half the hour between checkpoints that the paper assumes."""
+CHECKPOINT_SECONDS, RESTART_SECONDS = HOUR, 300
+ETTR_GPUS = (2048, 4096)
+TOP_PRIORITY = len(QOS) - 1
+LARGEST_LOSS_BINS, LEAST_OF_LARGEST = (2048, 4096), 50.0
+
+
+def size_bins(gpus: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Round GPUs up to powers of two."""
+    return (2 ** np.ceil(np.log2(np.maximum(gpus, 1)))).astype(np.int64)
+
+
+def lost_gpu_hours(seen: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Give per lost piece of work its GPU-hours, the part of them that is second order, and its size bin."""
+    preemptions = seen.ledger.preemptions
+    victims = preemptions["victim"][preemptions["is_second_order"]]
+    attempts = np.concatenate([seen.failures.attempt, victims])
+    lost = np.minimum(seen.seconds[attempts], MOST_LOST_SECONDS) * seen.gpus[attempts].astype(np.float64) / HOUR
+    is_second = np.arange(len(attempts)) >= len(seen.failures.attempt)
+    return lost, np.where(is_second, lost, 0), size_bins(seen.gpus[attempts])
+
+
+def write_lost_goodput(sheet: Sheet, seen: Observed, words: Paper) -> None:
+    """Write Figure 8: the second-order share, where the loss is, and the crash loop."""
+    if words.second_order is None or words.crash_loop is None:
+        return
+    lost, second, size = lost_gpu_hours(seen)
+    share_of_second = ratio(second, lost, 100)
+    counted = f"{second.sum():,.0f} of {lost.sum():,.0f} GPU-hours"
+    found = Estimate(share_of_second.value, share_of_second.error, counted)
+    sheet.write("8", "lost goodput that is second order", found, near(words.second_order, 2), needs=WHOLE)
+    largest = ratio(np.where(np.isin(size, LARGEST_LOSS_BINS), lost, 0), lost, 100)
+    quantity = "lost goodput of jobs of 2,048 and 4,096 GPUs"
+    sheet.write("8", quantity, largest, above(LEAST_OF_LARGEST, "mostly"), needs=WHOLE)
+    loops = crash_loops(seen.ledger, seen.is_failed)
+    of_size = np.flatnonzero(seen.ledger.runs["gpus"][loops["run"]] == words.crash_loop.gpus)
+    worst = of_size[loops["failures"][of_size].argmax()] if len(of_size) else None
+    requeues = float(loops["restarts"][worst]) if worst is not None else np.nan
+    victims = float(loops["victims"][worst]) if worst is not None else np.nan
+    name = f"crash loop of {words.crash_loop.gpus:,} GPUs"
+    sheet.write("8", f"{name}: requeues", requeues, exactly(words.crash_loop.requeues), unit="", needs=WHOLE)
+    sheet.write("8", f"{name}: preemptions", victims, about(words.crash_loop.preemptions, 20), unit="", needs=WHOLE)
+
+
+def run_ettr(seen: Observed) -> NDArray[np.float64]:
+    """Give the measured ETTR of each run of 24 h and more of scheduled time at top priority on 2,048 to 4,096 GPUs.
+
+    `R / W` with `W` = time queued since eligible + time scheduled, and per attempt `R = max(0, t - u0 - lost)`; what an
+    interruption lost is taken as half the assumed interval, and as nothing at the work's own end.
+    """
+    runs, count = seen.ledger.runs, len(seen.ledger.runs)
+    chosen = (runs["qos"] == TOP_PRIORITY) & (runs["gpus"] >= ETTR_GPUS[0]) & (runs["gpus"] <= ETTR_GPUS[1])
+    rows = np.flatnonzero(chosen[seen.run] & seen.is_started)
+    run, seconds = seen.run[rows], seen.seconds[rows].astype(np.float64)
+    queued = (seen.start[rows] - seen.ledger.attempts["eligible"][rows]).clip(0)
+    worked = (seconds - RESTART_SECONDS).clip(0)
+    interrupted = seen.is_failed[rows] | np.isin(seen.state[rows], (PREEMPTED, REQUEUED))
+    lost = np.where(interrupted, np.minimum(worked, CHECKPOINT_SECONDS / 2), 0)
+    scheduled = np.bincount(run, seconds, minlength=count)
+    productive = np.bincount(run, worked - lost, minlength=count)
+    wallclock = scheduled + np.bincount(run, queued, minlength=count)
+    long = scheduled >= DAY
+    return productive[long] / wallclock[long]
+
+
+def write_ettr(sheet: Sheet, seen: Observed, words: Paper) -> None:
+    """Write Figure 9: the mean ETTR of the largest runs, checkpoints every hour and restarts of 5 minutes assumed."""
+    if words.ettr is None:
+        return
+    values = run_ettr(seen)
+    found = mean(values)
+    counted = Estimate(found.value, found.error, f"{len(values):,} runs")
+    quantity = "ETTR of runs of 24 h and more, top priority, 2,048 to 4,096 GPUs"
+    sheet.write("9", quantity, counted, above(words.ettr), unit="", needs=WHOLE)

@@ -1,0 +1,156 @@
+"""What a cluster's logs show of a frozen ledger: attempts with their size and time, and the failures they let be found.
+
+An attempt failed by infrastructure when it is NODE_FAIL, or when it is FAILED or REQUEUED and a critical event struck
+one of its nodes from ten minutes before its end to five minutes after: its own fault's, or by chance another's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.simulation.calibration.evidence import Evidence
+from assets.simulation.causes import UNATTRIBUTED
+from assets.simulation.ledger import Ledger
+from assets.simulation.profiles import DAY, Profile
+from assets.simulation.states import COMPLETED, FAILED, NODE_FAIL, PENDING, REQUEUED, RUNNING
+from assets.simulation.visibility import is_named, visible_categories
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+BEFORE_SECONDS, AFTER_SECONDS = 600, 300
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Attempts that failed by infrastructure, one row each; `category` is what the logs name as the cause."""
+
+    attempt: IntArray
+    fault: IntArray
+    node: IntArray
+    category: NDArray[Any]
+    is_chance: BoolArray
+
+
+class Occupancy:
+    """Which attempts held which node, by when they let go of it."""
+
+    def __init__(self, ledger: Ledger, ends: IntArray) -> None:
+        self._span = int(ends.max(initial=0)) + 1
+        attempt = np.repeat(np.arange(len(ends), dtype=np.int32), np.diff(ledger.nodes.starts))
+        key = ledger.nodes.values.astype(np.int64) * self._span + ends[attempt]
+        order = np.argsort(key)
+        self._key, self._attempt = key[order], attempt[order]
+
+    def ended(self, nodes: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+        """Find the attempts that ended on a node within a span of time.
+
+        Returns
+        -------
+        tuple
+            Pairs of the position among the given nodes and the attempt.
+        """
+        base = nodes.astype(np.int64) * self._span
+        first = np.searchsorted(self._key, base + low.clip(0, self._span))
+        after = np.searchsorted(self._key, base + high.clip(-1, self._span - 1), "right")
+        counts = (after - first).clip(0)
+        which = np.repeat(np.arange(len(nodes)), counts)
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        return which, self._attempt[first[which] + within].astype(np.int64)
+
+
+class Observed:
+    """One cluster's frozen ledger as columns per attempt."""
+
+    def __init__(self, profile: Profile, ledger: Ledger) -> None:
+        attempts = ledger.attempts
+        self.profile, self.ledger = profile, ledger
+        self.state, self.start = attempts["state"], attempts["start"]
+        self.end: IntArray = np.where(attempts["end"] >= 0, attempts["end"], profile.horizon)
+        self.run = ledger.jobs["run"][attempts["job"]]
+        self.gpus = ledger.gpus()
+        self.is_started: BoolArray = self.start >= 0
+        self.is_ended: BoolArray = ~np.isin(self.state, (RUNNING, PENDING))
+        self.seconds: IntArray = np.where(self.is_started, self.end - self.start, 0).clip(0)
+        self.gpu_seconds = self.seconds.astype(np.float64) * self.gpus
+        self.node_days = self.seconds / DAY * np.diff(ledger.nodes.starts)
+        self.evidence = Evidence(ledger)
+        lemons = {profile.node_at(lemon.position) for lemon in profile.lemons}
+        self.is_lemon: BoolArray = np.isin(np.arange(profile.node_count), list(lemons))
+
+    @cached_property
+    def _occupancy(self) -> Occupancy:
+        return Occupancy(self.ledger, self.end)
+
+    @cached_property
+    def failures(self) -> Failures:
+        """The attempts that failed by infrastructure, as far as the logs show it."""
+        failures = self.ledger.failures
+        category = visible_categories(self.ledger)
+        # Whatever the fault left behind: the state alone says that a node failed.
+        is_node_fail = self.state[failures["attempt"]] == NODE_FAIL
+        category[is_node_fail & ~is_named(category)] = UNATTRIBUTED
+        shown = is_named(category)
+        known = np.zeros(len(self.state), np.bool_)
+        known[failures["attempt"][shown]] = True
+        fault, attempt = self._met_by_chance()
+        new = ~known[attempt]
+        attempt, first = np.unique(attempt[new], return_index=True)
+        fault = fault[new][first]
+        return Failures(
+            attempt=np.concatenate([failures["attempt"][shown], attempt]).astype(np.int64),
+            fault=np.concatenate([failures["fault"][shown], fault]).astype(np.int64),
+            node=np.concatenate([failures["node"][shown], self.ledger.faults["node"][fault]]).astype(np.int64),
+            category=np.concatenate([category[shown], self.evidence.category[fault]]),
+            is_chance=np.arange(int(shown.sum()) + len(fault)) >= int(shown.sum()),
+        )
+
+    def _met_by_chance(self) -> tuple[IntArray, IntArray]:
+        """Find the attempts that ended badly with a critical event of any fault in their window."""
+        evidence = self.evidence
+        faults = np.flatnonzero(evidence.is_critical)
+        low, high = evidence.first[faults], evidence.last[faults]
+        node = self.ledger.faults["node"][faults]
+        which, attempt = self._occupancy.ended(node, low - AFTER_SECONDS, high + BEFORE_SECONDS)
+        bad = np.isin(self.state[attempt], (FAILED, REQUEUED)) & (self.start[attempt] <= high[which])
+        return faults[which[bad]], attempt[bad]
+
+    @cached_property
+    def is_failed(self) -> BoolArray:
+        """Per attempt, whether it failed by infrastructure."""
+        failed = np.zeros(len(self.state), np.bool_)
+        failed[self.failures.attempt] = True
+        return failed
+
+    @cached_property
+    def incident(self) -> IntArray:
+        """The incident of each failure."""
+        incident: IntArray = self.ledger.faults["incident"][self.failures.fault].astype(np.int64)
+        return incident
+
+    @cached_property
+    def saw_failed_check(self) -> BoolArray:
+        """Per attempt, whether it completed though a check failed on one of its nodes, up to five minutes after."""
+        evidence = self.evidence
+        faults = np.flatnonzero(evidence.fails_check)
+        low, high = self.ledger.faults["checks_from"][faults], self.ledger.faults["cleared"][faults]
+        high = np.where(high >= 0, high, self.profile.horizon)
+        node = self.ledger.faults["node"][faults]
+        latest = high + self.profile.longest_seconds
+        which, attempt = self._occupancy.ended(node, low - AFTER_SECONDS, latest)
+        met = (self.start[attempt] <= high[which]) & (self.state[attempt] == COMPLETED)
+        saw = np.zeros(len(self.state), np.bool_)
+        saw[attempt[met]] = True
+        return saw
+
+    @cached_property
+    def ran_on_lemon(self) -> BoolArray:
+        """Per attempt, whether it held at least one lemon node."""
+        nodes = self.ledger.nodes
+        lemons_before = np.concatenate([[0], np.cumsum(self.is_lemon[nodes.values])])
+        held: BoolArray = np.diff(lemons_before[nodes.starts]) > 0
+        return held

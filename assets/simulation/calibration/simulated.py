@@ -1,0 +1,97 @@
+"""Both of the paper's clusters simulated in memory, each in a process of its own, and held against the paper."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from assets.simulation.calibration.clusters import Totals, compare, total
+from assets.simulation.calibration.observed import Observed
+from assets.simulation.calibration.rows import Row
+from assets.simulation.calibration.sheets import calibrate_observed
+from assets.simulation.engine import simulate_cluster
+from assets.simulation.ledger import Ledger
+from assets.simulation.profiles import PROFILES, Profile
+
+CLUSTERS = ("rsc1", "rsc2")
+_told: Any = None
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The rows of one cluster and what the comparison needs of it."""
+
+    rows: list[Row]
+    totals: Totals
+
+
+def find_profile(cluster: str) -> Profile:
+    """Give the profile that simulates a cluster.
+
+    Raises
+    ------
+    ValueError
+        When there is none.
+    """
+    profiles = {profile.cluster_id: profile for clusters in PROFILES.values() for profile in clusters}
+    if cluster not in profiles:
+        raise ValueError(f"no profile simulates '{cluster}'; there are: {', '.join(sorted(profiles))}")
+    return profiles[cluster]
+
+
+def simulate_profile(profile: Profile, seed: int, progress: Callable[[float], None] = lambda share: None) -> Ledger:
+    """Simulate a cluster in memory; the same seed as for its logs gives what they tell of."""
+    return simulate_cluster(profile, np.random.default_rng([seed, *profile.cluster_id.encode()]), progress)
+
+
+def calibrate_profile(
+    profile: Profile, seed: int, progress: Callable[[float], None] = lambda share: None
+) -> Calibrated:
+    """Simulate a cluster and hold it against the paper."""
+    seen = Observed(profile, simulate_profile(profile, seed, progress))
+    return Calibrated(calibrate_observed(seen), total(seen))
+
+
+def _listen(told: Any) -> None:
+    """Remember, in a process of the pool, where to say how far it is."""
+    global _told  # noqa: PLW0603 - a pool hands shared memory to its processes only when it starts them
+    _told = told
+
+
+def _calibrate(number: int, profile: Profile, seed: int) -> Calibrated:
+    def tell(share: float) -> None:
+        _told[number] = share
+
+    return calibrate_profile(profile, seed, tell)
+
+
+def calibrate_clusters(
+    scale: float, days: int | None, seed: int, tell: Callable[[dict[str, float]], None] = lambda shares: None
+) -> list[Row]:
+    """Simulate both clusters side by side and give all rows.
+
+    Parameters
+    ----------
+    scale, days
+        The part to simulate: a factor on the number of nodes, and days or None for all.
+    seed
+        Same seed, same rows.
+    tell
+        Told, every second, the share of each cluster's time that has passed.
+    """
+    profiles = [find_profile(cluster).resized(days, scale) for cluster in CLUSTERS]
+    context = get_context("spawn")
+    shares = context.Array("d", len(profiles))
+    with ProcessPoolExecutor(len(profiles), context, _listen, (shares,)) as pool:
+        futures = [pool.submit(_calibrate, number, profile, seed) for number, profile in enumerate(profiles)]
+        while not all(future.done() for future in futures):
+            tell(dict(zip(CLUSTERS, shares[:], strict=True)))
+            time.sleep(1)
+        first, second = (future.result() for future in futures)
+    return first.rows + second.rows + compare(first.totals, second.totals)

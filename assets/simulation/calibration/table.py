@@ -1,0 +1,60 @@
+"""The calibration table as a page of Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from assets.simulation.calibration.rows import CHANCE, Row, shown
+
+INTRODUCTION = """# The simulated clusters and the paper
+
+Kokolis et al., *Revisiting Reliability in Large-Scale Machine Learning Research Clusters* (HPCA 2025), describe two
+clusters, RSC-1 and RSC-2. The profiles `rsc1` and `rsc2` simulate clusters like them; this page holds what their logs
+show against the paper's values. It is written by `{command}`.
+
+A failure here is what the logs let be found: NODE_FAIL, or FAILED or REQUEUED with a critical event on one of the
+attempt's nodes from ten minutes before its end to five minutes after. Shares are of attempts that have ended. Where
+the paper has words instead of a number, the tolerance is the condition that stands for them.
+"""
+COLUMNS = ("figure", "quantity", "cluster", "paper", "simulated", "tolerance", "inside", "counted")
+
+
+def render(rows: Sequence[Row], command: str) -> str:
+    """Write the page: what it is, how many rows are inside, the table.
+
+    Parameters
+    ----------
+    rows
+        The rows in the order to show them.
+    command
+        The command that gives the same page again.
+    """
+    lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS)), *(_line(_cells(row)) for row in rows)]
+    return "\n".join([INTRODUCTION.format(command=command), summary(rows), "", *lines, ""])
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Say how many rows are inside, and what was not judged."""
+    judged = [row for row in rows if row.is_judged]
+    outside = sum(not row.is_inside for row in judged)
+    text = f"**{len(judged) - outside} of {len(judged)} rows are inside their tolerance.**"
+    left = len(rows) - len(judged)
+    if left:
+        text += (
+            f" This is a part of the clusters: {left} rows that only the whole can show are not judged, and the"
+            f" tolerances of the others are widened by {CHANCE:.0f} standard errors."
+        )
+    return text
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cells(row: Row) -> list[str]:
+    unit = row.unit if row.unit in {"", "%"} else f" {row.unit}"
+    has_number = row.band.paper.lstrip("<> ")[:1].isdigit()
+    paper = row.band.paper + (unit if has_number else "")
+    value = shown(row.value) + ("" if math.isnan(row.value) else unit)
+    return [row.figure, row.quantity, row.cluster, paper, value, row.band.tolerance, row.verdict, row.counted]

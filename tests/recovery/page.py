@@ -1,0 +1,142 @@
+"""The comparison as a page of the docs: numbers in, Markdown out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tests.recovery.comparison import Comparison, Rate, Score, Share
+from tests.recovery.month import Month
+
+HEAD = """# What a refresh gives back of what was planted
+
+**Simulated clusters.** No site knows the true cause of each of its failures, so the pipeline is tried on logs of a
+simulated cluster whose faults are known. This page is made by
+
+    {command}
+
+which simulates profile `{month.profile}` over {month.days} days at scale {month.scale:g} with seed {month.seed},
+refreshes, and compares the published tables with the truth beside the logs. `tests/recovery/test_recovery.py` asserts
+the same numbers on the default month.
+
+*Precision* is the share of what is published that is right, *recall* the share of what was planted that was found.
+"""
+
+NOTES = """## How to read it
+
+* **Failures that the logs show** are what attribution can be judged by. An application that dies of a fault without
+  any line or check is a failure for the truth and a program's end for the logs: the second table of causes counts it,
+  and no reader of logs can find it. Nor can a reader tell the first of two symptoms from the second: a failure that
+  shows several is published under the most telling.
+* **Incidents.** Failures that share a node or an event within ten minutes are one incident. A switch or a store that
+  fails several nodes at once is one planted incident and one published incident per node: the pairs *of one fault*
+  follow the definition, the pairs *of one incident* show what it leaves apart.
+* **Instigators inferred.** Where the log names nobody, there is a job named for another victim of the same moment, or
+  whoever started on the nodes that came free. The second often is a third job that filled the rest of a node, or the
+  job that room was made for started elsewhere.
+* **Second-order preemptions** need the failure before the restart: what the logs do not show is missing here too.
+* **Links of a run.** A task of an array that its user submits again alone is not linked: the two differ in what the
+  rule compares.
+* **Productive time.** Checkpoints are not in the logs, so a run has bounds under an assumed restart time. It is that of
+  jobs on several nodes; jobs on one node restart faster, and their true time lies above the bounds by minutes.
+* **r_f.** Node-days end with the last finished attempt. A 90% interval misses the planted rate in one month of ten.
+"""
+
+
+def _percent(share: float | None) -> str:
+    """Round down: only what is whole is written as 100%."""
+    return "-" if share is None else f"{math.floor(1000 * share) / 10:.1f}%"
+
+
+def _percents(score: Score) -> tuple[str, str]:
+    return _percent(score.precision), _percent(score.recall)
+
+
+def _counts(*counts: int) -> tuple[str, ...]:
+    return tuple(f"{count:,}" for count in counts)
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, ("---", *("---:" for _ in header[1:])), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
+def _scores(scores: Iterable[Score], what: str) -> str:
+    return _table(
+        (what, "planted", "published", "right", "precision", "recall"),
+        (
+            (
+                s.item,
+                f"{s.planted:,}",
+                f"{s.published:,}",
+                f"{s.recovered:,}",
+                _percent(s.precision),
+                _percent(s.recall),
+            )
+            for s in scores
+        ),
+    )
+
+
+def _shares(shares: Iterable[Share]) -> str:
+    return _table(
+        ("", "count", "of", "ratio"), ((s.item, f"{s.count:,}", f"{s.total:,}", _percent(s.ratio)) for s in shares)
+    )
+
+
+def _rates(rates: Iterable[Rate]) -> str:
+    def cell(rate: Rate, value: float | None) -> str:
+        return "-" if value is None else f"{value:.2f}, {'inside' if rate.holds(value) else 'outside'}"
+
+    return _table(
+        ("attempts", "failures", "node-days", "published r_f (90%)", "happened", "planted"),
+        (
+            (
+                rate.population,
+                f"{rate.failure_count:,} of {rate.true_failure_count:,}",
+                f"{rate.node_days:,.0f} of {rate.true_node_days:,.0f}",
+                f"{rate.rate:.2f} ({rate.low:.2f} to {rate.high:.2f})",
+                cell(rate, rate.true_rate),
+                cell(rate, rate.planted_rate),
+            )
+            for rate in rates
+        ),
+    )
+
+
+def _cluster(comparison: Comparison) -> str:
+    planted, scores = comparison.planted, comparison.scores
+    together = [name for name in scores if not name.endswith("_causes")]
+    return "\n".join(
+        (
+            f"## Cluster `{planted['cluster_id']}` (simulated)\n",
+            f"{planted['node_count']:,} nodes, {planted['days']} days, {planted['attempt_count']:,} attempts, "
+            f"{planted['failed_attempt_count']:,} of them ended by a fault.\n",
+            _scores((score for name in together for score in scores[name]), "found"),
+            "Causes, of the failures that the logs show:\n",
+            _scores(scores["visible_causes"], "category"),
+            "Causes, of all that happened:\n",
+            _scores(scores["true_causes"], "category"),
+            "Shares:\n",
+            _shares(share for shares in comparison.shares.values() for share in shares),
+            "Failures per 1,000 node-days, counted as attempts:\n",
+            _rates(comparison.rates),
+        )
+    )
+
+
+def command(month: Month) -> str:
+    """Give the command that makes the page of this month."""
+    default = Month()
+    options = [
+        f" --{name} {value:g}" if isinstance(value, float) else f" --{name} {value}"
+        for name, value in vars(month).items()
+        if value != getattr(default, name)
+    ]
+    return f"python -m tests.recovery --write docs/recovery.md{''.join(options)}"
+
+
+def page(month: Month, comparisons: Iterable[Comparison]) -> str:
+    """Write the whole page."""
+    head = HEAD.format(command=command(month), month=month)
+    return "\n".join((head, *map(_cluster, comparisons), NOTES))

@@ -1,0 +1,26 @@
+-- Incidents published for each planted one among the failures that the logs show.
+with
+
+failures as (
+
+    select
+        truth.failures.fault_number,
+        truth.failures.incident_number,
+        found.failures.incident_id
+    from truth.failures
+    full join found.failures using (attempt_id)
+    where found.failures.attempt_id is not null or truth.failures.visible_category is not null
+
+)
+
+select
+    'incidents published, of faults planted' as item,
+    count(distinct incident_id) as count,
+    count(distinct fault_number) as total
+from failures
+union all
+select
+    'incidents published, of incidents planted',
+    count(distinct incident_id),
+    count(distinct incident_number)
+from failures

@@ -1,0 +1,45 @@
+-- The planted truth under the keys of the published warehouse. Variables: truth (folder), cluster_id.
+create schema truth;
+
+create table truth.attempts as
+select
+    *,
+    getvariable('cluster_id') || ':' || job_id_raw || ':' || submitted_epoch as attempt_id,
+    -- What still runs when the logs end was exposed until then.
+    coalesce(ended_epoch, max(ended_epoch) over ()) - started_epoch as exposed_seconds
+from read_parquet(getvariable('truth') || '/attempts.parquet');
+
+create table truth.failures as
+select
+    *,
+    getvariable('cluster_id') || ':' || job_id_raw || ':' || submitted_epoch as attempt_id
+from read_parquet(getvariable('truth') || '/failures.parquet');
+
+create table truth.preemptions as
+select
+    *,
+    getvariable('cluster_id') || ':' || job_id_raw || ':' || submitted_epoch as attempt_id,
+    getvariable('cluster_id') || ':' || instigator_job_id_raw || ':' || instigator_submitted_epoch
+        as instigator_attempt_id
+from read_parquet(getvariable('truth') || '/preemptions.parquet');
+
+create table truth.faults as from read_parquet(getvariable('truth') || '/faults.parquet');
+create table truth.outages as from read_parquet(getvariable('truth') || '/outages.parquet');
+create table truth.nodes as from read_parquet(getvariable('truth') || '/nodes.parquet');
+
+-- The published tables of the one cluster, so that no comparison can forget to choose it.
+create schema found;
+create view found.attempts as
+from published.marts.fct_attempts where cluster_id = getvariable('cluster_id');
+create view found.attempt_nodes as
+from published.marts.fct_attempt_nodes where cluster_id = getvariable('cluster_id');
+create view found.failures as
+from published.marts.fct_failures where cluster_id = getvariable('cluster_id');
+create view found.preemptions as
+from published.marts.fct_preemptions where cluster_id = getvariable('cluster_id');
+create view found.outages as
+from published.marts.fct_node_outages where cluster_id = getvariable('cluster_id');
+create view found.job_runs as
+from published.marts.fct_job_runs where cluster_id = getvariable('cluster_id');
+create view found.failure_rates as
+from published.estimates.est_failure_rates where cluster_id = getvariable('cluster_id');

@@ -1,0 +1,107 @@
+"""Dirt is where the truth says, of the kind it says, and nowhere else; without it nothing is touched."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assets.simulation.logs.dirt import EVERYWHERE, KINDS, PIPE
+from tests.simulation.simulated import Simulated, content
+
+SHARE = 0.02
+
+
+@pytest.fixture(scope="module")
+def clean(make: Callable[..., Simulated]) -> Simulated:
+    return make(days=3, seed=6)
+
+
+@pytest.fixture(scope="module")
+def dirty(make: Callable[..., Simulated]) -> Simulated:
+    return make(days=3, seed=6, dirt=SHARE)
+
+
+def read(path: Path) -> list[bytes]:
+    packed = path.read_bytes()
+    return (gzip.decompress(packed) if path.suffix == ".gz" else packed).split(b"\n")[:-1]
+
+
+def spoiled_lines(cluster: Simulated) -> dict[str, dict[int, str]]:
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for row in cluster.truth("dirt"):
+        assert row["line_number"] not in found[row["path"]]
+        found[row["path"]][row["line_number"]] = row["kind"]
+    return found
+
+
+def check(kind: str, line: bytes, before: bytes, original: bytes | None) -> None:
+    """Hold a spoiled line against the line above it and the clean line in its place."""
+    match kind:
+        case "duplicate":
+            assert line == before
+        case "empty":
+            assert line == b""
+        case "cut_off":
+            assert original is not None and original.startswith(line) and 0 < len(line) < len(original)
+        case "not_utf8":
+            assert original is not None and line.replace(b"\xe9", b"") == original
+            with pytest.raises(UnicodeDecodeError):
+                line.decode()
+        case "pipe_in_name":
+            assert original is not None
+            name, fields = original.split(b"|")[7], line.split(b"|")
+            assert fields[7] + fields[8] == name
+            assert line.count(b"|") == original.count(b"|") + original.count(name)
+        case _:
+            raise AssertionError(kind)
+
+
+def test_exactly_the_lines_of_the_truth_are_spoiled(clean: Simulated, dirty: Simulated) -> None:
+    root, spoiled = dirty.summary.sources.parent, spoiled_lines(dirty)
+    kinds = Counter()
+    for path in sorted(dirty.summary.sources.rglob("*.*")):
+        known = spoiled.pop(path.relative_to(root).as_posix(), {})
+        originals = iter(read(clean.summary.sources / path.relative_to(dirty.summary.sources)))
+        before = b""
+        for number, line in enumerate(read(path), start=1):
+            kind = known.pop(number, None)
+            original = next(originals) if kind not in ("duplicate", "empty") else None
+            if kind is None:
+                assert line == original
+            else:
+                assert number > 1
+                check(kind, line, before, original)
+                kinds[path.parent.name, kind] += 1
+            before = line
+        assert not known and next(originals, None) is None
+    assert not spoiled
+    assert {kind for _, kind in kinds} == {*EVERYWHERE, PIPE}
+    assert {folder for folder, _ in kinds} >= {"sacct", "health", "slurmctld"}
+    assert {folder for folder, kind in kinds if kind == PIPE} == {"sacct"}
+    assert sum(kinds.values()) == dirty.summary.spoiled_line_count
+
+
+def test_the_share_is_the_one_asked_for(clean: Simulated, dirty: Simulated) -> None:
+    lines = sum(len(read(path)) - 1 for kind in KINDS for path in clean.summary.sources.glob(f"{kind}/*"))
+    assert len(dirty.truth("dirt")) == pytest.approx(SHARE * lines, rel=0.1)
+
+
+def test_dirt_is_reproducible_and_leaves_the_truth_alone(
+    make: Callable[..., Simulated], clean: Simulated, dirty: Simulated
+) -> None:
+    again = make(days=3, seed=6, dirt=SHARE)
+    assert content(again.summary.sources) == content(dirty.summary.sources)
+    assert content(again.summary.truth) == content(dirty.summary.truth)
+    truth = content(dirty.summary.truth)
+    del truth["dirt.parquet"]
+    assert truth == content(clean.summary.truth)
+
+
+def test_tickets_inventory_and_settings_stay_clean(clean: Simulated, dirty: Simulated) -> None:
+    for folder in ("tickets", "inventory"):
+        assert content(clean.summary.sources / folder) == content(dirty.summary.sources / folder)
+    assert (clean.summary.sources / "cluster.toml").read_text() == (dirty.summary.sources / "cluster.toml").read_text()

@@ -1,0 +1,117 @@
+"""What a site keeps of its logs: a profile's habits decide what is there, never what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.simulation import simulate
+from assets.simulation.profiles import DEMO, PROFILES, LogHabits
+from tests.simulation.simulated import ZONE, Row, Simulated, epoch, expand
+
+HOUR = 3600
+KEEPS_LITTLE = {"step_share": 0.0, "has_submit_lines": False, "has_controller_log": False}
+ABOUT_JOBS = re.compile(r"_slurm_rpc|sched|_job_complete|Time limit exhausted")
+COLUMNS = ("raw", "shown", "state", "submit", "start", "user", "partition", "count", "nodes", "excluded", "reason")
+
+Keep = Callable[..., Simulated]
+
+
+@pytest.fixture
+def keep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Keep:
+    """Give a function that simulates a cluster with these habits into a folder of its own."""
+
+    def run(days: int = 7, nodes: int = 64, **habits: Any) -> Simulated:
+        profile = replace(DEMO, days=days, node_count=nodes, logs=LogHabits(**habits))
+        monkeypatch.setitem(PROFILES, "habits", (profile,))
+        out = tmp_path / "-".join(map(str, habits.items())).replace(" ", "")
+        return Simulated(simulate("habits", out, seed=2).clusters[0])
+
+    return run
+
+
+def test_a_site_may_keep_little(keep: Keep) -> None:
+    much, little = keep(), keep(**KEEPS_LITTLE)
+    rows = little.psv("sacct/*.psv")
+    assert "SubmitLine" not in rows[0]
+    assert not [row for row in rows if "." in row["JobID"]]
+    assert not (little.summary.sources / "slurmctld").exists()
+    assert not (little.summary.sources / "squeue").exists()
+    allocations = [row for row in much.psv("sacct/*.psv") if "." not in row["JobID"]]
+    assert [row | {"SubmitLine": None} for row in rows] == [row | {"SubmitLine": None} for row in allocations]
+
+
+def test_a_controllers_log_without_jobs_has_the_rest_unchanged(keep: Keep) -> None:
+    def said(cluster: Simulated) -> list[str]:
+        return [re.sub(r"\.\d{3}\]", "]", line) for line in cluster.text("slurmctld/slurmctld.log")]
+
+    everything, rest = said(keep()), said(keep(has_job_lines=False))
+    assert rest == [line for line in everything if not ABOUT_JOBS.search(line)]
+    for kind in ("preempted JobId", "Requeuing", "on failed node|due to failure of node", "state set to"):
+        assert [line for line in rest if re.search(kind, line)], kind
+
+
+def test_a_long_controllers_log_is_kept_by_local_day(keep: Keep) -> None:
+    long = keep(days=121, nodes=4)
+    paths = sorted(long.summary.sources.glob("slurmctld/*"))
+    assert [path.name for path in paths[:2]] == ["slurmctld.log-2026-01-05", "slurmctld.log-2026-01-06"]
+    assert len(paths) == 121
+    for path in paths:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert {line[1:11] for line in lines} == {path.name.removeprefix("slurmctld.log-")}
+        assert [line[1:24] for line in lines] == sorted(line[1:24] for line in lines)
+
+
+def queue(path: Path) -> list[Row]:
+    return [dict(zip(COLUMNS, line.split("|"), strict=True)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_snapshots_show_who_waits_and_who_runs(keep: Keep) -> None:
+    cluster = keep(squeue_seconds=31 * HOUR)
+    paths = sorted(cluster.summary.sources.glob("squeue/*"))
+    assert len(paths) == 5  # 31 hours apart: one to a day, and none on one of them
+    for path in paths:
+        at = int(path.name.split(".")[1])
+        expected = set()
+        for row in cluster.attempts():
+            start, end = row["Start"] or 2**60, row["End"] or 2**60
+            if start <= at < end:
+                expected.add((row["JobIDRaw"], row["JobID"], "RUNNING", row["NodeList"], row["User"], start))
+            elif row["Submit"] <= at < min(start, end):
+                expected.add((row["JobIDRaw"], row["JobID"], "PENDING", "", row["User"], None))
+        lines = queue(path)
+        seen = [
+            (r["raw"], r["shown"], r["state"], r["nodes"], r["user"], epoch(r["start"].replace("N/A", "")))
+            for r in lines
+        ]
+        assert len(seen) == len(set(seen)) > 3
+        assert set(seen) == expected
+        assert [row["state"] for row in lines] == sorted(row["state"] for row in lines)
+        assert all(int(row["count"]) == len(expand(row["nodes"])) for row in lines if row["nodes"])
+    assert {row["state"] for path in paths for row in queue(path)} == {"PENDING", "RUNNING"}
+
+
+def test_snapshots_show_the_exclusions_of_the_submissions(keep: Keep) -> None:
+    cluster = keep(days=14, squeue_seconds=2 * HOUR)
+    excluded = {}
+    for row in cluster.attempts():
+        found = re.search(r"--exclude=(\S+)", row["SubmitLine"])
+        excluded[row["JobIDRaw"]] = set(found[1].split(",")) if found else set()
+    shown = [row for path in cluster.summary.sources.glob("squeue/*") for row in queue(path)]
+    for row in shown:
+        assert (set(expand(row["excluded"])) if row["excluded"] else set()) == excluded[row["raw"]]
+    assert len({row["raw"] for row in shown if row["excluded"]}) > 5
+
+
+def test_a_days_snapshots_lie_in_a_file_named_for_the_last(keep: Keep) -> None:
+    paths = keep(squeue_seconds=HOUR).summary.sources.glob("squeue/*")
+    times = sorted(datetime.fromtimestamp(int(path.name.split(".")[1]), ZONE) for path in paths)
+    assert [at.hour for at in times] == [23] * 7
+    assert all((second.date() - first.date()).days == 1 for first, second in pairwise(times))

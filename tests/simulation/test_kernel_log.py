@@ -1,0 +1,141 @@
+"""The kernel log against ledgers made by hand: stamps, uptimes, chatter, and what users' programs do."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from pathlib import Path
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from assets.simulation.ledger import Symptoms
+from assets.simulation.logs.kernel import BOOT_LINE, CHATTER, REPEATS, write_kernel
+from assets.simulation.profiles import DAY, HOUR
+from assets.simulation.states import ALARM, EVICT, FAILED, LOST, OUT_OF_MEMORY
+from assets.simulation.symptoms import show_alarm
+from tests.simulation.handmade import Handmade, site
+
+LINE = re.compile(r"(\S+) (\S+) kernel: \[ *(\d+\.\d{6})\] (.*)")
+QUIET = {"chatter_per_node_day": 0.0}
+
+
+class Line(NamedTuple):
+    """A line read back: simulated seconds, node, uptime, text, and how the time was written."""
+
+    at: float
+    node: str
+    uptime: float
+    text: str
+    stamp: datetime
+
+
+def read(made: Handmade, folder: Path) -> list[Line]:
+    """Write the kernel log and read it back."""
+    record = made.record()
+    write_kernel(record, folder)
+    lines = []
+    for path in sorted(folder.iterdir()):
+        for line in path.read_text().splitlines():
+            found = LINE.fullmatch(line)
+            assert found, line
+            stamp = datetime.fromisoformat(found[1])
+            assert path.name == f"kern-{stamp:%Y-%m-%d}.log"
+            lines.append(Line(stamp.timestamp() - record.epoch, found[2], float(found[3]), found[4], stamp))
+    return lines
+
+
+def test_symptoms_are_spoken_at_their_time(tmp_path: Path) -> None:
+    made = Handmade(site(habits=QUIET))
+    made.fault(1, at=50_000, cleared=60_000, symptoms=Symptoms([(0.0, "first"), (2.0, "second")]))
+    made.fault(0, at=5, cleared=60_000, mechanism=LOST, symptoms=Symptoms([(-15.0, "last words")]))
+    first, second, *_ = (line for line in read(made, tmp_path) if line.node == "node002")
+    assert (first.text, second.text) == ("first", "second")
+    assert 50_000 <= first.at < 50_001
+    assert second.at - first.at == pytest.approx(2.0, abs=2e-6)
+
+
+def test_what_was_said_before_the_first_midnight_is_said_at_midnight(tmp_path: Path) -> None:
+    made = Handmade(site(habits=QUIET))
+    made.fault(0, at=5, cleared=60_000, mechanism=LOST, symptoms=Symptoms([(-15.0, "last words")]))
+    assert [(line.at, line.text) for line in read(made, tmp_path)] == [(0.0, "last words")]
+
+
+def test_an_alarm_is_no_matter_of_the_kernel(tmp_path: Path) -> None:
+    made = Handmade(site(habits=QUIET))
+    for at in range(10_000, 200_000, 10_000):
+        symptoms = show_alarm(np.random.default_rng(at), 0)
+        made.fault(1, at=at, cleared=at + 900, mechanism=ALARM, symptoms=symptoms)
+    assert read(made, tmp_path) == []
+
+
+def test_uptimes_begin_with_each_start(tmp_path: Path) -> None:
+    made = Handmade(site(habits={"chatter_per_node_day": 200.0}))
+    made.outage(1, start=40_000, end=50_240)
+    made.outage(1, start=140_000, end=150_240)
+    lines = read(made, tmp_path)
+    boots = [line for line in lines if line.text == BOOT_LINE]
+    assert [int(line.at) for line in boots] == [50_000, 150_000]
+    assert all(line.uptime == 0 for line in boots)
+    for line in lines:
+        started = [boot.at for boot in boots if boot.node == line.node and boot.at <= line.at]
+        if started:
+            assert line.uptime == pytest.approx(line.at - max(started), abs=3e-6)
+        else:
+            assert DAY <= line.uptime < 33 * DAY
+    never_restarted = {round(line.uptime - line.at) for line in lines if line.node == "node001"}
+    assert len(never_restarted) == 1
+
+
+def test_chatter_is_as_frequent_as_promised_and_not_heard_from_silent_nodes(tmp_path: Path) -> None:
+    made = Handmade(site(node_count=20, days=10, habits={"chatter_per_node_day": 3.0}))
+    for node in range(10):
+        made.fault(node, at=2 * DAY, cleared=7 * DAY, mechanism=LOST, symptoms=Symptoms())
+        made.fault(node + 10, at=2 * DAY, cleared=7 * DAY, mechanism=EVICT, symptoms=Symptoms())
+    lines = read(made, tmp_path)
+    silent = [line for line in lines if int(line.node[4:]) <= 10 and 2 * DAY <= line.at < 7 * DAY - 110]
+    assert not silent
+    expected = 3.0 * (20 * 10 - 10 * 5)
+    assert abs(len(lines) - expected) < 4 * expected**0.5
+    assert {line.text for line in lines} == set(CHATTER)
+
+
+def test_programs_leave_their_errors_on_the_first_node(tmp_path: Path) -> None:
+    made = Handmade(site(habits=QUIET))
+    made.attempt([1, 2], start=1_000, end=2_000, state=FAILED, app_xid=13)
+    made.attempt([0], start=3_000, end=4_000, state=OUT_OF_MEMORY)
+    made.attempt([0], start=5_000, end=6_000)
+    made.attempt([0], start=7_000, end=-1, app_xid=31)
+    lines = read(made, tmp_path)
+    xids = [line for line in lines if "NVRM: Xid" in line.text]
+    assert len(xids) == REPEATS[13] == len(lines) - 1
+    assert {line.node for line in xids} == {"node002"}
+    assert all(re.match(r"NVRM: Xid \(PCI:0000:bd:00\): 13, pid=\d+, ", line.text) for line in xids)
+    assert all(1_999 <= line.at < 2_000 for line in xids)
+    assert lines[-1].text.startswith("Memory cgroup out of memory: Killed process ")
+    assert (lines[-1].node, lines[-1].at) == ("node001", 3_999.5)
+
+
+def test_stamps_follow_daylight_saving(tmp_path: Path) -> None:
+    made = Handmade(site(days=3, first_day=date(2026, 3, 7), habits={"chatter_per_node_day": 200.0}))
+    zone, lines = ZoneInfo(made.profile.timezone), read(made, tmp_path)
+    change = DAY + 2 * HOUR
+    for line in lines:
+        assert line.stamp.isoformat()[-6:] == ("-08:00" if line.at < change else "-07:00")
+        assert line.stamp.replace(tzinfo=None) == line.stamp.astimezone(zone).replace(tzinfo=None)
+    assert {line.at < change for line in lines} == {True, False}
+    assert [line.at for line in lines] == sorted(line.at for line in lines)
+
+
+def test_same_seed_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for number, seed in enumerate((5, 5, 6)):
+        made = Handmade(site())
+        made.fault(1, at=10_000, cleared=20_000, symptoms=Symptoms([(0.0, "a fault")]))
+        folder = tmp_path / str(number)
+        write_kernel(made.record(seed), folder)
+        written.append([path.read_bytes() for path in sorted(folder.iterdir())])
+    assert written[0] == written[1]
+    assert written[0] != written[2]

@@ -1,0 +1,48 @@
+"""Writers that work side by side write what they write one after another, and their failure is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.simulation import simulate, writing
+from tests.simulation.simulated import Simulated, content
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="writers work side by side on Linux only")
+
+
+@pytest.fixture
+def side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "MANY_ATTEMPTS", 0)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+
+def test_the_bytes_do_not_depend_on_who_writes_when(
+    make: Callable[..., Simulated], request: pytest.FixtureRequest
+) -> None:
+    alone = make(days=2, seed=3)
+    request.getfixturevalue("side_by_side")
+    told: list[float] = []
+    together = make(days=2, seed=3, progress=told.append)
+    assert content(alone.summary.sources) == content(together.summary.sources)
+    assert content(alone.summary.truth) == content(together.summary.truth)
+    assert told == sorted(told)
+
+
+@pytest.mark.usefixtures("side_by_side")
+def test_a_writer_that_fails_ends_the_simulation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setitem(writing.WRITERS, "events", fail)
+    with pytest.raises(RuntimeError, match="writing events failed"):
+        simulate("demo", tmp_path, days=1, scale=0.25)
+    assert "no space left" in capfd.readouterr().err
+    assert not (tmp_path / "sources").exists()
