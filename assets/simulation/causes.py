@@ -27,6 +27,14 @@ class Cause:
     hits_one_gpu: bool = False
 
 
+@dataclass(frozen=True)
+class Cooccurrence:
+    pcie_with_xid_79: float = 0.43
+    pcie_xid_79_with_interrupt: float = 0.49
+    ib_with_gpu: float = 0.02
+    hardware_with_other: float = 0.03
+
+
 CAUSES = (
     Cause("ib_link", 0.17, {CRASH: 0.5, EVICT: 0.35, REQUEUE: 0.15}, 0.35, "NIC"),
     Cause("filesystem_mount", 0.13, {EVICT: 0.5, REQUEUE: 0.3, CRASH: 0.2}, 0.0, "other"),
@@ -51,6 +59,12 @@ LEMON_CATEGORIES = {
     "GPU": {"gpu_memory": 0.4, "gpu_unavailable": 0.35, "pcie": 0.25},
     "DIMM": {"main_memory": 0.55, UNATTRIBUTED: 0.45},
     "NIC": {"ib_link": 0.8, "eth_link": 0.2},
+    "PCIe": {"pcie": 0.8, "gpu_unavailable": 0.2},
+    "EUD": {"gpu_nvlink": 0.5, "gpu_memory": 0.5},
+    "BIOS": {UNATTRIBUTED: 0.7, "pcie": 0.3},
+    "PSU": {"host_hardware": 0.5, UNATTRIBUTED: 0.5},
+    "Optics": {"ib_link": 1.0},
+    "CPU": {"main_memory": 0.5, UNATTRIBUTED: 0.5},
 }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from assets.simulation.clusters import PROFILES
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.logs.events import write_events
 from assets.simulation.logs.health import write_health
@@ -25,7 +26,6 @@ from assets.simulation.logs.sacct import write_sacct
 from assets.simulation.logs.settings import write_settings
 from assets.simulation.logs.slurmctld import write_slurmctld
 from assets.simulation.logs.tickets import write_tickets
-from assets.simulation.profiles import PROFILES
 from assets.simulation.truth import planted, write_truth
 
 WRITERS = {

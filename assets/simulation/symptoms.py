@@ -169,7 +169,11 @@ LAST_WORDS: dict[str, Callable[[Scene], str]] = {
 """What a node says before it falls silent; other causes leave nothing."""
 
 
-def show(rng: np.random.Generator, category: str, mechanism: int, gpu: int, ticket: int) -> Symptoms:
+def show_alarm(rng, gpu):
+    return Symptoms([], [("check ibstat", "ib link mlx5_0 is down.")])
+
+
+def show(rng, cooccurrence, category: str, mechanism: int, gpu: int, ticket: int, code=None) -> Symptoms:
     """Give the symptoms of one fault.
 
     Parameters

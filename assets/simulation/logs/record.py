@@ -12,7 +12,7 @@ import numpy as np
 
 from assets.simulation.ledger import NAME_BITS, Ledger
 from assets.simulation.profiles import Profile
-from assets.simulation.submissions import FAMILY_NAMES
+from assets.simulation.workload import FAMILY_NAMES
 
 ACCOUNTS = ("nlp", "codegen", "vision", "speech", "rl", "bio", "robotics", "evals")
 USERS = (
