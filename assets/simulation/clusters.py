@@ -217,9 +217,7 @@ RSC2 = Profile(
         for number in range(8)
     ),
     maintenance=tuple(
-        Maintenance(
-            26.4 + 28 * number, (0.13 * number) % 0.95, 20, 6.0, f"maint: firmware update, pod {4 * number + 1}"
-        )
+        Maintenance(26.4 + 28 * number, (0.13 * number) % 0.95, 20, 6.0, f"maint: firmware, pod {4 * number + 1}")
         for number in range(11)
     ),
     repairs=Repairs(transient_hours=1.2, permanent_hours=66.0, finding_share=0.6, lemon_factor=0.12),

@@ -89,7 +89,7 @@ class Scheduler:
             self._book(self.world.clock.now + IDLE_PASS_SECONDS)
 
     def _serve(self, qos: int) -> None:
-        """Start what fits of one class, the longest waiting first; a size that finds no room is left for the next pass."""
+        """Start what fits of one class, the longest waiting first; a size without room waits for the next pass."""
         heads = [(queue[0][0], gpus) for (kind, gpus), queue in self._waiting.items() if kind == qos and queue]
         heapq.heapify(heads)
         while heads:

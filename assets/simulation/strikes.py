@@ -1,4 +1,4 @@
-"""When faults strike and where: memoryless per node, in bursts, several neighbours at once, and planned work in between."""
+"""When faults strike and where: memoryless per node, in bursts, several neighbours at once; and planned work."""
 
 from __future__ import annotations
 
