@@ -43,7 +43,7 @@ RSC_LOGS = LogHabits(
 )
 
 RSC1_FAULT = 0.00145
-RSC1_LEMON, RSC1_SMALL_WORK_LEMON = 0.95, 0.11
+RSC1_LEMON, RSC1_SMALL_WORK_LEMON = 0.88, 0.11
 """Faults per day of the lemons among the nodes that large jobs get, and of those that small ones get."""
 RSC1_ROOTS = (
     "GPU", "DIMM", "PCIe", "GPU", "NIC", "EUD", "GPU", "DIMM", "BIOS", "PCIe", "GPU", "PSU",
@@ -74,7 +74,7 @@ RSC1 = Profile(
     streams=(
         Stream(
             "prime",
-            0.698,
+            0.7035,
             (
                 SizeClass(1, 0.0075, 0.40, 1.3),
                 SizeClass(2, 0.003, 0.7, 1.3),
@@ -95,7 +95,7 @@ RSC1 = Profile(
         ),
         Stream(
             "scavenger",
-            0.155,
+            0.157,
             (
                 SizeClass(1, 0.03, 5.0, 1.2),
                 SizeClass(2, 0.01, 3.0, 1.2),
@@ -117,17 +117,14 @@ RSC1 = Profile(
     bursts=(
         Burst(34, 62, "gpu_driver_firmware", 0.003, code=62),
         Burst(105, 168, "gpu_driver_firmware", 0.001, code=119),
-        Burst(276, 300, "ib_link", 1.6, positions=(0.06, 0.19, 0.41, 0.62, 0.71)),
+        Burst(276, 300, "ib_link", 3.0, positions=(0.06, 0.19, 0.41, 0.62, 0.71)),
     ),
-    shared_faults=tuple(
-        SharedFault(
-            day=9.3 + 13.1 * number,
-            category="ib_link" if number % 3 else "filesystem_mount",
-            first_position=(0.11 + 0.37 * number) % 0.9,
-            node_count=20 if number % 3 else 40,
-        )
-        for number in range(1, 25)
-        if number % 3 or number > 12
+    shared_faults=(
+        *(SharedFault(9.3 + 19.7 * number, "ib_link", (0.11 + 0.37 * number) % 0.9, 20) for number in range(16)),
+        *(
+            SharedFault(158.6 + 21.9 * number, "filesystem_mount", (0.05 + 0.41 * number) % 0.9, 60)
+            for number in range(8)
+        ),
     ),
     crash_loops=(CrashLoop(208.4, 1024, 35),),
     maintenance=tuple(

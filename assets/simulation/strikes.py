@@ -109,23 +109,24 @@ class Strikes:
                 self._service.drain(node, Drain(-1, planned.reason, seconds, self.world.clock.now, is_planned=True))
 
     def _begin_loop(self, loop: CrashLoop) -> None:
-        self._loops[self._jobs.submit_important(loop.gpus, LOOP_JOB_SECONDS)] = loop.failures
+        job = self._jobs.submit_important(loop.gpus, LOOP_JOB_SECONDS)
+        self._loops[self.world.ledger.jobs["run"][job]] = loop.failures
 
     def _started(self, attempt: int, job: int) -> None:
         """Let a looping job bring down a node a while after each of its starts."""
-        if self._loops and self._loops.get(job, 0) > 0:
+        run = self.world.ledger.jobs["run"][job]
+        if self._loops and self._loops.get(run, 0) > 0:
             low, high = LOOP_SECONDS
-            self.world.clock.at(
-                self.world.clock.now + low + (high - low) * self.world.rng.random(), self._crash_again, attempt, job
-            )
+            at = self.world.clock.now + low + (high - low) * self.world.rng.random()
+            self.world.clock.at(at, self._crash_again, attempt, run)
 
-    def _crash_again(self, attempt: int, job: int) -> None:
+    def _crash_again(self, attempt: int, run: int) -> None:
         held = self._jobs.running.get(attempt)
         if held is None or held.doomed:
             return
         node = held.nodes[int(self.world.rng.random() * len(held.nodes))]
         self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], LOST)
         if held.doomed:
-            self._loops[job] -= 1
+            self._loops[run] -= 1
         else:
-            self.world.clock.at(self.world.clock.now + LOOP_SECONDS[0], self._crash_again, attempt, job)
+            self.world.clock.at(self.world.clock.now + LOOP_SECONDS[0], self._crash_again, attempt, run)
