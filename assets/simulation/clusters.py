@@ -27,7 +27,7 @@ from assets.simulation.profiles import (
 MOUNT_CHECK = "mounted directory"
 
 
-def _spread(roots: tuple[tuple[str | None, float], ...], low: float, high: float) -> tuple[Lemon, ...]:
+def _spread(roots: tuple[tuple[str, float], ...], low: float, high: float) -> tuple[Lemon, ...]:
     """Put lemons with the given root causes and rates at equal distances between two positions."""
     step = (high - low) / len(roots)
     return tuple(Lemon(low + (number + 0.5) * step, root, rate) for number, (root, rate) in enumerate(roots))
@@ -147,7 +147,7 @@ RSC1 = Profile(
 
 RSC2_FAULT, RSC2_LEMON = 0.0008, 0.076
 RSC2_ROOTS = (
-    "GPU", "DIMM", "PCIe", "EUD", "GPU", "NIC", "BIOS", "DIMM", "GPU", "PSU", "EUD", "CPU", "GPU", "DIMM", "PCIe", None,
+    "GPU", "DIMM", "PCIe", "EUD", "GPU", "NIC", "BIOS", "DIMM", "GPU", "PSU", "EUD", "CPU", "GPU", "DIMM", "PCIe", "unresolved",
 )  # fmt: skip
 """Root causes of the 16 lemons; nobody found what was wrong with the last one."""
 

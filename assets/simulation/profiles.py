@@ -49,10 +49,10 @@ class Stream:
 
 @dataclass(frozen=True)
 class Lemon:
-    """A node that keeps failing, as a position in the fleet from 0 to 1, and what is wrong with it if anyone knows."""
+    """A node that keeps failing, as a position in the fleet from 0 to 1, and what is wrong with it."""
 
     position: float
-    root_cause: str | None
+    root_cause: str
     rate: float
 
 

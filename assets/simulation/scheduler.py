@@ -49,6 +49,7 @@ class Scheduler:
         self._entered = 0
         self._next_pass: int | None = None
         self._last_pass = -PASS_SECONDS
+        self._blocked_gang = self._has_evicted = False
         self._promise: Promise | None = None
 
     def enqueue(self, job: int) -> None:
@@ -80,10 +81,12 @@ class Scheduler:
             return
         self._next_pass = None
         self._last_pass = self.world.clock.now
-        self._blocked_gang = False
+        self._blocked_gang = self._has_evicted = False
         for qos in range(len(QOS) - 1, -1, -1):
             self._serve(qos)
-        if not self._blocked_gang:
+        if self._has_evicted:
+            self.wake()
+        elif not self._blocked_gang:
             self._promise = None
         if any(self._waiting.values()):
             self._book(self.world.clock.now + IDLE_PASS_SECONDS)
@@ -92,7 +95,8 @@ class Scheduler:
         """Start what fits of one class, the longest waiting first; a size without room waits for the next pass."""
         heads = [(queue[0][0], gpus) for (kind, gpus), queue in self._waiting.items() if kind == qos and queue]
         heapq.heapify(heads)
-        while heads:
+        # Slurm is busy with the handover for a moment: who was evicted is followed by who wanted the nodes, and nobody else.
+        while heads and not self._has_evicted:
             _, gpus = heads[0]
             queue = self._waiting[qos, gpus]
             job = queue[0][1]
@@ -174,6 +178,7 @@ class Scheduler:
         if int(np.count_nonzero(available)) < need:
             return False
         chosen, victims = self._choose_victims(available, need)
+        self._has_evicted = bool(victims)
         for attempt in victims:
             self.jobs.preempt(attempt, PREEMPTED)
         if gpus >= pool.gpus_per_node:

@@ -1,153 +1,176 @@
 """What each cause shows: kernel lines, failing checks in GCM's words, and the reason written on the drained node.
 
-Co-occurrence is part of it: a PCIe fault often brings XID 79, and then often a critical interrupt in the BMC's log.
+Co-occurrence is part of it: a PCIe fault often brings Xid 79, and then often a critical interrupt in the BMC's log; a
+few faults of hardware show a second category, and `others` of the symptoms names what came along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from assets.simulation.causes import Cooccurrence
 from assets.simulation.ledger import Symptoms
 from assets.simulation.states import LOST
+from assets.simulation.xids import GPU_BUSES, XID_CATEGORIES, xid_finding, xid_line
 
-GPU_BUSES = ("07", "0f", "47", "4e", "87", "90", "b7", "bd")
-XID_CAUSES = {
-    13: "Bus Error, Driver Error, FB Corruption, HW Error, System Memory Corruption, Thermal Issue, User App Error",
-    31: "Driver Error, HW Error, User App Error",
-    43: "Driver Error, User App Error",
-    48: "HW Error",
-    74: "Bus Error, Driver Error, HW Error",
-    79: "Bus Error, Driver Error, HW Error, System Memory Corruption, Thermal Issue",
-    95: "HW Error",
-    119: "Driver Error, HW Error",
+COMPANIONS = {
+    "pcie": ("gpu_memory", "gpu_nvlink"),
+    "gpu_memory": ("gpu_nvlink", "gpu_unavailable"),
+    "gpu_nvlink": ("gpu_unavailable",),
+    "gpu_unavailable": ("ib_link",),
+    "ib_link": ("eth_link",),
+    "block_device": ("host_hardware",),
+    "main_memory": ("host_hardware",),
+    "host_hardware": ("eth_link",),
+    "eth_link": ("system_services",),
 }
-XID_TEXT = {
-    48: "pid={pid}, name=python, DBE (double bit error) ECC Error",
-    63: "pid='<unknown>', name=<unknown>, Row Remapper: New row marked for remapping, reset gpu to activate.",
-    74: "pid={pid}, name=python, NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
-    79: "pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
-    95: "pid={pid}, name=python, Uncontained: SRAM ECC error, RST: Yes, D-RST: No",
-    119: "pid={pid}, name=python, Timeout after 6s of waiting for RPC response from GPU{gpu} GSP!",
-}
-PCIE_WITH_XID_79 = 0.43
-PCIE_XID_79_WITH_INTERRUPT = 0.49
+"""Faults of hardware and what may come along: always something less telling, so that the cause can still be found."""
+GPU_COMPANIONS = ("gpu_memory", "gpu_nvlink", "gpu_unavailable")
+"""What may come along with an InfiniBand fault, though it tells more and hides it: adapter and GPU share a switch."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scene:
-    """One fault as its symptoms see it."""
+    """One fault and what it has shown so far."""
 
     rng: np.random.Generator
     gpu: int
-    process: int
-    ticket: int
+    ticket: int = 0
+    process: int = 0
+    code: int | None = None
+    companion: str | None = None
+    later: float = 0.0
+    kernel: list[tuple[float, str]] = field(default_factory=list)
+    checks: dict[str, str] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+    reason: str = ""
 
-    def xid(self, code: int) -> str:
-        """Give the driver's line for an Xid."""
-        text = XID_TEXT[code].format(pid=self.process, gpu=self.gpu)
-        return f"NVRM: Xid (PCI:0000:{GPU_BUSES[self.gpu]}:00): {code}, {text}"
+    def says(self, line: str, after: float = 0.0) -> None:
+        """Let the kernel say something, so many seconds after the fault."""
+        self.kernel.append((self.later + after, line))
 
-    def xid_check(self, code: int) -> tuple[str, str]:
-        """Give the failing check that found an Xid."""
-        return "xid errors", f"XID error: {code}, XID causes: {XID_CAUSES[code]}. "
+    def fails(self, check: str, message: str) -> None:
+        """Let a check fail."""
+        self.checks[check] = message
 
-    def fatal_bus_error(self) -> str:
-        """Give the kernel's line for a fatal PCIe error."""
-        port = f"0000:{GPU_BUSES[self.gpu]}:00.0"
-        return f"pcieport {port}: AER: Uncorrected (Fatal) error received: {port}"
+    def says_xid(self, code: int, after: float = 0.0) -> None:
+        """Let the driver log an Xid."""
+        self.says(xid_line(code, self.gpu, self.process), after)
 
-    def memory_error(self, kind: str) -> str:
-        """Give the kernel's line for errors of main memory."""
-        return f"EDAC MC0: {kind} memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1f3a)"
+    def shows_xid(self, code: int, after: float = 0.0) -> None:
+        """Let the driver log an Xid and the check find it; the check names each code once, all in one message."""
+        self.says_xid(code, after)
+        found = self.checks.get("xid errors", "")
+        if xid_finding(code) not in found:
+            self.fails("xid errors", found + xid_finding(code))
+
+    def brings(self, category: str) -> None:
+        """Note that another category shows too."""
+        self.others.append(category)
+
+    def symptoms(self) -> Symptoms:
+        """Give all that was shown; the first failing check is the reason on the node."""
+        reason = self.reason
+        if not reason and self.checks:
+            check, message = next(iter(self.checks.items()))
+            reason = f"HC: {check}: {message.strip()}"
+        shown = Symptoms(self.kernel, list(self.checks.items()), others=tuple(self.others))
+        shown.reason = reason or shown.reason
+        return shown
 
 
-def _shown(kernel: list[tuple[float, str]], checks: list[tuple[str, str]]) -> Symptoms:
-    name, message = checks[0]
-    return Symptoms(kernel, checks, f"HC: {name}: {message.strip()}")
-
-
-def _gpu_memory(scene: Scene) -> Symptoms:
-    code = 48 if scene.rng.random() < 0.7 else 95
-    checks = [scene.xid_check(code)]
+def _gpu_memory(scene: Scene, together: Cooccurrence) -> None:
+    scene.shows_xid(scene.code or (48 if scene.rng.random() < 0.7 else 95))
     if scene.rng.random() < 0.5:
-        message = f"GPU {scene.gpu}: uncorrected volatile ECC errors above threshold, 4 > 0."
-        checks.append(("nvidia smi ecc_uncorrected", message))
-    return _shown([(0.0, scene.xid(code))], checks)
+        scene.fails(
+            "nvidia smi ecc_uncorrected", f"GPU {scene.gpu}: uncorrected volatile ECC errors above threshold, 4 > 0."
+        )
 
 
-def _gpu_unavailable(scene: Scene) -> Symptoms:
-    message = "Number of GPUs present is different from the expected number, 8. Number of GPUs present: 7"
-    return _shown([(0.0, scene.xid(79))], [scene.xid_check(79), ("nvidia smi gpu_num", message)])
+def _gpu_unavailable(scene: Scene, together: Cooccurrence) -> None:
+    scene.shows_xid(79)
+    scene.fails(
+        "nvidia smi gpu_num",
+        "Number of GPUs present is different from the expected number, 8. Number of GPUs present: 7",
+    )
 
 
-def _gpu_driver_firmware(scene: Scene) -> Symptoms:
-    return _shown([(0.4 * repeat, scene.xid(119)) for repeat in range(3)], [scene.xid_check(119)])
+def _gpu_driver_firmware(scene: Scene, together: Cooccurrence) -> None:
+    code = scene.code or 119
+    for repeat in range(3 if code == 119 else 1):
+        scene.shows_xid(code, 0.4 * repeat)
 
 
-def _gpu_nvlink(scene: Scene) -> Symptoms:
-    links = ("check dcgmi nvlink status", f"GPU {scene.gpu}: NVLink 6 is down.")
-    if scene.rng.random() < 0.4:
-        line = "nvidia-nvswitch3: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
-        return _shown([(0.0, line)], [links])
-    return _shown([(0.0, scene.xid(74))], [scene.xid_check(74), links])
+def _gpu_nvlink(scene: Scene, together: Cooccurrence) -> None:
+    if scene.code is None and scene.rng.random() < 0.4:
+        scene.says("nvidia-nvswitch3: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 30 LTSSM Fault Up")
+    else:
+        scene.shows_xid(74)
+    scene.fails("check dcgmi nvlink status", f"GPU {scene.gpu}: NVLink 6 is down.")
 
 
-def _pcie(scene: Scene) -> Symptoms:
-    kernel = [(0.0, scene.fatal_bus_error())]
-    device = f"0000:{GPU_BUSES[scene.gpu]}:00.0"
-    checks = [("check pci", f"PCI device {device}: link width is x8, expected x16.")]
-    if scene.rng.random() < PCIE_WITH_XID_79:
-        kernel.append((0.2, scene.xid(79)))
-        checks.append(scene.xid_check(79))
-        if scene.rng.random() < PCIE_XID_79_WITH_INTERRUPT:
-            checks.append(("ipmitool sel", "Detected error: Critical Interrupt #0x90, Bus Fatal Error"))
-    return _shown(kernel, checks)
+def _pcie(scene: Scene, together: Cooccurrence) -> None:
+    port = f"0000:{GPU_BUSES[scene.gpu]}:00.0"
+    scene.says(f"pcieport {port}: AER: Uncorrected (Fatal) error received: {port}")
+    scene.fails("check pci", f"PCI device {port}: link width is x8, expected x16.")
+    if scene.rng.random() < together.pcie_with_xid_79:
+        scene.shows_xid(79, 0.2)
+        scene.brings("gpu_unavailable")
+        if scene.rng.random() < together.pcie_xid_79_with_interrupt:
+            scene.fails("ipmitool sel", "Detected error: Critical Interrupt #0x90, Bus Fatal Error")
+            scene.brings("pcie")
 
 
-def _ib_link(scene: Scene) -> Symptoms:
-    port = scene.gpu
-    line = f"mlx5_core 0000:{GPU_BUSES[port]}:00.1 ibp{port}: Link down"
-    return _shown([(0.0, line)], [("check ibstat", f"ib link mlx5_{port} is down.")])
+def _ib_link(scene: Scene, together: Cooccurrence) -> None:
+    scene.says(f"mlx5_core 0000:{GPU_BUSES[scene.gpu]}:00.1 ibp{scene.gpu}: Link down")
+    scene.fails("check ibstat", f"ib link mlx5_{scene.gpu} is down.")
 
 
-def _filesystem_mount(scene: Scene) -> Symptoms:
-    line = "nfs: server nfs02 not responding, still trying"
-    return _shown([(0.0, line)], [("mounted directory", "Directory /checkpoint: directory is not mounted.")])
+def _filesystem_mount(scene: Scene, together: Cooccurrence) -> None:
+    scene.says("nfs: server nfs02 not responding, still trying")
+    scene.fails("mounted directory", "Directory /checkpoint: directory is not mounted.")
 
 
-def _main_memory(scene: Scene) -> Symptoms:
-    line = scene.memory_error("1 UE")
-    return _shown([(0.0, line)], [("ipmitool sel", "Detected error: Memory #0x87, Uncorrectable ECC")])
+def _main_memory(scene: Scene, together: Cooccurrence) -> None:
+    scene.says(_memory_error("1 UE"))
+    scene.fails("ipmitool sel", "Detected error: Memory #0x87, Uncorrectable ECC")
 
 
-def _block_device(scene: Scene) -> Symptoms:
-    lines = [
-        (0.0, "nvme nvme1: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff"),
-        (2.1, "I/O error, dev nvme1n1, sector 81920 op 0x1:(WRITE)"),
-    ]
-    return _shown(lines, [("check blockdev", "Block device nvme1n1 is missing.")])
+def _memory_error(kind: str) -> str:
+    return f"EDAC MC0: {kind} memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1f3a)"
 
 
-def _host_hardware(scene: Scene) -> Symptoms:
-    seen = scene.rng.random() < 0.5
-    checks = [("ipmitool sel", "Detected error: Power Supply #0x51, Power Supply AC lost")] if seen else []
-    return Symptoms([], checks, f"PSU failure, ticket {scene.ticket}")
+def _block_device(scene: Scene, together: Cooccurrence) -> None:
+    scene.says("nvme nvme1: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff")
+    scene.says("I/O error, dev nvme1n1, sector 81920 op 0x1:(WRITE)", 2.1)
+    scene.fails("check blockdev", "Block device nvme1n1 is missing.")
 
 
-def _eth_link(scene: Scene) -> Symptoms:
-    line = "mlx5_core 0000:63:00.0 eth0: Link down"
-    return _shown([(0.0, line)], [("check ethlink", "Ethernet link eth0 is DOWN.")])
+def _host_hardware(scene: Scene, together: Cooccurrence) -> None:
+    # A person's reason alone would lose against the evidence of whatever came along.
+    if scene.companion or scene.rng.random() < 0.5:
+        scene.fails("ipmitool sel", "Detected error: Power Supply #0x51, Power Supply AC lost")
+    scene.reason = f"PSU failure, ticket {scene.ticket}"
 
 
-def _system_services(scene: Scene) -> Symptoms:
-    message = "Service sssd: not running. error_code: 3, output: inactive\n"
-    return _shown([], [("service status", message)])
+def _machine_check(scene: Scene, together: Cooccurrence) -> None:
+    scene.says("mce: [Hardware Error]: CPU 32: Machine Check Exception: 5 Bank 6: be00000000800400")
+    scene.fails("mce errors", "1 MCE event(s) detected (critical=1).")
 
 
-SHOWS: dict[str, Callable[[Scene], Symptoms]] = {
+def _eth_link(scene: Scene, together: Cooccurrence) -> None:
+    scene.says("mlx5_core 0000:63:00.0 eth0: Link down")
+    scene.fails("check ethlink", "Ethernet link eth0 is DOWN.")
+
+
+def _system_services(scene: Scene, together: Cooccurrence) -> None:
+    scene.fails("service status", "Service sssd: not running. error_code: 3, output: inactive\n")
+
+
+SHOWS: dict[str, Callable[[Scene, Cooccurrence], None]] = {
     "gpu_memory": _gpu_memory,
     "gpu_unavailable": _gpu_unavailable,
     "gpu_driver_firmware": _gpu_driver_firmware,
@@ -161,45 +184,101 @@ SHOWS: dict[str, Callable[[Scene], Symptoms]] = {
     "eth_link": _eth_link,
     "system_services": _system_services,
 }
-LAST_WORDS: dict[str, Callable[[Scene], str]] = {
-    "gpu_unavailable": lambda scene: scene.xid(79),
-    "pcie": lambda scene: scene.fatal_bus_error(),
-    "main_memory": lambda scene: scene.memory_error("1 UE"),
-}
-"""What a node says before it falls silent; other causes leave nothing."""
+SHOWS_ALONG = SHOWS | {"host_hardware": _machine_check}
+"""What a category shows that comes along with another: of the host, no power supply but a machine check."""
+HAS_LAST_WORDS = ("gpu_unavailable", "pcie", "main_memory")
+"""What the kernel still tells before the node falls silent; other causes leave nothing."""
+
+ALARMS: tuple[tuple[str, str], ...] = (
+    ("link flaps", "ib link flap detected.\n"),
+    ("check ibstat", "ib link mlx5_{gpu} is down."),
+    ("nvidia smi ecc_uncorrected", "GPU {gpu}: uncorrected volatile ECC errors above threshold, 1 > 0."),
+    ("check dcgmi nvlink status", "GPU {gpu}: NVLink 6 is down."),
+    ("check pci", "PCI device 0000:{bus}:00.0: link width is x8, expected x16."),
+    ("mounted directory", "Directory /checkpoint: directory is not mounted."),
+    ("service status", "Service sssd: not running. error_code: 3, output: inactive\n"),
+)
+"""Checks that cry wolf, in the words they use in earnest."""
 
 
-def show_alarm(rng, gpu):
-    return Symptoms([], [("check ibstat", "ib link mlx5_0 is down.")])
+def _companion(rng: np.random.Generator, together: Cooccurrence, category: str) -> str | None:
+    """Draw what comes along with a fault, mostly nothing."""
+    if category not in COMPANIONS:
+        return None
+    drawn, among = rng.random(), COMPANIONS[category]
+    if category == "ib_link" and drawn < together.ib_with_gpu:
+        among = GPU_COMPANIONS
+    elif drawn >= together.hardware_with_other:
+        return None
+    return among[int(rng.random() * len(among))]
 
 
-def show(rng, cooccurrence, category: str, mechanism: int, gpu: int, ticket: int, code=None) -> Symptoms:
+def show(  # noqa: PLR0917
+    rng: np.random.Generator,
+    cooccurrence: Cooccurrence,
+    category: str,
+    mechanism: int,
+    gpu: int,
+    ticket: int,
+    code: int | None = None,
+) -> Symptoms:
     """Give the symptoms of one fault.
 
     Parameters
     ----------
     rng
         Source of chance.
+    cooccurrence
+        How often something comes along.
     category, mechanism
         What broke and how it reaches the jobs.
     gpu
         The GPU concerned, for causes that have one.
     ticket
         Number a person would write into the reason.
+    code
+        The Xid to show instead of the category's usual ones.
+
+    Raises
+    ------
+    ValueError
+        When the Xid does not stand for the category.
     """
-    scene = Scene(rng, gpu, int(rng.integers(20_000, 4_000_000)), ticket)
+    if code is not None and XID_CATEGORIES.get(code) != category:
+        raise ValueError(f"Xid {code} does not stand for {category}")
+    if category not in SHOWS or (mechanism == LOST and category not in HAS_LAST_WORDS):
+        return Symptoms()
+    process = int(rng.integers(20_000, 4_000_000))
+    scene = Scene(rng, gpu, ticket, process, code, _companion(rng, cooccurrence, category))
+    SHOWS[category](scene, cooccurrence)
+    if scene.companion:
+        # NVLink shows its Xid here: a switch's SXid would name no GPU.
+        scene.code, scene.later = (74 if scene.companion == "gpu_nvlink" else None), float(rng.uniform(0.1, 0.9))
+        SHOWS_ALONG[scene.companion](scene, cooccurrence)
+        scene.brings(scene.companion)
     if mechanism == LOST:
-        spoken = LAST_WORDS.get(category)
-        return Symptoms([(-float(rng.uniform(1, 20)), spoken(scene))] if spoken else [])
-    return SHOWS[category](scene) if category in SHOWS else Symptoms()
+        before = float(rng.uniform(3, 20))
+        spoken = [(after - before, line) for after, line in scene.kernel]
+        # What only a check could have told is not told: a PCIe fault's interrupt.
+        return Symptoms(spoken, others=tuple(other for other in scene.others if other != category))
+    return scene.symptoms()
 
 
 def show_low_severity(rng: np.random.Generator, category: str, gpu: int) -> Symptoms:
     """Give the symptoms of a finding that can wait until the node's jobs have ended."""
-    scene = Scene(rng, gpu, 0, 0)
+    scene = Scene(rng, gpu)
     if category == "gpu_memory":
-        return _shown([(0.0, scene.xid(63))], [("nvidia smi row_remap_pending", f"GPU {gpu}: row remap pending.")])
-    if category == "main_memory":
-        message = "Detected error: Memory #0x87, Correctable ECC logging limit reached"
-        return _shown([(0.0, scene.memory_error("12 CE"))], [("ipmitool sel", message)])
-    return _shown([], [("disk usage", "Disk usage of / is 97%, above the critical threshold 95%.")])
+        scene.says_xid(63)
+        scene.fails("nvidia smi row_remap_pending", f"GPU {gpu}: row remap pending.")
+    elif category == "main_memory":
+        scene.says(_memory_error("12 CE"))
+        scene.fails("ipmitool sel", "Detected error: Memory #0x87, Correctable ECC logging limit reached")
+    else:
+        scene.fails("disk usage", "Disk usage of / is 97%, above the critical threshold 95%.")
+    return scene.symptoms()
+
+
+def show_alarm(rng: np.random.Generator, gpu: int) -> Symptoms:
+    """Give the symptoms of a false alarm: one check fails, in the words of a real failure, and the kernel is quiet."""
+    check, message = ALARMS[int(rng.random() * len(ALARMS))]
+    return Symptoms(checks=[(check, message.format(gpu=gpu, bus=GPU_BUSES[gpu]))], reason="")
