@@ -22,12 +22,14 @@ class Clock:
 
     def run(self, until: int, progress: Callable[[float], None]) -> None:
         """Run everything booked before `until`, telling about the share of time passed."""
-        told = 0.0
-        while self._queue and self._queue[0][0] < until:
-            self.now, _, action, arguments = heapq.heappop(self._queue)
+        queue, pop = self._queue, heapq.heappop
+        step = max(until // 200, 1)
+        tell_at = step
+        while queue and queue[0][0] < until:
+            self.now, _, action, arguments = pop(queue)
             action(*arguments)
-            if self.now / until >= told + 0.01:
-                told = self.now / until
-                progress(told)
+            if self.now >= tell_at:
+                tell_at = self.now + step
+                progress(self.now / until)
         self.now = until
         progress(1.0)

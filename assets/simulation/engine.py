@@ -37,10 +37,10 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     scheduler = Scheduler(world, jobs)
     service = Service(world, wake=scheduler.wake)
     jobs.enqueue, jobs.freed, jobs.emptied = scheduler.enqueue, scheduler.wake, service.emptied
-    Strikes(world, Faults(world, jobs, service), service)
+    Strikes(world, jobs, Faults(world, jobs, service), service)
     jobs.book(draw_workload(workload_rng, profile))
     world.clock.run(profile.horizon, progress)
-    for _, _, job in scheduler.queue:
+    for job in scheduler.waiting():
         if jobs.waits(job):
             jobs.record_waiting(job)
     world.ledger.freeze()

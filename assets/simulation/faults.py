@@ -8,10 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from assets.simulation.causes import CAUSES
-from assets.simulation.jobs import IntArray, Jobs
+from assets.simulation.even_chance import EvenChance
+from assets.simulation.jobs import Jobs
+from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, HOUR
 from assets.simulation.service import NOT_RESPONDING, PROLOG_ERROR, REBOOTED, Drain, Service
 from assets.simulation.states import (
+    ALARM,
     CRASH,
     DRAIN,
     EVICT,
@@ -24,13 +27,18 @@ from assets.simulation.states import (
     REQUEUE,
     REQUEUED,
 )
-from assets.simulation.symptoms import show, show_low_severity
+from assets.simulation.symptoms import show, show_alarm, show_low_severity
 from assets.simulation.world import World
 
 CRASH_EXITS = (6, 6, 6, 1, 1)
 """Exit codes of an application that lost its GPU or its network: mostly the abort of a NCCL watchdog."""
-LEMON_PERMANENT_FACTOR = 0.5
-"""What makes a lemon: its faults often go away before anyone has looked."""
+LONGEST_REPAIR_SECONDS = 14 * DAY
+
+
+FOUND_ONLY_BY = {"mounted directory": "filesystem_mount"}
+"""Categories that nothing but one check finds."""
+ALARM_TICKS = 2
+"""A false alarm is over after at most this many periodic checks."""
 
 
 class Faults:
@@ -40,6 +48,7 @@ class Faults:
         self.world, self._jobs, self._service = world, jobs, service
         self._broken: dict[int, list[int]] = {}
         self._armed: dict[int, int] = {}
+        self._chance = {is_in_use: EvenChance(world.rng) for is_in_use in (False, True)}
         self._course = {
             CRASH: self._crash,
             EVICT: self._hang_until_checked,
@@ -49,6 +58,10 @@ class Faults:
             OPERATOR: self._wait_for_operator,
             LAUNCH: self._arm,
             DRAIN: self._wait_for_check,
+            ALARM: self._cry_wolf,
+        }
+        self._seen_from = {
+            FOUND_ONLY_BY[check]: day * DAY for check, day in world.profile.checks_introduced if check in FOUND_ONLY_BY
         }
         service.repaired = self._repaired
         jobs.launch_fails = self._launch_fails
@@ -57,8 +70,19 @@ class Faults:
         """Tell whether a node has a fault that is not cleared."""
         return node in self._broken
 
-    def begin(self, node: int, cause: int, mechanism: int, incident: int | None = None, is_lemon: bool = False) -> None:
-        """Let a fault strike, unless its node is out of service or broken already."""
+    def begin(  # noqa: PLR0917
+        self,
+        node: int,
+        cause: int,
+        mechanism: int,
+        incident: int | None = None,
+        is_lemon: bool = False,
+        code: int | None = None,
+    ) -> None:
+        """Let a fault strike, unless its node is out of service or broken already.
+
+        Before the only check that finds a category exists, its faults kill the application and leave nothing to see.
+        """
         world, rng = self.world, self.world.rng
         if self._service.is_out(node) or not self._may_strike(node, mechanism):
             return
@@ -67,16 +91,27 @@ class Faults:
             CAUSES[cause].category,
             self._service.ticket(),
         )
-        drains = mechanism == DRAIN
-        symptoms = (
-            show_low_severity(rng, category, gpu)
-            if drains
-            else show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket)
-        )
-        is_silent = incident is None and mechanism == CRASH and rng.random() < world.profile.silent_crash_share
+        is_unseen = world.clock.now < self._seen_from.get(category, 0)
+        if is_unseen:
+            mechanism = CRASH
+        drains, alarms = mechanism == DRAIN, mechanism == ALARM
+        if alarms:
+            symptoms = self._show_alarm(gpu)
+        elif drains:
+            symptoms = show_low_severity(rng, category, gpu)
+        else:
+            # Faults that strike jobs and those that nobody notices have their own sequences: the former are counted.
+            chance = self._chance[bool(world.pool.occupants[node])]
+            symptoms = show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket, code, chance)
+        is_alone = incident is None and mechanism == CRASH
+        is_silent = is_unseen or (is_alone and rng.random() < world.profile.silent_crash_share)
         if is_silent:
-            symptoms.kernel, symptoms.checks, symptoms.others = [], [], ()
-        permanent_share = CAUSES[cause].permanent_share * (LEMON_PERMANENT_FACTOR if is_lemon else 1.0)
+            symptoms = Symptoms()
+        waits = drains or alarms
+        repairs = world.profile.repairs
+        permanent_share = CAUSES[cause].permanent_share * (repairs.lemon_factor if is_lemon else 1.0)
+        if drains:
+            permanent_share = repairs.finding_share
         fault = world.ledger.faults.append(
             node=node,
             at=world.clock.now,
@@ -84,7 +119,7 @@ class Faults:
             mechanism=mechanism,
             gpu=gpu if CAUSES[cause].hits_one_gpu else -1,
             is_shared=incident is not None,
-            is_permanent=not drains and not is_silent and rng.random() < permanent_share,
+            is_permanent=not alarms and not is_silent and rng.random() < permanent_share,
             has_evidence=bool(symptoms.kernel or symptoms.checks) or mechanism in (LAUNCH, OPERATOR),
             detected=-1,
             cleared=-1,
@@ -94,21 +129,47 @@ class Faults:
         )
         world.ledger.symptoms.append(symptoms)
         self._broken.setdefault(node, []).append(fault)
-        if not drains and not is_silent:
+        if not waits and not is_silent:
             self._service.cancel_drain(node)
         self._course[mechanism](fault, node)
+
+    def _show_alarm(self, gpu: int) -> Symptoms:
+        """Draw a false alarm of a check that exists by now."""
+        missing = {name for name, day in self.world.profile.checks_introduced if self.world.clock.now < day * DAY}
+        symptoms = show_alarm(self.world.rng, gpu)
+        while symptoms.checks[0][0] in missing:
+            symptoms = show_alarm(self.world.rng, gpu)
+        return symptoms
 
     def _may_strike(self, node: int, mechanism: int) -> bool:
         """Allow one fault at a time, but let a node that only waits to be drained fail like any other."""
         mechanisms = self.world.ledger.faults["mechanism"]
-        waiting = mechanism not in (DRAIN, LAUNCH)
-        return all(waiting and mechanisms[fault] == DRAIN for fault in self._broken.get(node, []))
+        waiting = mechanism not in (DRAIN, LAUNCH, ALARM)
+        return all(waiting and mechanisms[fault] in (DRAIN, ALARM) for fault in self._broken.get(node, []))
 
     def _in(self, seconds: float) -> float:
         return self.world.clock.now + seconds
 
     def _wait_for_check(self, fault: int, node: int) -> None:
         self.world.clock.at(self._service.next_check(node), self._found, fault, -1)
+
+    def _cry_wolf(self, fault: int, node: int) -> None:
+        """Let a check fail once or twice although nothing is wrong."""
+        faults, period = self.world.ledger.faults, self.world.profile.check_seconds
+        found = self._service.next_check(node)
+        faults["detected"][fault] = faults["checks_from"][fault] = found
+        over = found + period * (1 + int(self.world.rng.random() * ALARM_TICKS)) - 1
+        self.world.clock.at(over, self._clear, fault, node)
+
+    def _clear(self, fault: int, node: int) -> None:
+        """End a fault that went away by itself."""
+        if self.world.ledger.faults["cleared"][fault] >= 0:
+            return
+        self.world.ledger.faults["cleared"][fault] = self.world.clock.now
+        if node in self._broken:
+            self._broken[node] = [other for other in self._broken[node] if other != fault]
+            if not self._broken[node]:
+                del self._broken[node]
 
     def _hang(self, node: int) -> None:
         for attempt in list(self.world.pool.occupants[node]):
@@ -121,7 +182,7 @@ class Faults:
     def _stop_using(self, node: int) -> None:
         """Hang the node's jobs and start nothing new: Slurm leaves a node alone that does not answer."""
         self._hang(node)
-        self.world.pool.accepts[node] = False
+        self.world.pool.set_accepts(node, False)
 
     def _lose(self, fault: int, node: int) -> None:
         self._stop_using(node)
@@ -144,9 +205,7 @@ class Faults:
 
     def _crash(self, fault: int, node: int) -> None:
         gpu, rng = int(self.world.ledger.faults["gpu"][fault]), self.world.rng
-        hit = [
-            a for a in self.world.pool.occupants[node] if not self._jobs.running[a].doomed and self._uses(a, node, gpu)
-        ]
+        hit = [a for a in self.world.pool.occupants[node] if not self._jobs.running[a].doomed and self._uses(a, gpu)]
         if hit:
             victim = hit[int(rng.integers(len(hit)))]
             self._jobs.doom(victim)
@@ -154,10 +213,8 @@ class Faults:
         else:
             self._after_crash(fault, node)
 
-    def _uses(self, attempt: int, node: int, gpu: int) -> bool:
-        held = self._jobs.running[attempt]
-        mask = int(held.masks[np.flatnonzero(held.nodes == node)[0]])
-        return gpu < 0 or bool(mask >> gpu & 1)
+    def _uses(self, attempt: int, gpu: int) -> bool:
+        return gpu < 0 or bool(self._jobs.running[attempt].mask >> gpu & 1)
 
     def _application_dies(self, fault: int, attempt: int) -> None:
         node = int(self.world.ledger.faults["node"][fault])
@@ -176,17 +233,13 @@ class Faults:
         if self.world.ledger.faults["has_evidence"][fault]:
             self._wait_for_check(fault, node)
             return
-        self.world.ledger.faults["cleared"][fault] = self.world.clock.now
-        if node in self._broken:
-            self._broken[node] = [other for other in self._broken[node] if other != fault]
-            if not self._broken[node]:
-                del self._broken[node]
+        self._clear(fault, node)
 
     def _found(self, fault: int, epilog_job: int) -> None:
         """Remove the node once a check has found the fault; only low severity waits for the jobs."""
         faults, now = self.world.ledger.faults, self.world.clock.now
         node, mechanism = int(faults["node"][fault]), int(faults["mechanism"][fault])
-        worse = [other for other in self._broken.get(node, []) if faults["mechanism"][other] != DRAIN]
+        worse = [other for other in self._broken.get(node, []) if faults["mechanism"][other] not in (DRAIN, ALARM)]
         if self._service.is_out(node) or (mechanism == DRAIN and any(faults["has_evidence"][other] for other in worse)):
             return
         faults["detected"][fault], faults["checks_from"][fault], faults["epilog_job"][fault] = now, now, epilog_job
@@ -218,8 +271,10 @@ class Faults:
         at = int(self.world.ledger.attempts["end"][attempt])
         self.world.ledger.failures.append(attempt=attempt, fault=fault, node=node, at=at)
 
-    def _launch_fails(self, attempt: int, nodes: IntArray) -> bool:
-        for node in nodes.tolist():
+    def _launch_fails(self, attempt: int, nodes: list[int]) -> bool:
+        if not self._armed or self._armed.keys().isdisjoint(nodes):
+            return False
+        for node in nodes:
             if node in self._armed:
                 fault = self._armed.pop(node)
                 self._jobs.doom(attempt)
@@ -236,10 +291,10 @@ class Faults:
         self._drain(fault, node, PROLOG_ERROR)
 
     def _repair_seconds(self, fault: int) -> float:
-        spread = float(self.world.rng.standard_normal())
+        spread, repairs = float(self.world.rng.standard_normal()), self.world.profile.repairs
         if self.world.ledger.faults["is_permanent"][fault]:
-            return min(16 * HOUR * float(np.exp(0.7 * spread)), 5 * DAY) + HOUR
-        return min(0.75 * HOUR * float(np.exp(0.6 * spread)), 8 * HOUR) + HOUR / 4
+            return min(repairs.permanent_hours * HOUR * float(np.exp(0.7 * spread)), LONGEST_REPAIR_SECONDS) + HOUR
+        return min(repairs.transient_hours * HOUR * float(np.exp(0.6 * spread)), DAY / 3) + HOUR / 4
 
     def _repaired(self, node: int) -> None:
         self._armed.pop(node, None)

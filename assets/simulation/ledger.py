@@ -50,7 +50,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.runs = Columns(
-            "user gpus segments_left retries segment_seconds limit name",
+            "user gpus segments_left retries segment_seconds limit name checkpoint",
             "qos",
             "can_requeue failed_by_fault",
         )

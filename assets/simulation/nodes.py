@@ -8,11 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 FAR = 2**40
 """A time after every simulation's end."""
+LOWEST = [[bits & ~(bits & (bits - 1)) for bits in range(256)]]
+"""Masks of the lowest GPUs of a set of free ones: `LOWEST[count - 1][bits]`."""
+for _ in range(7):
+    LOWEST.append([mask | LOWEST[0][bits & ~mask & 255] for bits, mask in enumerate(LOWEST[-1])])
 
 
 class NodePool:
@@ -22,9 +25,13 @@ class NodePool:
     ----------
     accepts
         False while a node is out of service, draining, or silent: nothing new starts there.
+    idle
+        True for nodes that accept work and on which nothing runs.
     hold_until
         Per node, the latest time at which one of its occupants can still claim it: the end of its time limit, or
         for work that may be preempted the end of its protection. Zero when nobody is there.
+    gang
+        Per node, how many nodes the work has that came to it last.
     """
 
     def __init__(self, node_count: int, gpus_per_node: int) -> None:
@@ -34,55 +41,109 @@ class NodePool:
             )
         self.count = node_count
         self.gpus_per_node = gpus_per_node
-        self.free = np.full(node_count, (1 << gpus_per_node) - 1, np.int64)
-        self.free_count = np.full(node_count, gpus_per_node, np.int64)
+        self.full = (1 << gpus_per_node) - 1
+        self.free = [self.full] * node_count
         self.accepts = np.ones(node_count, np.bool_)
+        self.idle = np.ones(node_count, np.bool_)
+        self.idle_count = node_count
         self.hold_until = np.zeros(node_count, np.int64)
+        self.gang = np.zeros(node_count, np.int32)
         self.occupants: list[dict[int, int]] = [{} for _ in range(node_count)]
+        self._partly_free: list[set[int]] = [set() for _ in range(gpus_per_node + 1)]
 
-    def place(self, gpus: int, allowed: BoolArray) -> tuple[IntArray, IntArray] | None:
-        """Find nodes and GPU masks for a job, or None.
+    def set_accepts(self, node: int, accepts: bool) -> None:
+        """Open a node to new work, or close it."""
+        self._forget(node)
+        self.accepts[node] = accepts
+        self._remember(node)
 
-        Whole nodes come from the low end of the fleet; small jobs fill up the fullest nodes from the high end.
-        """
-        if gpus >= self.gpus_per_node:
-            need = gpus // self.gpus_per_node
-            nodes = np.flatnonzero(allowed & (self.free_count == self.gpus_per_node))[:need]
-            return (nodes, self.free[nodes]) if len(nodes) == need else None
-        fits = np.flatnonzero(allowed & (self.free_count >= gpus))
-        if not len(fits):
-            return None
-        node = fits[::-1][np.argmin(self.free_count[fits[::-1]])]
-        bits, mask = int(self.free[node]), 0
-        for _ in range(gpus):
-            mask |= bits & -bits
-            bits &= bits - 1
-        return np.array([node]), np.array([mask])
+    def _forget(self, node: int) -> None:
+        if self.idle[node]:
+            self.idle[node] = False
+            self.idle_count -= 1
+        else:
+            self._partly_free[self.free[node].bit_count()].discard(node)
 
-    def take(self, occupant: int, nodes: IntArray, masks: IntArray, hold_until: int) -> None:
+    def _remember(self, node: int) -> None:
+        if not self.accepts[node]:
+            return
+        if self.free[node] == self.full:
+            self.idle[node] = True
+            self.idle_count += 1
+        elif self.free[node]:
+            self._partly_free[self.free[node].bit_count()].add(node)
+
+    def place_gang(self, need: int, allowed: BoolArray) -> list[int] | None:
+        """Find whole nodes for a job, or None: the lowest ones among the idle nodes that are allowed."""
+        nodes = np.flatnonzero(allowed)
+        return nodes[:need].tolist() if len(nodes) >= need else None
+
+    def place_small(self, gpus: int, allowed: BoolArray, excluded: tuple[int, ...] = ()) -> tuple[int, int] | None:
+        """Find a node and a GPU mask for a part of a node: the fullest that fits, else the highest idle one."""
+        for count in range(gpus, self.gpus_per_node):
+            fitting = self._partly_free[count]
+            if excluded:
+                fitting = fitting.difference(excluded)
+            if fitting:
+                node = max(fitting)
+                return node, LOWEST[gpus - 1][self.free[node]]
+        nodes = np.flatnonzero(allowed)
+        return (int(nodes[-1]), LOWEST[gpus - 1][self.full]) if len(nodes) else None
+
+    def take(self, occupant: int, nodes: list[int], mask: int, hold_until: int) -> None:
         """Give GPUs to an occupant; raises when one of them is taken."""
-        if np.any(self.free[nodes] & masks != masks):
-            raise RuntimeError(f"occupant {occupant} was given GPUs that are in use on nodes {nodes.tolist()}")
-        self.free[nodes] &= ~masks
-        self.free_count[nodes] -= np.bitwise_count(masks)
-        self.hold_until[nodes] = np.maximum(self.hold_until[nodes], hold_until)
-        for node in nodes.tolist():
+        for node in nodes:
+            if self.free[node] & mask != mask:
+                raise RuntimeError(f"occupant {occupant} was given GPUs that are in use on node {node}")
             self.occupants[node][occupant] = hold_until
+        if mask == self.full:
+            rows = np.array(nodes)
+            self.gang[rows] = len(nodes)
+            self.idle_count -= int(self.idle[rows].sum())
+            self.idle[rows] = False
+            self.hold_until[rows] = hold_until
+            for node in nodes:
+                self.free[node] = 0
+        else:
+            node = nodes[0]
+            self.gang[node] = 1
+            self._forget(node)
+            self.free[node] &= ~mask
+            self._remember(node)
+            self.hold_until[node] = max(self.hold_until[node], hold_until)
 
-    def release(self, occupant: int, nodes: IntArray, masks: IntArray) -> list[int]:
+    def release(self, occupant: int, nodes: list[int], mask: int) -> list[int]:
         """Take the occupant's GPUs back and list the nodes that nobody uses any more."""
-        self.free[nodes] |= masks
-        self.free_count[nodes] += np.bitwise_count(masks)
         emptied = []
-        for node in nodes.tolist():
-            del self.occupants[node][occupant]
-            self.hold_until[node] = max(self.occupants[node].values(), default=0)
-            if not self.occupants[node]:
+        for node in nodes:
+            here = self.occupants[node]
+            del here[occupant]
+            if here:
+                self._forget(node)
+                self.free[node] |= mask
+                self.hold_until[node] = max(here.values())
+                self._remember(node)
+            else:
                 emptied.append(node)
+        if emptied:
+            if mask == self.full:
+                rows = np.array(emptied)
+                opened = self.accepts[rows]
+                self.idle[rows] = opened
+                self.idle_count += int(opened.sum())
+                self.hold_until[rows] = 0
+                for node in emptied:
+                    self.free[node] = self.full
+            else:
+                node = emptied[0]
+                self._forget(node)
+                self.free[node] = self.full
+                self.hold_until[node] = 0
+                self._remember(node)
         return emptied
 
-    def hold(self, occupant: int, nodes: IntArray) -> None:
+    def hold(self, occupant: int, nodes: list[int]) -> None:
         """Mark an occupant as not to be preempted, whatever its protection said."""
         self.hold_until[nodes] = FAR
-        for node in nodes.tolist():
+        for node in nodes:
             self.occupants[node][occupant] = FAR

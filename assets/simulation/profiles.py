@@ -1,7 +1,6 @@
-"""What a simulated cluster is like: its size, its users' work, its faults. Pure numbers; a profile is a value.
+"""What a simulated cluster is like: its size, its users' work, its faults, its logs.
 
-Shares of GPU time and of states follow the paper where a cluster of a few dozen nodes can follow it; fault rates are
-higher than the paper's so that weeks, not months, hold enough failures to be counted.
+Pure numbers; a profile is a value.
 """
 
 from __future__ import annotations
@@ -25,6 +24,18 @@ class SizeClass:
     sigma: float
 
 
+OUTCOMES = {
+    "COMPLETED": 0.675,
+    "FAILED": 0.257,
+    "CANCELLED": 0.038,
+    "REQUEUED": 0.021,
+    "TIMEOUT": 0.007,
+    "OUT_OF_MEMORY": 0.002,
+}
+"""What work ends as when neither fault nor preemption comes between."""
+LARGE_OUTCOMES = {"COMPLETED": 0.80, "FAILED": 0.13, "CANCELLED": 0.05, "REQUEUED": 0.02}
+
+
 @dataclass(frozen=True)
 class Stream:
     """Work of one scheduling class: `load` is the share of the cluster's GPU time it asks for."""
@@ -32,7 +43,8 @@ class Stream:
     name: str
     load: float
     sizes: tuple[SizeClass, ...]
-    outcomes: dict[str, float]
+    outcomes: dict[str, float] = field(default_factory=lambda: OUTCOMES)
+    large_outcomes: dict[str, float] = field(default_factory=lambda: LARGE_OUTCOMES)
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,21 @@ class Lemon:
     position: float
     root_cause: str
     rate: float
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Days with additional faults of one category, on all nodes or on those at the given positions.
+
+    `rate` is per node-day; `code` the Xid the faults show instead of their cause's usual one.
+    """
+
+    first_day: float
+    last_day: float
+    category: str
+    rate: float
+    positions: tuple[float, ...] = ()
+    code: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +82,15 @@ class SharedFault:
 
 
 @dataclass(frozen=True)
+class CrashLoop:
+    """A job that brings down one of its own nodes again and again, and is requeued each time."""
+
+    day: float
+    gpus: int
+    failures: int
+
+
+@dataclass(frozen=True)
 class Maintenance:
     """Planned work on neighbouring nodes; a node is taken once its jobs have ended."""
 
@@ -63,6 +99,20 @@ class Maintenance:
     node_count: int
     hours: float
     reason: str
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """How long nodes are away, lognormal around medians in hours; `permanent` means that a part is changed.
+
+    `finding_share` is the share of low-severity findings that need a part, `lemon_factor` what a lemon's faults keep of
+    their cause's share: they often go away before anyone has looked, and that makes the lemon.
+    """
+
+    transient_hours: float = 0.75
+    permanent_hours: float = 16.0
+    finding_share: float = 0.0
+    lemon_factor: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -102,7 +152,13 @@ class LogHabits:
 
 @dataclass(frozen=True)
 class Profile:
-    """A cluster to simulate. Rates are per node-day in service; times of day are in `timezone`."""
+    """A cluster to simulate. Rates are per node-day in service; times of day are in `timezone`.
+
+    Attributes
+    ----------
+    checks_introduced
+        Names of health checks that did not exist before a day; what only they can find stays unseen until then.
+    """
 
     cluster_id: str
     timezone: str
@@ -113,9 +169,15 @@ class Profile:
     streams: tuple[Stream, ...]
     fault_rate: float
     drain_rate: float
+    alarm_rate: float
     lemons: tuple[Lemon, ...]
-    shared_faults: tuple[SharedFault, ...]
-    maintenance: tuple[Maintenance, ...]
+    bursts: tuple[Burst, ...] = ()
+    shared_faults: tuple[SharedFault, ...] = ()
+    crash_loops: tuple[CrashLoop, ...] = ()
+    maintenance: tuple[Maintenance, ...] = ()
+    repairs: Repairs = Repairs()
+    cooccurrence: Cooccurrence = field(default_factory=Cooccurrence)
+    checks_introduced: tuple[tuple[str, int], ...] = ()
     users: int = 40
     largest_share: float = 0.5
     preemption_after_seconds: int = 2 * HOUR
@@ -127,8 +189,6 @@ class Profile:
     silent_crash_share: float = 0.06
     price_per_gpu_hour: float = 2.0
     logs: LogHabits = LogHabits()
-    cooccurrence: Cooccurrence = field(default_factory=Cooccurrence)
-    checks_introduced: tuple[tuple[str, int], ...] = ()
     annotations: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -143,8 +203,11 @@ class Profile:
 
     @property
     def mean_fault_rate(self) -> float:
-        """Rate of independent job-ending faults over the fleet, lemons included, when every node is in service."""
+        """Rate of independent job-ending faults over fleet and days, lemons and bursts included."""
         extra = sum(lemon.rate - self.fault_rate for lemon in self.lemons)
+        for burst in self.bursts:
+            days = min(burst.last_day, self.days) - min(burst.first_day, self.days)
+            extra += burst.rate * days / self.days * (len(burst.positions) or self.node_count)
         return self.fault_rate + extra / self.node_count
 
     def node_at(self, position: float) -> int:
@@ -152,75 +215,33 @@ class Profile:
         return min(int(position * self.node_count), self.node_count - 1)
 
     def resized(self, days: int | None, scale: float) -> Profile:
-        """Give the same cluster over other days or with `scale` times the nodes, at least four."""
+        """Give the same cluster over other days or with `scale` times the nodes, at least four.
+
+        Lemons and events that strike several nodes stay as frequent per node; on a smaller cluster such an event
+        strikes fewer nodes instead.
+        """
         nodes = max(4, round(self.node_count * scale))
-        return replace(self, days=self.days if days is None else days, node_count=nodes)
-
-
-OUTCOMES = {
-    "COMPLETED": 0.675,
-    "FAILED": 0.257,
-    "CANCELLED": 0.038,
-    "REQUEUED": 0.021,
-    "TIMEOUT": 0.007,
-    "OUT_OF_MEMORY": 0.002,
-}
-"""What work ends as when neither fault nor preemption comes between."""
-LARGE_OUTCOMES = {"COMPLETED": 0.80, "FAILED": 0.13, "CANCELLED": 0.05, "REQUEUED": 0.02}
-
-DEMO = Profile(
-    cluster_id="demo",
-    timezone="America/Los_Angeles",
-    first_day=date(2026, 1, 5),
-    days=45,
-    node_count=64,
-    gpus_per_node=8,
-    streams=(
-        Stream(
-            "prime",
-            0.575,
-            (
-                SizeClass(1, 0.013, 2.0, 1.2),
-                SizeClass(2, 0.006, 2.0, 1.2),
-                SizeClass(4, 0.010, 2.2, 1.2),
-                SizeClass(8, 0.032, 2.6, 1.1),
-                SizeClass(16, 0.030, 4.5, 1.0),
-                SizeClass(32, 0.060, 7.0, 0.9),
-                SizeClass(64, 0.110, 10.0, 0.8),
-                SizeClass(128, 0.180, 15.0, 0.6),
-                SizeClass(192, 0.220, 18.0, 0.5),
-                SizeClass(256, 0.339, 22.0, 0.5),
+        lemons = max(1, round(len(self.lemons) * scale)) if self.lemons else 0
+        copies = max(1, round(scale))
+        return replace(
+            self,
+            days=self.days if days is None else days,
+            node_count=nodes,
+            lemons=tuple(
+                replace(lemon, position=(lemon.position + shift) % 1.0)
+                for lemon, shift in (
+                    (self.lemons[int(number / scale) % len(self.lemons)], number % copies / nodes)
+                    for number in range(lemons)
+                )
             ),
-            OUTCOMES,
-        ),
-        Stream(
-            "scavenger",
-            0.215,
-            (
-                SizeClass(1, 0.025, 2.0, 1.1),
-                SizeClass(2, 0.015, 2.0, 1.1),
-                SizeClass(4, 0.030, 2.5, 1.1),
-                SizeClass(8, 0.280, 5.0, 0.8),
-                SizeClass(16, 0.240, 6.0, 0.8),
-                SizeClass(32, 0.240, 7.0, 0.7),
-                SizeClass(64, 0.170, 8.0, 0.7),
+            shared_faults=tuple(
+                replace(
+                    each,
+                    day=each.day + 5.3 * copy,
+                    first_position=(each.first_position + copy / copies) % 0.9,
+                    node_count=max(2, round(each.node_count * min(scale, 1.0))),
+                )
+                for each in self.shared_faults
+                for copy in range(copies)
             ),
-            OUTCOMES,
-        ),
-    ),
-    fault_rate=0.013,
-    drain_rate=0.006,
-    lemons=(Lemon(0.30, "GPU", 0.22), Lemon(0.58, "DIMM", 0.18)),
-    shared_faults=(SharedFault(12.45, "ib_link", 0.0, 4), SharedFault(33.62, "filesystem_mount", 0.40, 6)),
-    maintenance=(
-        Maintenance(16.42, 0.25, 8, 2.5, "maint: BMC firmware update, rack 3"),
-        Maintenance(37.42, 0.75, 8, 2.5, "maint: replace InfiniBand cables, rack 7"),
-    ),
-    annotations=(
-        (16, "planned maintenance, rack 3"),
-        (33, "storage server nfs02 failed over"),
-        (37, "planned maintenance, rack 7"),
-    ),
-)
-
-PROFILES: dict[str, tuple[Profile, ...]] = {"demo": (DEMO,)}
+        )

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from assets.simulation.clusters import PROFILES
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.logs.dirt import spoil, write_dirt
 from assets.simulation.logs.record import Record
-from assets.simulation.profiles import PROFILES, Profile
+from assets.simulation.profiles import Profile
 from assets.simulation.truth import planted
 from assets.simulation.writing import write_cluster
 

@@ -2,33 +2,41 @@
 
 Higher classes go first, then the longest waiting. The first gang that does not fit is promised the nodes that come
 free soonest; others may start around the promise if they are gone in time. Work of the lowest class may be evicted
-once it has run for the protected time.
+once it has run for the protected time. Jobs of one class and size are alike: when the first of them finds no room,
+the others are not tried.
 """
 
 from __future__ import annotations
 
-import bisect
+import heapq
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 
 from assets.simulation.jobs import Jobs
-from assets.simulation.nodes import FAR, BoolArray
+from assets.simulation.nodes import BoolArray
 from assets.simulation.states import PREEMPTED, QOS, QOS_SCAVENGER
 from assets.simulation.world import World
 
-PASS_SECONDS = 20
+PASS_SECONDS = 30
+IDLE_PASS_SECONDS = 300
+"""Time between two passes while jobs wait and nothing else happens."""
 HANDOVER_SECONDS = 4
 PATIENCE_SECONDS = {QOS.index("normal"): 300, QOS.index("high"): 60}
 """How long a blocked job waits before it may evict others."""
+PROMISE_SECONDS = 300
+"""How long a promise stands before it is worked out anew."""
 
 
 @dataclass(frozen=True)
 class Promise:
     """Nodes kept for the first gang that does not fit, and when it can have them."""
 
-    nodes: BoolArray
+    job: int
+    others: BoolArray
     at: int
+    made: int
 
 
 class Scheduler:
@@ -37,118 +45,172 @@ class Scheduler:
     def __init__(self, world: World, jobs: Jobs) -> None:
         self.world, self.jobs = world, jobs
         self._columns = world.ledger.jobs
-        self.queue: list[tuple[int, int, int]] = []
+        self._waiting: dict[tuple[int, int], deque[tuple[int, int]]] = {}
         self._entered = 0
-        self._pass_booked = False
+        self._next_pass: int | None = None
         self._last_pass = -PASS_SECONDS
+        self._blocked_gang = self._has_evicted = False
+        self._promise: Promise | None = None
 
     def enqueue(self, job: int) -> None:
         """Let a job wait for nodes."""
         self._entered += 1
-        bisect.insort(self.queue, (-int(self._columns["qos"][job]), self._entered, job))
+        kind = (self._columns["qos"][job], self._columns["gpus"][job])
+        waiting = self._waiting.get(kind)
+        if waiting is None:
+            waiting = self._waiting[kind] = deque()
+        waiting.append((self._entered, job))
         self.wake()
 
+    def waiting(self) -> list[int]:
+        """List the jobs in the queue, by class and size."""
+        return [job for kind in sorted(self._waiting) for _, job in self._waiting[kind]]
+
     def wake(self) -> None:
-        """Book a pass."""
-        if not self._pass_booked:
-            self._pass_booked = True
-            now = self.world.clock.now
-            self.world.clock.at(max(now + 1, self._last_pass + PASS_SECONDS), self._pass)
+        """Book a pass as soon as one may run."""
+        now = self.world.clock.now
+        self._book(max(now + 1, self._last_pass + PASS_SECONDS))
 
-    def _pass(self) -> None:
-        self._pass_booked = False
+    def _book(self, time: int) -> None:
+        if self._next_pass is None or time < self._next_pass:
+            self._next_pass = time
+            self.world.clock.at(time, self._pass, time)
+
+    def _pass(self, booked: int) -> None:
+        if booked != self._next_pass:
+            return
+        self._next_pass = None
         self._last_pass = self.world.clock.now
-        kept: list[tuple[int, int, int]] = []
-        promise: Promise | None = None
-        too_large = FAR  # work of the lowest class from this size on found no room in this pass
-        for entry in self.queue:
-            job = entry[2]
-            gpus, may_evict = int(self._columns["gpus"][job]), self._columns["qos"][job] != QOS_SCAVENGER
-            if not self.jobs.waits(job):
+        self._blocked_gang = self._has_evicted = False
+        for qos in range(len(QOS) - 1, -1, -1):
+            self._serve(qos)
+        if self._has_evicted:
+            self.wake()
+        elif not self._blocked_gang:
+            self._promise = None
+        if any(self._waiting.values()):
+            self._book(self.world.clock.now + IDLE_PASS_SECONDS)
+
+    def _serve(self, qos: int) -> None:
+        """Start what fits of one class, the longest waiting first; a size without room waits for the next pass."""
+        heads = [(queue[0][0], gpus) for (kind, gpus), queue in self._waiting.items() if kind == qos and queue]
+        heapq.heapify(heads)
+        # The handover keeps Slurm busy for a moment: nobody else starts in the second in which others are evicted.
+        while heads and not self._has_evicted:
+            _, gpus = heads[0]
+            queue = self._waiting[qos, gpus]
+            job = queue[0][1]
+            if self.jobs.waits(job) and not self._start(job, gpus, qos):
+                heapq.heappop(heads)
+                if qos == QOS_SCAVENGER and gpus >= self.world.pool.gpus_per_node:
+                    # Nothing of this class makes room for itself, so larger gangs cannot start either.
+                    heads = [head for head in heads if head[1] < gpus]
+                    heapq.heapify(heads)
                 continue
-            if may_evict or gpus < too_large:
-                allowed = self._allowed(job)
-                if self._place(job, gpus, allowed, promise):
-                    continue
-                if not may_evict and not self.world.ledger.excludes.get(job):
-                    too_large = gpus
-                elif may_evict and promise is None and gpus >= self.world.pool.gpus_per_node:
-                    promise = self._promise(gpus // self.world.pool.gpus_per_node, allowed)
-            kept.append(entry)
-        self.queue = kept
+            queue.popleft()
+            if queue:
+                heapq.heapreplace(heads, (queue[0][0], gpus))
+            else:
+                heapq.heappop(heads)
 
-    def _place(self, job: int, gpus: int, allowed: BoolArray, promise: Promise | None) -> bool:
+    def _start(self, job: int, gpus: int, qos: int) -> bool:
         """Start a job if it fits beside the promise, or if it may make room for itself."""
-        now, qos = self.world.clock.now, int(self._columns["qos"][job])
-        lowest = qos == QOS_SCAVENGER
-        hold = self.world.profile.preemption_after_seconds if lowest else int(self._columns["limit"][job])
+        world, pool = self.world, self.world.pool
+        now, lowest = world.clock.now, qos == QOS_SCAVENGER
+        hold = world.profile.preemption_after_seconds if lowest else self._columns["limit"][job]
+        excluded = world.ledger.excludes.get(job, ())
+        promise = self._promise if self._promise is not None and self._promise.job != job else None
+        allowed = pool.idle
         if promise is not None and now + hold > promise.at:
-            allowed = allowed & ~promise.nodes
-        spot = self.world.pool.place(gpus, allowed)
-        if spot is not None:
-            self.jobs.start(job, spot, now, backfilled=promise is not None)
+            allowed = allowed & promise.others
+        if excluded:
+            allowed = allowed.copy()
+            allowed[list(excluded)] = False
+        if gpus >= pool.gpus_per_node:
+            need = gpus // pool.gpus_per_node
+            nodes = pool.place_gang(need, allowed) if need <= pool.idle_count else None
+            if nodes is not None:
+                self.jobs.start(job, nodes, pool.full, now, backfilled=promise is not None)
+                return True
+        else:
+            spot = pool.place_small(gpus, allowed, excluded)
+            if spot is not None:
+                self.jobs.start(job, [spot[0]], spot[1], now, backfilled=promise is not None)
+                return True
+        if lowest:
+            return False
+        if now - self._columns["eligible"][job] >= PATIENCE_SECONDS[qos] and self._evict_for(
+            job, gpus, excluded, promise
+        ):
             return True
-        waited = now - int(self._columns["eligible"][job])
-        return not lowest and waited >= PATIENCE_SECONDS[qos] and self._evict_for(job, gpus, allowed)
+        if not self._blocked_gang and gpus >= pool.gpus_per_node:
+            self._blocked_gang = True
+            self._renew_promise(job, gpus // pool.gpus_per_node, excluded)
+        return False
 
-    def _allowed(self, job: int) -> BoolArray:
-        excluded = self.world.ledger.excludes.get(job, ())
-        if not excluded:
-            return self.world.pool.accepts
-        allowed = self.world.pool.accepts.copy()
-        allowed[list(excluded)] = False
-        return allowed
-
-    def _promise(self, need: int, allowed: BoolArray) -> Promise | None:
+    def _renew_promise(self, job: int, need: int, excluded: tuple[int, ...]) -> None:
         """Promise the nodes that come free soonest, from the time at which the last of them does."""
+        now = self.world.clock.now
+        if self._promise is not None and self._promise.job == job and now - self._promise.made < PROMISE_SECONDS:
+            return
+        allowed = self.world.pool.accepts
+        if excluded:
+            allowed = allowed.copy()
+            allowed[list(excluded)] = False
         nodes = np.flatnonzero(allowed)
         if len(nodes) < need:
-            return None
+            self._promise = None
+            return
         until = self.world.pool.hold_until[nodes]
         soonest = np.argsort(until, kind="stable")[:need]
-        promised = np.zeros(self.world.pool.count, np.bool_)
-        promised[nodes[soonest]] = True
-        return Promise(promised, int(until[soonest[-1]]))
+        others = np.ones(self.world.pool.count, np.bool_)
+        others[nodes[soonest]] = False
+        self._promise = Promise(job, others, int(until[soonest[-1]]), now)
 
-    def _evict_for(self, job: int, gpus: int, allowed: BoolArray) -> bool:
+    def _evict_for(self, job: int, gpus: int, excluded: tuple[int, ...], promise: Promise | None) -> bool:
         now, pool, ledger = self.world.clock.now, self.world.pool, self.world.ledger
-        available = allowed & (pool.hold_until <= now)
+        available = pool.accepts & (pool.hold_until <= now)
+        if promise is not None:
+            available &= promise.others
+        if excluded:
+            available[list(excluded)] = False
         need = max(1, gpus // pool.gpus_per_node)
-        if int(available.sum()) < need:
+        if int(np.count_nonzero(available)) < need:
             return False
-        freed, victims = self._choose_victims(available, need)
+        chosen, victims = self._choose_victims(available, need)
+        self._has_evicted = bool(victims)
         for attempt in victims:
             self.jobs.preempt(attempt, PREEMPTED)
-        chosen = np.zeros(pool.count, np.bool_)
-        chosen[list(freed)] = True
-        spot = pool.place(gpus, chosen & allowed)
-        if spot is None:
-            raise RuntimeError(f"evicting attempts {victims} did not make room for job row {job}")
+        if gpus >= pool.gpus_per_node:
+            nodes, mask = sorted(chosen[:need]), pool.full
+        else:
+            nodes, mask = chosen[:1], pool.full >> (pool.gpus_per_node - gpus)
         # The flag is of the run's last end; this start is what a failed job does to others.
-        second_order = bool(ledger.runs["failed_by_fault"][self._columns["run"][job]])
-        instigator = self.jobs.start(job, spot, now + HANDOVER_SECONDS, backfilled=False)
+        second_order = ledger.runs["failed_by_fault"][self._columns["run"][job]]
+        instigator = self.jobs.start(job, nodes, mask, now + HANDOVER_SECONDS, backfilled=False)
         for attempt in victims:
             # slurmctld names the instigator only where it could requeue the victim.
-            named = bool(self._columns["can_requeue"][ledger.attempts["job"][attempt]])
+            named = self._columns["can_requeue"][ledger.attempts["job"][attempt]]
             ledger.preemptions.append(
                 victim=attempt, instigator=instigator, at=now, is_named=named, is_second_order=second_order
             )
         return True
 
-    def _choose_victims(self, available: BoolArray, need: int) -> tuple[set[int], list[int]]:
-        """Choose enough nodes and whom to evict from them: unused nodes first, then the youngest work."""
+    def _choose_victims(self, available: BoolArray, need: int) -> tuple[list[int], list[int]]:
+        """Choose enough nodes and whom to evict from them: unused nodes first, then the smallest and youngest work."""
         pool = self.world.pool
         nodes = np.flatnonzero(available)
-        in_use = pool.free_count[nodes] < pool.gpus_per_node
-        freed: set[int] = set()
-        victims: list[int] = []
-        for node in nodes[np.lexsort((-pool.hold_until[nodes], in_use))].tolist():
-            if len(freed) >= need:
+        in_use = pool.hold_until[nodes] > 0
+        chosen: dict[int, None] = {}
+        victims: dict[int, None] = {}
+        for node in nodes[np.lexsort((-pool.hold_until[nodes], pool.gang[nodes], in_use))].tolist():
+            if len(chosen) >= need:
                 break
-            freed.add(node)
+            chosen[node] = None
             for attempt in pool.occupants[node]:
                 if attempt not in victims:
-                    victims.append(attempt)
-                    others = self.jobs.running[attempt].nodes.tolist()
-                    freed |= {other for other in others if available[other] and len(pool.occupants[other]) == 1}
-        return freed, victims
+                    victims[attempt] = None
+                    for other in self.jobs.running[attempt].nodes:
+                        if available[other] and len(pool.occupants[other]) == 1:
+                            chosen[other] = None
+        return list(chosen), list(victims)

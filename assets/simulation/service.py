@@ -66,7 +66,7 @@ class Service:
         """Let the node's jobs end and then take it out; a second wish replaces the first."""
         if self.is_out(node):
             return
-        self.world.pool.accepts[node] = False
+        self.world.pool.set_accepts(node, False)
         self._draining[node] = wish
         if not self.world.pool.occupants[node]:
             self.emptied(node)
@@ -84,7 +84,7 @@ class Service:
     def take_down(self, node: int, wish: Drain) -> None:
         """Take a node out at once, with jobs on it."""
         self._draining.pop(node, None)
-        self.world.pool.accepts[node] = False
+        self.world.pool.set_accepts(node, False)
         self._open(node, wish, is_down=True)
 
     def _open(self, node: int, wish: Drain, is_down: bool) -> None:
@@ -125,7 +125,7 @@ class Service:
         ledger, now = self.world.ledger, self.world.clock.now
         ledger.outages["end"][self._out.pop(node)] = now
         ledger.reboots.append(node=node, at=now - BOOT_SECONDS)
-        self.world.pool.accepts[node] = True
+        self.world.pool.set_accepts(node, True)
         self.repaired(node)
         self.wake()
 

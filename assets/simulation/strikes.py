@@ -1,35 +1,54 @@
-"""When faults strike and where: memoryless per node, several neighbours at once, and planned work in between."""
+"""When faults strike and where: memoryless per node, in bursts, several neighbours at once; and planned work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from assets.simulation.causes import BY_CATEGORY, DRAIN_CATEGORIES, LEMON_CATEGORIES, draw_cause, draw_mechanism
+from assets.simulation.causes import (
+    BY_CATEGORY,
+    DRAIN_CATEGORIES,
+    LEMON_CATEGORIES,
+    UNATTRIBUTED,
+    draw_cause,
+    draw_mechanism,
+)
 from assets.simulation.faults import Faults
-from assets.simulation.profiles import DAY, HOUR, Lemon, Maintenance, SharedFault
+from assets.simulation.jobs import Jobs
+from assets.simulation.profiles import DAY, HOUR, Burst, CrashLoop, Lemon, Maintenance, SharedFault
 from assets.simulation.service import Drain, Service
-from assets.simulation.states import CRASH, DRAIN, EVICT
+from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST
 from assets.simulation.world import World
 
 FIRST_SHARED_INCIDENT = 1_000_000
 """An incident of a single fault carries the fault's number; those of several start here."""
 SHARED_WITHIN_SECONDS = 60
+LOOP_SECONDS = (3600, 12000)
+"""When a crash-looping job brings its node down, after its start."""
+LOOP_JOB_SECONDS, LOOP_END_SECONDS = 5 * DAY, HOUR
+"""Work of a crash-looping job: more than it can do while it loops, and what is left once its owner has found out."""
 
 
 class Strikes:
     """Books everything that goes wrong, or is planned, on every node."""
 
-    def __init__(self, world: World, faults: Faults, service: Service) -> None:
-        self.world, self._faults, self._service = world, faults, service
+    def __init__(self, world: World, jobs: Jobs, faults: Faults, service: Service) -> None:
+        self.world, self._jobs, self._faults, self._service = world, jobs, faults, service
         profile = world.profile
         self._lemons: dict[int, Lemon] = {profile.node_at(lemon.position): lemon for lemon in profile.lemons}
+        self._loops: dict[int, int] = {}
         for node in range(profile.node_count):
             self._book(self._rate(node), self._strike, node)
             self._book(profile.drain_rate, self._find, node)
+        self._book_alarm()
+        for burst in profile.bursts:
+            self._book_burst(burst)
         for number, shared in enumerate(profile.shared_faults):
             world.clock.at(shared.day * DAY, self._strike_neighbours, shared, FIRST_SHARED_INCIDENT + number)
         for planned in profile.maintenance:
             world.clock.at(planned.day * DAY, self._maintain, planned)
+        for loop in profile.crash_loops:
+            world.clock.at(loop.day * DAY, self._begin_loop, loop)
+        jobs.started = self._started
 
     def _rate(self, node: int) -> float:
         return self._lemons[node].rate if node in self._lemons else self.world.profile.fault_rate
@@ -41,12 +60,36 @@ class Strikes:
     def _strike(self, node: int) -> None:
         self._book(self._rate(node), self._strike, node)
         lemon = self._lemons.get(node)
-        cause = draw_cause(self.world.rng, LEMON_CATEGORIES[lemon.root_cause] if lemon else None)
+        cause = draw_cause(self.world.rng, LEMON_CATEGORIES.get(lemon.root_cause) if lemon else None)
         self._faults.begin(node, cause, draw_mechanism(self.world.rng, cause), is_lemon=lemon is not None)
 
     def _find(self, node: int) -> None:
         self._book(self.world.profile.drain_rate, self._find, node)
         self._faults.begin(node, draw_cause(self.world.rng, DRAIN_CATEGORIES), DRAIN)
+
+    def _book_alarm(self) -> None:
+        rate = self.world.profile.alarm_rate * self.world.profile.node_count
+        if rate > 0:
+            self.world.clock.at(self.world.clock.now + self.world.rng.exponential(DAY / rate), self._alarm)
+
+    def _alarm(self) -> None:
+        self._book_alarm()
+        node = int(self.world.rng.integers(self.world.profile.node_count))
+        self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], ALARM)
+
+    def _book_burst(self, burst: Burst) -> None:
+        profile, rng = self.world.profile, self.world.rng
+        nodes = [profile.node_at(position) for position in burst.positions] or list(range(profile.node_count))
+        last = min(burst.last_day, profile.days)
+        count = int(rng.poisson(max(0.0, burst.rate * len(nodes) * (last - burst.first_day))))
+        times = rng.uniform(burst.first_day, max(last, burst.first_day), count) * DAY
+        for time, pick in zip(times.tolist(), rng.integers(0, len(nodes), count).tolist(), strict=True):
+            self.world.clock.at(time, self._strike_in_burst, burst, nodes[pick])
+
+    def _strike_in_burst(self, burst: Burst, node: int) -> None:
+        cause = BY_CATEGORY[burst.category]
+        mechanism = draw_mechanism(self.world.rng, cause)
+        self._faults.begin(node, cause, mechanism, is_lemon=bool(burst.positions), code=burst.code)
 
     def _neighbours(self, first_position: float, count: int) -> range:
         first = self.world.profile.node_at(first_position)
@@ -64,3 +107,30 @@ class Strikes:
             if not self._faults.is_broken(node):
                 seconds = planned.hours * HOUR * float(self.world.rng.uniform(0.8, 1.2))
                 self._service.drain(node, Drain(-1, planned.reason, seconds, self.world.clock.now, is_planned=True))
+
+    def _begin_loop(self, loop: CrashLoop) -> None:
+        job = self._jobs.submit_important(loop.gpus, LOOP_JOB_SECONDS)
+        self._loops[self.world.ledger.jobs["run"][job]] = loop.failures + 1
+
+    def _started(self, attempt: int, job: int) -> None:
+        """Let a looping job bring down a node a while after each of its starts, until it has failed often enough."""
+        run = self.world.ledger.jobs["run"][job]
+        if not self._loops or run not in self._loops:
+            return
+        self._loops[run] -= 1
+        if self._loops[run] == 0:
+            del self._loops[run]
+            self.world.ledger.jobs["left"][job] = LOOP_END_SECONDS
+        else:
+            low, high = LOOP_SECONDS
+            at = self.world.clock.now + low + (high - low) * self.world.rng.random()
+            self.world.clock.at(at, self._crash_again, attempt)
+
+    def _crash_again(self, attempt: int) -> None:
+        held = self._jobs.running.get(attempt)
+        if held is None or held.doomed:
+            return
+        node = held.nodes[int(self.world.rng.random() * len(held.nodes))]
+        self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], LOST)
+        if not held.doomed:
+            self.world.clock.at(self.world.clock.now + LOOP_SECONDS[0], self._crash_again, attempt)

@@ -9,30 +9,19 @@ from collections.abc import Callable
 
 from assets.simulation.ledger import NAME_BITS
 from assets.simulation.profiles import DAY, HOUR
-from assets.simulation.states import CANCELLED, FAILED, TIMEOUT
-from assets.simulation.workload import Workload
+from assets.simulation.states import COMPLETED, FAILED, QOS, TIMEOUT
+from assets.simulation.workload import FAMILIES, FAMILY_NAMES, USER_EXITS, USER_XID_SHARE, USER_XIDS, Workload
 from assets.simulation.world import World
 
 FIRST_JOB_ID = 410_237
-USER_EXITS = ((1, 0), (1, 0), (1, 0), (1, 0), (2, 0), (6, 0), (0, 11), (127, 0), (0, 9))
-"""Exit code and signal of users' own failures."""
-USER_XIDS = (31, 13, 43)
-USER_XID_SHARE = 0.05
-UNSTARTED_CANCEL_SHARE = 0.25
 AVOID_SECONDS = 14 * DAY
 AVOID_CHANCES = (0.03, 0.4, 0.8)
 """Chance that users exclude a node on which they lost work, by how often it has failed before: word gets around."""
+MOST_AVOIDED = 6
+"""Nodes that one user keeps on the list; the oldest goes first."""
 SAME_FAILURE_SECONDS = HOUR
 SUPERSTITION = 0.004
 """Share of submissions that exclude a node which did nothing wrong."""
-FAMILIES = {
-    1: ("eval", "ablate", "probe", "tokenize", "notebook"),
-    8: ("finetune", "distill", "sweep", "bench"),
-    64: ("sft", "rlhf", "encoder", "midtrain"),
-    1 << 30: ("pretrain", "scaling", "longctx"),
-}
-"""Families of job names by the largest number of GPUs they use."""
-FAMILY_NAMES = tuple(name for names in FAMILIES.values() for name in names)
 
 
 class Submissions:
@@ -43,82 +32,96 @@ class Submissions:
         self._next_id = FIRST_JOB_ID
         self._avoided: dict[int, dict[int, int]] = {}
         self._failed: dict[int, list[int]] = {}
+        self._append_run = world.ledger.runs.appenders(
+            "user gpus qos segments_left segment_seconds limit can_requeue name checkpoint retries failed_by_fault"
+        )
+        self._append_job = world.ledger.jobs.appenders(
+            "job_id run user gpus qos limit outcome left submit eligible first_submit can_requeue array_id array_task "
+            "app_xid exit_code exit_signal attempts"
+        )
 
     def book(self, workload: Workload) -> None:
         """Book the workload's entries one after another, so that the queue of events stays short."""
+        arrivals, count, clock = workload.arrival, len(workload.arrival), self.world.clock
 
         def arrive(entry: int) -> None:
             self._arrive(workload, entry)
-            if entry + 1 < len(workload.arrival):
-                self.world.clock.at(workload.arrival[entry + 1], arrive, entry + 1)
+            if entry + 1 < count:
+                clock.at(arrivals[entry + 1], arrive, entry + 1)
 
-        if len(workload.arrival):
-            self.world.clock.at(workload.arrival[0], arrive, 0)
+        if count:
+            clock.at(arrivals[0], arrive, 0)
 
     def _arrive(self, work: Workload, entry: int) -> None:
-        rng, ledger = self.world.rng, self.world.ledger
-        tasks, gpus = int(work.tasks[entry]), int(work.gpus[entry])
+        tasks, gpus, seconds = work.tasks[entry], work.gpus[entry], work.seconds[entry]
         count = max(tasks, 1)
-        families = next(names for most, names in FAMILIES.items() if gpus <= most)
-        family = FAMILY_NAMES.index(families[int(rng.integers(len(families)))])
-        name = family << NAME_BITS | int(rng.integers(1 << NAME_BITS))
         first_id, self._next_id = self._next_id, self._next_id + count
+        exits = (work.exit[entry], work.app_xid[entry])
         for task in range(count):
-            run = ledger.runs.append(
-                user=work.user[entry],
-                gpus=gpus,
-                qos=work.qos[entry],
-                segments_left=work.segments[entry] - 1,
-                segment_seconds=work.seconds[entry],
-                limit=work.limit[entry],
-                can_requeue=work.can_requeue[entry],
-                name=name,
-            )
-            seconds = int(work.seconds[entry] * (rng.uniform(0.6, 1.2) if tasks else 1.0))
+            run = len(self.world.ledger.runs)
+            values = (
+                work.user[entry], gpus, work.qos[entry], work.segments[entry] - 1, seconds, work.limit[entry],
+                work.can_requeue[entry], work.name[entry], work.checkpoint[entry], 0, 0,
+            )  # fmt: skip
+            for append, value in zip(self._append_run, values, strict=True):
+                append(value)
             # Slurm gives the array's own number to the task that starts last.
             job_id = first_id if task == count - 1 else first_id + task + 1
-            self._submit(run, int(work.outcome[entry]), seconds, job_id, (first_id, task) if tasks else (0, 0))
+            needed = int(seconds * (0.6 + 0.6 * self.world.rng.random())) if tasks else seconds
+            job = self._submit(run, work.outcome[entry], needed, job_id, (first_id, task) if tasks else (0, 0), exits)
+            if work.patience[entry]:
+                self.world.clock.at(self.world.clock.now + work.patience[entry], self._give_up, job)
+
+    def submit_important(self, gpus: int, seconds: int) -> int:
+        """Submit a job of the highest class that may be requeued and runs to its end, and give its row."""
+        name = FAMILY_NAMES.index(FAMILIES[1 << 30][0]) << NAME_BITS | int(self.world.rng.random() * (1 << NAME_BITS))
+        profile = self.world.profile
+        values = (
+            0, gpus, len(QOS) - 1, 0, seconds, profile.longest_seconds, 1, name, profile.checkpoint_seconds, 0, 0,
+        )  # fmt: skip
+        run = len(self.world.ledger.runs)
+        for append, value in zip(self._append_run, values, strict=True):
+            append(value)
+        self._next_id += 1
+        return self._submit(run, COMPLETED, seconds, self._next_id - 1, (0, 0), (0, 0))
 
     def again(self, run: int, outcome: int, seconds: int) -> None:
         """Give a run a new job id, for a retry or for its next piece."""
+        rng = self.world.rng
         self._next_id += 1
-        self._submit(run, outcome, seconds, self._next_id - 1, (0, 0))
+        has_xid = outcome == FAILED and rng.random() < USER_XID_SHARE
+        exits = (int(rng.random() * len(USER_EXITS)), USER_XIDS[int(rng.random() * len(USER_XIDS))] if has_xid else 0)
+        self._submit(run, outcome, seconds, self._next_id - 1, (0, 0), exits)
 
-    def _submit(self, run: int, outcome: int, seconds: int, job_id: int, array: tuple[int, int]) -> None:
-        rng, ledger, now = self.world.rng, self.world.ledger, self.world.clock.now
-        exit_code, exit_signal = USER_EXITS[int(rng.integers(len(USER_EXITS)))]
-        user = int(ledger.runs["user"][run])
-        job = ledger.jobs.append(
-            job_id=job_id,
-            run=run,
-            user=user,
-            gpus=ledger.runs["gpus"][run],
-            qos=ledger.runs["qos"][run],
-            limit=ledger.runs["limit"][run],
-            outcome=outcome,
-            left=self.world.profile.longest_seconds * 2 if outcome == TIMEOUT else seconds,
-            submit=now,
-            eligible=now,
-            first_submit=now,
-            can_requeue=ledger.runs["can_requeue"][run],
-            array_id=array[0],
-            array_task=array[1],
-            app_xid=int(rng.choice(USER_XIDS)) if outcome == FAILED and rng.random() < USER_XID_SHARE else 0,
-            exit_code=exit_code,
-            exit_signal=exit_signal,
-        )
+    def _submit(  # noqa: PLR0917
+        self, run: int, outcome: int, seconds: int, job_id: int, array: tuple[int, int], exits: tuple[int, int]
+    ) -> int:
+        ledger, now = self.world.ledger, self.world.clock.now
+        runs = ledger.runs
+        user = runs["user"][run]
+        exit_code, exit_signal = USER_EXITS[exits[0]]
+        job = len(ledger.jobs)
+        left = self.world.profile.longest_seconds * 2 if outcome == TIMEOUT else seconds
+        values = (
+            job_id, run, user, runs["gpus"][run], runs["qos"][run], runs["limit"][run], outcome, left, now, now, now,
+            runs["can_requeue"][run], array[0], array[1], exits[1], exit_code, exit_signal, 0,
+        )  # fmt: skip
+        for append, value in zip(self._append_job, values, strict=True):
+            append(value)
         excluded = self._excluded(user)
         if excluded:
             ledger.excludes[job] = excluded
-        if outcome == CANCELLED and rng.random() < UNSTARTED_CANCEL_SHARE:
-            self.world.clock.at(now + rng.uniform(120, 6 * HOUR), self._give_up, job)
         self._enqueue(job)
+        return job
 
     def _excluded(self, user: int) -> tuple[int, ...]:
-        now, rng = self.world.clock.now, self.world.rng
-        nodes = {node for node, until in self._avoided.get(user, {}).items() if until > now}
-        if rng.random() < SUPERSTITION:
-            nodes.add(int(rng.integers(self.world.pool.count)))
+        now, random = self.world.clock.now, self.world.rng.random()
+        avoided = self._avoided.get(user)
+        if not avoided and random >= SUPERSTITION:
+            return ()
+        nodes = {node for node, until in avoided.items() if until > now} if avoided else set()
+        if random < SUPERSTITION:
+            nodes.add(int(random / SUPERSTITION * self.world.pool.count))
         return tuple(sorted(nodes))
 
     def learn(self, user: int, culprit: int) -> None:
@@ -128,4 +131,8 @@ class Submissions:
             failed.append(now)
         chance = AVOID_CHANCES[min(len(failed), len(AVOID_CHANCES)) - 1]
         if self.world.rng.random() < chance:
-            self._avoided.setdefault(user, {})[culprit] = now + AVOID_SECONDS
+            avoided = self._avoided.setdefault(user, {})
+            avoided.pop(culprit, None)
+            avoided[culprit] = now + AVOID_SECONDS
+            if len(avoided) > MOST_AVOIDED:
+                del avoided[next(iter(avoided))]

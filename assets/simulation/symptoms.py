@@ -16,6 +16,9 @@ from assets.simulation.ledger import Symptoms
 from assets.simulation.states import LOST
 from assets.simulation.xids import GPU_BUSES, XID_CATEGORIES, xid_finding, xid_line
 
+Chance = Callable[[str], float]
+"""Gives a number from 0 to 1 to the question that it is to decide."""
+
 COMPANIONS = {
     "pcie": ("gpu_memory", "gpu_nvlink"),
     "gpu_memory": ("gpu_nvlink", "gpu_unavailable"),
@@ -37,6 +40,7 @@ class Scene:
     """One fault and what it has shown so far."""
 
     rng: np.random.Generator
+    chance: Chance
     gpu: int
     ticket: int = 0
     process: int = 0
@@ -116,10 +120,10 @@ def _pcie(scene: Scene, together: Cooccurrence) -> None:
     port = f"0000:{GPU_BUSES[scene.gpu]}:00.0"
     scene.says(f"pcieport {port}: AER: Uncorrected (Fatal) error received: {port}")
     scene.fails("check pci", f"PCI device {port}: link width is x8, expected x16.")
-    if scene.rng.random() < together.pcie_with_xid_79:
+    if scene.chance("pcie with Xid 79") < together.pcie_with_xid_79:
         scene.shows_xid(79, 0.2)
         scene.brings("gpu_unavailable")
-        if scene.rng.random() < together.pcie_xid_79_with_interrupt:
+        if scene.chance("pcie, Xid 79 with interrupt") < together.pcie_xid_79_with_interrupt:
             scene.fails("ipmitool sel", "Detected error: Critical Interrupt #0x90, Bus Fatal Error")
             scene.brings("pcie")
 
@@ -201,11 +205,11 @@ ALARMS: tuple[tuple[str, str], ...] = (
 """Checks that cry wolf, in the words they use in earnest."""
 
 
-def _companion(rng: np.random.Generator, together: Cooccurrence, category: str) -> str | None:
+def _companion(rng: np.random.Generator, chance: Chance, together: Cooccurrence, category: str) -> str | None:
     """Draw what comes along with a fault, mostly nothing."""
     if category not in COMPANIONS:
         return None
-    drawn, among = rng.random(), COMPANIONS[category]
+    drawn, among = chance("ib companion" if category == "ib_link" else "companion"), COMPANIONS[category]
     if category == "ib_link" and drawn < together.ib_with_gpu:
         among = GPU_COMPANIONS
     elif drawn >= together.hardware_with_other:
@@ -221,6 +225,7 @@ def show(  # noqa: PLR0917
     gpu: int,
     ticket: int,
     code: int | None = None,
+    chance: Chance | None = None,
 ) -> Symptoms:
     """Give the symptoms of one fault.
 
@@ -238,6 +243,8 @@ def show(  # noqa: PLR0917
         Number a person would write into the reason.
     code
         The Xid to show instead of the category's usual ones.
+    chance
+        Source of the numbers that decide what comes along, by question; `rng` when left out.
 
     Raises
     ------
@@ -249,7 +256,8 @@ def show(  # noqa: PLR0917
     if category not in SHOWS or (mechanism == LOST and category not in HAS_LAST_WORDS):
         return Symptoms()
     process = int(rng.integers(20_000, 4_000_000))
-    scene = Scene(rng, gpu, ticket, process, code, _companion(rng, cooccurrence, category))
+    chance = chance or (lambda question: float(rng.random()))
+    scene = Scene(rng, chance, gpu, ticket, process, code, _companion(rng, chance, cooccurrence, category))
     SHOWS[category](scene, cooccurrence)
     if scene.companion:
         # NVLink shows its Xid here: a switch's SXid would name no GPU.

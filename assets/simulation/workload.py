@@ -5,12 +5,14 @@ Retries, requeues and later pieces of a chained run are born inside the simulati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from array import array
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.profiles import HOUR, LARGE_OUTCOMES, Profile, SizeClass, Stream
+from assets.simulation.ledger import NAME_BITS
+from assets.simulation.profiles import HOUR, Profile, SizeClass, Stream
 from assets.simulation.states import QOS, QOS_SCAVENGER, STATES
 
 IntArray = NDArray[np.int64]
@@ -18,13 +20,32 @@ IntArray = NDArray[np.int64]
 LIMIT_HOURS = np.array([1, 2, 4, 8, 12, 24, 48, 72, 120, 168])
 SHORTEST_SECONDS = 40
 LARGE_GPUS = 64
+HIGH_SHARE, HIGH_SHARE_LARGE = 0.06, 0.35
+"""Share of the main stream's work, and of its large work, that has the highest class."""
+PIECE_SECONDS = 30 * HOUR
+"""Long runs of many GPUs are often cut into chained jobs of at most this length."""
 EARLY_FAILURE = (0.03, 0.7)
 """Failed and cancelled work ends at this share of the time it would have taken."""
+CHECKPOINT_SECONDS, CHECKPOINT_SHARES = np.array([900, 1800, 3600, 7200]), (0.15, 0.25, 0.45, 0.15)
+"""How often runs save their state; the logs do not say it."""
+USER_EXITS = ((1, 0), (1, 0), (1, 0), (1, 0), (2, 0), (6, 0), (0, 11), (127, 0), (0, 9))
+"""Exit code and signal of users' own failures."""
+USER_XIDS = (31, 13, 43)
+USER_XID_SHARE = 0.05
+UNSTARTED_CANCEL_SHARE = 0.25
+FAMILIES = {
+    1: ("eval", "ablate", "probe", "tokenize", "notebook"),
+    8: ("finetune", "distill", "sweep", "bench"),
+    64: ("sft", "rlhf", "encoder", "midtrain"),
+    1 << 30: ("pretrain", "scaling", "longctx"),
+}
+"""Families of job names by the largest number of GPUs they use."""
+FAMILY_NAMES = tuple(name for names in FAMILIES.values() for name in names)
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One entry per submission, ordered by arrival; times in seconds.
+    """One entry per submission, ordered by arrival; times in seconds, every column an array of 32-bit integers.
 
     Attributes
     ----------
@@ -34,18 +55,27 @@ class Workload:
         Number of chained job ids the work is cut into.
     tasks
         Tasks of a job array; 0 for a plain job.
+    patience
+        Time after which the user cancels a job that has not started; 0 for never.
+    exit
+        Position in `USER_EXITS`, for work that fails by itself.
     """
 
-    arrival: IntArray
-    user: IntArray
-    gpus: IntArray
-    qos: IntArray
-    outcome: IntArray
-    seconds: IntArray
-    limit: IntArray
-    segments: IntArray
-    tasks: IntArray
-    can_requeue: NDArray[np.bool_]
+    arrival: array[int]
+    user: array[int]
+    gpus: array[int]
+    qos: array[int]
+    outcome: array[int]
+    seconds: array[int]
+    limit: array[int]
+    segments: array[int]
+    tasks: array[int]
+    can_requeue: array[int]
+    name: array[int]
+    checkpoint: array[int]
+    patience: array[int]
+    exit: array[int]
+    app_xid: array[int]
 
 
 def hour_weights() -> NDArray[np.float64]:
@@ -58,14 +88,15 @@ def hour_weights() -> NDArray[np.float64]:
 def _arrivals(rng: np.random.Generator, profile: Profile, gpus: int, count: int) -> IntArray:
     """Draw arrival times; a backlog waits when the cluster opens, or its first days would show an empty machine."""
     first_weekday = profile.first_day.weekday() * 24
+    opening_share = min(0.3, 0.45 / profile.days)
     if gpus >= LARGE_GPUS:
         # Few and heavy: spread evenly, or the load of a month would hang on the luck of a dozen dates.
         times = ((np.arange(count) + rng.random(count)) * profile.horizon / count).astype(np.int64)
-        return np.where(rng.random(count) < 0.02, rng.integers(600, 4 * HOUR, count), times)
+        return np.where(rng.random(count) < 2 * opening_share, rng.integers(600, 4 * HOUR, count), times)
     weights = np.resize(np.roll(hour_weights(), -first_weekday), profile.days * 24)
     hours = rng.choice(len(weights), count, p=weights / weights.sum())
     times = hours * HOUR + rng.integers(0, HOUR, count)
-    opening = rng.random(count) < 0.01
+    opening = rng.random(count) < opening_share
     times[opening] = rng.integers(600, 4 * HOUR, int(opening.sum()))
     return times
 
@@ -83,11 +114,11 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
     budget = stream.load * size.share * profile.gpu_seconds / size.gpus
     mean = size.median_hours * HOUR * np.exp(size.sigma**2 / 2) * 0.7
     drawn = int(budget / mean * 2) + 20
-    shares = LARGE_OUTCOMES if size.gpus >= LARGE_GPUS else stream.outcomes
+    is_large = size.gpus >= LARGE_GPUS
+    shares = stream.large_outcomes if is_large else stream.outcomes
     weights = np.array([shares.get(name, 0.0) for name in STATES])
     outcome = rng.choice(len(STATES), drawn, p=weights / weights.sum())
-    longest = profile.longest_seconds - 2 * HOUR
-    seconds = _durations(rng, size, outcome, longest)
+    seconds = _durations(rng, size, outcome, profile.longest_seconds - 2 * HOUR)
     is_array = rng.random(drawn) < (0.04 if size.gpus == 1 else 0.0)
     tasks = np.where(is_array, rng.integers(3, 9, drawn), 0)
     count = int(np.searchsorted(np.cumsum(seconds * np.maximum(tasks, 1)), budget)) + 1
@@ -96,19 +127,18 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         qos = np.full(count, QOS_SCAVENGER)
     else:
         qos = np.where(
-            rng.random(count) < (0.6 if size.gpus >= LARGE_GPUS else 0.06), QOS.index("high"), QOS.index("normal")
+            rng.random(count) < (HIGH_SHARE_LARGE if is_large else HIGH_SHARE), QOS.index("high"), QOS.index("normal")
         )
-    chained = (
-        (size.gpus >= LARGE_GPUS)
-        & (outcome == STATES.index("COMPLETED"))
-        & (seconds > 20 * HOUR)
-        & (rng.random(count) < 0.6)
-    )
-    segments = np.where(chained, np.ceil(seconds / (12 * HOUR)), 1).astype(np.int64)
+    completes = outcome == STATES.index("COMPLETED")
+    chained = is_large & completes & (seconds > PIECE_SECONDS) & (rng.random(count) < 0.6)
+    segments = np.where(chained, np.ceil(seconds / PIECE_SECONDS), 1).astype(np.int64)
     wished = seconds / segments * rng.uniform(1.3, 3.0, count) + 2 * profile.restart_seconds
     limit = LIMIT_HOURS[np.searchsorted(LIMIT_HOURS, np.minimum(wished / HOUR, 168))] * HOUR
     timed_out = outcome == STATES.index("TIMEOUT")
     limit[timed_out] = np.minimum(limit[timed_out], LIMIT_HOURS[rng.integers(0, 5, int(timed_out.sum()))] * HOUR)
+    failed, cancelled = outcome == STATES.index("FAILED"), outcome == STATES.index("CANCELLED")
+    loses_patience = cancelled & (rng.random(count) < UNSTARTED_CANCEL_SHARE)
+    has_xid = failed & (rng.random(count) < USER_XID_SHARE)
     return {
         "arrival": _arrivals(rng, profile, size.gpus, count),
         "user": _users(rng, profile.users, size.gpus, count),
@@ -120,7 +150,19 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         "segments": segments,
         "tasks": tasks,
         "can_requeue": rng.random(count) < 0.88,
+        "name": _names(rng, size.gpus, count),
+        "checkpoint": CHECKPOINT_SECONDS[rng.choice(len(CHECKPOINT_SECONDS), count, p=CHECKPOINT_SHARES)],
+        "patience": np.where(loses_patience, rng.integers(120, 6 * HOUR, count), 0),
+        "exit": rng.integers(0, len(USER_EXITS), count),
+        "app_xid": np.where(has_xid, np.array(USER_XIDS)[rng.integers(0, len(USER_XIDS), count)], 0),
     }
+
+
+def _names(rng: np.random.Generator, gpus: int, count: int) -> IntArray:
+    families = next(names for most, names in FAMILIES.items() if gpus <= most)
+    first = FAMILY_NAMES.index(families[0])
+    family = first + rng.integers(0, len(families), count)
+    return family << NAME_BITS | rng.integers(0, 1 << NAME_BITS, count)
 
 
 def _users(rng: np.random.Generator, users: int, gpus: int, count: int) -> IntArray:
@@ -141,6 +183,9 @@ def draw_workload(rng: np.random.Generator, profile: Profile) -> Workload:
         kept = [size for size in stream.sizes if size.gpus <= largest]
         factor = sum(size.share for size in stream.sizes) / sum(size.share for size in kept)
         parts += [_size_class(rng, profile, stream, replace(size, share=size.share * factor)) for size in kept]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    order = np.argsort(columns["arrival"], kind="stable")
-    return Workload(**{name: column[order] for name, column in columns.items()})
+    order = np.argsort(np.concatenate([part["arrival"] for part in parts]), kind="stable")
+    columns = {}
+    for field in fields(Workload):
+        column = np.concatenate([part.pop(field.name) for part in parts])[order]
+        columns[field.name] = array("i", column.astype(np.int32).tobytes())
+    return Workload(**columns)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from assets.simulation.causes import BY_CATEGORY
+from assets.simulation.clusters import DEMO_LLM
 from assets.simulation.ledger import Ledger, Symptoms
 from assets.simulation.logs.health import write_health
 from assets.simulation.logs.record import Record
-from assets.simulation.profiles import DEMO, LogHabits, Profile
+from assets.simulation.profiles import LogHabits, Profile
 from assets.simulation.states import COMPLETED, EVICT
 
 Row = dict[str, Any]
@@ -21,7 +22,7 @@ DISK_FULL = Symptoms(checks=[("disk usage", "Disk usage of / is 97%, above the c
 
 def site(node_count: int = 3, days: int = 3, habits: dict[str, Any] | None = None, **changes: Any) -> Profile:
     """Give a small profile; `habits` are what it keeps of its logs."""
-    return replace(DEMO, node_count=node_count, days=days, logs=LogHabits(**(habits or {})), **changes)
+    return replace(DEMO_LLM, node_count=node_count, days=days, logs=LogHabits(**(habits or {})), **changes)
 
 
 class Handmade:

@@ -8,8 +8,9 @@ from typing import Any
 
 from assets.simulation.calibration import Observed, Row, calibrate
 from assets.simulation.causes import BY_CATEGORY
+from assets.simulation.clusters import DEMO_LLM
 from assets.simulation.ledger import NAME_BITS, Ledger, Symptoms
-from assets.simulation.profiles import DEMO, Profile
+from assets.simulation.profiles import Profile
 from assets.simulation.states import COMPLETED
 
 
@@ -59,7 +60,7 @@ class SmallLedger:
 
 def site(**changes: Any) -> Profile:
     """Give a cluster of 600 nodes over 10 days that goes by the name of RSC-1."""
-    return replace(DEMO, **({"cluster_id": "rsc1", "node_count": 600, "days": 10, "lemons": ()} | changes))
+    return replace(DEMO_LLM, **({"cluster_id": "rsc1", "node_count": 600, "days": 10, "lemons": ()} | changes))
 
 
 def observe(made: SmallLedger, **changes: Any) -> Observed:

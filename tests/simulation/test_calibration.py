@@ -18,7 +18,8 @@ from assets.simulation.calibration.simulated import (
     simulate_profile,
 )
 from assets.simulation.calibration.table import summary
-from assets.simulation.profiles import DAY, DEMO, HOUR, PROFILES, Lemon
+from assets.simulation.clusters import DEMO_LLM, PROFILES
+from assets.simulation.profiles import DAY, HOUR, Lemon
 from assets.simulation.states import (
     COMPLETED,
     EVICT,
@@ -77,7 +78,7 @@ def test_each_cluster_has_every_value_the_paper_gives_of_it() -> None:
 
 def test_the_paper_has_no_other_cluster() -> None:
     with pytest.raises(ValueError, match="no cluster 'demo'; it has: rsc1, rsc2"):
-        calibrate(DEMO, SmallLedger().frozen())
+        calibrate(DEMO_LLM, SmallLedger().frozen())
 
 
 def test_an_empty_cluster_has_all_rows_and_nothing_inside_by_accident() -> None:
@@ -87,7 +88,7 @@ def test_an_empty_cluster_has_all_rows_and_nothing_inside_by_accident() -> None:
 
 
 def test_the_values_are_those_of_the_logs(demo: Simulated) -> None:
-    profile = DEMO.resized(14, 1.0)
+    profile = DEMO_LLM.resized(14, 1.0)
     ledger = simulate_profile(profile, 2)
     seen = Observed(replace(profile, cluster_id="rsc1"), ledger)
     ended = [row for row in demo.attempts() if row["state"] not in ("RUNNING", "PENDING")]
@@ -123,7 +124,7 @@ def test_the_page_names_its_command_and_every_row() -> None:
 @pytest.fixture
 def small_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put two small clusters in the place of the paper's."""
-    small = {name: (replace(DEMO, cluster_id=name, node_count=8, days=3),) for name in ("rsc1", "rsc2")}
+    small = {name: (replace(DEMO_LLM, cluster_id=name, node_count=8, days=3),) for name in ("rsc1", "rsc2")}
     monkeypatch.setattr("assets.simulation.calibration.simulated.PROFILES", small)
 
 
@@ -142,7 +143,7 @@ def test_the_command_simulates_both_and_writes_the_page(tmp_path: Path, capsys: 
 def test_a_cluster_without_a_profile_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("assets.simulation.calibration.simulated.PROFILES", {"demo": (DEMO,)})
+    monkeypatch.setattr("assets.simulation.calibration.simulated.PROFILES", {"demo": (DEMO_LLM,)})
     assert main([]) == 2
     assert "no profile simulates 'rsc1'; there are: demo" in capsys.readouterr().err
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from assets.simulation import simulate
-from assets.simulation.profiles import DEMO, PROFILES, LogHabits
+from assets.simulation.clusters import DEMO_LLM, PROFILES
+from assets.simulation.profiles import LogHabits
 from tests.simulation.simulated import ZONE, Row, Simulated, epoch, expand
 
 HOUR = 3600
@@ -29,7 +30,7 @@ def keep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Keep:
     """Give a function that simulates a cluster with these habits into a folder of its own."""
 
     def run(days: int = 7, nodes: int = 64, **habits: Any) -> Simulated:
-        profile = replace(DEMO, days=days, node_count=nodes, logs=LogHabits(**habits))
+        profile = replace(DEMO_LLM, days=days, node_count=nodes, logs=LogHabits(**habits))
         monkeypatch.setitem(PROFILES, "habits", (profile,))
         out = tmp_path / "-".join(map(str, habits.items())).replace(" ", "")
         return Simulated(simulate("habits", out, seed=2).clusters[0])

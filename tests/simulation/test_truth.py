@@ -12,16 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assets.simulation.clusters import DEMO_LLM
 from assets.simulation.columns import Columns
 from assets.simulation.crash_loops import crash_loops
 from assets.simulation.logs.record import Record
-from assets.simulation.profiles import DEMO, HOUR
+from assets.simulation.profiles import HOUR
 from assets.simulation.states import ALARM, COMPLETED, CRASH, DRAIN, EVICT, NODE_FAIL, PREEMPTED, REQUEUED, RUNNING
 from assets.simulation.truth import TABLES, planted, write_truth
 from tests.simulation.simulated import Row, Simulated
 from tests.simulation.small_ledger import SmallLedger
 
-FIRST_DAY = replace(DEMO, first_day=date(2026, 1, 5), node_count=4, days=2, lemons=(), timezone="UTC")
+FIRST_DAY = replace(DEMO_LLM, first_day=date(2026, 1, 5), node_count=4, days=2, lemons=(), timezone="UTC")
 EPOCH = 1_767_571_200
 
 

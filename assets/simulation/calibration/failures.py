@@ -131,7 +131,8 @@ def write_course(sheet: Sheet, seen: Observed, words: Paper) -> None:
 
 def _write_mount_check(sheet: Sheet, seen: Observed) -> None:
     introduced = dict(seen.profile.checks_introduced).get(MOUNT_CHECK)
-    days = _incident_days(seen, seen.failures.category == "filesystem_mount")[0]
+    found = (seen.failures.category == "filesystem_mount") & ~seen.failures.is_chance
+    days = _incident_days(seen, found)[0]
     before = int((days < introduced).sum()) if introduced is not None else np.nan
     after = int((days >= introduced).sum()) if introduced is not None else np.nan
     story = "check introduced midway"

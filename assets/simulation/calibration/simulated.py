@@ -15,9 +15,10 @@ from assets.simulation.calibration.clusters import Totals, compare, total
 from assets.simulation.calibration.observed import Observed
 from assets.simulation.calibration.rows import Row
 from assets.simulation.calibration.sheets import calibrate_observed
+from assets.simulation.clusters import PROFILES
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.ledger import Ledger
-from assets.simulation.profiles import PROFILES, Profile
+from assets.simulation.profiles import Profile
 
 CLUSTERS = ("rsc1", "rsc2")
 _told: Any = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assets.simulation.ledger import NAME_BITS, Ledger
 from assets.simulation.logs.wall_clock import WallClock
 from assets.simulation.profiles import Profile
-from assets.simulation.submissions import FAMILY_NAMES
+from assets.simulation.workload import FAMILY_NAMES
 
 ACCOUNTS = ("nlp", "codegen", "vision", "speech", "rl", "bio", "robotics", "evals")
 USERS = (

@@ -1,0 +1,119 @@
+"""What a profile plants happens: bursts, crash loops, a check that comes late, false alarms, lemons, shared events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assets.simulation.causes import BY_CATEGORY
+from assets.simulation.clusters import DEMO_LLM
+from assets.simulation.engine import simulate_cluster
+from assets.simulation.ledger import Ledger
+from assets.simulation.profiles import DAY
+from assets.simulation.states import ALARM, DRAIN, NODE_FAIL
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Ledger:
+    return simulate_cluster(DEMO_LLM, np.random.default_rng(5), lambda share: None)
+
+
+def test_a_burst_is_where_and_when_it_was_planted(ledger: Ledger) -> None:
+    faults = ledger.faults
+    for burst in DEMO_LLM.bursts:
+        of_cause = faults["cause"] == BY_CATEGORY[burst.category]
+        days = faults["at"] / DAY
+        inside = of_cause & (days >= burst.first_day) & (days < burst.last_day)
+        outside = of_cause & ~inside
+        length = burst.last_day - burst.first_day
+        assert inside.sum() / length > 3 * outside.sum() / (DEMO_LLM.days - length)
+        if burst.positions:
+            nodes = {DEMO_LLM.node_at(position) for position in burst.positions}
+            assert (
+                np.isin(faults["node"][inside & ~faults["is_shared"]], list(nodes)).mean()
+                > 10 * len(nodes) / DEMO_LLM.node_count
+            )
+
+
+def test_a_crash_loop_fails_as_often_as_planted_and_then_ends(ledger: Ledger) -> None:
+    (loop,) = DEMO_LLM.crash_loops
+    runs = ledger.jobs["run"][ledger.attempts["job"]]
+    failed = ledger.failures["attempt"]
+    counts = np.bincount(runs[failed[ledger.attempts["state"][failed] == NODE_FAIL]], minlength=len(ledger.runs))
+    gpus, start = ledger.runs["gpus"], ledger.attempts["start"]
+    first = np.full(len(ledger.runs), DEMO_LLM.horizon)
+    np.minimum.at(first, runs[start >= 0], start[start >= 0])
+    looping = np.flatnonzero((gpus == loop.gpus) & (np.abs(first - loop.day * DAY) < DAY) & (counts >= loop.failures))
+    assert len(looping) == 1
+    rows = np.flatnonzero(runs == looping[0])
+    assert len({int(ledger.attempts["job"][row]) for row in rows}) == 1  # requeued under the same id
+
+
+def test_before_its_check_exists_a_lost_mount_leaves_nothing_to_see(ledger: Ledger) -> None:
+    ((_, day),) = DEMO_LLM.checks_introduced
+    faults = ledger.faults
+    mounts = (faults["cause"] == BY_CATEGORY["filesystem_mount"]) & ~np.isin(faults["mechanism"], (ALARM, DRAIN))
+    before = mounts & (faults["at"] < day * DAY)
+    assert before.any() and not faults["has_evidence"][before].any()
+    assert not any(ledger.symptoms[row].kernel or ledger.symptoms[row].checks for row in np.flatnonzero(before))
+    assert faults["has_evidence"][mounts & ~before].any()
+
+
+def test_a_false_alarm_ends_no_job_and_takes_no_node_out(ledger: Ledger) -> None:
+    faults = ledger.faults
+    alarms = np.flatnonzero(faults["mechanism"] == ALARM)
+    assert len(alarms) > 5
+    assert not np.isin(alarms, ledger.failures["fault"]).any()
+    assert not np.isin(alarms, ledger.outages["fault"]).any()
+    over = faults["cleared"][alarms]
+    known = over >= 0
+    assert (over[known] - faults["at"][alarms][known] <= 3 * DEMO_LLM.check_seconds).all()
+    assert all(ledger.symptoms[row].checks and not ledger.symptoms[row].kernel for row in alarms)
+
+
+def test_lemons_fail_at_least_five_times_as_often_as_others(ledger: Ledger) -> None:
+    lemons = [DEMO_LLM.node_at(lemon.position) for lemon in DEMO_LLM.lemons]
+    faults = ledger.faults
+    alone = ~np.isin(faults["mechanism"], (ALARM, DRAIN)) & ~faults["is_shared"]
+    counts = np.bincount(faults["node"][alone], minlength=DEMO_LLM.node_count)
+    others = np.delete(counts, lemons)
+    assert counts[lemons].mean() > 5 * others.mean()
+
+
+def test_an_event_of_a_switch_strikes_neighbours_within_a_minute(ledger: Ledger) -> None:
+    faults = ledger.faults
+    for incident in np.unique(faults["incident"][faults["is_shared"]]):
+        rows = faults["incident"] == incident
+        assert 2 <= rows.sum() <= 6
+        assert np.ptp(faults["at"][rows]) <= 60
+        assert np.ptp(faults["node"][rows]) <= 6
+
+
+def test_every_gpu_second_is_used_or_out_of_service_or_idle(ledger: Ledger) -> None:
+    """Sweep each node's timeline by itself: what is used, what is out, and the rest add up, and nothing is negative."""
+    horizon, nodes = DEMO_LLM.horizon, DEMO_LLM.node_count
+    attempts, outages = ledger.attempts, ledger.outages
+    steps: list[list[tuple[int, int, int]]] = [[] for _ in range(nodes)]
+    for row in np.flatnonzero(attempts["start"] >= 0).tolist():
+        start = int(attempts["start"][row])
+        end = int(attempts["end"][row]) if attempts["end"][row] >= 0 else horizon
+        gpus = int(attempts["mask"][row]).bit_count()
+        for node in ledger.nodes[row].tolist():
+            steps[node] += [(start, gpus, 0), (end, -gpus, 0)]
+    for row in range(len(outages)):
+        end = int(outages["end"][row]) if outages["end"][row] >= 0 else horizon
+        steps[int(outages["node"][row])] += [(int(outages["start"][row]), 0, 1), (end, 0, -1)]
+    used = out = idle = 0
+    for changes in steps:
+        at = busy = away = 0
+        for time, gpus, service in [*sorted(changes, key=lambda step: (step[0], step[1], step[2])), (horizon, 0, 0)]:
+            assert 0 <= busy <= DEMO_LLM.gpus_per_node and away in (0, 1) and not (busy and away and time > at)
+            used += busy * (time - at)
+            out += away * DEMO_LLM.gpus_per_node * (time - at)
+            idle += (0 if away else DEMO_LLM.gpus_per_node - busy) * (time - at)
+            at, busy, away = time, busy + gpus, away + service
+    assert used + out + idle == DEMO_LLM.gpu_seconds
+    assert used == ledger.used_gpu_seconds(horizon)
+    assert (
+        ledger.attempts["productive"] <= np.where(attempts["end"] >= 0, attempts["end"], horizon) - attempts["start"]
+    ).all()
