@@ -54,12 +54,12 @@ class Cooccurrence:
 
 
 CAUSES = (
-    Cause("ib_link", 0.17, {CRASH: 0.5, EVICT: 0.35, REQUEUE: 0.15}, 0.35, "NIC"),
-    Cause("filesystem_mount", 0.13, {EVICT: 0.5, REQUEUE: 0.3, CRASH: 0.2}, 0.0, "other"),
+    Cause("ib_link", 0.17, {CRASH: 0.55, EVICT: 0.2, REQUEUE: 0.25}, 0.35, "NIC"),
+    Cause("filesystem_mount", 0.2, {EVICT: 0.5, REQUEUE: 0.3, CRASH: 0.2}, 0.0, "other"),
     Cause("gpu_memory", 0.13, {CRASH: 0.7, EVICT: 0.3}, 0.6, "GPU", hits_one_gpu=True),
     # No loss of the whole node: nobody could read the BMC's log of it in time, and the interrupts would be too few.
     Cause("pcie", 0.11, {CRASH: 0.6, EVICT: 0.4}, 0.6, "PCIe", hits_one_gpu=True),
-    Cause("gpu_unavailable", 0.07, {CRASH: 0.6, EVICT: 0.2, LOST: 0.2}, 0.5, "GPU", hits_one_gpu=True),
+    Cause("gpu_unavailable", 0.05, {CRASH: 0.6, EVICT: 0.2, LOST: 0.2}, 0.5, "GPU", hits_one_gpu=True),
     Cause("gpu_driver_firmware", 0.07, {EVICT: 0.6, CRASH: 0.4}, 0.0, "GPU", hits_one_gpu=True),
     Cause("gpu_nvlink", 0.05, {CRASH: 0.7, EVICT: 0.3}, 0.6, "GPU", hits_one_gpu=True),
     Cause("main_memory", 0.04, {LOST: 0.7, CRASH: 0.3}, 0.7, "DIMM"),
@@ -93,11 +93,11 @@ DRAIN_CATEGORIES = {"gpu_memory": 0.6, "main_memory": 0.25, "system_services": 0
 """Low-severity findings: the node is drained after its jobs, nothing fails."""
 
 LEMON_CATEGORIES = {
-    "GPU": {"gpu_memory": 0.4, "gpu_unavailable": 0.35, "pcie": 0.25},
+    "GPU": {"gpu_memory": 0.5, "gpu_unavailable": 0.2, "pcie": 0.2, "gpu_nvlink": 0.1},
     # A bad module mostly kills the machine before anything is written down.
-    "DIMM": {"main_memory": 0.55, UNATTRIBUTED: 0.45},
+    "DIMM": {"main_memory": 0.4, UNATTRIBUTED: 0.6},
     # Behind one loose riser hang GPUs, adapters and drives.
-    "PCIe": {"pcie": 0.65, "gpu_unavailable": 0.2, "ib_link": 0.1, "block_device": 0.05},
+    "PCIe": {"pcie": 0.75, "gpu_unavailable": 0.1, "ib_link": 0.1, "block_device": 0.05},
     # Extended utility diagnostics: GPUs that fail only under the long tests of memory and of NVLink.
     "EUD": {"gpu_memory": 0.55, "gpu_nvlink": 0.45},
     # Wrong timings and link training: restarts out of nothing, errors of memory and of the bus.

@@ -56,10 +56,10 @@ RSC1_LEMONS = _spread(tuple((root, 0.95) for root in RSC1_ROOTS[:RSC1_LARGE_WORK
 RSC1_BAD_LINKS = tuple(lemon.position for lemon in RSC1_LEMONS[:13] if lemon.root_cause in {"NIC", "Optics"})
 
 RSC_OUTCOMES = {
-    "COMPLETED": 0.675,
+    "COMPLETED": 0.664,
     "FAILED": 0.257,
     "CANCELLED": 0.038,
-    "REQUEUED": 0.021,
+    "REQUEUED": 0.024,
     "TIMEOUT": 0.007,
     "OUT_OF_MEMORY": 0.0012,
 }
@@ -86,17 +86,17 @@ RSC1 = Profile(
                 SizeClass(64, 0.035, 1.0, 1.6),
                 SizeClass(128, 0.064, 1.0, 1.7),
                 SizeClass(256, 0.123, 0.9, 1.8),
-                SizeClass(512, 0.140, 1.15, 1.8),
-                SizeClass(1024, 0.172, 1.5, 1.8),
-                SizeClass(2048, 0.208, 2.2, 1.8),
-                SizeClass(4096, 0.168, 2.9, 1.6),
+                SizeClass(512, 0.140, 0.95, 1.8),
+                SizeClass(1024, 0.175, 1.6, 1.8),
+                SizeClass(2048, 0.212, 2.8, 1.8),
+                SizeClass(4096, 0.158, 3.6, 1.6),
             ),
             RSC_OUTCOMES,
             RSC_LARGE_OUTCOMES,
         ),
         Stream(
             "scavenger",
-            0.163,
+            0.166,
             (
                 SizeClass(1, 0.03, 5.0, 1.2),
                 SizeClass(2, 0.01, 3.0, 1.2),
@@ -123,11 +123,11 @@ RSC1 = Profile(
     shared_faults=(
         *(SharedFault(9.3 + 19.7 * number, "ib_link", (0.11 + 0.37 * number) % 0.9, 20) for number in range(16)),
         *(
-            SharedFault(158.6 + 21.9 * number, "filesystem_mount", (0.05 + 0.41 * number) % 0.9, 60)
-            for number in range(8)
+            SharedFault(158.6 + 21.9 * number, "filesystem_mount", first, 140)
+            for number, first in enumerate((0.05, 0.46, 0.90, 0.25, 0.70, 0.93, 0.35, 0.60))
         ),
     ),
-    crash_loops=(CrashLoop(204.4, 1024, 35),),
+    crash_loops=(CrashLoop(204.4, 1024, 35, requeue_seconds=300),),
     maintenance=tuple(
         Maintenance(20.4 + 28 * number, (0.1 * number) % 0.95, 40, 6.0, f"maint: firmware update, pod {5 * number + 1}")
         for number in range(11)
@@ -146,7 +146,7 @@ RSC1 = Profile(
     ),
 )
 
-RSC2_FAULT, RSC2_LEMON = 0.0008, 0.076
+RSC2_FAULT, RSC2_LEMON = 0.00079, 0.0794
 RSC2_ROOTS = (
     "GPU", "DIMM", "PCIe", "EUD", "GPU", "NIC", "BIOS", "DIMM", "GPU", "PSU", "EUD", "CPU", "GPU", "DIMM", "PCIe",
     "unresolved",

@@ -37,6 +37,7 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     scheduler = Scheduler(world, jobs)
     service = Service(world, wake=scheduler.wake)
     jobs.enqueue, jobs.freed, jobs.emptied = scheduler.enqueue, scheduler.wake, service.emptied
+    jobs.kept = scheduler.keep
     Strikes(world, jobs, Faults(world, jobs, service), service)
     jobs.book(draw_workload(workload_rng, profile))
     world.clock.run(profile.horizon, progress)

@@ -48,7 +48,7 @@ class Faults:
         self.world, self._jobs, self._service = world, jobs, service
         self._broken: dict[int, list[int]] = {}
         self._armed: dict[int, int] = {}
-        self._chance = {is_in_use: EvenChance(world.rng) for is_in_use in (False, True)}
+        self._chance = [EvenChance(world.rng) for _ in ("nobody", "one job", "several jobs")]
         self._course = {
             CRASH: self._crash,
             EVICT: self._hang_until_checked,
@@ -100,8 +100,8 @@ class Faults:
         elif drains:
             symptoms = show_low_severity(rng, category, gpu)
         else:
-            # Faults that strike jobs and those that nobody notices have their own sequences: the former are counted.
-            chance = self._chance[bool(world.pool.occupants[node])]
+            # Faults of nodes that gangs, several jobs or nobody uses have their own sequences: what is counted differs.
+            chance = self._chance[min(len(world.pool.occupants[node]), 2)]
             symptoms = show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket, code, chance)
         is_alone = incident is None and mechanism == CRASH
         is_silent = is_unseen or (is_alone and rng.random() < world.profile.silent_crash_share)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from assets.simulation.profiles import REQUEUE_SECONDS
 from assets.simulation.states import (
     CANCELLED,
     COMPLETED,
@@ -19,13 +20,12 @@ from assets.simulation.states import (
     REQUEUED,
     RUNNING,
     TIMEOUT,
+    TOP_QOS,
 )
 from assets.simulation.submissions import Submissions
 from assets.simulation.workload import Workload
 from assets.simulation.world import World
 
-REQUEUE_WAIT = 121
-"""Slurm lets a requeued batch job start again only after its old credential has run out."""
 SMALL_RESTART_SECONDS = 20
 RETRY_SHARE, MOST_RETRIES = 0.25, 3
 RESUBMIT_SECONDS = (120, 2400)
@@ -55,10 +55,14 @@ class Jobs:
         Called when GPUs have come free; set by the scheduler.
     emptied
         Called with a node when its last occupant has gone; set by the service of nodes.
+    kept
+        Told of a job of the highest class that lost its nodes to a fault and wants them again; set by the scheduler.
     launch_fails
         Asked with a new attempt and its nodes whether its prolog fails; set by the faults.
     started
-        Told of a new attempt of a job; set by the faults.
+        Told of a new attempt of a job; set by the strikes.
+    requeue_seconds
+        Runs that wait longer than others until they may start again.
     """
 
     def __init__(self, world: World) -> None:
@@ -67,8 +71,10 @@ class Jobs:
         self.enqueue: Callable[[int], None] = lambda job: None
         self.freed: Callable[[], None] = lambda: None
         self.emptied: Callable[[int], None] = lambda node: None
+        self.kept: Callable[[int, list[int]], None] = lambda job, nodes: None
         self.launch_fails: Callable[[int, list[int]], bool] = lambda attempt, nodes: False
         self.started: Callable[[int, int], None] = lambda attempt, job: None
+        self.requeue_seconds: dict[int, int] = {}
         self._submissions = Submissions(world, self._queue, self._lose_patience)
         self._append_nodes = world.ledger.nodes.append
         self._appenders = world.ledger.attempts.appenders(
@@ -223,20 +229,24 @@ class Jobs:
         """Put a job back under its id a few seconds later; Slurm writes that moment as the new submit time."""
         jobs, clock = self.world.ledger.jobs, self.world.clock
         back = clock.now + 1 + int(5 * self.world.rng.random())
-        jobs["submit"][job], jobs["eligible"][job] = back, back + REQUEUE_WAIT
+        eligible = back + self.requeue_seconds.get(jobs["run"][job], REQUEUE_SECONDS)
+        jobs["submit"][job], jobs["eligible"][job] = back, eligible
         self.world.ledger.attempts["requeued_at"][attempt] = back
-        clock.at(back + REQUEUE_WAIT, self._queue, job)
+        clock.at(eligible, self._queue, job)
 
     def fail(self, attempt: int, state: int, culprit: int, exit_code: int = 0) -> None:
         """End an attempt because of a fault: requeued under its id, or resubmitted by its user, or given up."""
         ledger, rng, clock = self.world.ledger, self.world.rng, self.world.clock
         job = self.running[attempt].job
         run = ledger.jobs["run"][job]
+        nodes = self.running[attempt].nodes
         self._stop(attempt, state, exit_code)
         ledger.runs["failed_by_fault"][run] = 1
         self._submissions.learn(ledger.jobs["user"][job], culprit)
         if state == REQUEUED or (state == NODE_FAIL and ledger.jobs["can_requeue"][job]):
             self.requeue(job, attempt)
+            if ledger.jobs["qos"][job] == TOP_QOS and run not in self.requeue_seconds:
+                self.kept(job, nodes)
         elif rng.random() < RESUBMIT_SHARE:
             outcome, left = ledger.jobs["outcome"][job], ledger.jobs["left"][job]
             low, high = RESUBMIT_SECONDS

@@ -12,6 +12,8 @@ from assets.simulation.causes import Cooccurrence
 
 HOUR = 3600
 DAY = 24 * HOUR
+REQUEUE_SECONDS = 121
+"""Slurm lets a requeued batch job start again only after its old credential has run out."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,12 @@ class SharedFault:
 
 @dataclass(frozen=True)
 class CrashLoop:
-    """A job that brings down one of its own nodes again and again, and is requeued each time."""
+    """A job that brings down one of its own nodes again and again, and may start again `requeue_seconds` later."""
 
     day: float
     gpus: int
     failures: int
+    requeue_seconds: int = REQUEUE_SECONDS
 
 
 @dataclass(frozen=True)
@@ -204,11 +207,20 @@ class Profile:
     @property
     def mean_fault_rate(self) -> float:
         """Rate of independent job-ending faults over fleet and days, lemons and bursts included."""
-        extra = sum(lemon.rate - self.fault_rate for lemon in self.lemons)
+        return sum(map(self.mean_rate_of, range(self.node_count))) / self.node_count
+
+    def mean_rate_of(self, node: int) -> float:
+        """Rate of independent job-ending faults on one node: its own or its lemon's, and its part of the bursts.
+
+        A burst counts for the days it takes of all that are simulated; shared faults and crash loops do not count.
+        """
+        lemons = {self.node_at(lemon.position): lemon.rate for lemon in self.lemons}
+        rate = lemons.get(node, self.fault_rate)
         for burst in self.bursts:
             days = min(burst.last_day, self.days) - min(burst.first_day, self.days)
-            extra += burst.rate * days / self.days * (len(burst.positions) or self.node_count)
-        return self.fault_rate + extra / self.node_count
+            places = [self.node_at(position) for position in burst.positions].count(node) if burst.positions else 1
+            rate += burst.rate * days / self.days * places
+        return rate
 
     def node_at(self, position: float) -> int:
         """Turn a position from 0 to 1 into a node index."""

@@ -25,6 +25,8 @@ IDLE_PASS_SECONDS = 300
 HANDOVER_SECONDS = 4
 PATIENCE_SECONDS = {QOS.index("normal"): 300, QOS.index("high"): 60}
 """How long a blocked job waits before it may evict others."""
+KEPT_SECONDS = 900
+"""How long the nodes of a failed job of the highest class are kept for it."""
 PROMISE_SECONDS = 300
 """How long a promise stands before it is worked out anew."""
 
@@ -51,6 +53,7 @@ class Scheduler:
         self._last_pass = -PASS_SECONDS
         self._blocked_gang = self._has_evicted = False
         self._promise: Promise | None = None
+        self._kept: dict[int, tuple[BoolArray, int]] = {}
 
     def enqueue(self, job: int) -> None:
         """Let a job wait for nodes."""
@@ -61,6 +64,12 @@ class Scheduler:
             waiting = self._waiting[kind] = deque()
         waiting.append((self._entered, job))
         self.wake()
+
+    def keep(self, job: int, nodes: list[int]) -> None:
+        """Keep nodes free for a job that will start again in a moment; others may not slip in between."""
+        free = np.ones(self.world.pool.count, np.bool_)
+        free[nodes] = False
+        self._kept[job] = free, self.world.clock.now + KEPT_SECONDS
 
     def waiting(self) -> list[int]:
         """List the jobs in the queue, by class and size."""
@@ -82,6 +91,7 @@ class Scheduler:
         self._next_pass = None
         self._last_pass = self.world.clock.now
         self._blocked_gang = self._has_evicted = False
+        self._kept = {job: kept for job, kept in self._kept.items() if kept[1] > self._last_pass}
         for qos in range(len(QOS) - 1, -1, -1):
             self._serve(qos)
         if self._has_evicted:
@@ -120,12 +130,7 @@ class Scheduler:
         hold = world.profile.preemption_after_seconds if lowest else self._columns["limit"][job]
         excluded = world.ledger.excludes.get(job, ())
         promise = self._promise if self._promise is not None and self._promise.job != job else None
-        allowed = pool.idle
-        if promise is not None and now + hold > promise.at:
-            allowed = allowed & promise.others
-        if excluded:
-            allowed = allowed.copy()
-            allowed[list(excluded)] = False
+        allowed = self._open_to(job, pool.idle, excluded, promise if promise and now + hold > promise.at else None)
         if gpus >= pool.gpus_per_node:
             need = gpus // pool.gpus_per_node
             nodes = pool.place_gang(need, allowed) if need <= pool.idle_count else None
@@ -148,6 +153,18 @@ class Scheduler:
             self._renew_promise(job, gpus // pool.gpus_per_node, excluded)
         return False
 
+    def _open_to(self, job: int, nodes: BoolArray, excluded: tuple[int, ...], promise: Promise | None) -> BoolArray:
+        """Take from the nodes what is promised to another job or kept for one, and what this one does not want."""
+        if promise is not None:
+            nodes = nodes & promise.others
+        for other, (free, _) in self._kept.items():
+            if other != job:
+                nodes = nodes & free
+        if excluded:
+            nodes = nodes.copy()
+            nodes[list(excluded)] = False
+        return nodes
+
     def _renew_promise(self, job: int, need: int, excluded: tuple[int, ...]) -> None:
         """Promise the nodes that come free soonest, from the time at which the last of them does."""
         now = self.world.clock.now
@@ -169,11 +186,7 @@ class Scheduler:
 
     def _evict_for(self, job: int, gpus: int, excluded: tuple[int, ...], promise: Promise | None) -> bool:
         now, pool, ledger = self.world.clock.now, self.world.pool, self.world.ledger
-        available = pool.accepts & (pool.hold_until <= now)
-        if promise is not None:
-            available &= promise.others
-        if excluded:
-            available[list(excluded)] = False
+        available = self._open_to(job, pool.accepts & (pool.hold_until <= now), excluded, promise)
         need = max(1, gpus // pool.gpus_per_node)
         if int(np.count_nonzero(available)) < need:
             return False

@@ -19,7 +19,7 @@ RUNNING, PENDING, COMPLETED, FAILED, CANCELLED, REQUEUED, TIMEOUT, OUT_OF_MEMORY
 )
 
 QOS = ("scavenger", "normal", "high")
-QOS_SCAVENGER = 0
+QOS_SCAVENGER, TOP_QOS = 0, 2
 
 CRASH, EVICT, REQUEUE, LOST, REBOOT, OPERATOR, LAUNCH, DRAIN, ALARM = range(9)
 MECHANISMS = ("crash", "evict", "requeue", "lost", "reboot", "operator", "launch", "drain", "alarm")

@@ -16,7 +16,7 @@ from assets.simulation.faults import Faults
 from assets.simulation.jobs import Jobs
 from assets.simulation.profiles import DAY, HOUR, Burst, CrashLoop, Lemon, Maintenance, SharedFault
 from assets.simulation.service import Drain, Service
-from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST
+from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST, REQUEUE
 from assets.simulation.world import World
 
 FIRST_SHARED_INCIDENT = 1_000_000
@@ -98,7 +98,7 @@ class Strikes:
     def _strike_neighbours(self, shared: SharedFault, incident: int) -> None:
         cause, rng = BY_CATEGORY[shared.category], self.world.rng
         for node in self._neighbours(shared.first_position, shared.node_count):
-            mechanism = draw_mechanism(rng, cause, (CRASH, EVICT))
+            mechanism = draw_mechanism(rng, cause, (CRASH, EVICT, REQUEUE))
             at = self.world.clock.now + int(rng.integers(0, SHARED_WITHIN_SECONDS))
             self.world.clock.at(at, self._faults.begin, node, cause, mechanism, incident)
 
@@ -110,7 +110,8 @@ class Strikes:
 
     def _begin_loop(self, loop: CrashLoop) -> None:
         job = self._jobs.submit_important(loop.gpus, LOOP_JOB_SECONDS)
-        self._loops[self.world.ledger.jobs["run"][job]] = loop.failures + 1
+        run = self.world.ledger.jobs["run"][job]
+        self._loops[run], self._jobs.requeue_seconds[run] = loop.failures + 1, loop.requeue_seconds
 
     def _started(self, attempt: int, job: int) -> None:
         """Let a looping job bring down a node a while after each of its starts, until it has failed often enough."""

@@ -40,8 +40,8 @@ class Scene:
     """One fault and what it has shown so far."""
 
     rng: np.random.Generator
-    chance: Chance
     gpu: int
+    chance: Chance
     ticket: int = 0
     process: int = 0
     code: int | None = None
@@ -257,7 +257,7 @@ def show(  # noqa: PLR0917
         return Symptoms()
     process = int(rng.integers(20_000, 4_000_000))
     chance = chance or (lambda question: float(rng.random()))
-    scene = Scene(rng, chance, gpu, ticket, process, code, _companion(rng, chance, cooccurrence, category))
+    scene = Scene(rng, gpu, chance, ticket, process, code, _companion(rng, chance, cooccurrence, category))
     SHOWS[category](scene, cooccurrence)
     if scene.companion:
         # NVLink shows its Xid here: a switch's SXid would name no GPU.
@@ -274,7 +274,7 @@ def show(  # noqa: PLR0917
 
 def show_low_severity(rng: np.random.Generator, category: str, gpu: int) -> Symptoms:
     """Give the symptoms of a finding that can wait until the node's jobs have ended."""
-    scene = Scene(rng, gpu)
+    scene = Scene(rng, gpu, lambda question: float(rng.random()))
     if category == "gpu_memory":
         scene.says_xid(63)
         scene.fails("nvidia smi row_remap_pending", f"GPU {gpu}: row remap pending.")

@@ -127,12 +127,13 @@ def _incidents(record: Record) -> Table:
 
 
 def _preemptions(record: Record) -> Table:
+    """One row per attempt that made room for another; only a controller's log can name for whom."""
     rows = record.ledger.preemptions
     return {
         **_keys(record, rows["victim"]),
         "preempted_epoch": epochs(record.epoch, rows["at"]),
         **_keys(record, rows["instigator"], "instigator_"),
-        "is_named": rows["is_named"],
+        "is_named": rows["is_named"] & record.profile.logs.has_controller_log,
         "is_second_order": rows["is_second_order"],
     }
 
@@ -155,6 +156,7 @@ def _outages(record: Record) -> Table:
 
 
 def _nodes(record: Record) -> Table:
+    """One row per node; the rate is the mean over all days, with those of the bursts."""
     profile = record.profile
     lemons = {profile.node_at(lemon.position): lemon for lemon in profile.lemons}
     nodes = range(profile.node_count)
@@ -162,7 +164,7 @@ def _nodes(record: Record) -> Table:
         "node": record.node_names,
         "is_lemon": [n in lemons for n in nodes],
         "root_cause": pa.array([lemons[n].root_cause if n in lemons else None for n in nodes], pa.string()),
-        "faults_per_1000_node_days": [1000 * (lemons[n].rate if n in lemons else profile.fault_rate) for n in nodes],
+        "faults_per_1000_node_days": [1000 * profile.mean_rate_of(n) for n in nodes],
     }
 
 
@@ -171,15 +173,6 @@ def _wallclock_seconds(record: Record) -> NDArray[np.int64]:
     attempts = record.ledger.attempts
     ends = np.where(attempts["end"] >= 0, attempts["end"], record.profile.horizon)
     return (ends - attempts["eligible"]).clip(0).astype(np.int64)
-
-
-def _checkpoint_seconds(record: Record) -> NDArray[Any]:
-    """Give the hidden checkpoint schedule of each run, the profile's where runs have none of their own."""
-    try:
-        seconds: NDArray[Any] = record.ledger.runs["checkpoint"]
-    except KeyError:
-        return np.full(len(record.ledger.runs), record.profile.checkpoint_seconds)
-    return seconds
 
 
 def _runs(record: Record) -> Table:
@@ -200,7 +193,7 @@ def _runs(record: Record) -> Table:
         "productive_seconds": productive,
         "true_productive_seconds": productive,
         "wallclock_seconds": whole(np.bincount(run, _wallclock_seconds(record), minlength=count)),
-        "checkpoint_seconds": whole(_checkpoint_seconds(record)),
+        "checkpoint_seconds": whole(ledger.runs["checkpoint"]),
         "is_ended": np.bincount(run[attempts["end"] < 0], minlength=count) == 0,
     }
 

@@ -20,10 +20,10 @@ IntArray = NDArray[np.int64]
 LIMIT_HOURS = np.array([1, 2, 4, 8, 12, 24, 48, 72, 120, 168])
 SHORTEST_SECONDS = 40
 LARGE_GPUS = 64
-HIGH_SHARE, HIGH_SHARE_LARGE = 0.06, 0.35
+HIGH_SHARE, HIGH_SHARE_LARGE = 0.06, 0.2
 """Share of the main stream's work, and of its large work, that has the highest class."""
 PIECE_SECONDS = 30 * HOUR
-"""Long runs of many GPUs are often cut into chained jobs of at most this length."""
+"""Long runs of many GPUs are often cut into chained jobs of at most this length, but not those of the highest class."""
 EARLY_FAILURE = (0.03, 0.7)
 """Failed and cancelled work ends at this share of the time it would have taken."""
 CHECKPOINT_SECONDS, CHECKPOINT_SHARES = np.array([900, 1800, 3600, 7200]), (0.15, 0.25, 0.45, 0.15)
@@ -131,6 +131,7 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         )
     completes = outcome == STATES.index("COMPLETED")
     chained = is_large & completes & (seconds > PIECE_SECONDS) & (rng.random(count) < 0.6)
+    chained &= qos != QOS.index("high")
     segments = np.where(chained, np.ceil(seconds / PIECE_SECONDS), 1).astype(np.int64)
     wished = seconds / segments * rng.uniform(1.3, 3.0, count) + 2 * profile.restart_seconds
     limit = LIMIT_HOURS[np.searchsorted(LIMIT_HOURS, np.minimum(wished / HOUR, 168))] * HOUR

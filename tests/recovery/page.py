@@ -34,7 +34,8 @@ NOTES = """## How to read it
 * **Instigators inferred.** Where the log names nobody, there is a job named for another victim of the same moment, or
   whoever started on the nodes that came free. The second often is a third job that filled the rest of a node, or the
   job that room was made for started elsewhere.
-* **Second-order preemptions** need the failure before the restart: what the logs do not show is missing here too.
+* **Second-order preemptions** need the failure before the restart: what the logs do not show is missing here too, and
+  so is the restart of a job that its user submits again after more than the 15 minutes within which jobs are one run.
 * **Links of a run.** A task of an array that its user submits again alone is not linked: the two differ in what the
   rule compares.
 * **Productive time.** Checkpoints are not in the logs, so a run has bounds under an assumed restart time. It is that of

@@ -49,11 +49,13 @@ def test_another_state_is_no_recovery(spoil):
     assert changed.score("attempts", "attempts").precision < 0.6
 
 
-def test_lost_failures_cost_recall(spoil):
+def test_lost_failures_cost_recall(spoil, good):
     changed = spoil(f"delete from marts.fct_failures {THIS} and hash(attempt_id) % 3 = 0")
     score = changed.score("failures", "failures that the logs show")
     assert score.recall < 0.85
-    assert score.precision == 1
+    whole = good.score("failures", "failures that the logs show")
+    assert score.published - score.recovered <= whole.published - whole.recovered
+    assert score.precision >= 0.95
 
 
 def test_invented_failures_cost_precision(spoil, good):

@@ -23,6 +23,14 @@ def assert_recovered(score: Score, precision: float, recall: float) -> None:
     assert (score.recall or 0) >= recall, score
 
 
+def assert_recovered_or_absent(score: Score, precision: float, recall: float) -> None:
+    """Ask for nothing where nothing was planted; `test_what_is_rare_was_tried` asks for it on some cluster."""
+    if score.planted:
+        assert_recovered(score, precision, recall)
+    else:
+        assert score.published == 0, score
+
+
 def assert_mostly(part: int, whole: int, score: Score) -> None:
     """Allow one in ten to be wrong, and of less than ten one: that one is chance, not a broken rule."""
     assert whole - part <= max(1, 0.1 * whole), score
@@ -30,6 +38,18 @@ def assert_mostly(part: int, whole: int, score: Score) -> None:
 
 def test_every_cluster_is_tried(comparisons):
     assert tuple(comparisons) == CLUSTERS
+
+
+def test_what_is_rare_was_tried(comparisons):
+    # A small cluster may have no fault that ends several attempts, none without evidence, no log that names anybody.
+    rare = (
+        ("incidents", "pairs of failures of one fault"),
+        ("incidents", "pairs of failures of one incident"),
+        ("instigators", "instigators named by the log"),
+    )
+    for question, item in rare:
+        assert max(each.score(question, item).planted for each in comparisons.values()) >= ENOUGH, item
+    assert max(each.share("unseen", "... given a wrong cause").total for each in comparisons.values()) >= ENOUGH
 
 
 @pytest.mark.parametrize("item", ["attempts", "nodes of attempts"])
@@ -44,7 +64,9 @@ def test_failures_that_left_evidence_are_found(month):
 
 def test_their_causes_are_found(month):
     scores = [score for score in month.scores["visible_causes"] if score.planted >= ENOUGH]
-    assert len(scores) >= 4
+    # One lemon and one driver make most failures of the smaller cluster: few causes, but most of what failed.
+    assert len(scores) >= 3
+    assert sum(score.planted for score in scores) > 0.6 * month.score("failures", "failures that the logs show").planted
     for score in scores:
         assert_mostly(score.recovered, score.published, score)
         assert_mostly(score.recovered, score.planted, score)
@@ -63,10 +85,9 @@ def test_culprits_are_found(month):
 
 def test_what_left_no_evidence_is_given_no_cause(month):
     wrong = month.share("unseen", "... given a wrong cause")
-    assert wrong.total > 0
     # By chance a check fails beside any program's end: that often, and no more often, a cause may be wrong.
     by_chance = month.share("blame", "ends of programs blamed on infrastructure").ratio
-    assert wrong.count <= binom.ppf(0.999, wrong.total, by_chance), wrong
+    assert wrong.count <= (binom.ppf(0.999, wrong.total, by_chance) if wrong.total else 0), wrong
 
 
 def test_ends_of_programs_are_not_blamed_on_infrastructure(month):
@@ -76,22 +97,22 @@ def test_ends_of_programs_are_not_blamed_on_infrastructure(month):
 
 
 def test_failures_of_one_fault_are_one_incident(month):
-    assert_recovered(month.score("incidents", "pairs of failures of one fault"), 0.9, 0.9)
+    assert_recovered_or_absent(month.score("incidents", "pairs of failures of one fault"), 0.9, 0.9)
     counts = month.share("incident_counts", "incidents published, of faults planted")
     assert counts.ratio == pytest.approx(1, abs=0.05), counts
 
 
 def test_failures_of_different_incidents_are_kept_apart(month):
     # Recall is not asked for: nodes that a switch fails together share neither node nor event.
-    assert (month.score("incidents", "pairs of failures of one incident").precision or 0) >= 0.9
+    score = month.score("incidents", "pairs of failures of one incident")
+    assert score.published - score.recovered <= 0.1 * score.published, score
 
 
 @pytest.mark.parametrize(
     ("item", "least"),
     [
         ("preempted attempts", 1.0),
-        ("instigators named by the log", 0.95),
-        # Nine of ten unnamed victims fall beside a named one; whoever started on the nodes of the tenth is a guess.
+        # Beside a named victim it is clear; else whoever started on the nodes is a guess, and mostly a good one.
         ("instigators inferred", 0.8),
     ],
 )
@@ -99,9 +120,15 @@ def test_instigators_are_found(month, item, least):
     assert_recovered(month.score("instigators", item), least, least)
 
 
+def test_instigators_that_the_log_names_are_taken_over(month):
+    assert_recovered_or_absent(month.score("instigators", "instigators named by the log"), 0.95, 0.95)
+
+
 def test_second_order_preemptions_are_found(month):
-    # A restart after a failure that the logs do not show looks like any other start.
-    assert_recovered(month.score("instigators", "second-order preemptions"), 0.95, 0.85)
+    # A restart after a failure that the logs do not show, or later than the next job of a run may come, looks like any
+    # other start: the recall of all depends on the users' habits, so it is asked for where a reader can know.
+    assert (month.score("instigators", "second-order preemptions").precision or 0) >= 0.95
+    assert_recovered(month.score("instigators", "... for a restart that the logs show"), 0.95, 0.95)
 
 
 @pytest.mark.parametrize("item", ["outages", "planned outages"])

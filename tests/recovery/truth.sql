@@ -24,6 +24,24 @@ select
 from read_parquet(getvariable('truth') || '/preemptions.parquet');
 
 create table truth.faults as from read_parquet(getvariable('truth') || '/faults.parquet');
+
+-- One event may break several nodes of one job within a minute. The one that ended it is a matter of seconds, and a
+-- reader who names another of them, by what that one shows, is not wrong.
+create table truth.broken_beside as
+select
+    failures.attempt_id,
+    faults.node,
+    list_append(faults.co_occurring, faults.category) as categories
+from truth.failures as failures
+inner join truth.attempts as attempts using (attempt_id)
+inner join truth.faults as faults
+    on
+        failures.incident_number = faults.incident_number
+        and failures.fault_number != faults.fault_number
+        and list_contains(attempts.nodes, faults.node)
+        and faults.fault_epoch <= failures.failed_epoch
+where faults.is_shared and faults.has_evidence;
+
 create table truth.outages as from read_parquet(getvariable('truth') || '/outages.parquet');
 create table truth.nodes as from read_parquet(getvariable('truth') || '/nodes.parquet');
 

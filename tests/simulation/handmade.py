@@ -21,8 +21,9 @@ DISK_FULL = Symptoms(checks=[("disk usage", "Disk usage of / is 97%, above the c
 
 
 def site(node_count: int = 3, days: int = 3, habits: dict[str, Any] | None = None, **changes: Any) -> Profile:
-    """Give a small profile; `habits` are what it keeps of its logs."""
-    return replace(DEMO_LLM, node_count=node_count, days=days, logs=LogHabits(**(habits or {})), **changes)
+    """Give a small profile with all checks from its first day; `habits` are what it keeps of its logs."""
+    made = replace(DEMO_LLM, node_count=node_count, days=days, logs=LogHabits(**(habits or {})), checks_introduced=())
+    return replace(made, **changes)
 
 
 class Handmade:

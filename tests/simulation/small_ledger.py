@@ -59,8 +59,9 @@ class SmallLedger:
 
 
 def site(**changes: Any) -> Profile:
-    """Give a cluster of 600 nodes over 10 days that goes by the name of RSC-1."""
-    return replace(DEMO_LLM, **({"cluster_id": "rsc1", "node_count": 600, "days": 10, "lemons": ()} | changes))
+    """Give a cluster of 600 nodes over 10 days, without lemons, that goes by the name of RSC-1."""
+    steady = {"node_count": 600, "days": 10, "lemons": (), "checks_introduced": ()}
+    return replace(DEMO_LLM, **({"cluster_id": "rsc1"} | steady | changes))
 
 
 def observe(made: SmallLedger, **changes: Any) -> Observed:

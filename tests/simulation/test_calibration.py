@@ -77,7 +77,7 @@ def test_each_cluster_has_every_value_the_paper_gives_of_it() -> None:
 
 
 def test_the_paper_has_no_other_cluster() -> None:
-    with pytest.raises(ValueError, match="no cluster 'demo'; it has: rsc1, rsc2"):
+    with pytest.raises(ValueError, match="no cluster 'demo-llm'; it has: rsc1, rsc2"):
         calibrate(DEMO_LLM, SmallLedger().frozen())
 
 
@@ -149,20 +149,34 @@ def test_a_cluster_without_a_profile_is_said(
 
 
 SIMULATED = [name for name in PAPERS if any(p.cluster_id == name for group in PROFILES.values() for p in group)]
-PART_DIFFERS: dict[str, tuple[float, float]] = {}
-"""Limits of quantities that a part shows otherwise than the whole, because its largest jobs are missing."""
+PART_DIFFERS: dict[str, dict[str, tuple[float, float]]] = {
+    "rsc1": {
+        # Half of all preemptions make room for jobs of 1,024 GPUs and more, and 250 nodes have none of these;
+        # what is not preempted ends in other ways, in the paper's proportions.
+        "attempts PREEMPTED": (3.0, 9.0),
+        "attempts COMPLETED": (61.0, 65.0),
+        "attempts FAILED": (23.5, 26.5),
+        # The crash loop is later, and the three lemons of the part (GPU, PCIe, EUD) fail with a trace each time;
+        # of the whole's a third, with DIMM, BIOS or PSU, mostly do not.
+        "failures without a cause": (0.0, 10.0),
+    },
+    "rsc2": {},
+}
+"""Limits of quantities that an eighth of the nodes over 40 days must show otherwise than the whole."""
 
 
 @pytest.mark.parametrize("cluster", SIMULATED)
 def test_a_part_of_the_clusters_is_like_the_paper(cluster: str) -> None:
     rows = calibrate_profile(find_profile(cluster).resized(40, 1 / 8), 1).rows
+    differs = PART_DIFFERS[cluster]
     outside = []
     for found in rows:
-        low, high = PART_DIFFERS.get(found.quantity, (found.band.low, found.band.high))
+        low, high = differs.get(found.quantity, (found.band.low, found.band.high))
         if found.is_judged and not low <= found.value <= high:
             outside.append((found.quantity, found.value, low, high))
     assert not outside
     assert sum(found.is_judged for found in rows) >= 10
+    assert set(differs) <= {found.quantity for found in rows if found.is_judged}
 
 
 @pytest.mark.slow

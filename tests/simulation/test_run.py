@@ -31,32 +31,41 @@ def test_simulating_again_replaces_the_earlier_one(make: Callable[..., Simulated
     again = make(out=tmp_path, days=1, seed=1)
     assert len(list((again.summary.sources / "health").iterdir())) == 2  # one local day touches two UTC days
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sources", "truth"]
-    assert [path.name for path in (tmp_path / "truth").iterdir()] == ["demo"]
+    for folder in ("sources", "truth"):
+        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == ["demo-llm", "demo-vision"]
 
 
-def test_labelled_simulated(demo: Simulated) -> None:
-    settings = tomllib.loads((demo.summary.sources / "cluster.toml").read_text(encoding="utf-8"))
-    assert settings["simulated"] is True
-    assert settings["timezone"] == "America/Los_Angeles"
-    assert demo.summary.planted["simulated"] is True
+def test_labelled_simulated(tmp_path: Path) -> None:
+    zones = {"demo-llm": "America/Los_Angeles", "demo-vision": "Europe/Berlin"}
+    for cluster in simulate("demo", tmp_path, days=1, scale=0.25).clusters:
+        settings = tomllib.loads((cluster.sources / "cluster.toml").read_text(encoding="utf-8"))
+        assert settings["simulated"] is True
+        assert settings["timezone"] == zones.pop(cluster.cluster_id)
+        assert cluster.planted["simulated"] is True
+    assert not zones
 
 
 def test_folders_can_be_chosen(tmp_path: Path) -> None:
     made = simulate("demo", tmp_path, days=1, scale=0.25, sources_dir=tmp_path / "logs", truth_dir=tmp_path / "answers")
-    summary = made.clusters[0]
-    assert summary.sources == tmp_path / "logs" / "demo"
-    assert (tmp_path / "answers" / "demo" / "planted.json").is_file()
-    assert not list(summary.sources.rglob("*.parquet"))
+    assert [cluster.cluster_id for cluster in made.clusters] == ["demo-llm", "demo-vision"]
+    for cluster in made.clusters:
+        assert cluster.sources == tmp_path / "logs" / cluster.cluster_id
+        assert cluster.truth == tmp_path / "answers" / cluster.cluster_id
+        assert (cluster.truth / "planted.json").is_file()
+        assert (cluster.sources / "cluster.toml").is_file()
+        assert not list(cluster.sources.rglob("*.parquet"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "logs"]
 
 
 @pytest.mark.parametrize("settings", [None, 'timezone = "UTC"\n'])
-def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None) -> None:
-    folder = tmp_path / "sources" / "demo" / "sacct"
+@pytest.mark.parametrize("cluster", ["demo-llm", "demo-vision"])
+def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None, cluster: str) -> None:
+    folder = tmp_path / "sources" / cluster / "sacct"
     folder.mkdir(parents=True)
     (folder / "real.psv").write_text("real")
     if settings:
         (folder.parent / "cluster.toml").write_text(settings)
-    with pytest.raises(FileExistsError, match="not a simulated cluster"):
+    with pytest.raises(FileExistsError, match=f"{cluster} holds something that is not a simulated cluster"):
         simulate("demo", tmp_path, days=1)
     assert (folder / "real.psv").read_text() == "real"
 

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from assets.simulation.clusters import DEMO_LLM
-from assets.simulation.columns import Columns
 from assets.simulation.crash_loops import crash_loops
 from assets.simulation.logs.record import Record
-from assets.simulation.profiles import HOUR
+from assets.simulation.profiles import HOUR, Burst, Lemon
 from assets.simulation.states import ALARM, COMPLETED, CRASH, DRAIN, EVICT, NODE_FAIL, PREEMPTED, REQUEUED, RUNNING
 from assets.simulation.truth import TABLES, planted, write_truth
+from assets.simulation.workload import CHECKPOINT_SECONDS
 from tests.simulation.simulated import Row, Simulated
 from tests.simulation.small_ledger import SmallLedger
 
@@ -87,7 +87,7 @@ def test_runs_sum_up_their_attempts(demo: Simulated, tables: dict[str, list[Row]
         if run["is_ended"]:
             held = sum(a["ended_epoch"] - a["started_epoch"] for a in attempts if a["started_epoch"])
             assert run["wallclock_seconds"] >= held
-    assert {run["checkpoint_seconds"] for run in tables["runs"]} == {demo.summary.planted["checkpoint_seconds"]}
+    assert {run["checkpoint_seconds"] for run in tables["runs"]} == set(CHECKPOINT_SECONDS.tolist())
 
 
 def test_names_are_stored_once(demo: Simulated) -> None:
@@ -209,7 +209,6 @@ def test_without_failures_there_is_no_crash_loop() -> None:
 
 def test_wallclock_is_queue_and_run_and_the_checkpoints_are_the_runs_own() -> None:
     made = SmallLedger()
-    made.ledger.runs = Columns("gpus name checkpoint")
     run, waiting = made.run(checkpoint=1800), made.run(checkpoint=2700)
     made.attempt(run, 100, 1100, PREEMPTED, eligible=40, productive=600)
     made.attempt(run, 2000, 2500, COMPLETED, eligible=1950, productive=480)
@@ -219,6 +218,33 @@ def test_wallclock_is_queue_and_run_and_the_checkpoints_are_the_runs_own() -> No
     assert (first["checkpoint_seconds"], second["checkpoint_seconds"]) == (1800, 2700)
     assert (first["is_ended"], second["is_ended"]) == (True, False)
     assert (second["wallclock_seconds"], second["job_name"][-6:]) == (500, "-00abc")
+
+
+def test_a_nodes_rate_is_its_mean_over_the_days_with_those_of_the_bursts() -> None:
+    bursts = (
+        Burst(0.5, 1.5, "gpu_memory", 0.03),
+        Burst(1, 9, "ib_link", 0.2, positions=(0.0, 0.1, 0.8)),
+        Burst(5, 9, "pcie", 7.0),
+    )
+    profile = replace(FIRST_DAY, fault_rate=0.01, lemons=(Lemon(0.3, "GPU", 0.5),), bursts=bursts)
+    record = Record(profile, SmallLedger().frozen(), 1)
+    # Two of the three positions fall on the first of four nodes, one on the last; the third burst comes after the end.
+    rates = [0.01 + 0.015 + 0.2, 0.5 + 0.015, 0.01 + 0.015, 0.01 + 0.015 + 0.1]
+    found = [row["faults_per_1000_node_days"] for row in rows(record, "nodes")]
+    assert found == pytest.approx([1000 * rate for rate in rates])
+    assert planted(record)["faults_per_1000_node_days"] == pytest.approx(1000 * sum(rates) / 4)
+
+
+@pytest.mark.parametrize("has_controller_log", [True, False])
+def test_only_a_controllers_log_that_is_kept_names_an_instigator(has_controller_log: bool) -> None:
+    made = SmallLedger()
+    victim, other = (made.attempt(made.run(), 0, HOUR, PREEMPTED) for _ in range(2))
+    instigator = made.attempt(made.run(), HOUR, 2 * HOUR)
+    for row, is_named in ((victim, True), (other, False)):
+        made.ledger.preemptions.append(victim=row, instigator=instigator, at=HOUR, is_named=is_named)
+    logs = replace(FIRST_DAY.logs, has_controller_log=has_controller_log)
+    found = rows(Record(replace(FIRST_DAY, logs=logs), made.frozen(), 1), "preemptions")
+    assert [row["is_named"] for row in found] == [has_controller_log, False]
 
 
 def test_an_empty_cluster_has_all_its_tables(tmp_path: Any) -> None:

@@ -54,7 +54,7 @@ def write_causes(sheet: Sheet, seen: Observed, words: Paper) -> None:
         without = share(category == UNATTRIBUTED)
         sheet.write("4", "failures without a cause", without, above(LEAST_UNATTRIBUTED, "many"))
     own = ~seen.failures.is_chance
-    fault = seen.failures.fault[own]
+    fault = np.unique(seen.failures.fault[own])  # a fault that ends many jobs of one node is one error
     cause = np.array([cause.category for cause in CAUSES], object)[seen.ledger.faults["cause"][fault]]
     evidence = seen.evidence
     is_pcie, is_ib = cause == "pcie", cause == "ib_link"

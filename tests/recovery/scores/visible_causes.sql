@@ -4,7 +4,18 @@ with
 pairs as (
 
     select
-        truth.failures.visible_category as planted_category,
+        -- An event that broke several nodes of a job shows what any of them shows.
+        case
+            when exists (
+                select 1
+                from truth.broken_beside as beside
+                where
+                    beside.attempt_id = truth.failures.attempt_id
+                    and beside.node = found.failures.culprit_node_id
+                    and list_contains(beside.categories, found.failures.failure_category)
+            ) then found.failures.failure_category
+            else truth.failures.visible_category
+        end as planted_category,
         found.failures.failure_category as published_category
     from truth.failures
     full join found.failures using (attempt_id)
