@@ -50,7 +50,7 @@ RSC1_ROOTS = (
 """Root causes of the 24 lemons: with rsc2's 15 they are the 39 of the paper's Table II."""
 RSC1_LARGE_WORK_LEMONS = 13
 """The first of them are among the nodes that large jobs get, the others among those that small jobs share."""
-RSC1_LEMONS = _spread(tuple((root, 0.95) for root in RSC1_ROOTS[:RSC1_LARGE_WORK_LEMONS]), 0.01, 0.66) + _spread(
+RSC1_LEMONS = _spread(tuple((root, 0.94) for root in RSC1_ROOTS[:RSC1_LARGE_WORK_LEMONS]), 0.01, 0.66) + _spread(
     tuple((root, 0.085) for root in RSC1_ROOTS[RSC1_LARGE_WORK_LEMONS:]), 0.9905, 1.0
 )
 RSC1_BAD_LINKS = tuple(lemon.position for lemon in RSC1_LEMONS[:13] if lemon.root_cause in {"NIC", "Optics"})
@@ -75,7 +75,7 @@ RSC1 = Profile(
     streams=(
         Stream(
             "prime",
-            0.706,
+            0.7095,
             (
                 SizeClass(1, 0.0075, 0.40, 1.3),
                 SizeClass(2, 0.003, 0.7, 1.3),
@@ -96,7 +96,7 @@ RSC1 = Profile(
         ),
         Stream(
             "scavenger",
-            0.166,
+            0.1668,
             (
                 SizeClass(1, 0.03, 5.0, 1.2),
                 SizeClass(2, 0.01, 3.0, 1.2),
@@ -127,7 +127,7 @@ RSC1 = Profile(
             for number, first in enumerate((0.05, 0.46, 0.90, 0.25, 0.70, 0.93, 0.35, 0.60))
         ),
     ),
-    crash_loops=(CrashLoop(204.4, 1024, 35, requeue_seconds=300),),
+    crash_loops=(CrashLoop(204.4, 1024, 35, requeue_seconds=200),),
     maintenance=tuple(
         Maintenance(20.4 + 28 * number, (0.1 * number) % 0.95, 40, 6.0, f"maint: firmware update, pod {5 * number + 1}")
         for number in range(11)
@@ -146,7 +146,7 @@ RSC1 = Profile(
     ),
 )
 
-RSC2_FAULT, RSC2_LEMON = 0.00079, 0.0794
+RSC2_FAULT, RSC2_LEMON = 0.00079, 0.079
 RSC2_ROOTS = (
     "GPU", "DIMM", "PCIe", "EUD", "GPU", "NIC", "BIOS", "DIMM", "GPU", "PSU", "EUD", "CPU", "GPU", "DIMM", "PCIe",
     "unresolved",

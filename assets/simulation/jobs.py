@@ -28,9 +28,9 @@ from assets.simulation.world import World
 
 SMALL_RESTART_SECONDS = 20
 RETRY_SHARE, MOST_RETRIES = 0.25, 3
-RESUBMIT_SECONDS = (120, 2400)
+RESUBMIT_SECONDS = (300, 880)
 RESUBMIT_SHARE = 0.85
-"""Share of jobs that their users submit again after a fault that Slurm did not requeue."""
+"""When, and for which share of jobs, users submit again after a fault that Slurm did not requeue."""
 
 
 @dataclass(slots=True)

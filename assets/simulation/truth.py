@@ -257,7 +257,7 @@ def planted(record: Record) -> dict[str, Any]:
         "incidents_per_1000_node_days": _per_1000_node_days(len(np.unique(incident)), all_days),
         "incidents_per_1000_node_days_gt_128": _per_1000_node_days(len(np.unique(incident[is_large])), large_days),
         "utilization": round(ledger.used_gpu_seconds(profile.horizon) / profile.gpu_seconds, 4),
-        "checkpoint_seconds": profile.checkpoint_seconds,
+        "assumed_checkpoint_seconds": profile.checkpoint_seconds,
         "restart_seconds": profile.restart_seconds,
     }
 

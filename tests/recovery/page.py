@@ -89,6 +89,9 @@ def _rates(rates: Iterable[Rate]) -> str:
     def cell(rate: Rate, value: float | None) -> str:
         return "-" if value is None else f"{value:.2f}, {'inside' if rate.holds(value) else 'outside'}"
 
+    def published(rate: Rate) -> str:
+        return "-" if rate.rate is None else f"{rate.rate:.2f} ({rate.low:.2f} to {rate.high:.2f})"
+
     return _table(
         ("attempts", "failures", "node-days", "published r_f (90%)", "happened", "planted"),
         (
@@ -96,7 +99,7 @@ def _rates(rates: Iterable[Rate]) -> str:
                 rate.population,
                 f"{rate.failure_count:,} of {rate.true_failure_count:,}",
                 f"{rate.node_days:,.0f} of {rate.true_node_days:,.0f}",
-                f"{rate.rate:.2f} ({rate.low:.2f} to {rate.high:.2f})",
+                published(rate),
                 cell(rate, rate.true_rate),
                 cell(rate, rate.planted_rate),
             )

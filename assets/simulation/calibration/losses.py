@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from assets.simulation.calibration.estimates import Estimate, mean, ratio
 from assets.simulation.calibration.observed import Observed
 from assets.simulation.calibration.paper import Paper
-from assets.simulation.calibration.rows import WHOLE, Sheet, about, above, exactly, near
+from assets.simulation.calibration.rows import WHOLE, Sheet, above, exactly, near, within_twice
 from assets.simulation.crash_loops import crash_loops
 from assets.simulation.profiles import DAY, HOUR
 from assets.simulation.states import PREEMPTED, QOS, REQUEUED
@@ -55,7 +55,7 @@ def write_lost_goodput(sheet: Sheet, seen: Observed, words: Paper) -> None:
     victims = float(loops["victims"][worst]) if worst is not None else np.nan
     name = f"crash loop of {words.crash_loop.gpus:,} GPUs"
     sheet.write("8", f"{name}: requeues", requeues, exactly(words.crash_loop.requeues), unit="", needs=WHOLE)
-    sheet.write("8", f"{name}: preemptions", victims, about(words.crash_loop.preemptions, 20), unit="", needs=WHOLE)
+    sheet.write("8", f"{name}: preemptions", victims, within_twice(words.crash_loop.preemptions), unit="", needs=WHOLE)
 
 
 def run_ettr(seen: Observed) -> NDArray[np.float64]:

@@ -43,6 +43,11 @@ def exactly(paper: float) -> Band:
     return Band(shown(paper), paper, paper, "exact")
 
 
+def within_twice(paper: float) -> Band:
+    """Ask for the paper's order of magnitude: of what hangs on who happened to run where."""
+    return Band(shown(paper), paper / 2, paper * 2, "half to twice")
+
+
 def above(least: float, words: str = "") -> Band:
     """Ask for a bound of the paper's, or for one that stands for its words."""
     return Band(words or f"> {shown(least)}", least, math.inf, f"at least {shown(least)}")
