@@ -14,7 +14,7 @@ import pytest
 
 from assets.simulation import simulate
 from assets.simulation.clusters import DEMO_LLM, PROFILES
-from assets.simulation.profiles import LogHabits
+from assets.simulation.profiles import Lemon, LogHabits
 from tests.simulation.simulated import ZONE, Row, Simulated, epoch, expand
 
 HOUR = 3600
@@ -117,3 +117,15 @@ def test_a_days_snapshots_lie_in_a_file_named_for_the_last(keep: Keep) -> None:
     times = sorted(datetime.fromtimestamp(int(path.name.split(".")[1]), ZONE) for path in paths)
     assert [at.hour for at in times] == [23] * 7
     assert all((second.date() - first.date()).days == 1 for first, second in pairwise(times))
+
+
+def test_a_lemon_that_nobody_understands_has_tickets_for_what_its_faults_showed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lemon = Lemon(0.3, "unresolved", 3.0)
+    monkeypatch.setitem(PROFILES, "odd", (replace(DEMO_LLM, days=30, lemons=(lemon,)),))
+    kept = Simulated(simulate("odd", tmp_path, seed=2).clusters[0])
+    node = f"node{DEMO_LLM.node_at(lemon.position) + 1:03d}"
+    tickets = [line.split(",") for line in kept.text("tickets/tickets.csv")[1:]]
+    found = {row[4] for row in tickets if row[1] == node}
+    assert found and "unresolved" not in found

@@ -1,6 +1,6 @@
 """Repair tickets as a CSV export: one for every fault that needed a part.
 
-On a lemon the repair finds what is wrong with the node, whatever the fault looked like.
+On a lemon the repair finds what is wrong with the node, whatever the fault looked like, unless nobody ever finds out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ ACTIONS = {
 
 
 def _component(lemons: dict[int, str], node: int, cause: int) -> str:
-    return lemons.get(node) or CAUSES[cause].component
+    root_cause = lemons.get(node)
+    return root_cause if root_cause in ACTIONS else CAUSES[cause].component
 
 
 def write_tickets(record: Record, folder: Path) -> None:
