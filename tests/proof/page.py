@@ -66,12 +66,15 @@ VERDICT_NOTES = """* A change that is small for its time is missed more often th
   failures the answer is *cannot tell*.
 """
 
+_NODES, _KNOWN = f"{LEMON_SETTINGS[0].node_count:,}", f"{LEMON_SETTINGS[0].known_share:.0%}"
+_WRONG = f"{MOST_WRONG:.0%}"
+
 LEMON_HEAD = f"""## Lists of lemons
 
-{FLEETS} fleets of each setting (seeds 0 to {FLEETS - 1}): {LEMON_SETTINGS[0].node_count:,} nodes that fail 6.5 times in 1,000 node-days,
-and lemons that fail so many times as often. The culprit of {LEMON_SETTINGS[0].known_share:.0%} of the failures is known, of the others any node
+{FLEETS} fleets of each setting (seeds 0 to {FLEETS - 1}): {_NODES} nodes that fail 6.5 times in 1,000 node-days,
+and lemons that fail so many times as often. The culprit of {_KNOWN} of the failures is known, of the others any node
 of the job may be it (`infer_culprits`, `decide`). *Wrong* is the mean share of wrong names in a list (false discovery
-rate): asked is at most {MOST_WRONG:.0%}, give or take three simulation errors. Where the failures spread as in a fleet without
+rate): asked is at most {_WRONG}, give or take three simulation errors. Where the failures spread as in a fleet without
 lemons, no list is made. A month names only the worst; what is ten times as bad needs a season.
 `python -m tests.model.lemon_table` tries more settings.
 """
