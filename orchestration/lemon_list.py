@@ -154,21 +154,22 @@ def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = N
 def hostlist(names: list[str]) -> str:
     """Write node names as Slurm does: one bracket per name and number width, runs of numbers with a dash.
 
-    >>> hostlist(["gpu009", "gpu010", "gpu003", "login", "gpu011", "a-1-7"])
-    'a-1-7,gpu[003,009-011],login'
+    Not every release of Slurm reads a name that goes on behind its bracket; such names are written out.
+
+    >>> hostlist(["gpu009", "gpu010", "gpu003", "login", "gpu011"])
+    'gpu[003,009-011],login'
     """
-    parts = [re.fullmatch(r"(.*?)(\d+)(\D*)", name) for name in sorted(names)]
-    plain = [name for name, part in zip(sorted(names), parts, strict=True) if part is None]
-    numbered = [(p[1], p[3], len(p[2]), int(p[2])) for p in parts if p]
-    lists = []
-    for (prefix, suffix, width), members in groupby(sorted(numbered), key=lambda one: one[:3]):
-        numbers = [one[3] for one in members]
-        runs = [list(run) for _, run in groupby(enumerate(numbers), key=lambda one: one[1] - one[0])]
-        spans = [(run[0][1], run[-1][1]) for run in runs]
-        words = [f"{a:0{width}}" if a == b else f"{a:0{width}}-{b:0{width}}" for a, b in spans]
-        is_one = len(numbers) == 1
-        lists.append(f"{prefix}{words[0] if is_one else '[' + ','.join(words) + ']'}{suffix}")
-    return ",".join(sorted(plain + lists))
+    parts = {name: re.fullmatch(r"(.*?)(\d+)", name) for name in names}
+    written = [name for name, part in parts.items() if part is None]
+    numbered = sorted((part[1], len(part[2]), int(part[2])) for part in parts.values() if part)
+    for (prefix, width), members in groupby(numbered, key=lambda one: one[:2]):
+        numbers = [one[2] for one in members]
+        runs = [
+            [number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda one: one[1] - one[0])
+        ]
+        spans = [f"{run[0]:0{width}}" + (f"-{run[-1]:0{width}}" if len(run) > 1 else "") for run in runs]
+        written.append(f"{prefix}{spans[0]}" if len(numbers) == 1 else f"{prefix}[{','.join(spans)}]")
+    return ",".join(sorted(written))
 
 
 def as_json(answers: list[Answer]) -> list[Answer]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.evidence import evidence
+from assets.estimates.suspects import CLUSTER
 from assets.estimates.table import Column, TableSpec, estimate, write
 from assets.model.coincidence import binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -81,10 +82,14 @@ def with_ratios(counts: pd.DataFrame) -> pd.DataFrame:
 
 def headline(ratios: pd.DataFrame) -> str:
     """Say each cluster's share of failed large attempts, with lemons and as if they had failed none."""
-    shares = ratios.pivot(index="cluster_id", columns="population", values="failure_ratio")
+    known = ratios[ratios["failure_ratio"].notna()]
+    all_of, without = (
+        dict(zip(own["cluster_id"], own["failure_ratio"], strict=True))
+        for own in (known[known["population"] == name] for name in ("all", "all_without_lemon_failures"))
+    )
     return "; ".join(
-        f"{row.Index}: {row.all:.3g} of large attempts failed, {row.all_without_lemon_failures:.3g} not by lemons"
-        for row in shares.dropna(subset=["all"]).itertuples()
+        f"{cluster_id}: {share:.3g} of large attempts failed, {without[cluster_id]:.3g} not by lemons"
+        for cluster_id, share in all_of.items()
     )
 
 

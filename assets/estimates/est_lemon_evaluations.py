@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.suspects import BLAMED, blame_of, clusters_of, node_numbers, summed
+from assets.estimates.evidence import evidence
+from assets.estimates.suspects import BLAMED, CLUSTER, blame_of, clusters_of, node_numbers, summed
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL

@@ -12,8 +12,8 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.suspects import BLAMED, IN_USE, blame_of, clusters_of
+from assets.estimates.evidence import evidence
+from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, blame_of, clusters_of
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
@@ -54,7 +54,7 @@ TABLE = TableSpec(
             "false_discovery_ratio",
             "double",
             "ratio 0 to 1",
-            "Expected share of wrong names in the list of this node and all before it; a list ends at 0.08.",
+            "Expected share of wrong names in the list of this node and all before it; a list ends at 0.1.",
             RATE,
         ),
         Column("rate", "double", PER_NODE_DAYS, "Rate, drawn towards its group. NULL: no fleet rate.", RATE),
@@ -90,8 +90,8 @@ TABLE = TableSpec(
         Column("window_start_date", "date", "UTC day", "First day counted.", (WINDOW_END, IN_USE[1])),
         Column("window_end_date", "date", "UTC day", "Last day counted.", (WINDOW_END,)),
         *evidence(
-            "gamma_poisson_mixture: two groups by maximum likelihood; the rate's limits hold given the groups. no_fit: "
-            "no failure, or no node in use.",
+            "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 8 draws of what is unknown; "
+            "no_fit: no failure, or no node in use.",
             "Incidents of which the node is a known culprit.",
             BLAMED,
             "Node-days in use.",
@@ -129,7 +129,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         reasons=reasons(blame, verdicts, exposure, sightings(signals, standing, configured)),
         signals_above=pd.Series([[SIGNALS[number] for number in np.flatnonzero(row)] for row in standing.is_above]),
         inferred_failure_count=blame.event_count - blame.known_count,
-        p_value=fleet.p_value if fleet else np.nan,
+        p_value=blame.p_value,
         confidence_level=CONFIDENCE_LEVEL,
         method="gamma_poisson_mixture" if fit else "no_fit",
         event_count=blame.known_count,

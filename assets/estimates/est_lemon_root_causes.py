@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.evidence import evidence
+from assets.estimates.suspects import CLUSTER
 from assets.estimates.table import Column, TableSpec, estimate, write
 from assets.model.coincidence import binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 LEMONS = ("estimates.est_lemon_nodes.verdict",)
 CAUSES = (
     *(*LEMONS, "marts.fct_tickets.component", "marts.fct_tickets.opened_at", "marts.fct_tickets.closed_at"),
-    *("marts.agg_lemon_windows.rate_start_date", "marts.dim_clusters.has_tickets"),
+    "marts.agg_lemon_windows.rate_start_date",
 )
 RATIO = "ratio 0 to 1"
 

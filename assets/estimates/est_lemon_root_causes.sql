@@ -6,11 +6,9 @@ with windows as (
     from marts.agg_lemon_windows
 ),
 
-clusters as (
-    select
-        cluster_id,
-        has_tickets
-    from marts.dim_clusters
+clusters_with_tickets as (
+    select distinct cluster_id
+    from marts.fct_tickets
 ),
 
 lemons as (
@@ -62,9 +60,9 @@ select
     causes.node_count,
     cast(sum(causes.node_count) over (partition by causes.cluster_id) as bigint) as lemon_count,
     case
-        when causes.root_cause = 'unknown' and not clusters.has_tickets then 'no tickets were given'
+        when causes.root_cause = 'unknown' and clusters_with_tickets.cluster_id is null then 'no tickets were given'
         when causes.root_cause = 'unknown' then 'no ticket of these nodes names a component'
     end as note
 from causes
-inner join clusters using (cluster_id)
+left join clusters_with_tickets using (cluster_id)
 order by causes.cluster_id, causes.node_count desc, causes.root_cause

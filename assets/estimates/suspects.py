@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from assets.estimates import evidence
 from assets.estimates.table import numbers
 from assets.model.culprits import Blame, infer_culprits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+CLUSTER = replace(evidence.CLUSTER, upstream=("marts.agg_lemon_windows.cluster_id",))
+"""A cluster with accounting; without it there is nothing to count."""
+# The same input gives the same table.
+SEED = 20_241_029
 BLAMED = tuple(
     f"marts.fct_incident_suspects.{column}" for column in ("incident_id", "node_id", "is_known", "failed_at")
 )
@@ -37,7 +43,8 @@ def blame_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Blame:
     number = node_numbers(nodes, suspects)
     is_known = suspects["is_known"].to_numpy(dtype=bool)
     failure = pd.MultiIndex.from_arrays([suspects["incident_id"], np.where(is_known, number, -1)])
-    return infer_culprits(pd.factorize(failure)[0], number, numbers(nodes, "in_use_node_days"))
+    generator = np.random.default_rng(SEED)
+    return infer_culprits(pd.factorize(failure)[0], number, numbers(nodes, "in_use_node_days"), generator)
 
 
 def summed(numbers_of_nodes: NDArray[np.int64], amounts: NDArray[np.float64], node_count: int) -> NDArray[np.float64]:

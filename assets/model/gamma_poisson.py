@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,33 +69,26 @@ def posterior(group: Group, count: Floats, time: Floats) -> tuple[Floats, Floats
     return group.shape + count, group.shape / group.rate + time
 
 
-def mixture_quantile(
-    level: float, groups: tuple[tuple[Group, Floats], tuple[Group, Floats]], count: Floats, time: Floats
-) -> Floats:
+def mixture_quantile(level: float, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
     """Find the rate below which a unit's own rate lies with probability `level`.
 
     Parameters
     ----------
     level
         Between 0 and 1.
-    groups
-        The two groups, each with every unit's probability of belonging to it.
-    count, time
-        Events and exposure of each unit.
+    parts
+        Gamma distributions of each unit's rate: share (they sum to 1 for a unit), shape, inverse scale.
 
     Notes
     -----
     The quantile of a mixture lies between the quantiles of its parts; it is found there by halving in the logarithm.
     """
-    posteriors = [posterior(group, count, time) for group, _ in groups]
-    ends = [special.gammaincinv(shape, level) / inverse for shape, inverse in posteriors]
-    low, high = np.log(np.minimum(*ends)), np.log(np.maximum(*ends))
-    for _ in range(50):
+    ends = [special.gammaincinv(shape, level) / inverse for _, shape, inverse in parts]
+    low, high = np.log(np.min(ends, axis=0)), np.log(np.max(ends, axis=0))
+    for _ in range(26):
         middle = (low + high) / 2
-        below = sum(
-            share * special.gammainc(shape, np.exp(middle) * inverse)
-            for (_, share), (shape, inverse) in zip(groups, posteriors, strict=True)
-        )
+        rate = np.exp(middle)
+        below = np.sum([share * special.gammainc(shape, rate * inverse) for share, shape, inverse in parts], axis=0)
         low, high = np.where(below < level, middle, low), np.where(below < level, high, middle)
     quantile: Floats = np.exp((low + high) / 2)
     return quantile

@@ -14,9 +14,8 @@ from assets.model.culprits import Blame
 
 LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 
-LIST_LIMIT = 0.08
-"""Largest expected share of wrong names in the list. The estimates that go into it are a point or two optimistic: of
-lists made at 0.08, 9% of the names were wrong where the truth was planted, so that 10% holds."""
+LIST_LIMIT = 0.1
+"""Largest expected share of wrong names in the list; measured where the truth is planted in `tests/model`."""
 LEAST_PROBABILITY = 0.5
 """A node that is more likely no lemon is not called one, however good the rest of the list."""
 LEAST_EVENTS = 2.0
@@ -71,7 +70,7 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdic
 
     Notes
     -----
-    A lemon is in the longest list with an expected share of wrong names of at most 0.08, more likely a lemon than not,
+    A lemon is in the longest list with an expected share of wrong names of at most 0.1, more likely a lemon than not,
     with 2 failures or more. Watched is a candidate by its signals, and a node of at least 1 in 10 that is not on the
     list. Every other node is ok if failing 10 times as often as normal nodes would have shown in 3 failures by now;
     where even that would not have shown, nothing is known. Where the fleet is not ranked, nothing is known of a node of
@@ -82,7 +81,7 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdic
     Examples
     --------
     >>> from assets.model.culprits import infer_culprits
-    >>> quiet = infer_culprits([0, 1, 2], [0, 1, 2], [70.0] * 40)
+    >>> quiet = infer_culprits([0, 1, 2], [0, 1, 2], [70.0] * 40, np.random.default_rng(1))
     >>> decide(quiet, [70.0] * 40, [False] * 40).refusal
     'only 3 failures of nodes: fewer than 10 do not tell a lemon from bad luck'
     """
@@ -116,6 +115,6 @@ def _refusal(blame: Blame, time: NDArray[np.float64]) -> str | None:
         )
     if blame.fleet is None:
         return "the failures are of nodes that were not in use"
-    if blame.fleet.p_value > LARGEST_P_VALUE:
-        return f"the failures spread over the nodes as in a fleet without lemons (p = {blame.fleet.p_value:.2g})"
+    if blame.p_value > LARGEST_P_VALUE:
+        return f"the failures spread over the nodes as in a fleet without lemons (p = {blame.p_value:.2g})"
     return None

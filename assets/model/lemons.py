@@ -1,8 +1,7 @@
 """Which nodes fail too often: a fleet of normal nodes with a few lemons among them, as two groups of Poisson rates.
 
-It takes counts, also fractional ones, and node-days, and gives each node's probability of being a lemon, its rate
-with limits, and the longest list whose share of wrong names stays below what is allowed. Who caused a failure is
-settled before, in `culprits`; whether a list may be made at all, afterwards, in `lemon_verdicts`.
+It fits the groups to counts and node-days. Who caused a failure is settled in `culprits`, what the groups say of a
+node in `node_rates`, and whether anybody may be called a lemon in `lemon_verdicts`.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special, stats
+from scipy import optimize, stats
 
-from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.gamma_poisson import Floats, Group, checked, log_density, mixture_quantile, posterior, slopes
+from assets.model.gamma_poisson import Floats, Group, checked, log_density, slopes
 
 LEAST_SHAPE = 4.0
 """Least Gamma shape of normal nodes: their rates differ by at most half their mean (one standard deviation)."""
@@ -23,6 +21,8 @@ LEAST_FACTOR = 3.0
 """A group that fails less than three times as often as the others is not a group of lemons."""
 MOST_LEMONS = 0.1
 """Largest share of lemons: what a quarter of the nodes have in common is the fleet, not a lemon."""
+SPREADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Spreads of the normal nodes' rates that are weighed: standard deviation over mean."""
 DEGREES = 1
 """Of the chi-square that the gain of a second group is held against. The bounds keep the gain small: of simulated
 fleets without lemons 0 to 3% passed at 0.05, and 8% where the rates of normal nodes spread as far as they may."""
@@ -43,46 +43,21 @@ class TwoGroups:
         Share of lemons among the nodes, 0 to 1.
     single
         The best single group.
-    log_likelihood_gain
-        Log-likelihood of two groups minus that of one; 0 or more.
-    p_value
-        Probability of a gain as large if there were one group only: at most this, see `fit_two_groups`.
+    log_likelihood, log_likelihood_gain
+        Of the two groups, and by how much it is above that of one; the gain is 0 or more.
     """
 
     normal: Group
     lemon: Group
     lemon_ratio: float
     single: Group
+    log_likelihood: float
     log_likelihood_gain: float
-    p_value: float
 
 
-@dataclass(frozen=True)
-class NodeRates:
-    """What the fleet's two groups say of each node; all arrays have one shape.
-
-    Attributes
-    ----------
-    posterior_probability, local_fdr
-        Probability that the node is a lemon, and that it is not: they sum to 1.
-    false_discovery_ratio
-        Expected share of wrong names in the list of this node and all before it.
-    value, low, high
-        Failures per node-day, drawn towards the group's mean by as much as the exposure is short.
-    confidence_level
-        Probability, given the two groups, that [low, high] holds the node's rate.
-    """
-
-    posterior_probability: Floats
-    local_fdr: Floats
-    false_discovery_ratio: Floats
-    value: Floats
-    low: Floats
-    high: Floats
-    confidence_level: float
-
-
-def fit_two_groups(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups | None = None) -> TwoGroups | None:
+def fit_two_groups(
+    event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups | None = None, spread: float | None = None
+) -> TwoGroups | None:
     """Fit a normal fleet and a small group of lemons to the failures of the nodes by maximum likelihood.
 
     Parameters
@@ -93,6 +68,8 @@ def fit_two_groups(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups
         Node-days in use of each node; nodes without any are left out.
     start
         A fit to nearly the same counts, to begin at instead of at several guesses.
+    spread
+        Standard deviation of the rates of normal nodes over their mean, where it is not to be fitted.
 
     Returns
     -------
@@ -111,7 +88,6 @@ def fit_two_groups(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups
     + k log(T / (b + T))``, ``b = a / m``. The fleet is ``(1 - w) p(normal) + w p(lemon)`` with ``w <= 0.1``, lemons
     at least 3 times the normal rate, and normal rates that spread by at most half their mean; without these bounds the
     groups can trade places. They spread by at least ``1 / sqrt(all failures)``, which is how well the mean is known.
-    The p-value compares twice the gain with chi-square of 1 degree.
 
     When it lies: it takes failures of a node to be independent. Count incidents, and leave out what strikes many nodes
     at once. A fleet of two kinds of hardware that differ threefold looks like a fleet with lemons.
@@ -123,7 +99,7 @@ def fit_two_groups(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups
     Examples
     --------
     >>> fleet = fit_two_groups([0] * 60 + [1] * 30 + [2] * 8 + [12, 15], [70.0] * 100)
-    >>> print(f"{fleet.normal.rate:.4f} {fleet.lemon.rate:.2f} {fleet.p_value:.0e}")
+    >>> print(f"{fleet.normal.rate:.4f} {fleet.lemon.rate:.2f} {p_value_of(fleet.log_likelihood_gain):.0e}")
     0.0067 0.19 2e-14
     """
     count, time = checked(event_count, exposure)
@@ -132,101 +108,50 @@ def fit_two_groups(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups
     if len(count) < 2 or count.sum() <= 0:
         return None
     mean = float(count.sum() / time.sum())
-    shapes = (np.log(LEAST_SHAPE), np.log(max(2 * LEAST_SHAPE, float(count.sum()))))
-    single = _minimise(lambda x: _single_loss(count, time, x), [[np.log(mean), shapes[1]]], [_around(mean), shapes])
+    widest = max(2 * LEAST_SHAPE, float(count.sum()))
+    shapes = (LEAST_SHAPE, widest) if spread is None else (min(1 / spread**2 if spread else np.inf, widest),) * 2
+    ends = (float(np.log(shapes[0])), float(np.log(shapes[1])))
+    single = _minimise(lambda x: _single_loss(count, time, x), [[np.log(mean), ends[1]]], [_around(mean), ends])
     starts = [[np.log(0.8 * mean), float(single.x[1]), np.log(w), np.log(f), np.log(3.0)] for w, f in _STARTS]
     if start is not None:
         starts = [_packed(start)]
-    both = _minimise(lambda x: _two_group_loss(count, time, x), starts, [_around(mean), shapes, *_LEMON_BOUNDS])
+    starts = [[one[0], min(max(one[1], ends[0]), ends[1]), *one[2:]] for one in starts]
+    both = _minimise(lambda x: _two_group_loss(count, time, x), starts, [_around(mean), ends, *_LEMON_BOUNDS])
     normal, lemon, ratio = _unpacked(both.x)
     gain = max(0.0, float(single.fun - both.fun))
-    p_value = float(stats.chi2.sf(2 * gain, DEGREES))
-    return TwoGroups(normal, lemon, ratio, Group(*map(float, np.exp(single.x))), gain, p_value)
+    return TwoGroups(normal, lemon, ratio, Group(*map(float, np.exp(single.x))), -float(both.fun), gain)
 
 
-def judge_nodes(
-    fleet: TwoGroups, event_count: ArrayLike, exposure: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
-) -> NodeRates:
-    """Give each node its probability of being a lemon and its rate, and the list its share of wrong names.
+def p_value_of(log_likelihood_gain: float) -> float:
+    """Give the probability of so large a gain in a fleet of one group, at most: twice it is held against chi-square."""
+    return float(stats.chi2.sf(2 * log_likelihood_gain, DEGREES))
+
+
+def weigh_spreads(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups) -> Floats:
+    """Weigh how far the rates of normal nodes may spread by how well each spread explains the counts.
 
     Parameters
     ----------
-    fleet
-        The two groups.
     event_count, exposure
-        As in `fit_two_groups`. A node without exposure keeps what the fleet says of any node.
-    confidence_level
-        1 - a, between 0 and 1.
-
-    Returns
-    -------
-    NodeRates
-        Rates per node-day.
-
-    Raises
-    ------
-    ValueError
-        Negative or infinite counts or exposures, a level outside (0, 1).
-
-    Notes
-    -----
-    ``P(lemon | k, T) = w p(k | lemon) / (w p(k | lemon) + (1 - w) p(k | normal))``; the local false discovery rate is
-    the rest. A node's rate is, within each group, Gamma with shape ``a + k`` and rate ``b + T``: value and limits are
-    mean and quantiles of the mixture of both. The list is in the order of the probability, and its expected share of
-    wrong names is the mean of the local false discovery rates down to the node: never sorted apart, so nodes with the
-    same probability stand or fall together.
-
-    When it lies: the groups are taken as known. With few lemons their own spread is hardly known, and a probability
-    near one half may as well be 0.3 or 0.7; the list, which averages, suffers less.
-
-    Examples
-    --------
-    >>> fleet = fit_two_groups([0] * 60 + [1] * 30 + [2] * 8 + [12, 15], [70.0] * 100)
-    >>> nodes = judge_nodes(fleet, [0, 3, 12], [70.0, 70.0, 70.0])
-    >>> nodes.posterior_probability.round(3).tolist()
-    [0.0, 0.006, 1.0]
-    """
-    count, time = checked(event_count, exposure)
-    if not 0.0 < confidence_level < 1.0:
-        raise ValueError(f"a confidence level lies between 0 and 1, not {confidence_level!r}")
-    probability, fdr = _membership(fleet, count, time)
-    value = _mean_rates(fleet, probability, count, time)
-    groups = ((fleet.normal, fdr), (fleet.lemon, probability))
-    tail = (1.0 - confidence_level) / 2.0
-    low, high = (mixture_quantile(p, groups, count, time) for p in (tail, 1.0 - tail))
-    return NodeRates(probability, fdr, false_discovery_ratio(fdr), value, low, high, confidence_level)
-
-
-def posterior_rates(fleet: TwoGroups, event_count: ArrayLike, exposure: ArrayLike) -> Floats:
-    """Give each node's expected rate per node-day, as in `judge_nodes`, without its limits."""
-    count, time = checked(event_count, exposure)
-    return _mean_rates(fleet, _membership(fleet, count, time)[0], count, time)
-
-
-def false_discovery_ratio(local_fdr: ArrayLike) -> Floats:
-    """Average the local false discovery rates of the list that ends with each node, ties included.
-
-    Parameters
-    ----------
-    local_fdr
-        Probability that the node is no lemon, any order.
+        As in `fit_two_groups`.
+    start
+        A fit to these counts.
 
     Returns
     -------
     numpy.ndarray
-        Expected share of wrong names in the shortest list that has the node.
+        A probability for each of `SPREADS`; nodes that are much alike are taken as likelier beforehand.
 
-    Examples
-    --------
-    >>> false_discovery_ratio([0.3, 0.0, 0.9, 0.3]).round(2).tolist()
-    [0.2, 0.0, 0.38, 0.2]
+    Notes
+    -----
+    The best single spread is nearly always 0: a thousand failures cannot tell 0 from 0.3. To take it as known would
+    make normal nodes look more alike than they are, so that lists and limits would promise too much.
     """
-    fdr = np.asarray(local_fdr, dtype=float)
-    if fdr.size == 0:
-        return fdr.copy()
-    values, place, members = np.unique(fdr, return_inverse=True, return_counts=True)
-    mean: Floats = (np.cumsum(values * members) / np.cumsum(members))[place]
-    return mean
+    fits = [fit_two_groups(event_count, exposure, start, spread) for spread in SPREADS]
+    likelihood = np.array([fit.log_likelihood for fit in fits if fit is not None])
+    weight = np.exp(likelihood - likelihood.max()) * (SPREADS[-1] + SPREADS[1] - np.array(SPREADS))
+    probability: Floats = weight / weight.sum()
+    return probability
 
 
 def _single_loss(count: Floats, time: Floats, x: Floats) -> tuple[float, Floats]:
@@ -237,7 +162,7 @@ def _single_loss(count: Floats, time: Floats, x: Floats) -> tuple[float, Floats]
 
 def _two_group_loss(count: Floats, time: Floats, x: Floats) -> tuple[float, Floats]:
     normal, lemon, ratio = _unpacked(x)
-    joint = _log_joint(count, time, normal, lemon, ratio)
+    joint = log_joint(count, time, normal, lemon, ratio)
     total = np.logaddexp(*joint)
     share = np.exp(joint[1] - total)
     (normal_rate, normal_shape), (lemon_rate, lemon_shape) = (slopes(count, time, g) for g in (normal, lemon))
@@ -268,20 +193,9 @@ def _minimise(
     return min(found, key=lambda one: one.fun)
 
 
-def _log_joint(count: Floats, time: Floats, normal: Group, lemon: Group, ratio: float) -> tuple[Floats, Floats]:
+def log_joint(count: Floats, time: Floats, normal: Group, lemon: Group, ratio: float) -> tuple[Floats, Floats]:
+    """Give the log-probability of being normal with this count, and of being a lemon with it."""
     return np.log1p(-ratio) + log_density(count, time, normal), np.log(ratio) + log_density(count, time, lemon)
-
-
-def _membership(fleet: TwoGroups, count: Floats, time: Floats) -> tuple[Floats, Floats]:
-    """Give the probabilities of being a lemon and of being none, each to full precision."""
-    normal, lemon = _log_joint(count, time, fleet.normal, fleet.lemon, fleet.lemon_ratio)
-    return special.expit(lemon - normal), special.expit(normal - lemon)
-
-
-def _mean_rates(fleet: TwoGroups, probability: Floats, count: Floats, time: Floats) -> Floats:
-    (a, b), (c, d) = (posterior(group, count, time) for group in (fleet.normal, fleet.lemon))
-    mean: Floats = (1.0 - probability) * a / b + probability * c / d
-    return mean
 
 
 def _around(mean: float) -> tuple[float, float]:

@@ -15,6 +15,10 @@ from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.est_failure_rates import est_failure_rates
+from assets.estimates.est_lemon_effects import est_lemon_effects
+from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
+from assets.estimates.est_lemon_nodes import est_lemon_nodes
+from assets.estimates.est_lemon_root_causes import est_lemon_root_causes
 from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.estimates.est_rate_changes import est_rate_changes
@@ -22,6 +26,7 @@ from assets.estimates.est_rate_ratios import est_rate_ratios
 from assets.estimates.est_scale_tests import est_scale_tests
 from assets.estimates.est_time_to_failure import est_time_to_failure
 from assets.warehouse import Warehouse
+from tests.estimates import lemon_marts
 
 ASSETS = (
     est_failure_rates,
@@ -36,6 +41,10 @@ ASSETS = (
     est_rate_changes,
     est_rate_ratios,
     est_time_to_failure,
+    est_lemon_nodes,
+    est_lemon_evaluations,
+    est_lemon_effects,
+    est_lemon_root_causes,
 )
 
 MARTS = """
@@ -151,6 +160,7 @@ def build(house: Warehouse) -> None:
             "$11, $11 + to_seconds($10 * 86400))",
             [(*attempt, datetime(2026, 1, 1 + int(attempt[1][1]))) for attempt in ATTEMPTS],
         )
+        lemon_marts.create(con)
         con.execute(DAYS)
         con.executemany(
             "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS

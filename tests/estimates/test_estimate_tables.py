@@ -36,7 +36,7 @@ def test_description_states_the_grain_and_every_number_its_unit(table):
     assert set(table.key) <= set(table.column_names)
     for column in table.columns:
         assert column.description
-        assert column.unit or column.type in {"varchar", "boolean"}
+        assert column.unit or column.type in {"varchar", "varchar[]", "boolean"}
 
 
 def test_meaning_and_unit_can_be_read_in_the_database(warehouse):

@@ -16,12 +16,9 @@ def main(seed_count: int) -> None:
     print(HEAD)
     for days, factor, (known, of_fleet) in product((28, 90), (5, 10, 20), ((1.0, False), (0.85, False), (0.85, True))):
         found = score(Setting(days, factor, known, is_of_fleet=of_fleet), range(seed_count))
-        print(
-            f"{days:>4}  {factor:>6}  {'the fleet' if of_fleet else 'normal nodes':<12}  {known:>14.0%}  "
-            f"{found.precision:>9.3f}  {found.recall:>6.3f}  {found.false_discovery_rate:>15.3f}  {found.listed:>6.1f}  "
-            f"{found.refused:>7.0%}",
-            flush=True,
-        )
+        what = f"{days:>4}  {factor:>6}  {'the fleet' if of_fleet else 'normal nodes':<12}  {known:>14.0%}"
+        shares = f"{found.precision:>9.3f}  {found.recall:>6.3f}  {found.false_discovery_rate:>15.3f}"
+        print(f"{what}  {shares}  {found.listed:>6.1f}  {found.refused:>7.0%}", flush=True)
     for days, spread in product((28, 90), (0.0, 0.5)):
         found = score(Setting(days, 1, 0.85, lemon_count=0, spread=spread), range(seed_count))
         print(

@@ -71,7 +71,7 @@ def plant(setting: Setting, rng: np.random.Generator) -> Fleet:
 
 def blame(fleet: Fleet) -> Blame:
     """Infer the culprits of a fleet."""
-    return infer_culprits(fleet.failure, fleet.node, fleet.exposure)
+    return infer_culprits(fleet.failure, fleet.node, fleet.exposure, np.random.default_rng(20241029))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from assets.model.culprits import infer_culprits
+from assets.model.culprits import draw_culprits
+from assets.model.culprits import infer_culprits as infer
 from tests.model.planted_fleets import Setting, blame, plant
+
+
+def infer_culprits(failure, node, exposure):
+    return infer(failure, node, exposure, np.random.default_rng(20241029))
 
 
 def test_shares_of_a_failure_sum_to_one_and_known_ones_are_whole():
@@ -42,6 +47,20 @@ def test_blame_is_calibrated_where_the_truth_is_planted():
         given += (found.event_count - found.known_count)[fleet.is_lemon].sum()
         true += 0.3 * 20 * 0.0065 * fleet.exposure[fleet.is_lemon].sum()
     assert given / true == pytest.approx(1.0, abs=0.12)
+
+
+def test_drawn_culprits_are_suspects_as_often_as_their_shares_say():
+    which, who = np.array([1, 0, 1, 2, 1]), np.array([4, 0, 5, 3, 6])
+    share = np.array([0.5, 1.0, 0.25, 1.0, 0.25])
+    rng = np.random.default_rng(5)
+    counts = np.array([draw_culprits(which, who, share, 8, rng) for _ in range(500)]).reshape(-1, 8)
+    assert (counts.sum(axis=1) == 3).all()
+    assert counts.mean(axis=0) == pytest.approx([1, 0, 0, 1, 0.5, 0.25, 0.25, 0], abs=0.03)
+
+
+def test_the_same_randomness_gives_the_same_answer():
+    fleet = plant(Setting(90, 10), np.random.default_rng(1))
+    assert np.array_equal(blame(fleet).nodes.local_fdr, blame(fleet).nodes.local_fdr)
 
 
 def test_without_failures_or_use_nothing_is_fitted():

@@ -267,15 +267,15 @@ daily_changes as (
         cluster_id,
         node_id,
         day_date,
-        sum(case when signal = 'exclusion' then amount end) as exclusion_change,
-        sum(case when signal = 'code' then amount end) as code_change,
-        sum(case when signal = 'ticket' then amount end) as ticket_change,
-        sum(case when signal = 'outage' then amount end) as outage_change,
-        sum(case when signal = 'multi_node_incident' then amount end) as multi_node_change,
-        sum(case when signal = 'single_node_incident' then amount end) as single_node_change,
-        sum(case when signal = 'single_node_failure' then amount end) as single_node_failure_change,
-        sum(case when signal = 'single_node_attempt' then amount end) as single_node_attempt_change,
-        sum(case when signal = 'used_second' then amount end) as used_seconds_change
+        cast(sum(case when signal = 'exclusion' then amount end) as bigint) as exclusion_change,
+        cast(sum(case when signal = 'code' then amount end) as bigint) as code_change,
+        cast(sum(case when signal = 'ticket' then amount end) as bigint) as ticket_change,
+        cast(sum(case when signal = 'outage' then amount end) as bigint) as outage_change,
+        cast(sum(case when signal = 'multi_node_incident' then amount end) as bigint) as multi_node_change,
+        cast(sum(case when signal = 'single_node_incident' then amount end) as bigint) as single_node_change,
+        cast(sum(case when signal = 'single_node_failure' then amount end) as bigint) as single_node_failure_change,
+        cast(sum(case when signal = 'single_node_attempt' then amount end) as bigint) as single_node_attempt_change,
+        cast(sum(case when signal = 'used_second' then amount end) as bigint) as used_seconds_change
     from changes
     group by cluster_id, node_id, day_date
 
