@@ -18,7 +18,7 @@ def main(seed_count: int) -> None:
         found = score(Setting(days, factor, known, is_of_fleet=of_fleet), range(seed_count))
         print(
             f"{days:>4}  {factor:>6}  {'the fleet' if of_fleet else 'normal nodes':<12}  {known:>14.0%}  "
-            f"{found.precision:>9.3f}  {found.recall:>6.3f}  {found.false_discovery_rate:>15.3f}  {found.listed:>6.1f}  "
+            f"{days:>4}  {factor:>6}  {'fleet' if of_fleet else 'normal nodes':<12}  {known:>14.0%}  "
             f"{found.refused:>7.0%}",
             flush=True,
         )

@@ -1,6 +1,6 @@
 """The list on planted truth: precision, recall, false discovery; and when nothing is said at all.
 
-With 90 days of use at 83% and lemons at ten times the normal rate, a normal node fails 0.49 times and a lemon 4.9 times:
+With 90 days of use at 83% and lemons at ten times the normal rate, a normal node fails 0.49 times, a lemon 4.9 times:
 the groups overlap. Who knows both rates exactly, and every culprit, finds 62% of the lemons with 9% wrong names; with
 the culprits of 15% of the failures unknown, 54% if these are left out. The list cannot be better than that.
 """
@@ -16,7 +16,7 @@ NOBODY = np.zeros(2000, dtype=bool)
 
 
 def test_ten_times_the_fleet_over_90_days():
-    """The requirement is precision 0.9 at recall 0.6 and 10% false discovery; 40 fleets have a standard error of 0.012."""
+    """The requirement is precision 0.9 at recall 0.6, 10% false discovery; 40 fleets have a standard error of 0.012."""
     found = score(Setting(90, 10, is_of_fleet=True), range(40))
     assert found.precision >= 0.88
     assert found.recall >= 0.57
@@ -81,7 +81,7 @@ def test_ranks_follow_the_probability_without_gaps():
 
 def test_signals_that_agree_make_a_node_one_to_watch():
     fleet = plant(Setting(90, 20), np.random.default_rng(4))
-    quiet = int(np.flatnonzero((decide(blame(fleet), fleet.exposure, NOBODY).verdict == OK))[0])
+    quiet = int(np.flatnonzero(decide(blame(fleet), fleet.exposure, NOBODY).verdict == OK)[0])
     candidate = NOBODY.copy()
     candidate[quiet] = True
     assert decide(blame(fleet), fleet.exposure, candidate).verdict[quiet] == WATCH
