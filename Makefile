@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
 
-.PHONY: help refresh test lint slow calibration recovery ui benchmark lock clean
+.PHONY: help refresh test lint slow calibration recovery proof ui benchmark lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -35,7 +35,7 @@ refresh: .venv/.installed $(HOME_DIR)/sources/.demo  ## Set up, make a demo clus
 	@$(BIN)/faultline refresh
 
 test: .venv/.installed browser  ## Set up and run every test of a push: code, dbt, expectations, report in a browser, lint.
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 lint: .venv/.installed  ## Only the style and architecture tests.
 	@$(BIN)/python -m pytest tests/lint
@@ -48,6 +48,9 @@ calibration: .venv/.installed  ## Hold the simulated clusters rsc1 and rsc2 agai
 
 recovery: .venv/.installed  ## Refresh simulated logs and compare with what was planted; writes docs/recovery.md.
 	@$(BIN)/python -m tests.recovery --write docs/recovery.md
+
+proof: .venv/.installed  ## Measure the coverage of every estimator; writes docs/estimators.md.
+	@$(BIN)/python -m tests.proof --write docs/estimators.md
 
 slow: .venv/.installed  ## Run the tests at full scale as well; takes many minutes.
 	@$(BIN)/python -m pytest -m slow

@@ -33,6 +33,22 @@ def new_home(root: Path) -> Home:
     return home
 
 
+LONGEST_FIRST = ("testbed_home", "comparisons")
+"""Fixtures that refresh a home for the whole session: the tests of each stay in one process, and start first."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say what may run side by side: the tests of a long fixture form a group, and so do those of a room."""
+    groups = {}
+    for item in items:
+        long = [name for name in LONGEST_FIRST if name in getattr(item, "fixturenames", ())]
+        room = item.path.relative_to(PROJECT).parts[:2]
+        groups[item] = (LONGEST_FIRST.index(long[0]), long[0]) if long else (len(LONGEST_FIRST), "/".join(room))
+        item.add_marker(pytest.mark.xdist_group(groups[item][1]))
+    items.sort(key=lambda item: groups[item][0])
+
+
 @pytest.fixture(scope="session")
 def testbed_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """A home refreshed from the genuine capture; read it, never change it."""

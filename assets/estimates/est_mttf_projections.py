@@ -14,6 +14,7 @@ from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, REFERENCE_RATE, 
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
 from assets.model.failure_rate import garwood_interval
 from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.prediction import prediction_interval
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ CLUSTER_SIZE = ("marts.dim_clusters.gpu_count",)
 LARGEST_JOB = ("marts.fct_attempts.gpu_count", "marts.fct_attempts.is_terminal")
 NODES = ("marts.dim_clusters.gpus_per_node",)
 RATE_UNIT = "failures per 1,000 node-days"
+PLANNED_DAYS = 30
 
 TABLE = TableSpec(
     table="est_mttf_projections",
@@ -69,6 +71,21 @@ TABLE = TableSpec(
             "At the lower limit of the rate. NULL: none without failures.",
             (*REFERENCE_RATE, *NODES),
         ),
+        Column(
+            "failures_30d",
+            "double",
+            "failures",
+            f"Failures to expect while such a job runs for {PLANNED_DAYS} days. NULL: no rate.",
+            (*REFERENCE_RATE, *NODES),
+        ),
+        Column(
+            "failures_30d_low",
+            "double",
+            "failures",
+            "Lower limit of that number itself, not of its mean (prediction interval, negative binomial).",
+            (*REFERENCE_RATE, *NODES),
+        ),
+        Column("failures_30d_high", "double", "failures", "Upper limit of that number.", (*REFERENCE_RATE, *NODES)),
         *evidence(
             GARWOOD_METHODS,
             "Failures that the rate rests on.",
@@ -85,12 +102,16 @@ def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
     nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
     rate = garwood_interval(numbers(sizes, "failure_count"), numbers(sizes, "node_days"))
     mttf = mttf_at_scale(rate, nodes)
+    planned = prediction_interval(rate.event_count, rate.exposure, nodes * PLANNED_DAYS)
     return sizes.assign(
         node_count=nodes,
         failures_per_1000_node_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
         mttf_hours=mttf.hours,
         mttf_hours_low=mttf.low,
         mttf_hours_high=bounded(mttf.high),
+        failures_30d=planned.value,
+        failures_30d_low=planned.low,
+        failures_30d_high=planned.high,
         confidence_level=mttf.confidence_level,
         method=mttf.method,
         event_count=sizes["failure_count"],

@@ -133,7 +133,8 @@ def write(
     for statement in spec.comments:
         con.execute(statement)
     con.execute("delete from ops.lineage where table_name = ?", [spec.name])
-    con.executemany("insert into ops.lineage values (?, ?, ?, ?)", spec.lineage)
+    if spec.lineage:
+        con.executemany("insert into ops.lineage values (?, ?, ?, ?)", spec.lineage)
     return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
 
 

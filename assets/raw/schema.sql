@@ -26,11 +26,17 @@ create table if not exists raw.clusters (
     restart_minutes double not null,
     write_minutes double not null,
     lemon_window_days integer not null,
+    lemon_rate_days integer not null,
+    lemon_thresholds json not null,           -- {"tickets": 3}: limits by signal; the others are the fleet's own
     quarantine_max_share double not null,
     annotations json not null,                -- [{"at": "2026-01-31", "text": "..."}]
     config_path varchar,                      -- NULL: no cluster.toml, all defaults
     config_sha256 varchar
 );
+
+-- A home filled by an earlier version has the table without these.
+alter table raw.clusters add column if not exists lemon_rate_days integer;
+alter table raw.clusters add column if not exists lemon_thresholds json;
 
 create table if not exists raw.node_names (   -- every spelling seen -> the node it means
     cluster_id varchar not null,

@@ -21,18 +21,26 @@ from assets.report.blocks import Block, Chapter, Figure, Page, Pair
 from assets.report.numbers import gpus, moment, printable, whole
 from assets.report.queries import Frames, Row
 from assets.report.sections.causes import causes
+from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison
+from assets.report.sections.constant import constant
 from assets.report.sections.ettr import ettr
 from assets.report.sections.gaps import gaps
 from assets.report.sections.headline import headline
+from assets.report.sections.lemons import lemons
+from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
 from assets.report.sections.nodes import nodes
+from assets.report.sections.over_time import over_time
 from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
 
 TEMPLATES = Path(__file__).parent / "templates"
-BUILDERS = (headline, nodes, causes, mttf, ettr, states, sizes, preemptions, gaps)
+BUILDERS = (
+    headline, nodes, lemons, causes, over_time, mttf, constant,
+    ettr, checkpoints, states, sizes, preemptions, losses, gaps,
+)  # fmt: skip
 
 
 def render(page: Page) -> str:

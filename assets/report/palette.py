@@ -11,6 +11,7 @@ GPU_TIME = "#0072B2"  # blue
 MEASURED = "#000000"
 THEORY = "#767676"
 NOT_FOUND = "#999999"
+OTHER_CAUSES = "#EDEDED"
 
 GROUP_COLOURS = {
     "GPU": "#D55E00",
@@ -56,3 +57,28 @@ def group_of(category: str | None) -> str:
 def colour_of(category: str | None) -> str:
     """Colour of a failure category, the same wherever it shows."""
     return GROUP_COLOURS[group_of(category)]
+
+
+def shades_of(categories: list[str]) -> dict[str, str]:
+    """Tell causes of one group apart by lightness, which any eye sees: the first has the group's own colour.
+
+    >>> shades_of(["gpu_memory", "pcie", "gpu_nvlink", "gpu_unavailable"])
+    {'gpu_memory': '#D55E00', 'pcie': '#E69F00', 'gpu_nvlink': '#eaae80', 'gpu_unavailable': '#803800'}
+    """
+    met: dict[str, int] = {}
+    shades = {}
+    for category in categories:
+        group = group_of(category)
+        rank = met[group] = met.get(group, -1) + 1
+        shades[category] = _shaded(GROUP_COLOURS[group], rank)
+    return shades
+
+
+def _shaded(colour: str, rank: int) -> str:
+    """Lighten odd ranks and darken even ones, further with each pair of ranks."""
+    if rank == 0:
+        return colour
+    share = 0.5 + 0.1 * ((rank - 1) // 2) if rank % 2 else 0.4 + 0.15 * ((rank - 1) // 2)
+    towards = 255 if rank % 2 else 0
+    parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+    return "#" + "".join(f"{min(255, round(part + share * (towards - part))):02x}" for part in parts)

@@ -81,6 +81,15 @@ def known(row: dict[str, Any], *names: str) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
+def sentence(text: str) -> str:
+    """Make a note a sentence, without touching any other letter.
+
+    >>> sentence("too few attempts of 512 GPUs")
+    'Too few attempts of 512 GPUs.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def plural(count: int, singular: str, many: str = "") -> str:
     """Write a count with its noun.
 

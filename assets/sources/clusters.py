@@ -33,6 +33,8 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "restart_minutes": settings.ettr.restart_minutes,
         "write_minutes": settings.ettr.write_minutes,
         "lemon_window_days": settings.lemons.window_days,
+        "lemon_rate_days": settings.lemons.rate_days,
+        "lemon_thresholds": json.dumps(settings.lemons.thresholds),
         "quarantine_max_share": settings.quarantine.max_share,
         "annotations": json.dumps(notes),
         "config_path": cluster.config_path,

@@ -64,11 +64,19 @@ class Ettr(Section):
     write_minutes: NotNegative = 0
 
 
+LemonSignal = Literal[
+    "excl_jobid_count", "xid_cnt", "tickets", "out_count", "multi_node_node_fails", "single_node_node_fails",
+    "single_node_node_failure_rate",
+]  # fmt: skip
+"""The seven signals by the paper's names."""
+
+
 class Lemons(Section):
-    """The window over which nodes are compared, and thresholds by signal name."""
+    """Over how many days nodes are compared: by signals, by failure rate; and limits by signal that a node reaches."""
 
     window_days: Annotated[int, Field(ge=1)] = 28
-    thresholds: dict[str, NotNegative] = {}
+    rate_days: Annotated[int, Field(ge=1)] = 90
+    thresholds: dict[LemonSignal, NotNegative] = {}
 
 
 class TicketColumns(Section):

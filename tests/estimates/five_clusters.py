@@ -7,13 +7,45 @@ untracked  no GPU count is known
 empty      configured, and no attempt at all
 """
 
+from datetime import datetime
+
+from assets.estimates.est_attribution_chance import est_attribution_chance
+from assets.estimates.est_attribution_windows import est_attribution_windows
+from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
+from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.est_failure_rates import est_failure_rates
+from assets.estimates.est_lemon_effects import est_lemon_effects
+from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
+from assets.estimates.est_lemon_nodes import est_lemon_nodes
+from assets.estimates.est_lemon_root_causes import est_lemon_root_causes
 from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
+from assets.estimates.est_rate_changes import est_rate_changes
+from assets.estimates.est_rate_ratios import est_rate_ratios
+from assets.estimates.est_scale_tests import est_scale_tests
+from assets.estimates.est_time_to_failure import est_time_to_failure
 from assets.warehouse import Warehouse
+from tests.estimates import lemon_marts
 
-ASSETS = (est_failure_rates, est_mttf_by_size, est_mttf_projections, est_ettr_by_size)
+ASSETS = (
+    est_failure_rates,
+    est_mttf_by_size,
+    est_mttf_projections,
+    est_ettr_by_size,
+    est_ettr_grid,
+    est_checkpoint_plans,
+    est_attribution_chance,
+    est_attribution_windows,
+    est_scale_tests,
+    est_rate_changes,
+    est_rate_ratios,
+    est_time_to_failure,
+    est_lemon_nodes,
+    est_lemon_evaluations,
+    est_lemon_effects,
+    est_lemon_root_causes,
+)
 
 MARTS = """
 create schema marts;
@@ -22,7 +54,19 @@ create table marts.dim_clusters (cluster_id varchar, is_simulated boolean, gpus_
 create table marts.fct_attempts (
     cluster_id varchar, attempt_id varchar, run_id varchar, is_terminal boolean, is_infrastructure_failure boolean,
     incident_id varchar, gpu_count bigint, gpu_size_bin bigint, node_count bigint, runtime_seconds bigint,
-    node_days double
+    node_days double,
+    started_at timestamp, ended_at timestamp
+);
+create table marts.fct_incidents (
+    cluster_id varchar, incident_id varchar, started_at timestamp, failure_category varchar
+);
+create table marts.agg_failure_rates_daily (
+    cluster_id varchar, day_date date, failure_category varchar, failure_count bigint, node_days double
+);
+create table marts.dim_annotations (cluster_id varchar, annotated_date date, annotation varchar);
+create table marts.agg_check_introductions (
+    cluster_id varchar, check_name varchar, failure_category varchar, first_reported_at timestamp,
+    is_introduction boolean
 );
 create table marts.fct_job_runs (
     cluster_id varchar, run_id varchar, gpu_size_bin bigint, node_count bigint, attempt_count bigint,
@@ -30,7 +74,12 @@ create table marts.fct_job_runs (
     ettr_high double, infrastructure_failure_count bigint
 );
 create table staging.stg_config__clusters (
-    cluster_id varchar, checkpoint_minutes double, restart_minutes double, write_minutes double
+    cluster_id varchar, checkpoint_minutes double, restart_minutes double, write_minutes double,
+    attribution_before_seconds integer default 600, attribution_after_seconds integer default 300
+);
+create table marts.agg_attribution_controls (
+    cluster_id varchar, before_seconds integer, after_seconds integer, is_configured boolean, is_control boolean,
+    gpu_size_bin integer, failure_category varchar, attempt_count bigint, hit_count bigint
 );
 """
 
@@ -64,6 +113,42 @@ RUNS = [
     ("untracked", "r1", None, 2, 1, 0.5, 119.0, 120.0, 0.99, 0.99, 0.99, 1),
 ]
 
+# cluster, before, after, is_configured, is_control, size bin, category, attempts, hits
+CONTROLS = [
+    ("large", 600, 300, True, False, 8, "pcie", 80, 4),
+    ("large", 600, 300, True, True, 8, "pcie", 100, 1),
+    ("large", 600, 300, True, False, 256, "pcie", 20, 6),
+    ("large", 600, 300, True, True, 256, "pcie", 10, 1),
+    ("large", 600, 300, True, False, 8, "ib_link", 80, 0),
+    ("large", 600, 300, True, True, 8, "ib_link", 100, 0),
+    ("large", 600, 300, True, False, 256, "ib_link", 20, 2),
+    ("large", 600, 300, True, True, 256, "ib_link", 10, 0),
+    ("large", 1200, 300, False, False, 8, "pcie", 80, 6),
+    ("large", 1200, 300, False, True, 8, "pcie", 100, 2),
+    ("large", 1200, 300, False, False, 256, "pcie", 20, 6),
+    ("large", 1200, 300, False, True, 256, "pcie", 10, 1),
+    ("small", 600, 300, True, False, None, "pcie", 30, 3),
+    ("small", 600, 300, True, False, 4, "pcie", 10, 1),
+    ("small", 600, 300, True, True, 4, "pcie", 50, 0),
+    ("quiet", 600, 300, True, False, 8, "pcie", 5, 1),
+]
+
+# Two months of the large cluster: an incident every fourth day, and a day's worth of them two days in three after that.
+DAYS = """
+insert into marts.agg_failure_rates_daily
+select
+    'large', date '2026-01-01' + cast(d as integer), 'pcie', if(d < 40, if(d % 4 = 0, 2, 0), if(d % 3 = 0, 0, 2)), 13.8
+from range(60) as days (d);
+insert into marts.fct_incidents
+select cluster_id, 'i' || cast(day_date as varchar), day_date, failure_category
+from marts.agg_failure_rates_daily where failure_count > 0;
+insert into marts.dim_annotations values
+    ('large', date '2026-02-08', 'driver 550'), ('large', date '2026-01-05', 'new racks'),
+    ('quiet', date '2026-01-05', 'moved');
+insert into marts.agg_check_introductions values
+    ('large', 'check_pcie', 'pcie', timestamp '2026-02-11 08:00', true);
+"""
+
 
 def build(house: Warehouse) -> None:
     """Fill the marts of the five clusters; nothing is estimated yet."""
@@ -71,14 +156,22 @@ def build(house: Warehouse) -> None:
         con.execute(MARTS)
         con.executemany("insert into marts.dim_clusters values ($1, false, $2, $3)", CLUSTERS)
         con.executemany(
-            "insert into marts.fct_attempts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10 * 86400, $9 * $10)",
-            ATTEMPTS,
+            "insert into marts.fct_attempts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10 * 86400, $9 * $10, "
+            "$11, $11 + to_seconds($10 * 86400))",
+            [(*attempt, datetime(2026, 1, 1 + int(attempt[1][1]))) for attempt in ATTEMPTS],
+        )
+        lemon_marts.create(con)
+        con.execute(DAYS)
+        con.executemany(
+            "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS
         )
         con.executemany(
             "insert into marts.fct_job_runs values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)", RUNS
         )
         con.executemany(
-            "insert into staging.stg_config__clusters values ($1, 60, 5, 0)", [(cluster[0],) for cluster in CLUSTERS]
+            "insert into staging.stg_config__clusters (cluster_id, checkpoint_minutes, restart_minutes, write_minutes) "
+            "values ($1, 60, 5, 0)",
+            [(cluster[0],) for cluster in CLUSTERS],
         )
 
 

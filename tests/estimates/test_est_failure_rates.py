@@ -89,7 +89,8 @@ def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(warehouse):
 def test_a_failure_before_the_first_second_counts_and_adds_no_exposure(warehouse):
     with warehouse.writing() as con:
         con.execute("delete from marts.fct_attempts where cluster_id = 'small'")
-        con.execute("insert into marts.fct_attempts values ('small', 'a9', 'r9', true, true, null, 8, 8, 2, 0, 0.0)")
+        con.execute("insert into marts.fct_attempts "
+                    "values ('small', 'a9', 'r9', true, true, null, 8, 8, 2, 0, 0.0, null, null)")  # fmt: skip
     est_failure_rates(warehouse=warehouse)
     row = rate_of(partial(read, warehouse), "small", "all")
     assert (row["failure_count"], row["node_days"], row[RATE]) == (1, 0.0, None)

@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+from scipy import stats
 
 from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
@@ -83,6 +84,18 @@ def test_projected_mttf_carries_the_limits_of_the_rate(rows):
     assert row["mttf_hours_low"] == pytest.approx(24 / (2048 * 6.2958 / 800), rel=1e-4)
     assert row["mttf_hours_high"] == pytest.approx(24 / (2048 * 0.3554 / 800), rel=1e-3)
     assert (row["event_count"], row["exposure"]) == (2, 800.0)
+
+
+def test_failures_of_a_planned_month_are_predicted_as_a_count(rows):
+    """2 failures in 800 node-days; 2,048 nodes for 30 days are 61,440: 153.6, by the negative binomial of 2.5."""
+    row = projection_of(rows, "large", 16_384)
+    assert row["failures_30d"] == pytest.approx(61_440 * 0.0025)
+    limits = stats.nbinom.ppf([0.05, 0.95], 2.5, 800 / (800 + 61_440))
+    assert [row["failures_30d_low"], row["failures_30d_high"]] == limits.tolist()
+    quiet = projection_of(rows, "quiet", 1024)
+    assert (quiet["failures_30d"], quiet["failures_30d_low"]) == (None, 0.0)
+    assert quiet["failures_30d_high"] == stats.nbinom.ppf(0.95, 0.5, 105 / (105 + 128 * 30))
+    assert projection_of(rows, "empty", 64)["failures_30d_high"] is None
 
 
 def test_projection_without_failures_has_a_lower_limit_and_no_infinity(rows):

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 
 from assets.warehouse import RAW_SCHEMA
+from tests.expectations.lemon_tables import LEMONS
 
 RUN = "run-1"
 
@@ -16,7 +17,8 @@ select
     unnest(['alpha', 'beta']) as cluster_id, false as is_simulated, 'UTC' as timezone, 8 as gpus_per_node,
     600 as attribution_before_seconds, 300 as attribution_after_seconds, []::varchar[] as attribution_priority,
     true as runs_chain, 900 as runs_chain_gap_seconds, 60 as checkpoint_minutes, 5 as restart_minutes,
-    0 as write_minutes, 28 as lemon_window_days, 0.01 as quarantine_max_share, '[]'::json as annotations;
+    0 as write_minutes, 28 as lemon_window_days, 90 as lemon_rate_days,
+    '{}'::json as lemon_thresholds, 0.01 as quarantine_max_share, '[]'::json as annotations;
 
 insert into raw.sacct by name
 select
@@ -96,6 +98,8 @@ insert into ops.runs values ('run-1', timestamp '2026-01-03', null, 'running', '
 MARTS = """
 create schema marts;
 
+create table marts.dim_clusters as select cluster_id, is_simulated from raw.clusters;
+
 create table marts.fct_attempts as
 select
     cluster_id, cluster_id || ':' || job_id_raw || ':' || epoch(submitted_at)::bigint as attempt_id, job_id,
@@ -147,7 +151,7 @@ select cluster_id, node_id, gpu_count from raw.nodes;
 create table marts.fct_node_days as
 select
     cluster_id, node_id, date '2026-01-01' as day_date, 96.0::double as allocated_gpu_hours,
-    1.0::double as out_of_service_hours, 0 as failure_count
+    12.0::double as in_use_hours, 1.0::double as out_of_service_hours, 0 as failure_count
 from marts.dim_nodes;
 
 create table marts.fct_preemptions (
@@ -182,6 +186,51 @@ select
     5.0 * count(*) / 192.0 as failures_per_gpu_hour_high
 from marts.fct_failures
 group by all;
+
+create table marts.agg_cooccurrence as
+select
+    'alpha' as cluster_id, 'gpu_unavailable' as failure_category, other as other_category, 1 as failure_count,
+    both_count, both_count::double as both_ratio
+from (values ('pcie', 0), ('xid 79', 1), ('ipmi critical interrupt', null)) t(other, both_count);
+
+create table marts.agg_failure_rates_daily as
+select
+    'alpha' as cluster_id, date '2026-01-01' + d::int as day_date, 'gpu_unavailable' as failure_category,
+    if(d = 0, 1, 0) as failure_count, 1.0::double as node_days, (d + 1)::double as node_days_30d,
+    1000.0::double / (d + 1) as failures_per_1000_node_days_30d
+from range(2) t(d);
+
+create table marts.agg_check_introductions as
+select
+    'alpha' as cluster_id, 'health_check' as source, 'check_ib' as check_name, 'ib_link' as failure_category,
+    timestamp '2026-01-01 01:00' as first_reported_at, timestamp '2026-01-01 03:00' as last_reported_at,
+    timestamp '2026-01-01 02:00' as first_failed_at, true as has_good_results, false as is_introduction;
+
+create table marts.agg_lost_goodput as
+select
+    cluster_id, 16 as gpu_size_bin, count(*) as failure_count, sum(lost_gpu_hours) as first_order_gpu_hours,
+    0 as second_order_count, 0.0::double as second_order_gpu_hours
+from marts.fct_failures
+group by cluster_id;
+
+create table marts.agg_lost_hours_by_account as
+select
+    cluster_id, 'lab' as account, 'ada' as user_name, first_order_gpu_hours as lost_gpu_hours, first_order_gpu_hours,
+    second_order_gpu_hours, null::double as lost_cost
+from marts.agg_lost_goodput;
+
+create table marts.agg_crash_loops as
+select
+    'alpha' as cluster_id, 'alpha:0:1' as run_id, timestamp '2026-01-01' as started_at,
+    timestamp '2026-01-02' as ended_at, 3 as consecutive_failure_count, 4 as failure_count, 2 as victim_count,
+    1 as second_order_victim_count, 16 as victim_gpu_count, 24.0::double as lost_gpu_hours;
+
+create table marts.agg_attribution_controls as
+select
+    'alpha' as cluster_id, before_seconds, 300 as after_seconds, before_seconds = 600 as is_configured, is_control,
+    16 as gpu_size_bin, 'gpu_unavailable' as failure_category, 4 as attempt_count,
+    if(is_control, 0, before_seconds // 600) as hit_count
+from (values (600), (1200)) w(before_seconds), (values (true), (false)) g(is_control);
 """
 
 # How sure an estimate is and what it rests on: every table of the schema carries these.
@@ -210,7 +259,8 @@ group by cluster_id;
 create table estimates.est_mttf_projections as
 select
     'alpha' as cluster_id, n as gpu_count, 100.0::double / n as mttf_hours, 50.0::double / n as mttf_hours_low,
-    200.0::double / n as mttf_hours_high, {EVIDENCE}
+    200.0::double / n as mttf_hours_high, 7.2::double * n as failures_30d, 3.0::double * n as failures_30d_low,
+    20.0::double * n as failures_30d_high, {EVIDENCE}
 from (values (8), (16), (1024)) t(n);
 
 create table estimates.est_ettr_by_size as
@@ -221,6 +271,75 @@ select
     0.9::double as ettr_expected_high, 0.81::double as ettr_expected_exact, 0.7::double as ettr_expected_exact_low,
     null::double as ettr_expected_exact_high, {EVIDENCE}
 from range(1);
+
+create table estimates.est_attribution_chance as
+select
+    'alpha' as cluster_id, 'gpu_unavailable' as failure_category, 0.25::double as attributed_ratio,
+    0.01::double as attributed_ratio_low, 0.75::double as attributed_ratio_high, 0.05::double as chance_ratio,
+    0.0::double as chance_ratio_low, 0.5::double as chance_ratio_high, 0.21::double as corrected_ratio,
+    0.0::double as corrected_ratio_low, 0.7::double as corrected_ratio_high, {EVIDENCE}
+from range(1);
+
+create table estimates.est_attribution_windows as
+select * exclude (failure_category), 600 as before_seconds, 300 as after_seconds
+from estimates.est_attribution_chance;
+
+create table estimates.est_ettr_grid as
+select
+    'free_writes' as scenario, 1024 as gpu_count, r as failures_per_1000_node_days, m as checkpoint_minutes,
+    5.0::double as restart_minutes, 0.0::double as write_minutes, 1 - r * m / 1000 as ettr_expected,
+    1 - r * m / 1100 as ettr_expected_exact, 0.9::double as ettr_target, 110 / r as checkpoint_minutes_longest,
+    null::double as confidence_level, 'assumed' as method, null::bigint as event_count, null::double as exposure
+from (values (1.0::double), (6.5)) rates(r), (values (10.0::double), (60.0)) intervals(m);
+
+create table estimates.est_checkpoint_plans as
+select
+    'alpha' as cluster_id, n as gpu_count, 6.5::double as failures_per_1000_node_days,
+    5.0::double as failures_per_1000_node_days_low, 8.0::double as failures_per_1000_node_days_high,
+    100.0::double / n as mttf_hours, 50.0::double / n as mttf_hours_low, 200.0::double / n as mttf_hours_high,
+    7.2::double * n as expected_interruptions, floor(3.0::double * n) as expected_interruptions_low,
+    ceil(9.0::double * n) as expected_interruptions_high, 60.0::double as checkpoint_minutes_young,
+    55.0::double as checkpoint_minutes_daly, 55.0::double as checkpoint_minutes_optimal,
+    50.0::double as checkpoint_minutes_optimal_low, null::double as checkpoint_minutes_optimal_high,
+    1 - n / 2048 as ettr_optimal, 0.4 - n / 4096 as ettr_optimal_low, 1.0::double as ettr_optimal_high,
+    0.3::double as ettr_run_low, 0.9::double as ettr_run_high, 0.9::double as ettr_target,
+    0.5::double as probability_ettr_ge_target, {EVIDENCE}
+from (values (8), (16), (1024)) t(n);
+
+create table estimates.est_scale_tests as
+select
+    cluster_id, 0.01::double as beta, -0.02::double as beta_low, 0.03::double as beta_high, 0.6::double as p_value,
+    true as is_equivalent, 0.05::double as equivalence_margin, 0.9::double as dispersion, 'constant' as verdict,
+    {EVIDENCE}
+from marts.dim_clusters;
+
+create table estimates.est_rate_changes as
+select
+    cluster_id, 'all' as failure_category, changed_at, changed_at - interval 2 day as changed_at_low,
+    changed_at + interval 2 day as changed_at_high, rate_before, 0.5 * rate_before as rate_before_low,
+    2 * rate_before as rate_before_high, 2 * rate_before as rate_after, rate_before as rate_after_low,
+    4 * rate_before as rate_after_high,
+    2.0::double as ratio, 1.1::double as ratio_low, null::double as ratio_high, 0.01::double as trend_p_value,
+    null::varchar as annotation, {EVIDENCE}
+from marts.dim_clusters
+cross join (values (timestamp '2026-01-10', 1.0::double), (timestamp '2026-02-10', 2.0)) t(changed_at, rate_before);
+
+create table estimates.est_rate_ratios as
+select
+    'clusters' as comparison, 'alpha' as cluster_id, 'beta' as other_cluster_id, null::date as boundary_date,
+    'all' as population, 'attempts' as counted_as, true as is_reference, 8 as failure_count,
+    4.0::double as node_days, 2 as other_failure_count, 4.0::double as other_node_days, 4.0::double as ratio,
+    1.1::double as ratio_low, 26.0::double as ratio_high, 0.08::double as p_value, {EVIDENCE}
+from range(1);
+
+create table estimates.est_time_to_failure as
+select
+    cluster_id, 16 as gpu_size_bin, 4 as attempt_count, 0.8::double as weibull_shape,
+    0.7::double as weibull_shape_low, 0.9::double as weibull_shape_high, 12.0::double as scale_hours,
+    2.0::double as scale_hours_low, null::double as scale_hours_high, 0.01::double as p_value, 'falls' as verdict,
+    0.05::double as kolmogorov_distance, 0.4::double as goodness_of_fit_p_value, {EVIDENCE}
+from marts.fct_failures
+group by cluster_id;
 """
 
 
@@ -228,5 +347,5 @@ def build(path: Path) -> None:
     """Write the warehouse to a new file."""
     with duckdb.connect(str(path)) as con:
         con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
-        for script in (RAW, MARTS, ESTIMATES):
+        for script in (RAW, MARTS, ESTIMATES, LEMONS):
             con.execute(script)

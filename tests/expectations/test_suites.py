@@ -151,6 +151,59 @@ ANOMALIES = [
         ("estimates", "est_failure_rates"), "incidents_bounded", ["9 incidents, 1 attempts"],
     ),
     (
+        ["update marts.fct_node_days set in_use_hours = 25 where node_id = 'node001'"],
+        ("marts", "fct_node_days"), "in_use_within_day", ["node001", "in_use_hours 25.0"],
+    ),
+    (
+        ["update marts.fct_incident_suspects set suspect_count = 3"],
+        ("marts", "fct_incident_suspects"), "known_stands_alone", ["suspect_count 3"],
+    ),
+    (
+        ["update marts.fct_incident_suspects set is_known = false, suspect_count = 3"],
+        ("marts", "fct_incident_suspects"), "suspects_counted", ["3 counted, 1 there"],
+    ),
+    (
+        ["delete from marts.agg_lemon_signals where node_id = 'node001'"],
+        ("marts", "agg_lemon_signals"), "every_day_there", ["alpha: 1 rows, 2 node-days"],
+    ),
+    (
+        ["update marts.agg_lemon_signals set in_use_node_days = 1.5 where node_id = 'node001'"],
+        ("marts", "agg_lemon_signals"), "in_use_within_window", ["node001", "in_use_node_days 1.5"],
+    ),
+    (
+        ["update estimates.est_lemon_nodes set event_count = 1 where rank = 1"],
+        ("estimates", "est_lemon_nodes"), "lemons_are_supported", ["node001", "event_count 1"],
+    ),
+    (
+        ["update estimates.est_lemon_nodes set rank = 3 where rank = 2"],
+        ("estimates", "est_lemon_nodes"), "ranks_complete", ["alpha: 2 ranks up to 3, 2 nodes"],
+    ),
+    (
+        ["update estimates.est_lemon_nodes set rank = null"],
+        ("estimates", "est_lemon_nodes"), "unranked_says_why", ["node_id node001"],
+    ),
+    (
+        ["update estimates.est_lemon_nodes set local_fdr = 0.5 where rank = 1"],
+        ("estimates", "est_lemon_nodes"), "probabilities_complete", ["posterior_probability 0.99", "local_fdr 0.5"],
+    ),
+    (
+        ["update estimates.est_lemon_evaluations set named_count = 2"],
+        ("estimates", "est_lemon_evaluations"), "named_are_judged", ["listed_count 1", "named_count 2"],
+    ),
+    (
+        ["update estimates.est_lemon_evaluations set large_job_failure_ratio_without_lemons = 0.25",
+         "update estimates.est_lemon_evaluations set large_job_failure_ratio_without_lemons_high = 0.3"],
+        ("estimates", "est_lemon_evaluations"), "fewer_failures_without_lemons", ["without_lemons 0.25"],
+    ),
+    (
+        ["update estimates.est_lemon_effects set attempt_count = 30 where population = 'with_lemon_node'"],
+        ("estimates", "est_lemon_effects"), "parts_make_the_whole", ["alpha: 50 with or without, 40 all"],
+    ),
+    (
+        ["update estimates.est_lemon_root_causes set node_count = 2"],
+        ("estimates", "est_lemon_root_causes"), "every_lemon_once", ["alpha: 2 here, 1 lemons"],
+    ),
+    (
         ["update estimates.est_mttf_by_size set mttf_hours = 'inf'"],
         ("estimates", "est_mttf_by_size"), "mttf_hours_finite", ["mttf_hours inf"],
     ),
@@ -183,6 +236,135 @@ ANOMALIES = [
     (
         ["update estimates.est_ettr_by_size set ettr_measured_low = 0.9"],
         ("estimates", "est_ettr_by_size"), "ettr_measured_inside_interval", ["ettr_measured 0.75", "low 0.9"],
+    ),
+    (
+        ["update estimates.est_ettr_grid set ettr_expected_exact = 0.999 where failures_per_1000_node_days = 6.5"],
+        ("estimates", "est_ettr_grid"),
+        "less_where_more_fails",
+        ["free_writes, 1024 GPUs, 60.0 min: 0.999 at 6.5"],
+    ),
+    (
+        ["update estimates.est_ettr_grid set ettr_expected_exact = 0.95 where checkpoint_minutes = 60"],
+        ("estimates", "est_ettr_grid"), "line_parts_the_grid", ["checkpoint_minutes 60.0", "ettr_expected_exact 0.95"],
+    ),
+    (
+        ["update estimates.est_ettr_grid set ettr_expected = 1.2 where checkpoint_minutes = 10"],
+        ("estimates", "est_ettr_grid"), "ettr_expected_in_0_1", ["ettr_expected 1.2"],
+    ),
+    (
+        ["update estimates.est_checkpoint_plans set ettr_optimal = 0.999 where gpu_count = 1024"],
+        ("estimates", "est_checkpoint_plans"), "harder_when_larger", ["alpha: 0.999 with 1024 GPUs"],
+    ),
+    (
+        ["update estimates.est_checkpoint_plans set event_count = 0 where gpu_count = 8"],
+        ("estimates", "est_checkpoint_plans"), "no_failure_no_plan", ["gpu_count 8", "event_count 0"],
+    ),
+    (
+        ["update estimates.est_checkpoint_plans set expected_interruptions_low = 1e6 where gpu_count = 8"],
+        ("estimates", "est_checkpoint_plans"), "expected_interruptions_inside_interval", ["low 1000000.0"],
+    ),
+    (
+        ["update estimates.est_checkpoint_plans set probability_ettr_ge_target = 1.5 where gpu_count = 8"],
+        ("estimates", "est_checkpoint_plans"), "probability_ettr_ge_target_in_0_1", ["probability_ettr_ge_target 1.5"],
+    ),
+    (
+        ["update estimates.est_checkpoint_plans set ettr_run_low = 0.95 where gpu_count = 8"],
+        ("estimates", "est_checkpoint_plans"), "run_limits_in_order", ["ettr_run_low 0.95"],
+    ),
+    (
+        ["update marts.agg_cooccurrence set both_count = 2 where other_category = 'xid 79'"],
+        ("marts", "agg_cooccurrence"), "both_among_failures", ["xid 79", "both_count 2", "failure_count 1"],
+    ),
+    (
+        ["update marts.agg_failure_rates_daily set day_date = day_date + 3 where failure_count = 0"],
+        ("marts", "agg_failure_rates_daily"), "days_complete", ["2 rows from 2026-01-01 to 2026-01-05"],
+    ),
+    (
+        ["update marts.agg_failure_rates_daily set failure_count = 0"],
+        ("marts", "agg_failure_rates_daily"), "failures_reconcile", ["alpha: 0 here, 1 expected"],
+    ),
+    (
+        ["update marts.agg_check_introductions set has_good_results = false"],
+        ("marts", "agg_check_introductions"), "introductions_known", ["check_ib", "is_introduction false"],
+    ),
+    (
+        ["update marts.agg_lost_goodput set first_order_gpu_hours = 9"],
+        ("marts", "agg_lost_goodput"), "at_most_half_an_hour", ["first_order_gpu_hours 9.0", "failure_count 1"],
+    ),
+    (
+        ["update marts.agg_lost_goodput set first_order_gpu_hours = 7"],
+        ("marts", "agg_lost_goodput"), "first_order_reconciles", ["alpha: 7.0 here, 8.0 expected"],
+    ),
+    (
+        ["update marts.agg_lost_hours_by_account set lost_gpu_hours = 9, first_order_gpu_hours = 9"],
+        ("marts", "agg_lost_hours_by_account"), "losses_reconcile", ["alpha: 9.0 here, 8.0 expected"],
+    ),
+    (
+        ["update marts.agg_lost_hours_by_account set second_order_gpu_hours = 1"],
+        ("marts", "agg_lost_hours_by_account"), "orders_add_up", ["ada", "lost_gpu_hours 8.0"],
+    ),
+    (
+        ["update marts.agg_crash_loops set consecutive_failure_count = 2"],
+        ("marts", "agg_crash_loops"), "three_in_a_row", ["alpha:0:1", "consecutive_failure_count 2"],
+    ),
+    (
+        ["update marts.agg_attribution_controls set hit_count = 0 where before_seconds = 1200"],
+        ("marts", "agg_attribution_controls"), "wider_sees_more",
+        ["alpha failed: 1 hits within -600 to 300 s, 0 within -1200 to 300 s"],
+    ),
+    (
+        ["update marts.agg_attribution_controls set is_configured = false"],
+        ("marts", "agg_attribution_controls"), "one_configured_window", ["alpha: 0"],
+    ),
+    (
+        ["update estimates.est_attribution_chance set corrected_ratio = 0.3"],
+        ("estimates", "est_attribution_chance"), "corrected_downwards",
+        ["corrected_ratio 0.3", "attributed_ratio 0.25"],
+    ),
+    (
+        ["update estimates.est_attribution_windows set chance_ratio = 1.5, chance_ratio_high = 2"],
+        ("estimates", "est_attribution_windows"), "chance_ratio_in_0_1", ["before_seconds 600", "chance_ratio 1.5"],
+    ),
+    (
+        ["update estimates.est_scale_tests set verdict = 'grows' where cluster_id = 'alpha'"],
+        ("estimates", "est_scale_tests"), "verdict_follows_limits", ["alpha", "verdict grows", "beta_low -0.02"],
+    ),
+    (
+        ["update estimates.est_scale_tests set beta_high = 0.07"],
+        ("estimates", "est_scale_tests"), "equivalent_within_margin", ["beta_high 0.07", "equivalence_margin 0.05"],
+    ),
+    (
+        ["delete from estimates.est_scale_tests where cluster_id = 'beta'"],
+        ("estimates", "est_scale_tests"), "clusters_complete", ["beta"],
+    ),
+    (
+        ["update estimates.est_rate_changes set rate_before = 3, rate_after = 6, rate_before_high = 9, "
+         "rate_after_high = 9 where changed_at = '2026-02-10'"],
+        ("estimates", "est_rate_changes"), "spans_join", ["alpha all 2026-02-10 00:00:00: 3.0, but 2.0"],
+    ),
+    (
+        ["update estimates.est_rate_changes set ratio = 3"],
+        ("estimates", "est_rate_changes"), "ratio_is_of_the_rates", ["ratio 3.0", "rate_before 1.0", "rate_after 2.0"],
+    ),
+    (
+        ["update estimates.est_rate_changes set changed_at_low = '2026-03-01'"],
+        ("estimates", "est_rate_changes"), "changed_at_inside_limits", ["changed_at_low 2026-03-01"],
+    ),
+    (
+        ["update estimates.est_rate_ratios set p_value = 0.5"],
+        ("estimates", "est_rate_ratios"), "p_value_agrees_with_limits", ["p_value 0.5", "ratio_low 1.1"],
+    ),
+    (
+        ["update estimates.est_rate_ratios set node_days = 8"],
+        ("estimates", "est_rate_ratios"), "ratio_is_of_its_counts", ["ratio 4.0", "node_days 8.0"],
+    ),
+    (
+        ["update estimates.est_time_to_failure set weibull_shape_high = 1.2"],
+        ("estimates", "est_time_to_failure"), "verdict_follows_limits", ["verdict falls", "weibull_shape_high 1.2"],
+    ),
+    (
+        ["update estimates.est_time_to_failure set event_count = 3"],
+        ("estimates", "est_time_to_failure"), "failures_among_those_of_the_size", ["alpha 16: 3 of 1 failures"],
     ),
 ]  # fmt: skip
 

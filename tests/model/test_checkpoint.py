@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from assets.model.checkpoint import daly_minutes, optimal_minutes, young_minutes
+from assets.model.checkpoint import daly_minutes, longest_minutes, optimal_minutes, young_minutes
 from assets.model.ettr import expected_ettr_exact
 
 
@@ -45,3 +45,25 @@ def test_impossible_inputs_are_refused():
             form(0.0, 5)
         with pytest.raises(ValueError, match="write_minutes"):
             form(1.0, -5)
+
+
+def test_the_longest_interval_just_reaches_its_target():
+    per_day, costs = np.array([0.5, 3.0, 6.5]), {"restart_minutes": 5, "write_minutes": 1, "queue_minutes": 2}
+    found = longest_minutes(per_day, 0.85, **costs)
+    assert (found > optimal_minutes(per_day, 1)).all()
+    assert expected_ettr_exact(per_day, found, **costs) == pytest.approx(0.85)
+    assert (expected_ettr_exact(per_day, found * 1.01, **costs) < 0.85).all()
+
+
+def test_a_target_beyond_the_optimum_has_no_interval():
+    """12,000 GPUs reach 0.9 with writes of seconds, not with writes of minutes."""
+    found = longest_minutes(1500 * 0.0065, 0.9, restart_minutes=5, write_minutes=np.array([0, 10 / 60, 5]))
+    assert found[0] > found[1] > 7
+    assert np.isnan(found[2])
+    assert np.isnan(longest_minutes(np.nan, 0.9, restart_minutes=5))
+
+
+@pytest.mark.parametrize("target", [0.0, 1.0, 1.5])
+def test_a_target_outside_0_and_1_is_refused(target):
+    with pytest.raises(ValueError, match="a target lies between 0 and 1"):
+        longest_minutes(1.0, target, restart_minutes=5)

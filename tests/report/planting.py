@@ -16,6 +16,8 @@ import pandas as pd
 
 from assets.model.failure_rate import garwood_interval
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
+from tests.report.planting_lemons import grid, lemon_rows, plans
+from tests.report.planting_rates import rate_tables
 
 HERE = Path(__file__).parent
 LABELS = HERE.parents[1] / "dbt_project" / "seeds" / "failure_categories.csv"
@@ -40,6 +42,8 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     for cluster_id, (node_count, largest) in CLUSTERS.items():
         plant_estimates(con, cluster_id, node_count, largest)
     plant_ettr(con)
+    plant_lemons_and_plans(con)
+    plant_rates(con)
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
@@ -144,3 +148,19 @@ def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
         row |= {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0, "confidence_level": 0.9}
         rows.append(row | {"note": None if several else "a single run: no limits"})
     insert(con, "estimates.est_ettr_by_size", rows)
+
+
+def plant_lemons_and_plans(con: duckdb.DuckDBPyConnection) -> None:
+    """Verdicts, signals and lists; the grid and the plans are those of the model, as far as the report reads them."""
+    for table, rows in lemon_rows(con).items():
+        insert(con, table, rows)
+    for table, frame in (("estimates.est_ettr_grid", grid(con)), ("estimates.est_checkpoint_plans", plans(con))):
+        known = [name for name, *_ in con.execute(f"describe {table}").fetchall()]
+        insert(con, table, frame[known].to_dict("records"))
+
+
+def plant_rates(con: duckdb.DuckDBPyConnection) -> None:
+    """Rates over time, their changes and ratios, and what attribution is worth, as far as the report reads them."""
+    for table, rows in rate_tables(con).items():
+        known = {name for name, *_ in con.execute(f"describe {table}").fetchall()}
+        insert(con, table, [{name: value for name, value in row.items() if name in known} for row in rows])

@@ -9,7 +9,10 @@ import pytest
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, parse, table
 
-SECTIONS = ["headline", "nodes", "causes", "mttf", "ettr", "states", "sizes", "preemptions", "gaps"]
+SECTIONS = [
+    "headline", "nodes", "lemons", "causes", "over-time", "mttf", "constant", "ettr",
+    "checkpoints", "states", "sizes", "preemptions", "losses", "gaps",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -182,11 +185,35 @@ def test_a_long_list_of_files_is_folded(root):
 
 def test_every_figure_has_words_and_a_table_beside_it(demo):
     charts = [each for each in demo.all("div", class_="chart")]
-    assert len(charts) == 5
+    drawn = {(each.attributes["id"] or "").removeprefix("demo-").removesuffix("-chart") for each in charts}
+    assert drawn >= {
+        "causes",
+        "mttf",
+        "ettr",
+        "states",
+        "sizes",
+        "over-time",
+        "shapes",
+        "ratios",
+        "lemon-signals",
+        "ettr-grid",
+        "losses",
+    }
     for chart in charts:
         assert chart.attributes["role"] == "img"
         assert len(chart.attributes["aria-label"] or "") > 40
-    for key in ("causes", "mttf", "ettr", "states", "sizes"):
+    for key in (
+        "causes",
+        "mttf",
+        "ettr",
+        "states",
+        "sizes",
+        "over-time",
+        "constant",
+        "lemons",
+        "checkpoints",
+        "losses",
+    ):
         assert section(demo, key).all("table")
 
 

@@ -37,6 +37,7 @@ restart_minutes = 2.5
 write_minutes = 1
 [lemons]
 window_days = 14
+rate_days = 60
 thresholds = { xid_cnt = 3 }
 [sacct]
 columns = ["JobID", "State"]
@@ -71,12 +72,13 @@ def test_every_key(tmp_path):
     row = rows(con, "select * from raw.clusters")[0]
     assert row.pop("config_sha256")
     assert json.loads(row.pop("annotations")) == [{"at": "2026-01-31", "text": "driver 550"}]
+    assert json.loads(row.pop("lemon_thresholds")) == {"xid_cnt": 3.0}
     assert row == {
         "cluster_id": "c1", "is_simulated": True, "timezone": "Europe/Berlin", "gpus_per_node": 4, "gpu_model": "H100",
         "price_per_gpu_hour": 2.0, "currency": "EUR", "attribution_before_seconds": 300,
         "attribution_after_seconds": 60, "attribution_priority": ["pcie", "ib_link"], "runs_chain": False,
         "runs_chain_gap_seconds": 60, "checkpoint_minutes": 30.0, "restart_minutes": 2.5, "write_minutes": 1.0,
-        "lemon_window_days": 14, "quarantine_max_share": 0.5, "config_path": "c1/cluster.toml",
+        "lemon_window_days": 14, "lemon_rate_days": 60, "quarantine_max_share": 0.5, "config_path": "c1/cluster.toml",
     }  # fmt: skip
 
 
@@ -87,6 +89,7 @@ def test_every_key(tmp_path):
         ("[attribution]\nbefore = 3", ["unknown key 'attribution.before'", "after_seconds, before_seconds, priority"]),
         ("timezone = 'CEST'", ["key 'timezone' has the bad value 'CEST'", "IANA time zone such as UTC, Europe/Berlin"]),
         ("gpus_per_node = 'eight'", ["key 'gpus_per_node' has the bad value 'eight'", "valid integer"]),
+        ("[lemons.thresholds]\nxids = 3", ["lemons.thresholds.xids", "'excl_jobid_count', 'xid_cnt', 'tickets'"]),
         ("gpus_per_node = -1", ["key 'gpus_per_node' has the bad value -1", "greater than or equal to 0"]),
         ("[quarantine]\nmax_share = 2", ["key 'quarantine.max_share'", "less than or equal to 1"]),
         ("[tickets]\ntimezone = 'here'", ["key 'tickets.timezone'", "IANA"]),

@@ -15,6 +15,7 @@ def expectations() -> list[Expectation]:
     return [
         columns(*ROW, "mttf_hours", "mttf_hours_low", "mttf_hours_high", *EVIDENCE),
         *fitted("mttf_hours", *ROW),
+        *fitted("failures_30d", *ROW),
         no_row("mttf_positive", "mttf_hours <= 0", (*ROW, "mttf_hours"), "a mean time to failure is positive"),
         no_row("gpu_count_positive", "gpu_count <= 0", (*ROW,), "a projection is for at least one GPU"),
         no_finding("shorter_when_larger", SHORTER_WHEN_LARGER, "a larger job does not live longer"),

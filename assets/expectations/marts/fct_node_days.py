@@ -14,7 +14,7 @@ MOST_ALLOCATED = 1.05
 def expectations() -> list[Expectation]:
     """Return the suite."""
     return [
-        columns(*ROW, "allocated_gpu_hours", "out_of_service_hours", "failure_count"),
+        columns(*ROW, "allocated_gpu_hours", "in_use_hours", "out_of_service_hours", "failure_count"),
         not_negative("allocated_gpu_hours", *ROW),
         not_negative("failure_count", *ROW),
         no_row(
@@ -22,6 +22,12 @@ def expectations() -> list[Expectation]:
             "out_of_service_hours not between 0 and 24 + 1e-9",
             (*ROW, "out_of_service_hours"),
             "a node is out of service for 0 to 24 hours of a day",
+        ),
+        no_row(
+            "in_use_within_day",
+            "in_use_hours not between 0 and 24 + 1e-9",
+            (*ROW, "in_use_hours"),
+            "a node is in use for 0 to 24 hours of a day",
         ),
         no_finding(
             "allocated_within_day", ALLOCATED_WITHIN_DAY, "a node gives at most 24 hours of each GPU a day", warns=True

@@ -9,6 +9,7 @@ from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, colu
 from assets.report.figures.causes import causes as draw
 from assets.report.numbers import confidence, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster
+from assets.report.sections.attribution import trust
 from assets.report.wording import plural, rate, span
 
 MILLION = 1e6
@@ -33,6 +34,7 @@ def causes(frames: Frames, cluster: Row) -> Section:
     if rows:
         blocks.append(_table(rows))
     blocks.extend(_attribution(frames, cluster["cluster_id"]))
+    blocks.extend(trust(frames, cluster["cluster_id"]))
     return Section("causes", "Causes", "Why attempts failed", tuple(blocks))
 
 

@@ -15,6 +15,7 @@ select
     is_table_one,
     is_cause,
     is_infrastructure,
+    is_shared_infrastructure,
     priority,
     likely_causes
 from failure_categories

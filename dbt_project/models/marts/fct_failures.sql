@@ -32,6 +32,7 @@ select
     cast(failures.evidence_count as integer) as evidence_count,
     failures.primary_event_id,
     incidents.incident_id,
+    incidents.shared_event_id,
     failures.runtime_seconds,
     cast(failures.node_count as integer) as node_count,
     failures.gpu_count,

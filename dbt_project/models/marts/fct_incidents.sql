@@ -45,6 +45,7 @@ incidents as (
             (coalesce(priorities.priority, 1000), failures.failed_at, failures.attempt_id)
         ) as failure_category,
         bool_or(failures.is_attributed) as is_attributed,
+        bool_or(failures.shared_event_id is not null) as is_shared_event,
         count(*) as attempt_count,
         nullif(count(distinct failures.culprit_node_id), 0) as node_count,
         {{ exact_sum('failures.lost_gpu_hours') }} as lost_gpu_hours
@@ -64,6 +65,7 @@ select
     incidents.ended_at,
     incidents.failure_category,
     incidents.is_attributed,
+    incidents.is_shared_event,
     cast(incidents.attempt_count as integer) as attempt_count,
     cast(incidents.node_count as integer) as node_count,
     cast(coalesce(touched_nodes.touched_node_count, 0) as integer) as touched_node_count,

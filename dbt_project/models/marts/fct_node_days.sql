@@ -21,6 +21,12 @@ clusters as (
 
 ),
 
+uses as (
+
+    select * from {{ ref('int_nodes_used') }}
+
+),
+
 outages as (
 
     select * from {{ ref('fct_node_outages') }}
@@ -154,6 +160,7 @@ select
     nodes.node_id,
     days.day_date,
     case when allocations.node_id is null then 0 else allocations.allocated_gpu_hours end as allocated_gpu_hours,
+    coalesce(uses.used_seconds, 0) / 3600 as in_use_hours,
     case
         when days.has_node_events then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
     end as out_of_service_hours,
@@ -165,6 +172,11 @@ left join allocations
         nodes.cluster_id = allocations.cluster_id
         and nodes.node_id = allocations.node_id
         and days.day_date = allocations.day_date
+left join uses
+    on
+        nodes.cluster_id = uses.cluster_id
+        and nodes.node_id = uses.node_id
+        and days.day_date = uses.day_date
 left join out_of_service
     on
         nodes.cluster_id = out_of_service.cluster_id

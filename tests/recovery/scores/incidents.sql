@@ -57,7 +57,7 @@ numbers as (
 
 )
 
--- An incident by the definition is of one node or one event; the planted ones of a switch or a store strike several.
+-- A switch's or a store's event is one incident that strikes several nodes, each by a fault of its own.
 select
     'pairs of failures of one fault' as item,
     published,

@@ -23,6 +23,8 @@ select
     restart_minutes,
     write_minutes,
     lemon_window_days,
+    lemon_rate_days,
+    lemon_thresholds,
     quarantine_max_share as quarantine_max_ratio,
     annotations,
     config_path,

@@ -1,0 +1,116 @@
+"""What the tables of the negative control share: their columns, and the fit that fills them, row by row of a key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assets.estimates.evidence import evidence
+from assets.estimates.table import Column
+from assets.model.coincidence import NO_CONTROL, NO_FAILURES, ChanceResult, chance_of_coincidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATIO = "ratio 0 to 1"
+WINDOW = tuple(
+    f"marts.agg_attribution_controls.{name}" for name in ("before_seconds", "after_seconds", "is_configured")
+)
+HITS = tuple(
+    f"marts.agg_attribution_controls.{name}" for name in ("hit_count", "attempt_count", "is_control", "gpu_size_bin")
+)
+COUNTS = ["failed_hit_count", "failed_count", "control_hit_count", "control_count"]
+NOTES = {
+    NO_CONTROL: "no attempt of these sizes COMPLETED: chance is unknown",
+    NO_FAILURES: "no failed attempt without a node named by Slurm",
+}
+
+
+def measures(upstream: tuple[str, ...]) -> tuple[Column, ...]:
+    """Declare the counts, the three shares with their limits, and what they rest on.
+
+    Parameters
+    ----------
+    upstream
+        Where all of them come from, as `schema.table.column`.
+    """
+    shares = {
+        "attributed_ratio": "Share of the failed attempts that evidence explains, as attribution counts them.",
+        "chance_ratio": "Share that evidence would explain by chance: that of COMPLETED attempts under the same rules, "
+        "weighted to the sizes of the failed ones. NULL: no control.",
+        "corrected_ratio": "Share of the failed attempts that evidence explains beyond chance: (attributed - chance) "
+        "/ (1 - chance), 0 at least. NULL: no control.",
+    }
+    return (
+        Column("attributed_count", "bigint", "attempts", "Failed attempts that evidence explains.", upstream),
+        Column(
+            "failed_count",
+            "bigint",
+            "attempts",
+            "Attempts in state NODE_FAIL, FAILED or REQUEUED whose culprit Slurm does not name.",
+            upstream,
+        ),
+        Column("coincidence_count", "bigint", "attempts", "COMPLETED attempts that evidence would explain.", upstream),
+        Column("completed_count", "bigint", "attempts", "COMPLETED attempts, the control.", upstream),
+        *(
+            Column(f"{name}{suffix}", "double", RATIO, meaning, upstream)
+            for name, text in shares.items()
+            for suffix, meaning in (("", text), ("_low", "Lower limit."), ("_high", "Upper limit."))
+        ),
+        Column(
+            "credible_ratio",
+            "double",
+            RATIO,
+            "corrected_ratio over attributed_ratio: the share of the attributions that are no coincidence. NULL: "
+            "nothing attributed, or no control.",
+            upstream,
+        ),
+        *evidence(
+            "abbott_mover: exact limits of the failed attempts' share and gamma limits of the control's, combined; "
+            "no_control: no COMPLETED attempt of the failed ones' sizes; no_failed_attempts: nothing to explain; "
+            "no_evidence: no fault was ever seen in the cluster's logs.",
+            "Failed attempts that evidence explains, as attributed_count.",
+            upstream,
+            "Failed attempts, as failed_count.",
+            upstream,
+        ),
+    )
+
+
+def row_of(sizes: pd.DataFrame) -> dict[str, Any]:
+    """Hold the failed attempts of all sizes against their control."""
+    failed_hits, failed, control_hits, control = (sizes[name].to_numpy(dtype=np.int64) for name in COUNTS)
+    found = chance_of_coincidence(failed_hits, failed, control_hits, control)
+    shares = {"attributed_ratio": found.attributed, "chance_ratio": found.chance, "corrected_ratio": found.corrected}
+    limits = {
+        f"{name}{suffix}": value
+        for name, share in shares.items()
+        for suffix, value in (("", share.value), ("_low", share.low), ("_high", share.high))
+    }
+    explained = found.attributed.value
+    return {
+        "attributed_count": found.event_count,
+        "failed_count": found.exposure,
+        "coincidence_count": int(sizes["control_hit_count"].sum()),
+        "completed_count": int(sizes["control_count"].sum()),
+        **limits,
+        "credible_ratio": found.corrected.value / explained if explained > 0 else np.nan,
+        "confidence_level": found.confidence_level,
+        "method": found.method,
+        "event_count": found.event_count,
+        "exposure": float(found.exposure),
+        "exposure_unit": "attempts",
+        "note": note_of(found),
+    }
+
+
+def note_of(found: ChanceResult) -> str | None:
+    """Say why a share is missing, or what the control leaves out."""
+    if found.method in NOTES:
+        return NOTES[found.method]
+    if np.isnan(found.corrected.value):
+        return "every COMPLETED attempt shows evidence too: nothing can be told from chance"
+    if found.covered_ratio < 1:
+        return f"no control for the sizes of {1 - found.covered_ratio:.1%} of the failed attempts"
+    return None

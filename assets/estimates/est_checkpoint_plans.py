@@ -1,0 +1,169 @@
+"""estimates.est_checkpoint_plans: how often to checkpoint a run of any size, and what ETTR that leads to.
+
+Read from estimates.est_failure_rates, marts.dim_clusters and the cluster's settings. `faultline plan` answers the same
+for any run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, REFERENCE_RATE, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.model.failure_rate import garwood_interval
+from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.run_plan import plan_checkpoints, predict_interruptions, run_outlook
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TARGET = 0.9
+PLANNED_DAYS = 30.0
+# The standard error of a probability is at most 0.016. One seed for all rows: sizes differ by their size alone.
+SIMULATED_RUNS = 1_000
+SEED = 20_241_029
+
+RATIO = "ratio 0 to 1"
+RATE_UNIT = "failures per 1,000 node-days"
+NODES = ("marts.dim_clusters.gpus_per_node",)
+RESTART = ("staging.stg_config__clusters.restart_minutes",)
+WRITE = ("staging.stg_config__clusters.write_minutes",)
+RATE = (*REFERENCE_RATE, *NODES)
+INTERVAL = (*RATE, *WRITE)
+ETTR = (*INTERVAL, *RESTART)
+
+TABLE = TableSpec(
+    table="est_checkpoint_plans",
+    description=(
+        "Checkpoint intervals and the ETTR they lead to for a run of 30 days without queue, from the cluster's "
+        "reference rate in estimates.est_failure_rates with its uncertainty. One row per cluster and gpu_count."
+    ),
+    key=("cluster_id", "gpu_count"),
+    columns=(
+        CLUSTER,
+        Column("gpu_count", "bigint", "GPUs", "Powers of two from 8 to 131,072.", is_required=True),
+        Column("node_count", "bigint", "nodes", "gpu_count / gpus_per_node, rounded up.", NODES),
+        Column("population", "varchar", "", "Population of est_failure_rates the rate comes from.", REFERENCE_RATE),
+        Column(
+            "counted_as",
+            "varchar",
+            "",
+            "attempts: a run is interrupted each time an attempt fails, also when one incident hits many runs.",
+            ("estimates.est_failure_rates.counted_as", "estimates.est_failure_rates.is_reference"),
+        ),
+        Column("failures_per_1000_node_days", "double", RATE_UNIT, "The rate. NULL: see note.", REFERENCE_RATE),
+        Column("failures_per_1000_node_days_low", "double", RATE_UNIT, "Lower limit.", REFERENCE_RATE),
+        Column("failures_per_1000_node_days_high", "double", RATE_UNIT, "Upper limit.", REFERENCE_RATE),
+        Column("mttf_hours", "double", "hours", "Mean time between failures of the run.", RATE),
+        Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", RATE),
+        Column("mttf_hours_high", "double", "hours", "At the lower limit of the rate.", RATE),
+        Column("planned_days", "double", "days", "Days for which the run holds its nodes.", is_required=True),
+        Column("expected_interruptions", "double", "failures", "Failures in these days.", RATE),
+        Column("expected_interruptions_low", "double", "failures", "Lower limit for a single run.", RATE),
+        Column("expected_interruptions_high", "double", "failures", "Upper limit for a single run.", RATE),
+        Column("restart_minutes", "double", "minutes", "Configured restart time.", RESTART, is_required=True),
+        Column("write_minutes", "double", "minutes", "Configured write time, or 5.", WRITE, is_required=True),
+        Column("checkpoint_minutes_young", "double", "minutes", "By Young's rule.", INTERVAL),
+        Column("checkpoint_minutes_daly", "double", "minutes", "By Daly's series.", INTERVAL),
+        Column("checkpoint_minutes_optimal", "double", "minutes", "With the greatest ETTR.", INTERVAL),
+        Column("checkpoint_minutes_optimal_low", "double", "minutes", "At the upper limit of the rate.", INTERVAL),
+        Column("checkpoint_minutes_optimal_high", "double", "minutes", "At the lower limit of the rate.", INTERVAL),
+        Column("ettr_optimal", "double", RATIO, "Expected with the optimal interval, by the renewal form.", ETTR),
+        Column("ettr_optimal_low", "double", RATIO, "The same at the upper limit of the rate.", ETTR),
+        Column("ettr_optimal_high", "double", RATIO, "The same at the lower limit of the rate.", ETTR),
+        Column("ettr_run_low", "double", RATIO, "A single run will lie above: chance and doubt about the rate.", ETTR),
+        Column("ettr_run_high", "double", RATIO, "A single run will lie below.", ETTR),
+        Column("ettr_target", "double", RATIO, "ETTR to reach.", is_required=True),
+        Column(
+            "probability_ettr_ge_target",
+            "double",
+            RATIO,
+            "Share of 1,000 simulated runs, at rates drawn from Gamma(k + 1/2, T), that reach the target with the "
+            "optimal interval. NULL: no rate.",
+            ETTR,
+        ),
+        *evidence(
+            f"How the rate got its limits. {GARWOOD_METHODS} Interruptions: negative binomial prediction limits.",
+            "Failures that the rate rests on.",
+            REFERENCE_RATE,
+            "Node-days that the rate rests on.",
+            REFERENCE_RATE,
+        ),
+    ),
+)
+
+
+def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Add rate, MTTF, interruptions, intervals and ETTR to sizes with their counts and costs."""
+    nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
+    rate = garwood_interval(numbers(sizes, "failure_count"), numbers(sizes, "node_days"))
+    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * PLANNED_DAYS)
+    costs = {name: numbers(sizes, name) for name in ("restart_minutes", "write_minutes")}
+    plan = plan_checkpoints(rate, nodes, **costs)
+    outlooks = [
+        run_outlook(
+            garwood_interval(rate.event_count[row], rate.exposure[row]),
+            nodes[row],
+            plan.optimal[row],
+            restart_minutes=costs["restart_minutes"][row],
+            write_minutes=costs["write_minutes"][row],
+            scheduled_days=PLANNED_DAYS,
+            target=TARGET,
+            run_count=SIMULATED_RUNS,
+            generator=np.random.default_rng(SEED),
+        )
+        for row in range(len(sizes))
+    ]
+    return sizes.assign(
+        node_count=nodes,
+        failures_per_1000_node_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
+        failures_per_1000_node_days_low=1000 * rate.low,
+        failures_per_1000_node_days_high=1000 * rate.high,
+        mttf_hours=mttf.hours,
+        mttf_hours_low=mttf.low,
+        mttf_hours_high=bounded(mttf.high),
+        planned_days=PLANNED_DAYS,
+        expected_interruptions=future.value,
+        expected_interruptions_low=future.low,
+        expected_interruptions_high=future.high,
+        checkpoint_minutes_young=plan.young,
+        checkpoint_minutes_daly=plan.daly,
+        checkpoint_minutes_optimal=plan.optimal,
+        checkpoint_minutes_optimal_low=plan.optimal_low,
+        checkpoint_minutes_optimal_high=bounded(plan.optimal_high),
+        ettr_optimal=plan.ettr_optimal,
+        ettr_optimal_low=plan.ettr_optimal_low,
+        ettr_optimal_high=plan.ettr_optimal_high,
+        ettr_run_low=[outlook.ettr_low for outlook in outlooks],
+        ettr_run_high=[outlook.ettr_high for outlook in outlooks],
+        ettr_target=TARGET,
+        probability_ettr_ge_target=[outlook.probability for outlook in outlooks],
+        confidence_level=rate.confidence_level,
+        method=rate.method,
+        event_count=sizes["failure_count"],
+        exposure=sizes["node_days"],
+        exposure_unit="node-days",
+    )
+
+
+def headline(plans: pd.DataFrame) -> str:
+    """Say for each cluster up to which size a run is likely to reach the target."""
+    likely = plans[plans["probability_ettr_ge_target"] >= 0.5].groupby("cluster_id")["gpu_count"].max()
+    return "; ".join(
+        f"{cluster_id}: ETTR {TARGET} up to {likely[cluster_id]:,} GPUs"
+        if cluster_id in likely.index
+        else f"{cluster_id}: no size known to reach ETTR {TARGET}"
+        for cluster_id in plans["cluster_id"].unique()
+    )
+
+
+@estimate(TABLE)
+def est_checkpoint_plans(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Plan runs of every size at each cluster's own rate."""
+    with warehouse.writing() as con:
+        plans = with_plans(con.execute(TABLE.query).df())
+        return write(con, TABLE, plans, headline(plans))

@@ -1,0 +1,96 @@
+"""estimates.est_ettr_grid: the ETTR to expect at any size, failure rate and checkpoint interval; the paper's figure 10.
+
+It rests on no data: rates are assumed, and which of them is a cluster's own is said by estimates.est_failure_rates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.model.checkpoint import longest_minutes
+from assets.model.ettr import expected_ettr, expected_ettr_exact
+from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.run_plan import ASSUMED, assumed_rate
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TARGET = 0.9
+RATIO = "ratio 0 to 1"
+
+TABLE = TableSpec(
+    table="est_ettr_grid",
+    description=(
+        "Expected ETTR of long runs without queue, by the paper's form and by the exact renewal form, at assumed "
+        "failure rates. One row per gpu_count, failure rate, checkpoint_minutes and scenario of costs."
+    ),
+    key=("scenario", "gpu_count", "failures_per_1000_node_days", "checkpoint_minutes"),
+    columns=(
+        Column(
+            "scenario",
+            "varchar",
+            "",
+            "What restart and write cost. free_writes: 5 and 0 minutes, the paper's first version; blocking_writes: 5 "
+            "and 5 minutes, its second; async_writes: 5 minutes and 10 seconds; fast_restart: 2 and 0 minutes.",
+            is_required=True,
+        ),
+        Column("gpu_count", "bigint", "GPUs", "Size of the run.", is_required=True),
+        Column("node_count", "bigint", "nodes", "gpu_count / 8, rounded up.", is_required=True),
+        Column(
+            "failures_per_1000_node_days",
+            "double",
+            "failures per 1,000 node-days",
+            "Failure rate assumed; 6.5 and 2.34 are those of the paper's clusters.",
+            is_required=True,
+        ),
+        Column("checkpoint_minutes", "double", "minutes", "Work between two checkpoints.", is_required=True),
+        Column("restart_minutes", "double", "minutes", "From an attempt's start to its first step.", is_required=True),
+        Column("write_minutes", "double", "minutes", "Time that one checkpoint stops the work.", is_required=True),
+        Column("mttf_hours", "double", "hours", "Mean time between failures of the run.", is_required=True),
+        Column("ettr_expected", "double", RATIO, "By the paper's form; 0 where it would be below.", is_required=True),
+        Column("ettr_expected_exact", "double", RATIO, "By the renewal form.", is_required=True),
+        Column("ettr_target", "double", RATIO, "The target that checkpoint_minutes_longest is for.", is_required=True),
+        Column(
+            "checkpoint_minutes_longest",
+            "double",
+            "minutes",
+            "Longest interval that reaches the target by the renewal form: the line through the grid. NULL: none does.",
+        ),
+        Column("confidence_level", "double", RATIO, "NULL: nothing is estimated."),
+        Column("method", "varchar", "", "assumed: the failure rate is an assumption.", is_required=True),
+        Column("event_count", "bigint", "events", "NULL: no event was counted."),
+        Column("exposure", "double", "node-days", "NULL: there is none."),
+    ),
+)
+
+
+def with_expectations(grid: pd.DataFrame) -> pd.DataFrame:
+    """Add both expected forms and the line of the target."""
+    nodes = nodes_of(numbers(grid, "gpu_count"), numbers(grid, "gpus_per_node"))
+    rate = assumed_rate(numbers(grid, "failures_per_1000_node_days") / 1000)
+    per_day, checkpoint = nodes * rate.value, numbers(grid, "checkpoint_minutes")
+    costs = {name: numbers(grid, name) for name in ("restart_minutes", "write_minutes")}
+    return grid.assign(
+        node_count=nodes,
+        mttf_hours=mttf_at_scale(rate, nodes).hours,
+        ettr_expected=expected_ettr(per_day, checkpoint, **costs),
+        ettr_expected_exact=expected_ettr_exact(per_day, checkpoint, **costs),
+        ettr_target=TARGET,
+        checkpoint_minutes_longest=longest_minutes(per_day, TARGET, **costs),
+        confidence_level=None,
+        method=ASSUMED,
+        event_count=None,
+        exposure=None,
+    )
+
+
+@estimate(TABLE)
+def est_ettr_grid(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Compute both expected forms on the whole grid."""
+    with warehouse.writing() as con:
+        grid = with_expectations(con.execute(TABLE.query).df())
+        return write(con, TABLE, grid, f"{len(grid):,} combinations; {TARGET} is the target of the line")

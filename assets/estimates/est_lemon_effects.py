@@ -1,0 +1,101 @@
+"""estimates.est_lemon_effects: how often large jobs fail, with the lemons and without: the paper's 14% to 4%.
+
+The lemons are found on the same days, which flatters them; est_lemon_evaluations says the same of the days after.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from assets.estimates.evidence import evidence
+from assets.estimates.suspects import CLUSTER
+from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.model.coincidence import binomial_share
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LARGE = ("marts.fct_attempts.gpu_count", "marts.agg_lemon_windows.large_gpu_count")
+LEMONS = "estimates.est_lemon_nodes.verdict"
+FAILED = (
+    *(*LARGE, LEMONS, "marts.fct_failures.attempt_id", "marts.fct_failures.culprit_node_id"),
+    "marts.fct_attempt_nodes.node_id",
+)
+RATIO = "ratio 0 to 1"
+
+TABLE = TableSpec(
+    table="est_lemon_effects",
+    description=(
+        "Share of large attempts that infrastructure failed, with and without the nodes called lemons, over the days "
+        "on which these were found. One row per cluster with accounting and population."
+    ),
+    key=("cluster_id", "population"),
+    columns=(
+        CLUSTER,
+        Column(
+            "population",
+            "varchar",
+            "",
+            "all: every large attempt; all_without_lemon_failures: the same, as if those that a lemon failed had not; "
+            "with_lemon_node, without_lemon_node: attempts on at least one lemon, and on none.",
+            is_required=True,
+        ),
+        Column("failure_ratio", "double", RATIO, "Share of attempts that failed. NULL: no attempt.", FAILED),
+        Column("failure_ratio_low", "double", RATIO, "Lower limit.", FAILED),
+        Column("failure_ratio_high", "double", RATIO, "Upper limit.", FAILED),
+        Column("attempt_count", "bigint", "attempts", "Large attempts that ended.", LARGE, is_required=True),
+        Column("failure_count", "bigint", "failures", "Those that failed.", FAILED, is_required=True),
+        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512.", LARGE[1:]),
+        Column("lemon_count", "bigint", "nodes", "Nodes called lemons.", (LEMONS,), is_required=True),
+        Column("window_start_date", "date", "UTC day", "First day.", ("marts.agg_lemon_windows.rate_start_date",)),
+        Column("window_end_date", "date", "UTC day", "Last day.", ("marts.agg_lemon_windows.window_end_date",)),
+        *evidence(
+            "clopper_pearson: exact limits; no_attempt: nothing to take a share of.",
+            "Failed attempts, as failure_count.",
+            FAILED,
+            "Attempts, as attempt_count.",
+            LARGE,
+        ),
+    ),
+)
+
+
+def with_ratios(counts: pd.DataFrame) -> pd.DataFrame:
+    """Turn counts into shares with limits."""
+    pairs = zip(counts["failure_count"], counts["attempt_count"], strict=True)
+    shares = [binomial_share(int(failed), int(ended)) for failed, ended in pairs]
+    return counts.assign(
+        failure_ratio=[share.value for share in shares],
+        failure_ratio_low=[share.low for share in shares],
+        failure_ratio_high=[share.high for share in shares],
+        confidence_level=CONFIDENCE_LEVEL,
+        method=["clopper_pearson" if ended else "no_attempt" for ended in counts["attempt_count"]],
+        event_count=counts["failure_count"],
+        exposure=counts["attempt_count"].astype(float),
+        exposure_unit="attempts",
+    )
+
+
+def headline(ratios: pd.DataFrame) -> str:
+    """Say each cluster's share of failed large attempts, with lemons and as if they had failed none."""
+    known = ratios[ratios["failure_ratio"].notna()]
+    all_of, without = (
+        dict(zip(own["cluster_id"], own["failure_ratio"], strict=True))
+        for own in (known[known["population"] == name] for name in ("all", "all_without_lemon_failures"))
+    )
+    return "; ".join(
+        f"{cluster_id}: {share:.3g} of large attempts failed, {without[cluster_id]:.3g} not by lemons"
+        for cluster_id, share in all_of.items()
+    )
+
+
+@estimate(TABLE)
+def est_lemon_effects(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Count large attempts and their failures, with and without lemons."""
+    with warehouse.writing() as con:
+        ratios = with_ratios(con.execute(TABLE.query).df())
+        return write(con, TABLE, ratios, headline(ratios))

@@ -1,0 +1,108 @@
+-- Large attempts of the days that nodes are compared on, and what they look like without the lemons.
+with windows as (
+    select
+        cluster_id,
+        rate_start_date,
+        window_end_date,
+        large_gpu_count
+    from marts.agg_lemon_windows
+),
+
+lemons as (
+    select
+        cluster_id,
+        node_id
+    from estimates.est_lemon_nodes
+    where verdict = 'lemon'
+),
+
+lemon_counts as (
+    select
+        windows.cluster_id,
+        count(lemons.node_id) as lemon_count
+    from windows
+    left join lemons using (cluster_id)
+    group by windows.cluster_id
+),
+
+large_attempts as (
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        failures.attempt_id is not null as is_failure,
+        culprits.node_id is not null as is_lemon_failure
+    from marts.fct_attempts as attempts
+    inner join windows using (cluster_id)
+    left join marts.fct_failures as failures using (cluster_id, attempt_id)
+    left join lemons as culprits
+        on failures.cluster_id = culprits.cluster_id and failures.culprit_node_id = culprits.node_id
+    where
+        attempts.is_terminal
+        and attempts.started_at is not null
+        and attempts.gpu_count >= windows.large_gpu_count
+        and cast(attempts.ended_at as date) between windows.rate_start_date and windows.window_end_date
+),
+
+attempts_with_lemons as (
+    select distinct
+        attempt_nodes.cluster_id,
+        attempt_nodes.attempt_id
+    from marts.fct_attempt_nodes as attempt_nodes
+    inner join lemons using (cluster_id, node_id)
+),
+
+members as (
+    select
+        'all' as population,
+        cluster_id,
+        is_failure
+    from large_attempts
+    union all
+    select
+        'all_without_lemon_failures' as population,
+        cluster_id,
+        is_failure and not is_lemon_failure as is_failure
+    from large_attempts
+    union all
+    select
+        if(attempts_with_lemons.attempt_id is null, 'without_lemon_node', 'with_lemon_node') as population,
+        large_attempts.cluster_id,
+        large_attempts.is_failure
+    from large_attempts
+    left join attempts_with_lemons using (cluster_id, attempt_id)
+),
+
+counts as (
+    select
+        cluster_id,
+        population,
+        count(*) as attempt_count,
+        count(*) filter (where is_failure) as failure_count
+    from members
+    group by cluster_id, population
+)
+
+select
+    windows.cluster_id,
+    populations.population,
+    windows.rate_start_date as window_start_date,
+    windows.window_end_date,
+    windows.large_gpu_count,
+    lemon_counts.lemon_count,
+    coalesce(counts.attempt_count, 0) as attempt_count,
+    coalesce(counts.failure_count, 0) as failure_count,
+    nullif(concat_ws(
+        '; ',
+        case
+            when windows.large_gpu_count is null then 'no size of 16 GPUs and more has 30 ended attempts of several nodes'
+            when windows.large_gpu_count < 512 then 'too few attempts of 512 GPUs: the largest common size instead'
+        end,
+        if(lemon_counts.lemon_count = 0, 'no node is called a lemon', null)
+    ), '') as note
+from windows
+cross join
+    (values ('all'), ('all_without_lemon_failures'), ('with_lemon_node'), ('without_lemon_node'))
+        as populations (population)
+inner join lemon_counts using (cluster_id)
+left join counts using (cluster_id, population)
+order by windows.cluster_id, populations.population

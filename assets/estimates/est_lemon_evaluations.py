@@ -1,0 +1,205 @@
+"""estimates.est_lemon_evaluations: whether lists made in the past were right, judged by the weeks that followed.
+
+Every period of the record is judged by the list that could have been made on the day before it began.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from assets.estimates.evidence import evidence
+from assets.estimates.suspects import BLAMED, CLUSTER, blame_of, clusters_of, node_numbers, summed
+from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.model.coincidence import Share, binomial_share
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.lemon_evaluation import evaluate_forward
+from assets.model.lemon_verdicts import LEMON, decide
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+IN_USE = "marts.fct_node_days.in_use_hours"
+WINDOWS = tuple(f"marts.agg_lemon_windows.{name}" for name in ("window_end_date", "judged_days", "rate_days"))
+LISTED = (*BLAMED, IN_USE, *WINDOWS)
+LOST = (*LISTED, "marts.fct_incident_suspects.lost_gpu_hours")
+LARGE = (
+    "marts.fct_attempts.gpu_count",
+    "marts.fct_failures.culprit_node_id",
+    "marts.agg_lemon_windows.large_gpu_count",
+)
+RATIO = "ratio 0 to 1"
+TOO_SHORT = "the record is too short to make a list and judge it"
+
+
+def with_limits(name: str, unit: str, description: str, upstream: tuple[str, ...]) -> tuple[Column, Column, Column]:
+    """Declare a value with its limits."""
+    return (
+        Column(name, "double", unit, description, upstream),
+        Column(f"{name}_low", "double", unit, "Lower limit.", upstream),
+        Column(f"{name}_high", "double", unit, "Upper limit.", upstream),
+    )
+
+
+TABLE = TableSpec(
+    table="est_lemon_evaluations",
+    description=(
+        "Lists of lemons as they would have been made in the past, judged by the period after: a node proves bad when "
+        "its failures have a probability of at most 1% at the rate of normal nodes. One row per cluster and list, and "
+        "one for a cluster where no list can be judged."
+    ),
+    key=("cluster_id", "window_end_date"),
+    columns=(
+        CLUSTER,
+        Column("window_start_date", "date", "UTC day", "First day the list is made on.", WINDOWS),
+        Column("window_end_date", "date", "UTC day", "Last day the list is made on. NULL: none.", WINDOWS),
+        Column("judged_end_date", "date", "UTC day", "Last day it is judged by; the first is the next day.", WINDOWS),
+        Column("listed_count", "bigint", "nodes", "Nodes in the list.", LISTED),
+        Column("named_count", "bigint", "nodes", "Those of them in use in the period after.", LISTED),
+        Column("bad_count", "bigint", "nodes", "Nodes that proved bad.", LISTED),
+        Column("judged_count", "bigint", "nodes", "Nodes in use in the period after.", LISTED),
+        *with_limits("precision", RATIO, "Named nodes that proved bad. NULL: none named.", LISTED),
+        *with_limits("recall", RATIO, "Bad nodes that had been named. NULL: none proved bad.", LISTED),
+        *with_limits("lift", "times", "Precision over the share of bad nodes among all. NULL: as these.", LISTED),
+        *with_limits(
+            "lost_gpu_hours_avoidable",
+            "GPU-hours",
+            "What the named nodes lost beyond what others would have lost in their place.",
+            LOST,
+        ),
+        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of the jobs called large. NULL: none.", LARGE[2:]),
+        Column("large_job_count", "bigint", "attempts", "Large attempts that ended in the period after.", LARGE),
+        *with_limits("large_job_failure_ratio", RATIO, "Share of them that infrastructure failed.", LARGE),
+        *with_limits(
+            "large_job_failure_ratio_without_lemons",
+            RATIO,
+            "The same without the failures that named nodes caused.",
+            (*LARGE, *LISTED),
+        ),
+        *evidence(
+            "forward: precision and recall with Clopper-Pearson limits, hours with Garwood's; not_ranked: the data "
+            "before could not tell, so nobody is named; no_period: the record is too short.",
+            "Failures of the named nodes in the period after.",
+            LISTED,
+            "Node-days of the named nodes in the period after.",
+            LISTED,
+        ),
+    ),
+)
+
+
+def with_evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> pd.DataFrame:
+    """Judge every list of every cluster."""
+    rows = []
+    for own, own_suspects in clusters_of(uses, suspects):
+        rows += list(evaluations(own, own_suspects, large[large["cluster_id"] == own["cluster_id"].iloc[0]]))
+    return pd.DataFrame(rows, columns=TABLE.column_names).astype(
+        {column.name: "Int64" for column in TABLE.columns if column.type == "bigint"}
+    )
+
+
+def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Judge the lists of one cluster, the oldest first; a period that the record does not cover is left out."""
+    first = uses.iloc[0]
+    days = int(first["judged_days"])
+    oldest = int(first["day_count"]) // days - 1 if days else 0
+    common = {
+        "cluster_id": first["cluster_id"],
+        "large_gpu_count": first["large_gpu_count"],
+        "confidence_level": CONFIDENCE_LEVEL,
+        "exposure_unit": "node-days",
+    }
+    if oldest < 1:
+        yield {**common, "method": "no_period", "note": TOO_SHORT}
+        return
+    length = max(1, round(int(first["rate_days"]) / days))
+    for period in range(oldest - 1, -1, -1):
+        start, end = min(period + length, oldest), first["last_date"] - timedelta(days=days * (period + 1))
+        is_before = suspects["period"].between(period + 1, start)
+        nodes = used_nodes(uses, uses["period"].between(period + 1, start))
+        blame = blame_of(nodes, suspects[is_before])
+        verdicts = decide(blame, numbers(nodes, "in_use_node_days"), np.zeros(len(nodes), dtype=bool))
+        is_named = verdicts.verdict == LEMON
+        yield {
+            **common,
+            "window_start_date": end - timedelta(days=days * (start - period) - 1),
+            "window_end_date": end,
+            "judged_end_date": end + timedelta(days=days),
+            "listed_count": is_named.sum(),
+            "method": "not_ranked" if verdicts.refusal else "forward",
+            "note": verdicts.refusal,
+            **(judged(uses, suspects, period, is_named, blame.fleet.normal.rate) if blame.fleet else {}),
+            **large_jobs(large[large["period"] == period], set(nodes["node_id"][is_named])),
+        }
+
+
+def used_nodes(uses: pd.DataFrame, is_wanted: pd.Series[bool]) -> pd.DataFrame:
+    """Add up the time in use of every node over some periods, 0 where it was not used in them."""
+    days = uses["in_use_node_days"].where(is_wanted, 0.0)
+    return days.groupby(uses["node_id"], sort=True).sum().reset_index()
+
+
+def judged(
+    uses: pd.DataFrame, suspects: pd.DataFrame, period: int, is_named: NDArray[np.bool_], normal_rate: float
+) -> dict[str, Any]:
+    """Judge a list by the failures of a period whose culprit is known."""
+    nodes = used_nodes(uses, uses["period"] == period)
+    known = suspects[(suspects["period"] == period) & suspects["is_known"].astype(bool)]
+    number = node_numbers(nodes, known)
+    found = evaluate_forward(
+        is_named,
+        summed(number, np.ones(len(known)), len(nodes)),
+        numbers(nodes, "in_use_node_days"),
+        summed(number, numbers(known, "lost_gpu_hours"), len(nodes)),
+        normal_rate=normal_rate,
+    )
+    hours = "lost_gpu_hours_avoidable"
+    return {
+        **{name: getattr(found, name) for name in ("named_count", "bad_count", "judged_count")},
+        **limited("precision", found.precision),
+        **limited("recall", found.recall),
+        **{name: getattr(found, name) for name in ("lift", "lift_low", "lift_high")},
+        **{name: getattr(found, name) for name in (hours, f"{hours}_low", f"{hours}_high")},
+        "event_count": found.named_failure_count,
+        "exposure": found.named_node_days,
+    }
+
+
+def large_jobs(large: pd.DataFrame, named: set[str]) -> dict[str, Any]:
+    """Count failed large jobs, and those that are left when the named nodes fail none."""
+    count, failed = int(large["attempt_count"].sum()), int(large["failure_count"].sum())
+    spared = int(large.loc[large["node_id"].isin(named), "failure_count"].sum())
+    ratio = "large_job_failure_ratio"
+    return {
+        "large_job_count": count,
+        **limited(ratio, binomial_share(failed, count)),
+        **limited(f"{ratio}_without_lemons", binomial_share(failed - spared, count)),
+    }
+
+
+def limited(name: str, share: Share) -> dict[str, float]:
+    """Name a share and its limits."""
+    return {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
+
+
+def headline(lists: pd.DataFrame) -> str:
+    """Say how many lists were judged, and how the named nodes fared."""
+    ranked = lists[lists["method"] == "forward"]
+    return (
+        f"{len(ranked)} lists judged: {ranked['named_count'].sum()} nodes named, "
+        f"{ranked['event_count'].sum()} failures of theirs in {ranked['exposure'].sum():.4g} node-days after"
+    )
+
+
+@estimate(TABLE)
+def est_lemon_evaluations(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Make the lists of the past and judge each by the period after it."""
+    with warehouse.writing() as con:
+        lists = with_evaluations(*(con.execute(part).df() for part in con.extract_statements(TABLE.query)))
+        return write(con, TABLE, lists, headline(lists))

@@ -1,0 +1,186 @@
+"""estimates.est_lemon_nodes: for each node the probability that it is a lemon, its failure rate, and the verdict.
+
+Read from the incidents and node-days of the marts, and from the seven signals of marts.agg_lemon_signals.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+
+from assets.estimates.evidence import evidence
+from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, blame_of, clusters_of
+from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
+from assets.model.lemon_verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from assets.model.culprits import Blame
+
+RATE = (*BLAMED, *IN_USE)
+SEEN = tuple(f"marts.agg_lemon_signals.{signal}" for signal in SIGNALS)
+THRESHOLDS = "marts.agg_lemon_windows.thresholds"
+WINDOW_END = "marts.agg_lemon_windows.window_end_date"
+PER_NODE_DAYS = "failures per 1,000 node-days"
+
+TABLE = TableSpec(
+    table="est_lemon_nodes",
+    description=(
+        "Nodes by how surely they are lemons: nodes that fail at least three times as often as normal ones. From the "
+        "incidents of marts.fct_incident_suspects over days in use, failures without a known culprit shared out by "
+        "expectation-maximisation, and a fleet of two groups fitted to the counts. One row per node of a cluster with "
+        "accounting."
+    ),
+    key=("cluster_id", "node_id"),
+    columns=(
+        CLUSTER,
+        Column("node_id", "varchar", "", "Node.", ("marts.dim_nodes.node_id",), is_required=True),
+        Column(
+            "rank",
+            "bigint",
+            "rank, 1 is first",
+            "Place by probability, then by rate. NULL: the data cannot rank the nodes; note says why.",
+            RATE,
+        ),
+        Column("posterior_probability", "double", "ratio 0 to 1", "Probability of being a lemon. NULL as rank.", RATE),
+        Column("local_fdr", "double", "ratio 0 to 1", "Probability of being none: 1 minus the former.", RATE),
+        Column(
+            "false_discovery_ratio",
+            "double",
+            "ratio 0 to 1",
+            "Expected share of wrong names in the list of this node and all before it; a list ends at 0.1.",
+            RATE,
+        ),
+        Column("rate", "double", PER_NODE_DAYS, "Rate, drawn towards its group. NULL: no fleet rate.", RATE),
+        Column("rate_low", "double", PER_NODE_DAYS, "Lower limit of the rate.", RATE),
+        Column("rate_high", "double", PER_NODE_DAYS, "Upper limit of the rate.", RATE),
+        Column("fleet_rate", "double", PER_NODE_DAYS, "Mean rate of the cluster's normal nodes.", RATE),
+        Column(
+            "verdict",
+            "varchar",
+            "",
+            "lemon: in the list, more likely a lemon than not, 2 failures or more; watch: a chance of more than 1 in "
+            "10, or signals of two kinds agree; ok: neither, and failing 10 times as often as normal nodes would have "
+            "shown in 3 failures; not enough data: it would not have shown.",
+            (*RATE, *SEEN, THRESHOLDS),
+            is_required=True,
+        ),
+        Column("reasons", "varchar", "", "What the verdict rests on, in words.", (*RATE, *SEEN, THRESHOLDS)),
+        Column("signals_above", "varchar[]", "", "Signals that stand out of the fleet's.", (*SEEN, THRESHOLDS)),
+        Column(
+            "inferred_failure_count",
+            "double",
+            "failures",
+            "Shares of failures whose culprit is unknown, beside event_count.",
+            RATE,
+        ),
+        Column(
+            "p_value",
+            "double",
+            "ratio 0 to 1",
+            "Probability of counts as uneven in a fleet without lemons; above 0.05 nobody is ranked.",
+            RATE,
+        ),
+        Column("window_start_date", "date", "UTC day", "First day counted.", (WINDOW_END, IN_USE[1])),
+        Column("window_end_date", "date", "UTC day", "Last day counted.", (WINDOW_END,)),
+        *evidence(
+            "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 8 draws of what is unknown; "
+            "no_fit: no failure, or no node in use.",
+            "Incidents of which the node is a known culprit.",
+            BLAMED,
+            "Node-days in use.",
+            IN_USE,
+        ),
+    ),
+)
+
+
+def with_verdicts(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
+    """Judge the nodes of every cluster."""
+    judged = [judge(*cluster) for cluster in clusters_of(nodes, suspects)]
+    return pd.concat(judged) if judged else pd.DataFrame(columns=TABLE.column_names)
+
+
+def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
+    """Judge the nodes of one cluster."""
+    blame, exposure = blame_of(nodes, suspects), numbers(nodes, "in_use_node_days")
+    signals = np.column_stack([numbers(nodes, signal) for signal in SIGNALS])
+    configured = json.loads(nodes["thresholds"].iloc[0])
+    standing = stand_out(signals, configured)
+    verdicts = decide(blame, exposure, standing.is_candidate)
+    unknown = np.full(len(nodes), np.nan)
+    fit, fleet, is_ranked = blame.nodes, blame.fleet, verdicts.refusal is None
+    return nodes.assign(
+        rank=pd.array(verdicts.rank, dtype="Int64") if is_ranked else None,
+        posterior_probability=fit.posterior_probability if fit and is_ranked else unknown,
+        local_fdr=fit.local_fdr if fit and is_ranked else unknown,
+        false_discovery_ratio=fit.false_discovery_ratio if fit and is_ranked else unknown,
+        rate=1000 * (fit.value if fit else unknown),
+        rate_low=1000 * (fit.low if fit else unknown),
+        rate_high=1000 * (fit.high if fit else unknown),
+        fleet_rate=1000 * fleet.normal.rate if fleet else np.nan,
+        verdict=verdicts.verdict,
+        reasons=reasons(blame, verdicts, exposure, sightings(signals, standing, configured)),
+        signals_above=pd.Series([[SIGNALS[number] for number in np.flatnonzero(row)] for row in standing.is_above]),
+        inferred_failure_count=blame.event_count - blame.known_count,
+        p_value=blame.p_value,
+        confidence_level=CONFIDENCE_LEVEL,
+        method="gamma_poisson_mixture" if fit else "no_fit",
+        event_count=blame.known_count,
+        exposure=exposure,
+        exposure_unit="node-days",
+        note=verdicts.refusal,
+    )
+
+
+def sightings(signals: np.ndarray, standing: StandingOut, configured: dict[str, float]) -> list[list[str]]:
+    """Say of each node which signals stand out, and of what."""
+    words = [
+        f"limit {limit:g}" if signal in configured else f"99th percentile {limit:.3g}"
+        for signal, limit in zip(SIGNALS, standing.limit, strict=True)
+    ]
+    return [
+        [f"{SIGNALS[n]} {value[n]:.3g} ({words[n]})" for n in np.flatnonzero(is_above)]
+        for value, is_above in zip(signals, standing.is_above, strict=True)
+    ]
+
+
+def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[list[str]]) -> list[str]:
+    """Say of each node what its verdict rests on."""
+    texts = []
+    for number, days in enumerate(exposure):
+        known, total = int(blame.known_count[number]), float(blame.event_count[number])
+        parts = [f"{known} failure{'s' * (known != 1)} in {days:.3g} node-days in use"]
+        if total - known >= 0.05:
+            parts[0] += f" and {total - known:.1f} inferred"
+        if blame.fleet and days > 0 and total >= 1:
+            parts[0] += f", {total / days / blame.fleet.normal.rate:.2g} times the rate of normal nodes"
+        verdict, telling = verdicts.verdict[number], verdicts.telling_count[number]
+        if verdict in (OK, NOT_ENOUGH_DATA) and np.isfinite(telling):
+            parts.append(f"failing 10 times as often as they do it would have failed {telling:.2g} times")
+        texts.append("; ".join(parts + seen[number]))
+    return texts
+
+
+def headline(judged: pd.DataFrame) -> str:
+    """Say how many lemons each cluster has, or why nobody can tell."""
+    found = []
+    for cluster_id, own in judged.groupby("cluster_id"):
+        count = (own["verdict"] == LEMON).sum()
+        found.append(f"{cluster_id}: {own['note'].iloc[0] or f'{count} lemons among {len(own)} nodes'}")
+    return "; ".join(found)
+
+
+@estimate(TABLE)
+def est_lemon_nodes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Infer who caused what, fit the fleet, and judge every node."""
+    with warehouse.writing() as con:
+        nodes, suspects = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
+        judged = with_verdicts(nodes, suspects)
+        return write(con, TABLE, judged, headline(judged))

@@ -1,0 +1,60 @@
+-- Every node with its time in use over the days that rates are compared on, and its signals on the last day.
+with windows as (
+    select
+        cluster_id,
+        window_end_date,
+        rate_start_date,
+        rate_days,
+        thresholds
+    from marts.agg_lemon_windows
+),
+
+nodes as (
+    select
+        cluster_id,
+        node_id
+    from marts.dim_nodes
+),
+
+uses as (
+    select
+        node_days.cluster_id,
+        node_days.node_id,
+        sum(node_days.in_use_hours order by node_days.day_date) / 24 as in_use_node_days
+    from marts.fct_node_days as node_days
+    inner join windows using (cluster_id)
+    where node_days.day_date between windows.rate_start_date and windows.window_end_date
+    group by node_days.cluster_id, node_days.node_id
+)
+
+select
+    nodes.cluster_id,
+    nodes.node_id,
+    windows.window_end_date,
+    windows.rate_start_date as window_start_date,
+    windows.rate_days,
+    windows.thresholds,
+    coalesce(uses.in_use_node_days, 0) as in_use_node_days,
+    signals.excl_jobid_count,
+    signals.xid_cnt,
+    signals.tickets,
+    signals.out_count,
+    signals.multi_node_node_fails,
+    signals.single_node_node_fails,
+    signals.single_node_node_failure_rate
+from nodes
+inner join windows using (cluster_id)
+left join uses using (cluster_id, node_id)
+left join marts.agg_lemon_signals as signals using (cluster_id, node_id, window_end_date)
+order by nodes.cluster_id, nodes.node_id;
+
+-- The incidents of these days, each with the nodes that may have caused it.
+select
+    suspects.cluster_id,
+    suspects.incident_id,
+    suspects.node_id,
+    suspects.is_known
+from marts.fct_incident_suspects as suspects
+inner join marts.agg_lemon_windows as windows using (cluster_id)
+where cast(suspects.failed_at as date) between windows.rate_start_date and windows.window_end_date
+order by suspects.cluster_id, suspects.incident_id, suspects.node_id

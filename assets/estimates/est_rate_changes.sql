@@ -1,0 +1,123 @@
+-- One series of days for each cluster, of all its incidents and of those of every cause, and what is known to have
+-- happened when. Incidents, not attempts: a switch that takes twelve jobs down is one event, not a new rate.
+with clusters as (
+    select cluster_id from marts.dim_clusters
+),
+
+days as (
+    select
+        cluster_id,
+        day_date,
+        max(node_days) as node_days
+    from marts.agg_failure_rates_daily
+    group by cluster_id, day_date
+),
+
+incidents as (
+    select
+        cluster_id,
+        cast(started_at as date) as day_date,
+        failure_category,
+        count(*) as incident_count
+    from marts.fct_incidents
+    group by cluster_id, cast(started_at as date), failure_category
+),
+
+causes as (
+    select distinct
+        cluster_id,
+        failure_category
+    from incidents
+),
+
+counts as (
+    select * from incidents
+    union all
+    select
+        cluster_id,
+        day_date,
+        'all' as failure_category,
+        sum(incident_count) as incident_count
+    from incidents
+    group by cluster_id, day_date
+),
+
+cells as (
+    select
+        series.cluster_id,
+        series.failure_category,
+        days.day_date,
+        coalesce(counts.incident_count, 0) as incident_count,
+        days.node_days
+    from (
+        select * from causes
+        union all
+        select
+            cluster_id,
+            'all' as failure_category
+        from clusters
+    ) as series
+    inner join days using (cluster_id)
+    left join counts using (cluster_id, failure_category, day_date)
+    where days.node_days is not null
+),
+
+series as (
+    select
+        cluster_id,
+        failure_category,
+        list(day_date order by day_date) as days,
+        list(cast(incident_count as double) order by day_date) as incident_counts,
+        list(node_days order by day_date) as node_days
+    from cells
+    group by cluster_id, failure_category
+),
+
+-- what a site wrote down, and checks that were added: of a check's cause alone, unless nobody knows which that is
+notes as (
+    select
+        cluster_id,
+        cast(null as varchar) as failure_category,
+        annotated_date as day_date,
+        annotation as text
+    from marts.dim_annotations
+    union all
+    select
+        cluster_id,
+        nullif(failure_category, 'unmapped') as failure_category,
+        cast(first_reported_at as date) as day_date,
+        format('check {} first reported', check_name) as text
+    from marts.agg_check_introductions
+    where is_introduction
+),
+
+notes_of_series as (
+    select
+        series.cluster_id,
+        series.failure_category,
+        list({'day': notes.day_date, 'text': notes.text} order by notes.day_date, notes.text) as notes
+    from series
+    inner join notes
+        on
+            series.cluster_id = notes.cluster_id
+            and (
+                series.failure_category = 'all'
+                or coalesce(notes.failure_category, series.failure_category) = series.failure_category
+            )
+    group by series.cluster_id, series.failure_category
+)
+
+select
+    clusters.cluster_id,
+    coalesce(series.failure_category, 'all') as failure_category,
+    series.days,
+    series.incident_counts,
+    series.node_days,
+    notes_of_series.notes
+from clusters
+left join series on clusters.cluster_id = series.cluster_id
+left join notes_of_series
+    on
+        series.cluster_id = notes_of_series.cluster_id
+        and series.failure_category = notes_of_series.failure_category
+order by clusters.cluster_id, series.failure_category != 'all', series.failure_category

@@ -1,0 +1,154 @@
+"""estimates.est_rate_ratios: one failure rate over another, cluster against cluster and period against period.
+
+Read from estimates.est_failure_rates, marts.agg_failure_rates_daily, marts.fct_incidents and marts.dim_annotations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.model.rate_ratio import rate_ratio
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATES = "estimates.est_failure_rates"
+DAILY = "marts.agg_failure_rates_daily"
+EVENTS = (f"{RATES}.failure_count", f"{DAILY}.failure_count", "marts.fct_incidents.started_at")
+NODE_DAYS = (f"{RATES}.node_days", f"{DAILY}.node_days")
+BOUNDARY = ("marts.dim_annotations.annotated_date", f"{DAILY}.day_date")
+RATIO = (*EVENTS, *NODE_DAYS, *BOUNDARY)
+UNIT = "failures per 1,000 node-days"
+
+TABLE = TableSpec(
+    table="est_rate_ratios",
+    description=(
+        "Failures per node-day of one side over those of another, with exact (conditional binomial) limits: every pair "
+        "of clusters; the later half of a cluster's days over the earlier; the days from an annotation on over those "
+        "before it. One row per comparison, cluster, other cluster, boundary_date, population and way of counting."
+    ),
+    key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
+    columns=(
+        Column(
+            "comparison",
+            "varchar",
+            "",
+            "clusters: cluster_id over other_cluster_id; halves, annotation: from boundary_date on over before it.",
+            is_required=True,
+        ),
+        CLUSTER,
+        Column(
+            "other_cluster_id",
+            "varchar",
+            "",
+            "Cluster it is divided by; the same one where periods are compared.",
+            CLUSTER.upstream,
+            is_required=True,
+        ),
+        Column("boundary_date", "date", "UTC day", "First day of the later period. NULL: clusters.", BOUNDARY),
+        Column(
+            "annotation",
+            "varchar",
+            "",
+            "What was noted for that day. NULL: nothing.",
+            ("marts.dim_annotations.annotation",),
+        ),
+        Column(
+            "population",
+            "varchar",
+            "",
+            "As in est_failure_rates: gpus_gt_128 or all; periods: all.",
+            (f"{RATES}.population",),
+            is_required=True,
+        ),
+        Column(
+            "counted_as",
+            "varchar",
+            "",
+            "attempts or incidents, as in est_failure_rates. The limits hold for events that come one by one: where "
+            "an incident takes several attempts down, those of incidents.",
+            (f"{RATES}.counted_as",),
+            is_required=True,
+        ),
+        Column(
+            "is_reference",
+            "boolean",
+            "",
+            "The ratio of the rates that are quoted: counted as attempts; of gpus_gt_128 where that is the reference "
+            "of both clusters.",
+            (f"{RATES}.is_reference",),
+            is_required=True,
+        ),
+        Column("is_simulated", "boolean", "", "The first side is simulated.", ("marts.dim_clusters.is_simulated",)),
+        Column(
+            "other_is_simulated",
+            "boolean",
+            "",
+            "The second side is simulated.",
+            ("marts.dim_clusters.is_simulated",),
+        ),
+        Column("failure_count", "bigint", "failures", "Of the first side. NULL: unknown.", EVENTS),
+        Column("node_days", "double", "node-days", "Of the first side. NULL: unknown.", NODE_DAYS),
+        Column("rate", "double", UNIT, "Of the first side.", RATIO),
+        Column("other_failure_count", "bigint", "failures", "Of the second side. NULL: unknown.", EVENTS),
+        Column("other_node_days", "double", "node-days", "Of the second side. NULL: unknown.", NODE_DAYS),
+        Column("other_rate", "double", UNIT, "Of the second side.", RATIO),
+        Column("ratio", "double", "none", "rate over other_rate. NULL: see note.", RATIO),
+        Column("ratio_low", "double", "none", "Lower limit.", RATIO),
+        Column("ratio_high", "double", "none", "Upper limit. NULL: there is none.", RATIO),
+        Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that both rates are equal, two-sided.", RATIO),
+        *evidence(
+            "conditional_binomial: Clopper and Pearson's limits of the split; no_events: neither side has one; "
+            "no_exposure: a side has no node-days, or is unknown.",
+            "Failures of both sides.",
+            EVENTS,
+            "Node-days of both sides.",
+            NODE_DAYS,
+        ),
+    ),
+)
+
+
+def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
+    """Add the ratio with its limits to events and node-days of both sides."""
+    k1, t1, k2, t2 = (
+        numbers(sides, name) for name in ("failure_count", "node_days", "other_failure_count", "other_node_days")
+    )
+    ratio = rate_ratio(k1, t1, k2, t2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = [bounded(1000 * k / t) for k, t in ((k1, t1), (k2, t2))]
+    is_known = np.isfinite(ratio.p_value) & (ratio.method != "no_events")
+    return sides.assign(
+        rate=rates[0],
+        other_rate=rates[1],
+        ratio=ratio.value,
+        ratio_low=np.where(is_known, ratio.low, np.nan),
+        ratio_high=np.where(is_known, bounded(ratio.high), np.nan),
+        p_value=np.where(is_known, ratio.p_value, np.nan),
+        confidence_level=ratio.confidence_level,
+        method=ratio.method,
+        event_count=sides["failure_count"] + sides["other_failure_count"],
+        exposure=sides["node_days"] + sides["other_node_days"],
+        exposure_unit="node-days",
+    )
+
+
+def headline(ratios: pd.DataFrame) -> str:
+    """Say how many of the ratios to quote leave 1 outside their limits."""
+    quoted = ratios[ratios["is_reference"]]
+    differ = (quoted["ratio_low"] > 1) | (quoted["ratio_high"] < 1)
+    return f"{differ.sum()} of {len(quoted)} comparisons show different rates"
+
+
+@estimate(TABLE)
+def est_rate_ratios(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Divide the rates of clusters and of periods by each other."""
+    with warehouse.writing() as con:
+        ratios = with_ratios(con.execute(TABLE.query).df())
+        return write(con, TABLE, ratios, headline(ratios))

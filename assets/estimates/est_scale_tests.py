@@ -1,0 +1,160 @@
+"""estimates.est_scale_tests: whether a cluster's failures per node-day are the same at every job size.
+
+Read from marts.fct_attempts. Every cluster has its row; `cannot tell` is an answer, with the reason in note.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.model.scale import EQUIVALENCE_MARGIN, ScaleTest, scale_test
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+SIZE = (
+    "marts.fct_attempts.gpu_size_bin",
+    "marts.fct_attempts.gpu_count",
+    "marts.fct_attempts.is_terminal",
+    "marts.dim_clusters.gpus_per_node",
+)
+FAILURES = ("marts.fct_attempts.is_infrastructure_failure", *SIZE)
+NODE_DAYS = ("marts.fct_attempts.node_days", *SIZE)
+NODES = ("marts.fct_attempts.runtime_seconds", *NODE_DAYS)
+ALL = (*FAILURES, *(name for name in NODES if name not in SIZE))
+
+TABLE = TableSpec(
+    table="est_scale_tests",
+    description=(
+        "How failures per node-day depend on the nodes of a job: rate proportional to nodes to the power beta, fitted "
+        "to finished attempts that fill whole nodes, by gpu_size_bin. A projection to larger jobs takes beta for 0. "
+        "One row per cluster."
+    ),
+    key=("cluster_id",),
+    columns=(
+        CLUSTER,
+        Column(
+            "population",
+            "varchar",
+            "",
+            "whole_nodes: attempts with at least the GPUs of one node; smaller ones share the node they are charged "
+            "with.",
+            is_required=True,
+        ),
+        Column("beta", "double", "exponent", "Exponent of the number of nodes. NULL: see note.", ALL),
+        Column("beta_low", "double", "exponent", "Lower limit. NULL: there is none.", ALL),
+        Column("beta_high", "double", "exponent", "Upper limit. NULL: there is none.", ALL),
+        Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that beta is 0 (likelihood ratio).", ALL),
+        Column(
+            "is_equivalent",
+            "boolean",
+            "",
+            "The limits lie within the margin: any dependence is too small to matter. NULL: no limits.",
+            ALL,
+        ),
+        Column("equivalence_margin", "double", "exponent", "Largest beta, up or down, that does not matter."),
+        Column(
+            "dispersion",
+            "double",
+            "variance over Poisson variance",
+            "Pearson's dispersion of the sizes about the line. NULL: fewer than three sizes.",
+            ALL,
+        ),
+        Column(
+            "verdict",
+            "varchar",
+            "",
+            "constant: any dependence is within the margin; grows, falls: the rate per node does, with the size; "
+            "cannot tell.",
+            ALL,
+            is_required=True,
+        ),
+        Column("size_count", "bigint", "sizes", "Sizes with node-days.", NODES, is_required=True),
+        Column("node_count_min", "double", "nodes", "Mean nodes of an attempt of the smallest size.", NODES),
+        Column("node_count_max", "double", "nodes", "Mean nodes of an attempt of the largest size.", NODES),
+        *evidence(
+            "poisson_profile: profile likelihood; quasi_poisson: widened, because sizes scatter more than Poisson; "
+            "one_size, no_events, no_exposure: nothing to fit.",
+            "Infrastructure failures, counted as attempts.",
+            FAILURES,
+            "Node-days.",
+            NODE_DAYS,
+        ),
+    ),
+)
+
+
+def tested(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Fit each cluster's sizes."""
+    rows = [_row(cluster_id, of_cluster) for cluster_id, of_cluster in sizes.groupby("cluster_id")]
+    return pd.DataFrame(rows, columns=TABLE.column_names)
+
+
+def _row(cluster_id: Hashable, sizes: pd.DataFrame) -> dict[str, Any]:
+    used = sizes[sizes["node_days"].notna()]
+    nodes = numbers(used, "node_count")
+    test = scale_test(numbers(used, "failure_count"), numbers(used, "node_days"), nodes)
+    low, high = bounded(np.array([test.low, test.high]))
+    return {
+        "cluster_id": cluster_id,
+        "population": "whole_nodes",
+        "beta": test.beta,
+        "beta_low": low,
+        "beta_high": high,
+        "p_value": test.p_value,
+        "is_equivalent": test.is_equivalent,
+        "equivalence_margin": EQUIVALENCE_MARGIN,
+        "dispersion": test.dispersion,
+        "verdict": test.verdict,
+        "size_count": test.size_count,
+        "node_count_min": nodes.min() if nodes.size else None,
+        "node_count_max": nodes.max() if nodes.size else None,
+        "confidence_level": test.confidence_level,
+        "method": test.method,
+        "event_count": int(test.event_count),
+        "exposure": test.exposure,
+        "exposure_unit": "node-days",
+        "note": _note(test, sizes.iloc[0]),
+    }
+
+
+def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
+    """Say why there is no verdict, and what the fit leaves out."""
+    reason = None
+    if not counts["attempt_count"]:
+        reason = "no finished attempt"
+    elif not counts["has_gpus_per_node"]:
+        reason = "GPUs per node unknown: nobody knows which attempts fill their nodes"
+    elif test.size_count == 0:
+        reason = "no finished attempt with the GPUs of a whole node"
+    elif test.event_count == 0:
+        reason = f"no failure in {test.exposure:.4g} node-days"
+    elif test.size_count == 1:
+        reason = "a single size: nothing to compare"
+    elif test.beta != test.beta:
+        reason = "every failure at one end of the sizes: beta has a bound only"
+    elif test.size_count == 2:
+        reason = "two sizes: whether they scatter more than Poisson cannot be judged"
+    left_out = counts["unknown_size_count"]
+    unknown = f"finished attempts left out, GPU count unknown: {left_out}" if left_out else None
+    return "; ".join(part for part in (reason, unknown) if part) or None
+
+
+def headline(tests: pd.DataFrame) -> str:
+    """Say each cluster's verdict."""
+    return "; ".join(f"{row.cluster_id}: {row.verdict}" for row in tests.itertuples())
+
+
+@estimate(TABLE)
+def est_scale_tests(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Regress failures per node-day on the nodes of the job, cluster by cluster."""
+    with warehouse.writing() as con:
+        tests = tested(con.execute(TABLE.query).df())
+        return write(con, TABLE, tests, headline(tests))

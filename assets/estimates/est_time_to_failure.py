@@ -1,0 +1,152 @@
+"""estimates.est_time_to_failure: whether jobs become more or less likely to fail as they run, by size.
+
+Read from marts.fct_attempts. Behind every MTTF stands the belief that they do not: a Weibull shape of 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.model.survival import MINIMUM_EVENTS, WeibullFit, fit_weibull
+from assets.warehouse import Warehouse
+
+SIZE = ("marts.fct_attempts.gpu_size_bin", "marts.fct_attempts.is_terminal")
+FAILURES = ("marts.fct_attempts.is_infrastructure_failure", *SIZE)
+ENTRY = ("marts.fct_attempts.started_at", "marts.fct_attempts.ended_at", *SIZE)
+AGE = ("marts.fct_attempts.runtime_seconds", *ENTRY)
+ALL = (FAILURES[0], *AGE)
+
+TABLE = TableSpec(
+    table="est_time_to_failure",
+    description=(
+        "Weibull distribution of the time from an attempt's start to its infrastructure failure, from finished "
+        "attempts in marts.fct_attempts; other ends are censoring, and what ran before the records began enters at "
+        "the age it had then. Shape below 1: attempts that got going fail less; it is also what a mixture of good and "
+        "bad nodes looks like. One row per cluster and gpu_size_bin."
+    ),
+    key=("cluster_id", "gpu_size_bin"),
+    columns=(
+        CLUSTER,
+        Column("gpu_size_bin", "bigint", "GPUs", "GPUs rounded up to a power of two; 0: none; NULL: unknown.", SIZE),
+        Column("attempt_count", "bigint", "attempts", "Finished attempts of the size.", SIZE, is_required=True),
+        Column("late_entry_count", "bigint", "attempts", "Those that ran before the records began.", AGE),
+        Column("weibull_shape", "double", "none", "Shape. NULL: see note.", ALL),
+        Column("weibull_shape_low", "double", "none", "Lower limit.", ALL),
+        Column("weibull_shape_high", "double", "none", "Upper limit. NULL: there is none.", ALL),
+        Column("scale_hours", "double", "hours", "Time by which 63.2% would have failed, if nothing else ended.", ALL),
+        Column("scale_hours_low", "double", "hours", "Lower limit.", ALL),
+        Column("scale_hours_high", "double", "hours", "Upper limit. NULL: there is none.", ALL),
+        Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that the shape is 1 (likelihood ratio).", ALL),
+        Column(
+            "verdict",
+            "varchar",
+            "",
+            "The hazard with age: constant (limits of the shape within 1/1.1 and 1.1), rises, falls, cannot tell.",
+            ALL,
+            is_required=True,
+        ),
+        Column(
+            "kolmogorov_distance",
+            "double",
+            "ratio 0 to 1",
+            "Goodness of fit: largest distance between Kaplan-Meier survival and the fitted one.",
+            ALL,
+        ),
+        Column(
+            "goodness_of_fit_p_value",
+            "double",
+            "ratio 0 to 1",
+            "Goodness of fit: failures against those expected, in up to 10 spans of age. Small: not Weibull. NULL: "
+            "fewer than 15 failures.",
+            ALL,
+        ),
+        *evidence(
+            f"weibull_profile: profile likelihood; too_few_events: fewer than {MINIMUM_EVENTS} failures; no_exposure: "
+            "no time was watched.",
+            "Infrastructure failures.",
+            FAILURES,
+            "Hours that attempts were watched.",
+            AGE,
+        ),
+    ),
+)
+
+
+def fitted(classes: pd.DataFrame) -> pd.DataFrame:
+    """Fit each cluster and size."""
+    groups = classes.groupby(["cluster_id", "gpu_size_bin"], dropna=False, sort=False)
+    return pd.DataFrame([_row(of_size) for _, of_size in groups], columns=TABLE.column_names)
+
+
+def _row(classes: pd.DataFrame) -> dict[str, Any]:
+    size = classes.iloc[0]
+    used = classes[classes["age_hours"].notna()]
+    attempts = numbers(used, "attempt_count")
+    fit = fit_weibull(
+        numbers(used, "age_hours"),
+        attempts * used["is_failure"].to_numpy(dtype=bool),
+        numbers(used, "entry_hours"),
+        attempts,
+    )
+    shape_high, scale_low, scale_high = bounded(np.array([fit.shape_high, fit.scale_low, fit.scale_high]))
+    return {
+        "cluster_id": size["cluster_id"],
+        "gpu_size_bin": size["gpu_size_bin"],
+        "attempt_count": size["size_attempt_count"],
+        "late_entry_count": size["late_entry_count"],
+        "weibull_shape": fit.shape,
+        "weibull_shape_low": fit.shape_low,
+        "weibull_shape_high": shape_high,
+        "scale_hours": fit.scale,
+        "scale_hours_low": scale_low,
+        "scale_hours_high": scale_high,
+        "p_value": fit.p_value,
+        "verdict": fit.verdict,
+        "kolmogorov_distance": fit.kolmogorov_distance,
+        "goodness_of_fit_p_value": fit.fit_p_value,
+        "confidence_level": fit.confidence_level,
+        "method": fit.method,
+        "event_count": int(fit.event_count),
+        "exposure": fit.exposure,
+        "exposure_unit": "hours",
+        "note": _note(fit, size),
+    }
+
+
+def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
+    """Say why there is no fit, and what it leaves out."""
+    parts = []
+    if not size["size_attempt_count"]:
+        parts.append("no finished attempt")
+    else:
+        if pd.isna(size["gpu_size_bin"]):
+            parts.append("attempts whose GPU count is unknown")
+        if fit.exposure == 0:
+            parts.append("the attempts ran for no time")
+        elif fit.event_count < MINIMUM_EVENTS:
+            parts.append(f"failures: {fit.event_count:.0f}; a shape takes at least {MINIMUM_EVENTS}")
+        elif fit.shape != fit.shape:
+            parts.append("the likelihood has no maximum: the shape has a bound only")
+    if size["unknown_runtime_count"]:
+        parts.append(f"finished attempts left out, runtime unknown: {size['unknown_runtime_count']}")
+    return "; ".join(parts) or None
+
+
+def headline(fits: pd.DataFrame) -> str:
+    """Say how many sizes could be judged, and how."""
+    verdicts = fits["verdict"].value_counts()
+    return ", ".join(f"{verdict}: {count} sizes" for verdict, count in verdicts.items())
+
+
+@estimate(TABLE)
+def est_time_to_failure(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Fit a Weibull distribution to the times to failure of each size."""
+    with warehouse.writing() as con:
+        fits = fitted(con.execute(TABLE.query).df())
+        return write(con, TABLE, fits, headline(fits))

@@ -1,0 +1,41 @@
+"""What must hold for marts.agg_lost_goodput: possible losses, and all those of the failures and preemptions."""
+
+from __future__ import annotations
+
+from great_expectations.expectations.expectation import Expectation
+
+from assets.expectations.rules import columns, finite, no_row, not_negative, same_total
+
+ROW = ("cluster_id", "gpu_size_bin")
+
+
+def expectations() -> list[Expectation]:
+    """Return the suite."""
+    return [
+        columns(*ROW, "first_order_gpu_hours", "second_order_gpu_hours"),
+        not_negative("first_order_gpu_hours", *ROW),
+        not_negative("second_order_gpu_hours", *ROW),
+        finite(("first_order_gpu_hours", "second_order_gpu_hours"), *ROW),
+        no_row(
+            "at_most_half_an_hour",
+            "first_order_gpu_hours > 0.5 * gpu_size_bin * failure_count + 1e-6"
+            " or second_order_gpu_hours > 0.5 * gpu_size_bin * second_order_count + 1e-6",
+            (*ROW, "first_order_gpu_hours", "failure_count", "second_order_gpu_hours", "second_order_count"),
+            "nothing loses more than half an hour of its GPUs",
+        ),
+        same_total(
+            "first_order_reconciles",
+            "select cluster_id, sum(first_order_gpu_hours) as total from {batch} group by 1",
+            "select cluster_id, sum(lost_gpu_hours) as total from marts.fct_failures group by 1",
+            "the sizes hold what every failure lost",
+            tolerance=1e-6,
+        ),
+        same_total(
+            "second_order_reconciles",
+            "select cluster_id, sum(second_order_gpu_hours) as total from {batch} group by 1",
+            "select cluster_id, sum(lost_gpu_hours) as total from marts.fct_preemptions where is_second_order"
+            " group by 1",
+            "the sizes hold what every second-order preemption lost",
+            tolerance=1e-6,
+        ),
+    ]

@@ -1,0 +1,239 @@
+"""When did a failure rate change? Spans of constant rate by penalised likelihood, and Laplace's test for a trend.
+
+The search is exact, not greedy, and prefers no change: what it reports is more than the noise of counting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from assets.model.dispersion import neighbour_dispersion
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+
+PENALTY_FACTOR = 3.0
+MINIMUM_CELLS = 7
+
+
+@dataclass(frozen=True)
+class RateSegments:
+    """Spans of cells, such as days, with one rate each.
+
+    Attributes
+    ----------
+    start
+        First cell of each span, shape (s,); the first is 0, the others are the change points.
+    start_low, start_high
+        Limits of each change point, shape (s,): cells between which it lies; 0 for the first span.
+    event_count, exposure
+        Sums of each span, shape (s,).
+    penalty
+        Gain in twice the log-likelihood that a change point had to bring.
+    dispersion
+        By which the gains were divided, 1 or more.
+    confidence_level
+        Probability that [start_low, start_high] holds the change, given that there is one.
+    """
+
+    start: NDArray[np.int64]
+    start_low: NDArray[np.int64]
+    start_high: NDArray[np.int64]
+    event_count: NDArray[np.float64]
+    exposure: NDArray[np.float64]
+    penalty: float
+    dispersion: float
+    confidence_level: float
+
+
+@dataclass(frozen=True)
+class TrendTest:
+    """Laplace's test. `score` is standard normal without a trend, positive when events become more frequent."""
+
+    score: float
+    p_value: float
+
+
+def find_rate_changes(
+    event_count: ArrayLike,
+    exposure: ArrayLike,
+    penalty_factor: float = PENALTY_FACTOR,
+    minimum_cells: int = MINIMUM_CELLS,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> RateSegments:
+    """Cut a series of counts into spans of constant rate.
+
+    Parameters
+    ----------
+    event_count
+        Events k of consecutive cells, shape (n,).
+    exposure
+        Exposure T of each cell, shape (n,), 0 or more; above 0 in total.
+    penalty_factor
+        c in the penalty ``c log n``.
+    minimum_cells
+        Shortest span, in cells: what lasts less is a burst, not a rate.
+    confidence_level
+        Of the limits of each change point.
+
+    Returns
+    -------
+    RateSegments
+        A single span where no change is worth its penalty, or where the series is shorter than two spans.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different shape or empty, negative values, no exposure.
+
+    Notes
+    -----
+    Minimises ``sum over spans of 2 k log(T / k) / phi + c log n (number of changes)`` by optimal partitioning, which
+    looks at every set of changes. ``c = 3`` is the leading term of the modified BIC: without any change it reports one
+    in at most 2 of 100 series of 45 to 334 days (simulated, 0.05 to 20 events a day). phi is
+    `neighbour_dispersion`, at least 1. A span with events and without exposure is not allowed.
+
+    The limits of a change point are quantiles of its posterior given its two spans, with Jeffreys' priors of their
+    rates: ``log P(cell) = sum over both spans of (lgamma(k + 1/2) - (k + 1/2) log T)``, divided by phi.
+
+    When it lies: it knows steps, not slopes; a drift comes out as stairs. Ratios of the rates beside a change are too
+    far from 1, because the change was looked for where they differ most.
+
+    References
+    ----------
+    B. Jackson et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing Letters
+    12 (2005) 105-108. N. R. Zhang and D. O. Siegmund, "A modified Bayes information criterion with applications to the
+    analysis of comparative genomic hybridization data", Biometrics 63 (2007) 22-32.
+
+    Examples
+    --------
+    >>> segments = find_rate_changes([2, 1, 0, 1, 2, 1, 1, 0, 6, 7, 5, 8, 6, 4, 7, 6], [10.0] * 16)
+    >>> segments.start.tolist(), segments.event_count.tolist()
+    ([0, 8], [8.0, 49.0])
+    """
+    count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
+    if count.shape != time.shape or count.ndim != 1 or count.size == 0:
+        raise ValueError(f"one count and one exposure for each cell, not {count.shape} and {time.shape}")
+    if np.any(count < 0) or np.any(time < 0) or not time.sum() > 0:
+        raise ValueError("counts and exposures are 0 or more, and some exposure is above 0")
+    if minimum_cells < 1:
+        raise ValueError(f"a span has at least one cell, not {minimum_cells!r}")
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(f"a confidence level lies between 0 and 1, not {confidence_level!r}")
+    dispersion = max(1.0, float(np.nan_to_num(neighbour_dispersion(count, time), nan=1.0)))
+    penalty = penalty_factor * float(np.log(count.size))
+    events, exposed = np.concatenate([[0.0], np.cumsum(count)]), np.concatenate([[0.0], np.cumsum(time)])
+    start = _optimal_partition(events, exposed, penalty, minimum_cells, dispersion)
+    edges = np.append(start, count.size)
+    limits = np.zeros((2, start.size), dtype=np.int64)
+    for i in range(1, start.size):
+        both = slice(edges[i - 1], edges[i + 1] + 1)
+        cells = np.arange(minimum_cells, edges[i + 1] - edges[i - 1] - minimum_cells + 1)
+        limits[:, i] = _located(events[both], exposed[both], cells, dispersion, confidence_level)
+        limits[:, i] += edges[i - 1]
+        limits[0, i], limits[1, i] = min(limits[0, i], start[i]), max(limits[1, i], start[i])
+    return RateSegments(
+        start, limits[0], limits[1], np.diff(events[edges]), np.diff(exposed[edges]), penalty, dispersion,
+        confidence_level,
+    )  # fmt: skip
+
+
+def _optimal_partition(
+    events: NDArray[np.float64], exposed: NDArray[np.float64], penalty: float, minimum: int, dispersion: float
+) -> NDArray[np.int64]:
+    """Find the first cells of the best spans, from running sums of events and exposure."""
+    size = events.size - 1
+    best = np.full(size + 1, np.inf)
+    best[0] = -penalty
+    previous = np.zeros(size + 1, dtype=np.int64)
+    for end in range(min(minimum, size), size + 1):
+        begins = np.arange(0, max(end - minimum, 0) + 1)
+        k, t = events[end] - events[begins], exposed[end] - exposed[begins]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cost = np.where(k > 0, 2.0 * k * np.log(t / k), 0.0)
+        cost = np.where((k > 0) & (t <= 0), np.inf, cost)
+        totals = best[begins] + cost / dispersion + penalty
+        previous[end] = int(np.argmin(totals))
+        best[end] = totals[previous[end]]
+    starts = [int(previous[size])]
+    while starts[-1] > 0:
+        starts.append(int(previous[starts[-1]]))
+    return np.array(starts[::-1], dtype=np.int64)
+
+
+def _located(
+    events: NDArray[np.float64],
+    exposed: NDArray[np.float64],
+    cells: NDArray[np.int64],
+    dispersion: float,
+    confidence_level: float,
+) -> tuple[int, int]:
+    """Find between which cells a change lies, `cells` being those where it may; running sums start with its spans."""
+    log_probability = np.zeros(cells.size)
+    for k, t in (
+        (events[cells] - events[0], exposed[cells] - exposed[0]),
+        (events[-1] - events[cells], exposed[-1] - exposed[cells]),
+    ):
+        with np.errstate(divide="ignore"):
+            log_probability += special.gammaln(k + 0.5) - (k + 0.5) * np.log(t)
+    possible = np.isfinite(log_probability)
+    mass = np.cumsum(special.softmax(np.where(possible, log_probability, -np.inf) / dispersion))
+    tail = (1.0 - confidence_level) / 2.0
+    low, high = np.searchsorted(mass, [tail, 1.0 - tail])
+    return int(cells[low]), int(cells[min(int(high), cells.size - 1)])
+
+
+def laplace_trend(event_count: ArrayLike, exposure: ArrayLike) -> TrendTest:
+    """Test whether events become more or less frequent over a series of cells.
+
+    Parameters
+    ----------
+    event_count
+        Events k of consecutive cells, shape (n,).
+    exposure
+        Exposure T of each cell, shape (n,), 0 or more.
+
+    Returns
+    -------
+    TrendTest
+        Both `nan` without events, or with fewer than two cells of exposure.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different shape.
+
+    Notes
+    -----
+    Time runs in exposure: cell i lies at s_i, the exposure before its middle. Without a trend the K events fall on
+    cells with probability ``p_i = T_i / sum(T)``, so that ``score = sum((k_i - K p_i) s_i) / sqrt(K var(s))`` with the
+    variance of s under p. With cells that are small and alike it becomes Laplace's
+    ``(mean(s) - S/2) / (S sqrt(1 / 12K))``. The p-value is two-sided.
+
+    When it lies: a trend that goes up and comes down again leaves it at 0, and events in groups make it too sure.
+
+    References
+    ----------
+    D. R. Cox and P. A. W. Lewis, *The Statistical Analysis of Series of Events* (1966), section 3.3. H. Ascher and
+    H. Feingold, *Repairable Systems Reliability* (1984), section 5.3.
+
+    Examples
+    --------
+    >>> trend = laplace_trend([1, 2, 3, 4, 5, 6], [10.0] * 6)
+    >>> print(f"{trend.score:.3f} {trend.p_value:.4f}")
+    2.236 0.0253
+    """
+    count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
+    if count.shape != time.shape:
+        raise ValueError(f"counts of shape {count.shape} and exposures of shape {time.shape}")
+    total, events = float(time.sum()), float(count.sum())
+    if events == 0 or np.count_nonzero(time > 0) < 2:
+        return TrendTest(float("nan"), float("nan"))
+    place = (np.cumsum(time) - time / 2.0) / total
+    share = time / total
+    centre = float(np.dot(share, place))
+    variance = float(np.dot(share, (place - centre) ** 2))
+    score = float(np.dot(count, place - centre) / np.sqrt(events * variance))
+    return TrendTest(score, float(2.0 * stats.norm.sf(abs(score))))

@@ -1,0 +1,104 @@
+"""Counts of units whose rates differ: Poisson given the rate, rates from a Gamma distribution, so negative binomial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Units whose rates come from one Gamma distribution: mean rate per unit of exposure, and shape (1 / CV^2)."""
+
+    rate: float
+    shape: float
+
+
+def log_density(count: Floats, time: Floats, group: Group) -> Floats:
+    """Give the log-probability of each count, fractional ones by the same formula.
+
+    Parameters
+    ----------
+    count, time
+        Events and exposure of each unit; no exposure is 0.
+    group
+        The units it is thought to belong to.
+
+    Notes
+    -----
+    Negative binomial: ``lgamma(k + a) - lgamma(a) - lgamma(k + 1) + a log(b / (b + T)) + k log(T / (b + T))`` with
+    shape ``a`` and ``b = a / rate``.
+
+    Examples
+    --------
+    >>> print(f"{np.exp(log_density(np.array([0.0]), np.array([1.0]), Group(rate=2.0, shape=1.0)))[0]:.4f}")
+    0.3333
+    """
+    inverse = group.shape / group.rate
+    total = inverse + time
+    density: Floats = (
+        special.gammaln(count + group.shape)
+        - special.gammaln(group.shape)
+        - special.gammaln(count + 1.0)
+        + group.shape * (np.log(inverse) - np.log(total))
+        + special.xlogy(count, time)
+        - count * np.log(total)
+    )
+    return density
+
+
+def slopes(count: Floats, time: Floats, group: Group) -> tuple[Floats, Floats]:
+    """Differentiate the log-density by log rate and by log shape."""
+    inverse = group.shape / group.rate
+    total = inverse + time
+    by_rate = (group.shape + count) * inverse / total - group.shape
+    by_shape = group.shape * (
+        special.digamma(count + group.shape) - special.digamma(group.shape) + np.log(inverse) - np.log(total)
+    )
+    return by_rate, by_shape + group.shape - (group.shape + count) * inverse / total
+
+
+def posterior(group: Group, count: Floats, time: Floats) -> tuple[Floats, Floats]:
+    """Shape and inverse scale of the Gamma posterior of a node's rate."""
+    return group.shape + count, group.shape / group.rate + time
+
+
+def mixture_quantile(level: float, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
+    """Find the rate below which a unit's own rate lies with probability `level`.
+
+    Parameters
+    ----------
+    level
+        Between 0 and 1.
+    parts
+        Gamma distributions of each unit's rate: share (they sum to 1 for a unit), shape, inverse scale.
+
+    Notes
+    -----
+    The quantile of a mixture lies between the quantiles of its parts; it is found there by halving in the logarithm.
+    """
+    ends = [special.gammaincinv(shape, level) / inverse for _, shape, inverse in parts]
+    low, high = np.log(np.min(ends, axis=0)), np.log(np.max(ends, axis=0))
+    for _ in range(26):
+        middle = (low + high) / 2
+        rate = np.exp(middle)
+        below = np.sum([share * special.gammainc(shape, rate * inverse) for share, shape, inverse in parts], axis=0)
+        low, high = np.where(below < level, middle, low), np.where(below < level, high, middle)
+    quantile: Floats = np.exp((low + high) / 2)
+    return quantile
+
+
+def checked(event_count: ArrayLike, exposure: ArrayLike) -> tuple[Floats, Floats]:
+    """Take counts and exposures as arrays, or say what is impossible about them."""
+    count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
+    if count.shape != time.shape:
+        raise ValueError(f"counts and exposures have one shape, not {count.shape} and {time.shape}")
+    if np.any(~np.isfinite(count)) or np.any(count < 0) or np.any(~np.isfinite(time)) or np.any(time < 0):
+        raise ValueError("counts and exposures are finite and 0 or more")
+    return count, time

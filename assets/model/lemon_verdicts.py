@@ -1,0 +1,120 @@
+"""What may be said of a node: lemon, worth watching, ok, or not enough data; and of which fleet nothing is said.
+
+It decides on what `culprits` inferred and adds no arithmetic of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assets.model.culprits import Blame
+
+LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
+
+LIST_LIMIT = 0.1
+"""Largest expected share of wrong names in the list; measured where the truth is planted in `tests/model`."""
+LEAST_PROBABILITY = 0.5
+"""A node that is more likely no lemon is not called one, however good the rest of the list."""
+LEAST_EVENTS = 2.0
+LEAST_FLEET_EVENTS = 10.0
+"""Fewer failures in the whole fleet cannot tell a lemon from bad luck."""
+LARGEST_P_VALUE = 0.05
+"""A fleet is searched for lemons only where one group of nodes explains its failures badly."""
+TELLING_FACTOR, TELLING_EVENTS = 10.0, 3.0
+"""A node can be called ok when failing 10 times as often as normal nodes would have shown in 3 failures by now."""
+LARGEST_OK_PROBABILITY = 0.1
+"""A node with a chance of one in ten of being a lemon is not ok."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Words and places for the nodes of a fleet.
+
+    Attributes
+    ----------
+    verdict
+        `lemon`, `watch`, `ok` or `not enough data` for each node.
+    rank
+        1 for the node most likely a lemon; 0 for every node where the data cannot rank them.
+    refusal
+        Why the nodes are not ranked; None where they are.
+    telling_count
+        Failures that a node failing 10 times as often would have had, for each node; `nan` where the fleet's rate is
+        unknown.
+    """
+
+    verdict: NDArray[np.str_]
+    rank: NDArray[np.int64]
+    refusal: str | None
+    telling_count: NDArray[np.float64]
+
+
+def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdicts:
+    """Call the lemons, and say of the others whether they are known to be none.
+
+    Parameters
+    ----------
+    blame
+        Failures laid at the nodes, with the fleet fitted to them.
+    exposure
+        Node-days in use of each node.
+    is_candidate
+        Whether signals of different kinds agree on the node; it is then watched, whatever its rate says.
+
+    Returns
+    -------
+    Verdicts
+
+    Notes
+    -----
+    A lemon is in the longest list with an expected share of wrong names of at most 0.1, more likely a lemon than not,
+    with 2 failures or more. Watched is a candidate by its signals, and a node of at least 1 in 10 that is not on the
+    list. Every other node is ok if failing 10 times as often as normal nodes would have shown in 3 failures by now;
+    where even that would not have shown, nothing is known. Where the fleet is not ranked, nothing is known of a node of
+    1 in 10 either.
+
+    When it lies: "ok" means no lemon of ten times the fleet's rate. One of three times may hide among the ok ones.
+
+    Examples
+    --------
+    >>> from assets.model.culprits import infer_culprits
+    >>> quiet = infer_culprits([0, 1, 2], [0, 1, 2], [70.0] * 40, np.random.default_rng(1))
+    >>> decide(quiet, [70.0] * 40, [False] * 40).refusal
+    'only 3 failures of nodes: fewer than 10 do not tell a lemon from bad luck'
+    """
+    time, candidate = np.asarray(exposure, dtype=float), np.asarray(is_candidate, dtype=bool)
+    refusal = _refusal(blame, time)
+    if blame.fleet is None or blame.nodes is None or blame.event_count.sum() < LEAST_FLEET_EVENTS:
+        verdict = np.where(candidate, WATCH, NOT_ENOUGH_DATA)
+        return Verdicts(verdict, np.zeros(len(time), dtype=np.int64), refusal, np.full(len(time), np.nan))
+    nodes, telling = blame.nodes, TELLING_FACTOR * blame.fleet.normal.rate * time
+    is_doubtful = nodes.posterior_probability > LARGEST_OK_PROBABILITY
+    verdict = np.where((telling >= TELLING_EVENTS) & ~is_doubtful, OK, NOT_ENOUGH_DATA)
+    if refusal is not None:
+        verdict = np.where(candidate, WATCH, verdict)
+        return Verdicts(verdict, np.zeros(len(time), dtype=np.int64), refusal, telling)
+    is_sure = (nodes.posterior_probability >= LEAST_PROBABILITY) & (blame.event_count >= LEAST_EVENTS)
+    verdict = np.where(is_doubtful | candidate, WATCH, verdict)
+    verdict = np.where(is_sure & (nodes.false_discovery_ratio <= LIST_LIMIT), LEMON, verdict)
+    order = np.lexsort((-nodes.value, nodes.local_fdr))
+    rank = np.empty(len(time), dtype=np.int64)
+    rank[order] = np.arange(1, len(time) + 1)
+    return Verdicts(verdict, rank, None, telling)
+
+
+def _refusal(blame: Blame, time: NDArray[np.float64]) -> str | None:
+    total = blame.event_count.sum()
+    if not (time > 0).sum() > 1:
+        return "fewer than two nodes were in use"
+    if total < LEAST_FLEET_EVENTS:
+        return (
+            f"only {total:.0f} failures of nodes: fewer than {LEAST_FLEET_EVENTS:.0f} do not tell a lemon from bad luck"
+        )
+    if blame.fleet is None:
+        return "the failures are of nodes that were not in use"
+    if blame.p_value > LARGEST_P_VALUE:
+        return f"the failures spread over the nodes as in a fleet without lemons (p = {blame.p_value:.2g})"
+    return None

@@ -1,0 +1,159 @@
+"""What two groups say of each node: how likely it is a lemon, how often it fails, and how long a list may be.
+
+What is not known for sure, culprits and the spread of the fleet, comes in as several draws; the answers are their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.gamma_poisson import Floats, checked, mixture_quantile, posterior
+from assets.model.lemons import TwoGroups, log_joint
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One way things may have been: failures of each node, and the groups fitted to them."""
+
+    fleet: TwoGroups
+    event_count: Floats
+
+
+@dataclass(frozen=True)
+class NodeRates:
+    """What the fleet's two groups say of each node; all arrays have one shape.
+
+    Attributes
+    ----------
+    posterior_probability, local_fdr
+        Probability that the node is a lemon, and that it is not: they sum to 1.
+    false_discovery_ratio
+        Expected share of wrong names in the list of this node and all before it.
+    value, low, high
+        Failures per node-day, drawn towards the group's mean by as much as the exposure is short.
+    confidence_level
+        Probability that [low, high] holds the node's rate.
+    """
+
+    posterior_probability: Floats
+    local_fdr: Floats
+    false_discovery_ratio: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    confidence_level: float
+
+
+def judge_nodes(
+    draws: Sequence[Draw],
+    exposure: ArrayLike,
+    widest: Sequence[Draw] | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> NodeRates:
+    """Give each node its probability of being a lemon and its rate, and the list its share of wrong names.
+
+    Parameters
+    ----------
+    draws
+        At least one.
+    exposure
+        Node-days in use of each node. A node without any keeps what the fleet says of any node.
+    widest
+        Draws to take the limits from, where they are to be wider than what is likeliest.
+    confidence_level
+        1 - a, between 0 and 1.
+
+    Returns
+    -------
+    NodeRates
+        Rates per node-day.
+
+    Raises
+    ------
+    ValueError
+        Negative or infinite counts or exposures, a level outside (0, 1).
+
+    Notes
+    -----
+    ``P(lemon | k, T) = w p(k | lemon) / (w p(k | lemon) + (1 - w) p(k | normal))``; the local false discovery rate is
+    the rest. A node's rate is, within each group, Gamma with shape ``a + k`` and rate ``b + T``: value and limits are
+    mean and quantiles of the mixture of both. The list is in the order of the probability, and its expected share of
+    wrong names is the mean of the local false discovery rates down to the node: never sorted apart, so nodes with the
+    same probability stand or fall together.
+
+    When it lies: shares and rates of the groups are taken as known in each draw. With few lemons a probability near one
+    half may as well be 0.3 or 0.7; the list, which averages, suffers less.
+
+    Examples
+    --------
+    >>> from assets.model.lemons import fit_two_groups
+    >>> fleet = fit_two_groups([0] * 60 + [1] * 30 + [2] * 8 + [12, 15], [70.0] * 100)
+    >>> nodes = judge_nodes([Draw(fleet, np.array([0.0, 3.0, 12.0]))], [70.0, 70.0, 70.0])
+    >>> nodes.posterior_probability.round(3).tolist()
+    [0.0, 0.006, 1.0]
+    """
+    time = np.asarray(exposure, dtype=float)
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(f"a confidence level lies between 0 and 1, not {confidence_level!r}")
+    counts = [checked(draw.event_count, time)[0] for draw in draws]
+    pairs = list(zip(draws, counts, strict=True))
+    probability, fdr = np.mean([_membership(draw.fleet, count, time) for draw, count in pairs], axis=0)
+    value = np.mean([posterior_rates(draw.fleet, count, time) for draw, count in pairs], axis=0)
+    parts = [part for draw in (widest or draws) for part in _parts(draw, time, len(widest or draws))]
+    tail = (1.0 - confidence_level) / 2.0
+    low = np.minimum(mixture_quantile(tail, parts), value)
+    high = np.maximum(mixture_quantile(1.0 - tail, parts), value)
+    return NodeRates(probability, fdr, false_discovery_ratio(fdr), value, low, high, confidence_level)
+
+
+def posterior_rates(fleet: TwoGroups, count: Floats, time: Floats) -> Floats:
+    """Give each node's expected rate per node-day by one fit."""
+    probability, fdr = _membership(fleet, count, time)
+    (a, b), (c, d) = (posterior(group, count, time) for group in (fleet.normal, fleet.lemon))
+    mean: Floats = fdr * a / b + probability * c / d
+    return mean
+
+
+def false_discovery_ratio(local_fdr: ArrayLike) -> Floats:
+    """Average the local false discovery rates of the list that ends with each node, ties included.
+
+    Parameters
+    ----------
+    local_fdr
+        Probability that the node is no lemon, any order.
+
+    Returns
+    -------
+    numpy.ndarray
+        Expected share of wrong names in the shortest list that has the node.
+
+    Examples
+    --------
+    >>> false_discovery_ratio([0.3, 0.0, 0.9, 0.3]).round(2).tolist()
+    [0.2, 0.0, 0.38, 0.2]
+    """
+    fdr = np.asarray(local_fdr, dtype=float)
+    if fdr.size == 0:
+        return fdr.copy()
+    values, place, members = np.unique(fdr, return_inverse=True, return_counts=True)
+    mean: Floats = (np.cumsum(values * members) / np.cumsum(members))[place]
+    return mean
+
+
+def _parts(draw: Draw, time: Floats, draw_count: int) -> list[tuple[Floats, Floats, Floats]]:
+    """Give the two Gamma distributions of each node's rate with their share among all draws."""
+    probability, fdr = _membership(draw.fleet, draw.event_count, time)
+    groups = ((probability, draw.fleet.lemon), (fdr, draw.fleet.normal))
+    return [(share / draw_count, *posterior(group, draw.event_count, time)) for share, group in groups]
+
+
+def _membership(fleet: TwoGroups, count: Floats, time: Floats) -> tuple[Floats, Floats]:
+    """Give the probabilities of being a lemon and of being none, each to full precision."""
+    normal, lemon = log_joint(count, time, fleet.normal, fleet.lemon, fleet.lemon_ratio)
+    return special.expit(lemon - normal), special.expit(normal - lemon)

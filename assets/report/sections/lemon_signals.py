@@ -1,0 +1,85 @@
+"""The seven signals of a lemon: how they spread over the fleet, and where they stand out."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from assets.report.blocks import Block, Cell, Figure, Table, Text, columns, row
+from assets.report.figures.lemons import lemons as draw
+from assets.report.numbers import UNKNOWN, share, short, whole
+from assets.report.queries import Row
+from assets.report.wording import plural
+
+MEANINGS = {
+    "excl_jobid_count": "jobs that exclude the node",
+    "xid_cnt": "different Xid codes",
+    "tickets": "repair tickets",
+    "out_count": "times out of service by faults",
+    "multi_node_node_fails": "failures of jobs on several nodes",
+    "single_node_node_fails": "failures of jobs on it alone",
+    "single_node_node_failure_rate": "share of jobs on it alone that failed",
+}
+
+
+def signals(steps: list[Row]) -> list[Block]:
+    """Build figure and table of the signals on the last day."""
+    if not steps:
+        return [Text("No signal of any node is known.", "note")]
+    by_signal: dict[str, list[Row]] = {name: [] for name in MEANINGS}
+    for each in steps:
+        by_signal[each["signal"]].append(each)
+    drawn = {name: own for name, own in by_signal.items() if own and own[-1]["largest"]}
+    return [*([_figure(drawn)] if drawn else []), _table(by_signal)]
+
+
+def _figure(drawn: dict[str, list[Row]]) -> Figure:
+    frame = pd.DataFrame([
+        {
+            "signal": MEANINGS[name],
+            "position": each["value"] / each["largest"],
+            "percent": 100 * each["at_most_ratio"],
+            "has_lemon": bool(each["lemon_count"]),
+            "text": f"{short(each['value'])} at {plural(each['node_count'], 'node')}, "
+            f"{plural(each['lemon_count'], 'lemon')} among them",
+        }
+        for name, own in drawn.items()
+        for each in own
+    ])  # fmt: skip
+    return Figure(
+        "lemon-signals",
+        "How the signals spread over the nodes",
+        f"Cumulative distributions of {plural(len(drawn), 'signal')} over the nodes, each over its largest value, with "
+        "a dot where a lemon stands. The table below holds median, quantiles and limit of each.",
+        draw(frame),
+        note="A line that is near 100% on the left has few nodes with large values. Dots: nodes called lemons. "
+        "Signals that are unknown, or 0 at every node, have no line.",
+    )
+
+
+def _table(by_signal: dict[str, list[Row]]) -> Table:
+    return Table(
+        "Signals of the nodes",
+        columns(
+            "Signal", "#Nodes known", "#Median", "#90% of nodes", "#99% of nodes", "#Largest", "Limit", "#Nodes above"
+        ),
+        tuple(_line(name, own) for name, own in by_signal.items()),
+        note="Over the days before the last one that the configuration asks for, 28 by default. 90% and 99% of the "
+        "nodes have at most the value given. A node stands out above the 99% value and with 2 or more, or from a "
+        "configured limit on; one signal alone makes no lemon.",
+    )
+
+
+def _line(name: str, own: list[Row]) -> tuple[Cell, ...]:
+    label = Cell(MEANINGS[name], detail=name)
+    if not own:
+        return row(label, "0", UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, "no source tells", UNKNOWN)
+    first = own[0]
+    values = [_value(name, first[each]) for each in ("median_value", "value_90", "value_99", "largest")]
+    limit = (
+        "the fleet's 99%" if first["configured_limit"] is None else f"{short(first['configured_limit'])} (configured)"
+    )
+    return row(label, whole(first["known_count"]), *values, limit, whole(first["above_count"]))
+
+
+def _value(name: str, value: float) -> str:
+    return share(value) if name == "single_node_node_failure_rate" else short(value)

@@ -1,0 +1,214 @@
+"""Lemon nodes: the list with its evidence, ready for Slurm, and whether such lists were right in the past."""
+
+from __future__ import annotations
+
+import re
+
+from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
+from assets.report.numbers import confidence, moment, printable, share, short, whole
+from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.sections.lemon_signals import signals
+from assets.report.wording import plural, sentence, span
+
+TITLE = "Lemon nodes: those that fail far more often than the rest"
+POPULATIONS = {
+    "all": "All large attempts",
+    "all_without_lemon_failures": "The same, had lemons failed none",
+    "with_lemon_node": "Attempts on at least one lemon",
+    "without_lemon_node": "Attempts on no lemon",
+}
+
+
+def lemons(frames: Frames, cluster: Row) -> Section:
+    """Build the section on lemon nodes."""
+    cluster_id = cluster["cluster_id"]
+    fleet = one(frames, "lemon_fleets", cluster_id)
+    if not fleet:
+        said = "There is no accounting of this cluster's nodes, so the data cannot tell which of them are lemons."
+        return Section("lemons", "Lemons", TITLE, (Text(said, "note"),))
+    blocks: list[Block] = [*_found(fleet), _nodes(of_cluster(frames, "lemon_nodes", cluster_id), fleet)]
+    if fleet["lemon_count"]:
+        blocks.append(_exclude(fleet))
+    blocks += signals(of_cluster(frames, "lemon_signals", cluster_id))
+    blocks += _effects(of_cluster(frames, "lemon_effects", cluster_id))
+    blocks += _lists(of_cluster(frames, "lemon_lists", cluster_id))
+    return Section("lemons", "Lemons", TITLE, tuple(blocks))
+
+
+def _found(fleet: Row) -> list[Block]:
+    days = f"{fleet['window_start_date']} to {fleet['window_end_date']}"
+    rests_on = (
+        f"{plural(fleet['failure_count'], 'failure')} of known culprit in {short(fleet['node_days'])} node-days in use"
+    )
+    others = (
+        f"{whole(fleet['watch_count'])} to watch, {whole(fleet['ok_count'])} ok, "
+        f"{whole(fleet['not_enough_data_count'])} without enough data."
+    )
+    if fleet["refusal"]:
+        said = f"The data cannot tell: {printable(fleet['refusal'], 200)} ({days}, {rests_on}). {others}"
+        return [Text(said, "note")]
+    wrong = fleet["false_discovery_ratio"]
+    said = f"{plural(fleet['lemon_count'], 'lemon')} among {plural(fleet['node_count'], 'node')}"
+    said += f"; {share(wrong)} of these names are expected to be wrong" if wrong is not None else ""
+    said += f" ({days}, {rests_on}). {others}"
+    if fleet["fleet_rate"] is not None:
+        said += f" Normal nodes fail {short(fleet['fleet_rate'])} times per {whole(1000)} node-days in use."
+    return [Text(said, "warning" if fleet["lemon_count"] else "good")]
+
+
+def _nodes(nodes: list[Row], fleet: Row) -> Table:
+    level = confidence(fleet["confidence_level"])
+    return Table(
+        "Nodes by how surely they are lemons",
+        columns(
+            "#Rank",
+            "Node",
+            "Verdict",
+            "#Probability",
+            f"#Failures per 1\u202f000 node-days ({level})",
+            "#Failures (k)",
+            "Reasons",
+            "Evidence",
+        ),
+        tuple(
+            row(
+                "not ranked" if each["rank"] is None else whole(each["rank"]),
+                printable(each["node_name"]),
+                each["verdict"],
+                share(each["posterior_probability"]),
+                _rate(each),
+                Cell(whole(each["event_count"]), detail=f"in {short(each['exposure'])} node-days"),
+                printable(each["reasons"], 300),
+                _evidence(each),
+            )
+            for each in nodes
+        ),
+        note=f"{whole(len(nodes))} of {plural(fleet['node_count'], 'node')}: every lemon, then those to watch, then by "
+        "rank. The probability is that of failing at least three times as often as normal nodes; a list ends where 8% "
+        "of its names are expected to be wrong. Rates are drawn towards the node's group.",
+        is_collapsed=not fleet["lemon_count"] and not fleet["watch_count"],
+    )
+
+
+def _rate(each: Row) -> Cell:
+    if each["rate"] is None:
+        return Cell("not estimated")
+    return Cell(short(each["rate"]), detail=span(each["rate_low"], each["rate_high"]))
+
+
+def _evidence(each: Row) -> str:
+    said = [f"{moment(one['failed_at'])} {printable(one['label'])}" for one in each["failures"] or []]
+    said += [
+        f"ticket {printable(one['ticket_id'], 24)}: {printable(one['component'], 24)}" for one in each["tickets"] or []
+    ]
+    return "; ".join(said) or "none beside the counts"
+
+
+def _exclude(fleet: Row) -> Table:
+    """Write the line for Slurm; a name that a shell or Slurm would read as something else stays out of it."""
+    safe = [name for name in fleet["lemon_names"] if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name)]
+    odd = len(fleet["lemon_names"]) - len(safe)
+    line = f"--exclude={','.join(safe)}" if safe else "no name can be given to Slurm"
+    return Table(
+        "Ready for sbatch and srun",
+        columns("Leaves the lemons out of a job"),
+        ((Cell(line, is_code=bool(safe)),),),
+        note=f"{plural(odd, 'name')} cannot stand on a command line and {'is' if odd == 1 else 'are'} left out."
+        if odd
+        else "",
+    )
+
+
+def _effects(effects: list[Row]) -> list[Block]:
+    if not any(each["attempt_count"] for each in effects):
+        why = next((each["note"] for each in effects if each["note"]), "no large attempt ended")
+        return [Text(f"What lemons do to large jobs cannot be told: {printable(why, 200)}.", "note")]
+    first = effects[0]
+    note = (
+        f"Attempts of {gpus_and_more(first['large_gpu_count'])}, over the days on which the lemons were found, which "
+    )
+    note += "flatters the list; the table after this one judges lists by the days that followed."
+    return [
+        Table(
+            f"Failed attempts of {gpus_and_more(first['large_gpu_count'])}, with lemons and without",
+            columns(
+                "Attempts", "#Failed (k)", "#Attempts", "#Share", f"#{confidence(first['confidence_level'])} interval"
+            ),
+            tuple(
+                row(
+                    POPULATIONS.get(each["population"], printable(each["population"])),
+                    whole(each["failure_count"]),
+                    whole(each["attempt_count"]),
+                    share(each["failure_ratio"]),
+                    _shares(each, "failure_ratio"),
+                )
+                for each in effects
+            ),
+            note=note + (f" {sentence(printable(first['note'], 200))}" if first["note"] else ""),
+        )
+    ]
+
+
+def gpus_and_more(count: int | None) -> str:
+    """Name the size from which a job is called large.
+
+    >>> gpus_and_more(512)
+    '512 GPUs and more'
+    """
+    return "unknown size" if count is None else f"{whole(count)} GPUs and more"
+
+
+def _shares(each: Row, name: str) -> str:
+    low, high = each[f"{name}_low"], each[f"{name}_high"]
+    return "not estimated" if low is None or high is None else f"{share(low)} to {share(high)}"
+
+
+def _lists(lists: list[Row]) -> list[Block]:
+    judged = [each for each in lists if each["window_end_date"] is not None]
+    if not judged:
+        why = next((each["note"] for each in lists if each["note"]), "no list was made")
+        return [Text(f"Whether lists of the past were right cannot be told: {printable(why, 200)}.", "note")]
+    first = judged[0]
+    large = gpus_and_more(first["large_gpu_count"])
+    return [
+        Table(
+            "Lists of the past, judged by the days that followed",
+            columns(
+                "List made on",
+                "Judged until",
+                "#Named",
+                "#Proved bad",
+                "#Precision",
+                "#Recall",
+                "#Lift",
+                "#GPU-hours avoidable",
+                f"#Failed jobs of {large}",
+                "#Without the named",
+            ),
+            tuple(_list_row(each) for each in judged),
+            note="Precision: named nodes that proved bad. Recall: bad nodes that had been named. Lift: precision over "
+            "the share of bad nodes among all. A node proves bad when its failures in that time have a probability of "
+            f"at most 1% at the rate of normal nodes. Small print: limits at {confidence(first['confidence_level'])}.",
+        )
+    ]
+
+
+def _list_row(each: Row) -> tuple[Cell, ...]:
+    avoidable = "lost_gpu_hours_avoidable"
+    why = f"nobody: {printable(each['note'], 160)}" if each["method"] == "not_ranked" and each["note"] else ""
+    return row(
+        Cell(str(each["window_end_date"]), detail=why),
+        str(each["judged_end_date"]),
+        whole(each["named_count"]),
+        Cell(whole(each["bad_count"]), detail=f"of {whole(each['judged_count'])}"),
+        _limited(each, "precision", "nobody was named"),
+        _limited(each, "recall", "none proved bad"),
+        "not estimated" if each["lift"] is None else short(each["lift"]),
+        Cell(short(each[avoidable]), detail=span(each[f"{avoidable}_low"], each[f"{avoidable}_high"])),
+        _limited(each, "large_job_failure_ratio", "no such job"),
+        _limited(each, "large_job_failure_ratio_without_lemons", "no such job"),
+    )
+
+
+def _limited(each: Row, name: str, why_not: str) -> Cell:
+    return Cell(why_not) if each[name] is None else Cell(share(each[name]), detail=_shares(each, name))

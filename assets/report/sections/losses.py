@@ -1,0 +1,208 @@
+"""Goodput that failures cost, by size and order, the crash loops behind it, and who is owed how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import pandas as pd
+
+from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
+from assets.report.figures.losses import ORDERS
+from assets.report.figures.losses import losses as draw
+from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
+from assets.report.queries import Frames, Row, of_cluster
+from assets.report.wording import plural
+
+TITLE = "Lost goodput, and who lost it"
+OPEN_LIST = 12
+
+
+def losses(frames: Frames, cluster: Row) -> Section:
+    """Build the section on work lost in first and second order."""
+    cluster_id = cluster["cluster_id"]
+    sizes, owed = of_cluster(frames, "lost_goodput", cluster_id), of_cluster(frames, "lost_by_account", cluster_id)
+    loops = of_cluster(frames, "crash_loops", cluster_id)
+    if not any(each["failure_count"] or each["second_order_count"] for each in sizes):
+        said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
+        return Section("losses", "Losses", TITLE, (Text(said),))
+    blocks: list[Block] = [Text(_summary(sizes))]
+    figure = _figure(sizes)
+    blocks.append(Pair(figure, _by_size(sizes)) if figure else _by_size(sizes))
+    blocks.append(_loops(loops) if loops else Text("No job run failed three times and more in a row: no crash loop."))
+    blocks.extend(_statement(owed, sizes))
+    return Section("losses", "Losses", TITLE, tuple(blocks))
+
+
+def total(rows: Iterable[Row], *names: str) -> float:
+    """Add up what is known of some columns.
+
+    >>> total([{"a": 1.5, "b": None}, {"a": None, "b": 2.0}], "a", "b")
+    3.5
+    """
+    return math.fsum(each[name] or 0.0 for each in rows for name in names)
+
+
+def _summary(sizes: list[Row]) -> str:
+    first, second = total(sizes, "first_order_gpu_hours"), total(sizes, "second_order_gpu_hours")
+    parts = [
+        f"{short(first + second)} GPU-hours lost: {short(first)} in failed attempts (first order) and {short(second)} "
+        "in attempts preempted because a failed job came back (second order)"
+        + (f", which is {share(second / (first + second))} of the loss." if first + second else ".")
+    ]
+    open_count = sum(each["instigator_unknown_count"] for each in sizes)
+    if open_count:
+        hours = total(sizes, "instigator_unknown_gpu_hours")
+        parts.append(
+            f"Nobody knows who preempted {plural(open_count, 'more attempt')}, which lost {short(hours)} GPU-hours: "
+            "the second order may be larger by as much."
+        )
+    return " ".join(parts)
+
+
+def _figure(sizes: list[Row]) -> Figure | None:
+    lost = [each for each in sizes if total([each], "first_order_gpu_hours", "second_order_gpu_hours")]
+    if not lost:
+        return None
+    frame = pd.DataFrame([point for each in lost for point in _bars(each)])
+    largest = max(lost, key=lambda each: total([each], "first_order_gpu_hours", "second_order_gpu_hours"))
+    return Figure(
+        "losses",
+        "Lost GPU-hours by job size",
+        f"Stacked bars at {plural(len(lost), 'size')}: GPU-hours lost in first and in second order. Most was lost at "
+        f"{gpus(largest['gpu_size_bin'])}. The table beside it holds every value.",
+        draw(frame),
+        note="Above each bar: the share of the second order. Sizes without a loss have no bar.",
+    )
+
+
+def _bars(each: Row) -> list[Row]:
+    hours = [each["first_order_gpu_hours"] or 0.0, each["second_order_gpu_hours"] or 0.0]
+    common = {"size": whole(each["gpu_size_bin"]), "total": sum(hours), "label": f"{100 * hours[1] / sum(hours):.0f}%"}
+    return [
+        {**common, "order": order, "hours": value, "text": f"{short(value)} GPU-hours"}
+        for order, value in zip(ORDERS, hours, strict=True)
+    ]
+
+
+def _by_size(sizes: list[Row]) -> Table:
+    whole_row = {
+        name: sum(each[name] for each in sizes)
+        for name in ("failure_count", "second_order_count", "instigator_unknown_count")
+    } | {name: total(sizes, name) for name in ("first_order_gpu_hours", "second_order_gpu_hours")}
+    named = [(gpus(each["gpu_size_bin"]), each) for each in sizes]
+    return Table(
+        "Lost GPU-hours by job size",
+        columns("Size", "#Failed (k)", "#First order", "#Preempted", "#Second order", "#Share of second order"),
+        tuple(
+            row(
+                name,
+                whole(each["failure_count"]),
+                short(each["first_order_gpu_hours"]),
+                whole(each["second_order_count"]),
+                short(each["second_order_gpu_hours"]),
+                _second_share(each),
+            )
+            for name, each in [*named, ("all", whole_row)]
+        ),
+        note="The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours.",
+    )
+
+
+def _second_share(each: Row) -> str:
+    first, second = each["first_order_gpu_hours"], each["second_order_gpu_hours"]
+    if first is None or second is None:
+        return share(None)
+    return share(second / (first + second)) if first + second else "no loss"
+
+
+def _loops(loops: list[Row]) -> Table:
+    count = loops[0]["crash_loop_count"]
+    shown = f"{len(loops)} of {whole(count)}" if count > len(loops) else f"all {whole(count)}"
+    return Table(
+        f"Crash loops ({shown})",
+        columns(
+            "Job run", "User", "#Size", "Failed (UTC)", "#Failures in a row", "#Attempts", "#Preempted by it",
+            "#Own lost GPU-hours", "#Others' lost GPU-hours",
+        ),
+        tuple(
+            row(
+                printable(each["run_id"]),
+                Cell(printable(each["user_name"], 32), detail=printable(each["account"], 32)),
+                gpus(each["gpu_count"]),
+                Cell(
+                    f"{moment(each['started_at'])} to {moment(each['ended_at'])}",
+                    detail=duration((each["ended_at"] - each["started_at"]).total_seconds() / 3600),
+                ),
+                whole(each["consecutive_failure_count"]),
+                whole(each["attempt_count"]),
+                whole(each["victim_count"]),
+                short(each["first_order_gpu_hours"]),
+                short(each["victim_gpu_hours"]),
+            )
+            for each in loops
+        ),
+        note="Job runs that infrastructure failed three times and more in a row, the dearest first, and the attempts "
+        "of others that made room for their restarts.",
+        is_collapsed=len(loops) > OPEN_LIST,
+    )  # fmt: skip
+
+
+def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
+    if not owed:
+        return [Text("No lost work is known by account.", "note")]
+    currency = next((each["currency"] for each in owed if each["currency"]), None)
+    names = ["Account", "User", "#Failed (k)", "#Preempted", "#First order", "#Second order", "#Lost GPU-hours"]
+    money = (f"#Lost ({printable(currency, 8)})",) if currency else ()
+    everyone = {
+        "first_order_gpu_hours": total(owed, "first_order_gpu_hours"),
+        "second_order_gpu_hours": total(owed, "second_order_gpu_hours"),
+        "lost_gpu_hours": total(owed, "lost_gpu_hours"),
+        "lost_cost": total(owed, "lost_cost"),
+        **{name: sum(each[name] for each in owed) for name in ("failure_count", "second_order_count")},
+    }
+    lines = [(*_who(each), each) for each in owed] + [("all", "", everyone)]
+    unknown = sum(each["gpu_unknown_count"] for each in owed)
+    table = Table(
+        "Credit statement: GPU-hours lost by account and user",
+        columns(*names, *money),
+        tuple(
+            row(
+                account,
+                user,
+                whole(each["failure_count"]),
+                whole(each["second_order_count"]),
+                short(each["first_order_gpu_hours"]),
+                short(each["second_order_gpu_hours"]),
+                short(each["lost_gpu_hours"], 4),
+                *((short(each["lost_cost"], 4),) if currency else ()),
+            )
+            for account, user, each in lines
+        ),
+        note=("" if currency else "No price per GPU-hour is configured, so there is no sum of money. ")
+        + (
+            f"{plural(unknown, 'loss', 'losses')} of unknown GPU count are in the counts, not in the hours. "
+            if unknown
+            else ""
+        )
+        + "A loss in second order stands under the user who was preempted.",
+        is_collapsed=len(owed) > OPEN_LIST,
+    )
+    return [table, _reconciled(everyone["lost_gpu_hours"], sizes)]
+
+
+def _who(each: Row) -> tuple[str, str]:
+    if each["row_count"] > 1:
+        return f"{whole(each['row_count'])} more", "together"
+    return printable(each["account"], 32), printable(each["user_name"], 32)
+
+
+def _reconciled(stated: float, sizes: list[Row]) -> Text:
+    drawn = total(sizes, "first_order_gpu_hours", "second_order_gpu_hours")
+    if math.isclose(stated, drawn, rel_tol=1e-6, abs_tol=1e-3):
+        return Text(f"The statement adds up to the {short(drawn, 4)} GPU-hours lost by size.", "good")
+    return Text(
+        f"The statement adds up to {short(stated, 6)} GPU-hours, but {short(drawn, 6)} were lost by size: do not use "
+        "it before the difference is explained.",
+        "warning",
+    )

@@ -1,0 +1,233 @@
+"""How the failure rate went over time, by cause, and what was introduced, noted or changed on the way."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pandas as pd
+
+from assets.report import palette
+from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
+from assets.report.figures.over_time import over_time as draw
+from assets.report.numbers import UNKNOWN, printable, short, whole
+from assets.report.queries import Frames, Row, of_cluster
+from assets.report.sections.rate_changes import change_blocks
+from assets.report.wording import exposure, plural
+
+TITLE = "Failure rate over time"
+WINDOW_DAYS = 30
+FEWEST_DAYS = 7
+FEWEST_POINTS = 7
+CAUSES_SHOWN = 7
+OTHER = "Other causes"
+
+
+def over_time(frames: Frames, cluster: Row) -> Section:
+    """Build the section on the failure rate over time."""
+    cluster_id = cluster["cluster_id"]
+    daily = of_cluster(frames, "daily_rates", cluster_id)
+    marks = _marks(frames, cluster_id)
+    blocks: list[Block] = []
+    figure = _figure(daily, marks)
+    if figure:
+        blocks.append(figure)
+    else:
+        blocks.append(Text(_why_not_drawn(daily), "note"))
+    if daily:
+        blocks.append(_by_window(daily))
+    noted = [each for each in marks if each["kind"] != "change"]
+    if noted:
+        blocks.append(_noted(noted))
+    blocks.append(Text(_words_on_checks(frames, cluster)))
+    blocks.extend(change_blocks(frames, cluster_id))
+    return Section("over-time", "Over time", TITLE, tuple(blocks))
+
+
+def _drawable(daily: list[Row]) -> list[Row]:
+    return [
+        each
+        for each in daily
+        if each["window_day_count"] >= FEWEST_DAYS and each["failures_per_1000_node_days_30d"] is not None
+    ]
+
+
+def _why_not_drawn(daily: list[Row]) -> str:
+    if not daily:
+        return "No infrastructure failure was found, so there is no failure rate by cause to follow over time."
+    days = len({each["day_date"] for each in daily})
+    drawable = len({each["day_date"] for each in _drawable(daily)})
+    if days < FEWEST_DAYS + FEWEST_POINTS - 1:
+        return (
+            f"The records span {plural(days, 'day')}. A rolling rate takes {FEWEST_DAYS} days to begin, and "
+            f"{FEWEST_DAYS + FEWEST_POINTS - 1} days to show a course: none is drawn."
+        )
+    return (
+        f"The node-days of the trailing {WINDOW_DAYS} days are known on {plural(drawable, 'day')} only: none is drawn."
+    )
+
+
+def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
+    rows = _drawable(daily)
+    days = sorted({each["day_date"] for each in rows})
+    if len(days) < FEWEST_POINTS:
+        return None
+    totals: dict[str, int] = {}
+    labels = {each["failure_category"]: each["label"] for each in daily}
+    for each in daily:
+        totals[each["failure_category"]] = totals.get(each["failure_category"], 0) + each["failure_count"]
+    ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
+    # One cause too many takes the place that a layer of others would take.
+    shown = ranked if len(ranked) == CAUSES_SHOWN + 1 else ranked[:CAUSES_SHOWN]
+    shown = sorted(shown, key=lambda name: (list(palette.GROUP_COLOURS).index(palette.group_of(name)), -totals[name]))
+    shades = palette.shades_of(shown)
+    colours = {labels[name]: shades[name] for name in shown}
+    if len(shown) < len(ranked):
+        colours[OTHER] = palette.OTHER_CAUSES
+    unknown = len({each["day_date"] for each in daily if each["window_day_count"] >= FEWEST_DAYS}) - len(days)
+    leader = ranked[0]
+    drawn = [each for each in marks if days[0] <= each["day"] <= days[-1]]
+    # Where labels compete for room, changes come first.
+    drawn.sort(key=lambda each: each["kind"] != "change")
+    frame = pd.DataFrame(drawn, columns=["day", "kind", "label"])
+    frame = frame.assign(day=pd.to_datetime(frame["day"]), foot=0.0)
+    gap = f" On {plural(unknown, 'day')} the node-days are unknown and nothing is drawn." if unknown else ""
+    return Figure(
+        "over-time",
+        "Failure rate over time, by cause",
+        f"Layers, one for each cause, of failures per 1,000 node-days over the trailing {WINDOW_DAYS} days, from "
+        f"{days[0]} to {days[-1]}. Most failures: {labels[leader]} (k = {whole(totals[leader])}). "
+        f"{plural(len(drawn), 'vertical line')} for checks, notes and changes. The tables below hold the values.",
+        draw(_stacks(rows, colours), colours, frame),
+        note=f"Trailing {WINDOW_DAYS} days; until {WINDOW_DAYS} days are on record, all there are, {FEWEST_DAYS} at "
+        "least. Hue: part of the machine; shade: cause. Dashed: a check first reported. Dotted: noted by the site. "
+        f"Solid: change of the rate of incidents.{gap}",
+    )
+
+
+def _stacks(rows: list[Row], colours: dict[str, str]) -> pd.DataFrame:
+    """Pile the causes of each day up, those of the legend's end lowest, and number the runs of days without a gap."""
+    frame = pd.DataFrame(
+        [
+            (
+                each["day_date"],
+                each["label"] if each["label"] in colours else OTHER,
+                each["failures_per_1000_node_days_30d"],
+            )
+            for each in rows
+        ],
+        columns=["day", "label", "rate"],
+    )
+    wide = frame[frame["label"].isin(colours)].pivot_table(index="day", columns="label", values="rate", aggfunc="sum")
+    wide = wide.reindex(columns=list(colours)).fillna(0.0)
+    wide.index = pd.to_datetime(wide.index)
+    days = wide.index.to_series()
+    span = (days.diff() > pd.Timedelta(days=1)).cumsum()
+    high = wide.iloc[:, ::-1].cumsum(axis=1).iloc[:, ::-1]
+    layers = [
+        pd.DataFrame({
+            "day": days,
+            "label": label,
+            "low": (high[label] - wide[label]).round(4),
+            "high": high[label].round(4),
+            "rate": wide[label].round(4),
+            "span": span,
+        })
+        for label in colours
+    ]  # fmt: skip
+    return pd.concat(layers, ignore_index=True)
+
+
+def _marks(frames: Frames, cluster_id: str) -> list[Row]:
+    """List what happened when, the checks of one day together."""
+    checks: dict[dt.date, list[str]] = {}
+    for each in of_cluster(frames, "check_introductions", cluster_id):
+        if each["is_introduction"]:
+            checks.setdefault(each["first_reported_at"].date(), []).append(each["check_name"])
+    marks = [
+        {
+            "day": day,
+            "kind": "check",
+            "label": f"check {printable(names[0], 24)}" if len(names) == 1 else plural(len(names), "check"),
+            "text": ", ".join(printable(name) for name in names),
+        }
+        for day, names in checks.items()
+    ]
+    marks += [
+        {
+            "day": each["annotated_date"],
+            "kind": "annotation",
+            "label": printable(each["annotation"], 32),
+            "text": printable(each["annotation"], 200),
+        }
+        for each in of_cluster(frames, "annotations", cluster_id)
+        if each["annotated_date"]
+    ]
+    marks += [
+        {
+            "day": each["changed_at"].date(),
+            "kind": "change",
+            "label": "rate changed" if each["ratio"] is None else f"rate × {short(each['ratio'], 2)}",
+            "text": "",
+        }
+        for each in of_cluster(frames, "rate_changes", cluster_id)
+        if each["changed_at"] and each["failure_category"] == "all"
+    ]
+    return sorted(marks, key=lambda each: (each["day"], each["kind"], each["label"]))
+
+
+def _by_window(daily: list[Row]) -> Table:
+    """Show every 30th window, counted back from the last day, so that no failure is in two of them."""
+    by_day: dict[dt.date, list[Row]] = {}
+    for each in daily:
+        by_day.setdefault(each["day_date"], []).append(each)
+    last = max(by_day)
+    ends = [day for day in sorted(by_day) if (last - day).days % WINDOW_DAYS == 0]
+    return Table(
+        f"Failure rate by {WINDOW_DAYS} days",
+        columns(
+            "Days to", "#Days", "#Failed attempts (k)", "#Node-days", f"#Per {whole(1000)} node-days", "Most frequent"
+        ),
+        tuple(_window_row(day, by_day[day]) for day in ends),
+        note=f"Rate: k over node-days of the {WINDOW_DAYS} days that end with the day named, in UTC.",
+    )
+
+
+def _window_row(day: dt.date, causes: list[Row]) -> tuple[Cell, ...]:
+    leader = max(causes, key=lambda each: (each["failure_count_30d"], each["failure_category"]))
+    count, node_days = sum(each["failure_count_30d"] for each in causes), leader["node_days_30d"]
+    value = UNKNOWN if node_days is None else short(1000 * count / node_days) if node_days else "no exposure"
+    if count == 0 and node_days:
+        value = "none seen"
+    return row(
+        str(day),
+        whole(leader["window_day_count"]),
+        whole(count),
+        short(node_days),
+        Cell(value, detail=exposure(count, node_days, "node-days") if count and node_days else ""),
+        Cell(
+            f"{leader['label']} (k = {whole(leader['failure_count_30d'])})" if count else "",
+            swatch=palette.colour_of(leader["failure_category"]) if count else "",
+        ),
+    )
+
+
+def _noted(marks: list[Row]) -> Table:
+    kinds = {"check": "Check first reported", "annotation": "Noted by the site"}
+    return Table(
+        "What was introduced or noted",
+        columns("Day", "", "What"),
+        tuple(row(str(each["day"]), kinds[each["kind"]], each["text"]) for each in marks),
+        note="A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
+    )
+
+
+def _words_on_checks(frames: Frames, cluster: Row) -> str:
+    if not cluster["has_health_checks"]:
+        return "Without health checks nobody can say when a check was introduced."
+    rows = of_cluster(frames, "check_introductions", cluster["cluster_id"])
+    silent = sum(each["is_introduction"] is None for each in rows)
+    new = sum(bool(each["is_introduction"]) for each in rows)
+    words = f"{plural(new, 'check') if new else 'No check'} first reported a day or more after the first of all did."
+    if silent:
+        words += f" When {plural(silent, 'other check')} began is unknown: nothing but failures was logged."
+    return words

@@ -1,0 +1,30 @@
+-- Checkpoint intervals and the ETTR they lead to. One row per cluster and size.
+select
+    cluster_id,
+    gpu_count,
+    population,
+    failures_per_1000_node_days,
+    failures_per_1000_node_days_low,
+    failures_per_1000_node_days_high,
+    mttf_hours,
+    mttf_hours_low,
+    mttf_hours_high,
+    planned_days,
+    restart_minutes,
+    write_minutes,
+    checkpoint_minutes_young,
+    checkpoint_minutes_daly,
+    checkpoint_minutes_optimal,
+    checkpoint_minutes_optimal_low,
+    checkpoint_minutes_optimal_high,
+    ettr_optimal,
+    ettr_optimal_low,
+    ettr_optimal_high,
+    ettr_target,
+    probability_ettr_ge_target,
+    confidence_level,
+    event_count,
+    exposure,
+    note
+from estimates.est_checkpoint_plans
+order by cluster_id, gpu_count

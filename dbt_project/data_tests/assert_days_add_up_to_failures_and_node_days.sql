@@ -1,0 +1,53 @@
+-- Accounting identity: day by day, a cause's failures are those listed, and the node-days those of the ended attempts.
+with
+
+daily as (
+
+    select
+        cluster_id,
+        failure_category,
+        sum(failure_count) as failure_count,
+        coalesce(sum(node_days), 0) as node_days
+    from {{ ref('agg_failure_rates_daily') }}
+    group by cluster_id, failure_category
+
+),
+
+failures as (
+
+    select
+        cluster_id,
+        failure_category,
+        count(*) as failure_count
+    from {{ ref('fct_failures') }}
+    group by cluster_id, failure_category
+
+),
+
+attempts as (
+
+    select
+        cluster_id,
+        coalesce(sum(node_days), 0) as node_days
+    from {{ ref('fct_attempts') }}
+    where is_terminal
+    group by cluster_id
+
+)
+
+select
+    failures.cluster_id,
+    failures.failure_category,
+    failures.failure_count,
+    daily.failure_count as failures_by_day,
+    attempts.node_days,
+    daily.node_days as node_days_by_day
+from failures
+inner join attempts on failures.cluster_id = attempts.cluster_id
+left join daily
+    on
+        failures.cluster_id = daily.cluster_id
+        and failures.failure_category = daily.failure_category
+where
+    failures.failure_count is distinct from daily.failure_count
+    or abs(attempts.node_days - coalesce(daily.node_days, 0)) > 1e-6 * (1 + attempts.node_days)

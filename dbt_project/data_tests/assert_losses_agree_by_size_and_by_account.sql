@@ -1,0 +1,75 @@
+-- Accounting identity: the work that failures and second-order preemptions lost, by size, by account and as listed.
+with
+
+losses as (
+
+    select
+        cluster_id,
+        true as is_first_order,
+        lost_gpu_hours
+    from {{ ref('fct_failures') }}
+    union all
+    select
+        cluster_id,
+        false as is_first_order,
+        lost_gpu_hours
+    from {{ ref('fct_preemptions') }}
+    where is_second_order
+
+),
+
+listed as (
+
+    select
+        cluster_id,
+        count(*) as loss_count,
+        coalesce(sum(case when is_first_order then lost_gpu_hours end), 0) as first_order_gpu_hours,
+        coalesce(sum(case when not is_first_order then lost_gpu_hours end), 0) as second_order_gpu_hours
+    from losses
+    group by cluster_id
+
+),
+
+by_size as (
+
+    select
+        cluster_id,
+        sum(failure_count + second_order_count) as loss_count,
+        coalesce(sum(first_order_gpu_hours), 0) as first_order_gpu_hours,
+        coalesce(sum(second_order_gpu_hours), 0) as second_order_gpu_hours
+    from {{ ref('agg_lost_goodput') }}
+    group by cluster_id
+
+),
+
+by_account as (
+
+    select
+        cluster_id,
+        sum(failure_count + second_order_count) as loss_count,
+        coalesce(sum(first_order_gpu_hours), 0) as first_order_gpu_hours,
+        coalesce(sum(second_order_gpu_hours), 0) as second_order_gpu_hours,
+        coalesce(sum(lost_gpu_hours), 0) as lost_gpu_hours
+    from {{ ref('agg_lost_hours_by_account') }}
+    group by cluster_id
+
+)
+
+select
+    listed.*,
+    by_size.first_order_gpu_hours as first_order_by_size,
+    by_size.second_order_gpu_hours as second_order_by_size,
+    by_account.lost_gpu_hours as lost_by_account
+from listed
+left join by_size on listed.cluster_id = by_size.cluster_id
+left join by_account on listed.cluster_id = by_account.cluster_id
+where
+    listed.loss_count is distinct from by_size.loss_count
+    or listed.loss_count is distinct from by_account.loss_count
+    or abs(listed.first_order_gpu_hours - by_size.first_order_gpu_hours) > 1e-6 * (1 + listed.first_order_gpu_hours)
+    or abs(listed.second_order_gpu_hours - by_size.second_order_gpu_hours) > 1e-6 * (1 + listed.second_order_gpu_hours)
+    or abs(listed.first_order_gpu_hours - by_account.first_order_gpu_hours) > 1e-6 * (1 + listed.first_order_gpu_hours)
+    or abs(by_account.first_order_gpu_hours + by_account.second_order_gpu_hours - by_account.lost_gpu_hours)
+    > 1e-6 * (1 + by_account.lost_gpu_hours)
+    or abs(listed.second_order_gpu_hours - by_account.second_order_gpu_hours)
+    > 1e-6 * (1 + listed.second_order_gpu_hours)

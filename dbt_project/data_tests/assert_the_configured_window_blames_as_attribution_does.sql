@@ -1,0 +1,42 @@
+-- In the configured window, the control's failed attempts are the failures that evidence explains and nobody names.
+with
+
+controls as (
+
+    select
+        cluster_id,
+        failure_category,
+        sum(hit_count) as hit_count
+    from {{ ref('agg_attribution_controls') }}
+    where
+        is_configured
+        and not is_control
+    group by cluster_id, failure_category
+
+),
+
+failures as (
+
+    select
+        cluster_id,
+        failure_category,
+        count(*) as failure_count
+    from {{ ref('fct_failures') }}
+    where
+        evidence_count > 0
+        and not is_culprit_named
+    group by cluster_id, failure_category
+
+)
+
+select
+    coalesce(controls.cluster_id, failures.cluster_id) as cluster_id,
+    coalesce(controls.failure_category, failures.failure_category) as failure_category,
+    controls.hit_count,
+    failures.failure_count
+from controls
+full outer join failures
+    on
+        controls.cluster_id = failures.cluster_id
+        and controls.failure_category = failures.failure_category
+where coalesce(controls.hit_count, 0) != coalesce(failures.failure_count, 0)

@@ -1,0 +1,150 @@
+{#-
+    Evidence on the nodes of attempts around their ends, under the rules of attribution: inside the window, begun during
+    the attempt, and not demonstrably after it. A CTE of its own; the model has the CTEs `events` and `attempts` too.
+
+    ends: CTE of (cluster_id, attempt_id, started_at, ended_at, window_start_at, window_end_at, node_id), a row per node.
+    reaches: CTE of (cluster_id, before_seconds, after_seconds), at least as wide as the cluster's widest window.
+
+    Written from the events' side: some thousand events, spread over the quarters of an hour in which an attempt may
+    have ended or followed, meet millions of attempts by equality; by node alone each would meet all of them.
+-#}
+{% macro evidence_near_ends(ends, reaches) -%}
+    with
+
+    reaching_events as (
+
+        select
+            events.*,
+            {{ reaches }}.before_seconds,
+            {{ reaches }}.after_seconds
+        from events
+        inner join {{ reaches }} on events.cluster_id = {{ reaches }}.cluster_id
+
+    ),
+
+    event_quarter_hours as (
+
+        select
+            *,
+            unnest(generate_series(
+                {{ quarter_hour('observed_at - to_seconds(cast(after_seconds as bigint))') }},
+                {{ quarter_hour('observed_at + to_seconds(cast(before_seconds as bigint))') }}
+            )) as quarter_hour
+        from reaching_events
+
+    ),
+
+    events_in_window as (
+
+        select
+            near_ends.cluster_id,
+            near_ends.attempt_id,
+            near_ends.ended_at,
+            event_quarter_hours.event_id,
+            event_quarter_hours.node_id,
+            event_quarter_hours.failure_category,
+            event_quarter_hours.origin,
+            event_quarter_hours.observed_at,
+            event_quarter_hours.last_ok_at,
+            event_quarter_hours.is_point_event
+        from {{ ends }} as near_ends
+        inner join event_quarter_hours
+            on
+                near_ends.cluster_id = event_quarter_hours.cluster_id
+                and near_ends.node_id = event_quarter_hours.node_id
+                and {{ quarter_hour('near_ends.ended_at') }} = event_quarter_hours.quarter_hour
+                and near_ends.window_start_at <= event_quarter_hours.observed_at
+                and near_ends.window_end_at >= event_quarter_hours.observed_at
+        -- What was broken before the attempt began is no onset during it.
+        where coalesce(near_ends.started_at <= event_quarter_hours.observed_at, true)
+
+    ),
+
+    starts as (
+
+        select
+            cluster_id,
+            attempt_id,
+            started_at,
+            {{ quarter_hour('started_at') }} as quarter_hour,
+            unnest(node_ids) as node_id
+        from attempts
+        where started_at is not null
+
+    ),
+
+    preceding_quarter_hours as (
+
+        select
+            cluster_id,
+            event_id,
+            node_id,
+            observed_at,
+            unnest(generate_series(
+                {{ quarter_hour('observed_at - to_seconds(cast(after_seconds as bigint))') }},
+                {{ quarter_hour('observed_at') }}
+            )) as quarter_hour
+        from reaching_events
+        where is_point_event
+
+    ),
+
+    preceding_starts as (
+
+        select
+            preceding_quarter_hours.cluster_id,
+            preceding_quarter_hours.event_id,
+            starts.attempt_id,
+            starts.started_at
+        from starts
+        inner join preceding_quarter_hours
+            on
+                starts.cluster_id = preceding_quarter_hours.cluster_id
+                and starts.node_id = preceding_quarter_hours.node_id
+                and starts.quarter_hour = preceding_quarter_hours.quarter_hour
+                and starts.started_at <= preceding_quarter_hours.observed_at
+
+    ),
+
+    -- Slurm's times are whole seconds: only a second later is certainly after the end.
+    starts_after_end as (
+
+        select distinct
+            events_in_window.cluster_id,
+            events_in_window.attempt_id,
+            events_in_window.event_id
+        from events_in_window
+        inner join preceding_starts
+            on
+                events_in_window.cluster_id = preceding_starts.cluster_id
+                and events_in_window.event_id = preceding_starts.event_id
+                and events_in_window.attempt_id != preceding_starts.attempt_id
+                and events_in_window.ended_at <= preceding_starts.started_at
+        where events_in_window.observed_at >= events_in_window.ended_at + interval 1 second
+
+    )
+
+    -- A symptom that demonstrably began after the end belongs to what came next on the node.
+    select
+        events_in_window.cluster_id,
+        events_in_window.attempt_id,
+        events_in_window.event_id,
+        events_in_window.node_id,
+        events_in_window.failure_category,
+        events_in_window.origin,
+        events_in_window.observed_at,
+        {{ seconds_between('events_in_window.ended_at', 'events_in_window.observed_at') }} as lag_seconds
+    from events_in_window
+    left join starts_after_end
+        on
+            events_in_window.cluster_id = starts_after_end.cluster_id
+            and events_in_window.attempt_id = starts_after_end.attempt_id
+            and events_in_window.event_id = starts_after_end.event_id
+    where
+        starts_after_end.event_id is null
+        and (
+            events_in_window.is_point_event
+            or events_in_window.last_ok_at is null
+            or events_in_window.last_ok_at < events_in_window.ended_at + interval 1 second
+        )
+{%- endmacro %}

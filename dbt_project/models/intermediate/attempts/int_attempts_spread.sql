@@ -1,0 +1,48 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    where
+        is_terminal
+        and started_at is not null
+
+),
+
+-- Most attempts touch one day and need no expansion.
+attempt_days as (
+
+    select
+        cluster_id,
+        cast(started_at as date) as day_date,
+        node_days
+    from attempts
+    where cast(started_at as date) = cast(ended_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        day_date,
+        node_days * {{ seconds_between(
+            'greatest(started_at, cast(day_date as timestamp))',
+            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
+        ) }} / {{ seconds_between('started_at', 'ended_at') }} as node_days
+    from (
+        select
+            *,
+            cast(unnest(generate_series(
+                cast(started_at as date), cast(ended_at as date), interval 1 day
+            )) as date) as day_date
+        from attempts
+        where cast(started_at as date) < cast(ended_at as date)
+    ) as longer_attempts
+
+)
+
+select
+    cluster_id,
+    day_date,
+    {{ exact_sum('node_days', 12) }} as node_days
+from attempt_days
+group by cluster_id, day_date

@@ -1,0 +1,105 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+
+),
+
+culprits as (
+
+    select * from {{ ref('int_culprits_named') }}
+
+),
+
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+events as (
+
+    select * from {{ ref('fct_health_events') }}
+    where is_evidence
+
+),
+
+reaches as (
+
+    select
+        cluster_id,
+        4 * attribution_before_seconds as before_seconds,
+        2 * attribution_after_seconds as after_seconds
+    from clusters
+
+),
+
+named as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from culprits
+
+),
+
+-- Those whose evidence is looked for on all nodes, and their control: work that ended well under the same rules.
+ends as (
+
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.state,
+        attempts.gpu_size_bin,
+        attempts.started_at,
+        attempts.ended_at,
+        attempts.ended_at - to_seconds(reaches.before_seconds) as window_start_at,
+        attempts.ended_at + to_seconds(reaches.after_seconds) as window_end_at,
+        attempts.node_ids
+    from attempts
+    inner join reaches on attempts.cluster_id = reaches.cluster_id
+    left join named
+        on
+            attempts.cluster_id = named.cluster_id
+            and attempts.attempt_id = named.attempt_id
+    where
+        attempts.is_terminal
+        and attempts.state in ('COMPLETED', 'NODE_FAIL', 'FAILED', 'REQUEUED')
+        and named.attempt_id is null
+
+),
+
+end_nodes as (
+
+    select
+        cluster_id,
+        attempt_id,
+        started_at,
+        ended_at,
+        window_start_at,
+        window_end_at,
+        unnest(node_ids) as node_id
+    from ends
+
+),
+
+evidence as (
+
+    {{ evidence_near_ends('end_nodes', 'reaches') }}
+
+)
+
+select
+    evidence.cluster_id,
+    evidence.attempt_id,
+    ends.state = 'COMPLETED' as is_control,
+    ends.gpu_size_bin,
+    evidence.event_id,
+    evidence.failure_category,
+    evidence.lag_seconds
+from evidence
+inner join ends
+    on
+        evidence.cluster_id = ends.cluster_id
+        and evidence.attempt_id = ends.attempt_id

@@ -1,0 +1,137 @@
+with
+
+events as (
+
+    select * from {{ ref('fct_health_events') }}
+    where is_evidence
+
+),
+
+categories as (
+
+    select * from {{ ref('failure_categories') }}
+    where is_shared_infrastructure
+
+),
+
+failures as (
+
+    select * from {{ ref('int_failures_attributed') }}
+
+),
+
+-- A check says only that the fault began since it last was good: its onset reaches back by that, five minutes at most.
+onsets_of_symptoms as (
+
+    select
+        events.cluster_id,
+        events.failure_category,
+        events.event_id as onset_id,
+        events.node_id,
+        events.observed_at,
+        to_seconds(120 + case
+            when events.is_point_event or events.last_ok_at is null then 0
+            else least(300, {{ seconds_between('events.last_ok_at', 'events.observed_at') }})
+        end) as reach
+    from events
+    inner join categories on events.failure_category = categories.failure_category
+
+),
+
+-- The controller gives up all nodes that fell silent together in one pass, within seconds. Two minutes would join what
+-- has nothing in common but the silence: four faults planted one after another on four nodes of a small cluster.
+lost_nodes as (
+
+    select
+        failures.cluster_id,
+        failures.failure_category,
+        failures.attempt_id as onset_id,
+        failures.culprit_node_id as node_id,
+        failures.failed_at as observed_at,
+        to_seconds(10) as reach
+    from failures
+    inner join categories on failures.failure_category = categories.failure_category
+    where
+        not failures.is_attributed
+        and failures.culprit_node_id is not null
+
+),
+
+onsets as (
+
+    select * from onsets_of_symptoms
+    union all
+    select * from lost_nodes
+
+),
+
+counted as (
+
+    select
+        *,
+        observed_at - reach as reaches_back_to,
+        count(distinct node_id) over (
+            partition by cluster_id, failure_category
+            order by observed_at
+            range between reach preceding and current row
+        ) as node_count
+    from onsets
+
+),
+
+-- Two nodes within two minutes happen by chance every few months in a fleet of thousands; three do not in a lifetime.
+crowds as (
+
+    select
+        *,
+        max(observed_at) over (
+            partition by cluster_id, failure_category
+            order by reaches_back_to, observed_at, onset_id
+            rows between unbounded preceding and 1 preceding
+        ) as latest_before_at
+    from counted
+    where node_count >= 3
+
+),
+
+numbered as (
+
+    select
+        *,
+        sum(case when reaches_back_to <= latest_before_at then 0 else 1 end) over (
+            partition by cluster_id, failure_category
+            order by reaches_back_to, observed_at, onset_id
+            rows between unbounded preceding and current row
+        ) as crowd_number
+    from crowds
+
+),
+
+shared_events as (
+
+    select
+        cluster_id,
+        failure_category,
+        min(reaches_back_to) as started_at,
+        max(observed_at) as ended_at
+    from numbered
+    group by cluster_id, failure_category, crowd_number
+
+)
+
+select
+    onsets.cluster_id,
+    onsets.onset_id,
+    onsets.failure_category,
+    onsets.node_id,
+    onsets.observed_at,
+    {{ content_id([
+        'shared_events.cluster_id', 'shared_events.failure_category', 'shared_events.started_at'
+    ]) }} as shared_event_id
+from onsets
+inner join shared_events
+    on
+        onsets.cluster_id = shared_events.cluster_id
+        and onsets.failure_category = shared_events.failure_category
+        and onsets.observed_at >= shared_events.started_at
+        and onsets.observed_at <= shared_events.ended_at

@@ -1,0 +1,91 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    where
+        is_terminal
+        and started_at is not null
+        and ended_at > started_at
+
+),
+
+stays as (
+
+    select
+        cluster_id,
+        started_at,
+        ended_at,
+        unnest(node_ids) as node_id
+    from attempts
+
+),
+
+-- Jobs share a node: each stay counts from when those before it have left.
+ordered_stays as (
+
+    select
+        cluster_id,
+        node_id,
+        started_at,
+        ended_at,
+        max(ended_at) over (
+            partition by cluster_id, node_id
+            order by started_at, ended_at
+            rows between unbounded preceding and 1 preceding
+        ) as busy_until
+    from stays
+
+),
+
+new_stays as (
+
+    select
+        cluster_id,
+        node_id,
+        greatest(started_at, coalesce(busy_until, started_at)) as started_at,
+        ended_at
+    from ordered_stays
+    where ended_at > coalesce(busy_until, started_at)
+
+),
+
+-- Most stays end on the day they began and need no expansion.
+stay_days as (
+
+    select
+        cluster_id,
+        node_id,
+        cast(started_at as date) as day_date,
+        started_at,
+        ended_at
+    from new_stays
+    where cast(started_at as date) = cast(ended_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        day_date,
+        greatest(started_at, cast(day_date as timestamp)) as started_at,
+        least(ended_at, cast(day_date as timestamp) + interval 1 day) as ended_at
+    from (
+        select
+            *,
+            cast(unnest(generate_series(
+                cast(started_at as date), cast(ended_at as date), interval 1 day
+            )) as date) as day_date
+        from new_stays
+        where cast(started_at as date) < cast(ended_at as date)
+    ) as longer_stays
+
+)
+
+select
+    cluster_id,
+    node_id,
+    day_date,
+    {{ exact_sum(seconds_between('started_at', 'ended_at')) }} as used_seconds
+from stay_days
+group by cluster_id, node_id, day_date

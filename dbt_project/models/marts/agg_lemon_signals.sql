@@ -1,0 +1,347 @@
+with
+
+clusters as (
+
+    select * from {{ ref('dim_clusters') }}
+
+),
+
+settings as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+node_days as (
+
+    select * from {{ ref('fct_node_days') }}
+
+),
+
+exclusions as (
+
+    select * from {{ ref('fct_job_exclusions') }}
+
+),
+
+events as (
+
+    select * from {{ ref('fct_health_events') }}
+    where check_name != 'sxid'
+
+),
+
+tickets as (
+
+    select * from {{ ref('fct_tickets') }}
+
+),
+
+outages as (
+
+    select * from {{ ref('fct_node_outages') }}
+    where not coalesce(is_planned, false)
+
+),
+
+suspects as (
+
+    select * from {{ ref('fct_incident_suspects') }}
+    where is_known
+
+),
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+
+),
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    where
+        is_terminal
+        and started_at is not null
+        and node_count = 1
+
+),
+
+excluding_jobs as (
+
+    select
+        cluster_id,
+        node_id,
+        job_id_raw,
+        cast(min(first_seen_at) as date) as first_date,
+        cast(max(coalesce(last_seen_at, first_seen_at)) as date) as last_date
+    from exclusions
+    where first_seen_at is not null
+    group by cluster_id, node_id, job_id_raw
+
+),
+
+codes as (
+
+    select distinct
+        cluster_id,
+        node_id,
+        cast(observed_at as date) as day_date,
+        unnest(codes) as code
+    from events
+
+),
+
+-- A code counts once however often it comes back: up to its next time, or to the end of its own window.
+code_spells as (
+
+    select
+        cluster_id,
+        node_id,
+        day_date as first_date,
+        lead(day_date) over (
+            partition by cluster_id, node_id, code
+            order by day_date
+        ) as next_date
+    from codes
+
+),
+
+single_node_failures as (
+
+    select
+        failures.cluster_id,
+        failures.culprit_node_id as node_id,
+        cast(failures.failed_at as date) as day_date
+    from failures
+    inner join suspects
+        on
+            failures.cluster_id = suspects.cluster_id
+            and failures.incident_id = suspects.incident_id
+            and failures.culprit_node_id = suspects.node_id
+    where failures.node_count = 1
+
+),
+
+-- What enters a node's window, and on which day at the latest it is forgotten for another reason than age.
+entries as (
+
+    select
+        cluster_id,
+        node_id,
+        'exclusion' as signal,
+        first_date,
+        last_date,
+        cast(null as date) as next_date,
+        1 as amount
+    from excluding_jobs
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        'code' as signal,
+        first_date,
+        first_date as last_date,
+        next_date,
+        1 as amount
+    from code_spells
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        'ticket' as signal,
+        cast(opened_at as date) as first_date,
+        cast(opened_at as date) as last_date,
+        cast(null as date) as next_date,
+        count(*) as amount
+    from tickets
+    group by cluster_id, node_id, cast(opened_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        'outage' as signal,
+        cast(started_at as date) as first_date,
+        cast(started_at as date) as last_date,
+        cast(null as date) as next_date,
+        count(*) as amount
+    from outages
+    group by cluster_id, node_id, cast(started_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        case when is_multi_node then 'multi_node_incident' else 'single_node_incident' end as signal,
+        cast(failed_at as date) as first_date,
+        cast(failed_at as date) as last_date,
+        cast(null as date) as next_date,
+        count(*) as amount
+    from suspects
+    group by cluster_id, node_id, is_multi_node, cast(failed_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        'single_node_failure' as signal,
+        day_date as first_date,
+        day_date as last_date,
+        cast(null as date) as next_date,
+        count(*) as amount
+    from single_node_failures
+    group by cluster_id, node_id, day_date
+
+    union all
+
+    select
+        cluster_id,
+        node_ids[1] as node_id,
+        'single_node_attempt' as signal,
+        cast(ended_at as date) as first_date,
+        cast(ended_at as date) as last_date,
+        cast(null as date) as next_date,
+        count(*) as amount
+    from attempts
+    group by cluster_id, node_ids[1], cast(ended_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        'used_second' as signal,
+        day_date as first_date,
+        day_date as last_date,
+        cast(null as date) as next_date,
+        cast(round(3600 * in_use_hours) as bigint) as amount
+    from node_days
+    where in_use_hours > 0
+
+),
+
+-- A window's sum is a running total of what enters and, once it is as old as the window is long, leaves again.
+-- What came before the first day enters on it.
+changes as (
+
+    select
+        entries.cluster_id,
+        entries.node_id,
+        entries.signal,
+        greatest(entries.first_date, cast(clusters.first_at as date)) as day_date,
+        entries.amount
+    from entries
+    inner join clusters on entries.cluster_id = clusters.cluster_id
+
+    union all
+
+    select
+        entries.cluster_id,
+        entries.node_id,
+        entries.signal,
+        greatest(
+            least(
+                entries.last_date + settings.lemon_window_days,
+                coalesce(entries.next_date, date '9999-01-01')
+            ),
+            cast(clusters.first_at as date)
+        ) as day_date,
+        -entries.amount as amount
+    from entries
+    inner join clusters on entries.cluster_id = clusters.cluster_id
+    inner join settings on entries.cluster_id = settings.cluster_id
+
+),
+
+daily_changes as (
+
+    select
+        cluster_id,
+        node_id,
+        day_date,
+        cast(sum(case when signal = 'exclusion' then amount end) as bigint) as exclusion_change,
+        cast(sum(case when signal = 'code' then amount end) as bigint) as code_change,
+        cast(sum(case when signal = 'ticket' then amount end) as bigint) as ticket_change,
+        cast(sum(case when signal = 'outage' then amount end) as bigint) as outage_change,
+        cast(sum(case when signal = 'multi_node_incident' then amount end) as bigint) as multi_node_change,
+        cast(sum(case when signal = 'single_node_incident' then amount end) as bigint) as single_node_change,
+        cast(sum(case when signal = 'single_node_failure' then amount end) as bigint) as single_node_failure_change,
+        cast(sum(case when signal = 'single_node_attempt' then amount end) as bigint) as single_node_attempt_change,
+        cast(sum(case when signal = 'used_second' then amount end) as bigint) as used_seconds_change
+    from changes
+    group by cluster_id, node_id, day_date
+
+),
+
+totals as (
+
+    select
+        node_days.cluster_id,
+        node_days.node_id,
+        node_days.day_date,
+        coalesce(sum(daily_changes.exclusion_change) over node_so_far, 0) as exclusion_count,
+        coalesce(sum(daily_changes.code_change) over node_so_far, 0) as code_count,
+        coalesce(sum(daily_changes.ticket_change) over node_so_far, 0) as ticket_count,
+        coalesce(sum(daily_changes.outage_change) over node_so_far, 0) as outage_count,
+        coalesce(sum(daily_changes.multi_node_change) over node_so_far, 0) as multi_node_count,
+        coalesce(sum(daily_changes.single_node_change) over node_so_far, 0) as single_node_count,
+        coalesce(sum(daily_changes.single_node_failure_change) over node_so_far, 0) as single_node_failure_count,
+        coalesce(sum(daily_changes.single_node_attempt_change) over node_so_far, 0) as single_node_attempt_count,
+        coalesce(sum(daily_changes.used_seconds_change) over node_so_far, 0) as used_seconds
+    from node_days
+    left join daily_changes
+        on
+            node_days.cluster_id = daily_changes.cluster_id
+            and node_days.node_id = daily_changes.node_id
+            and node_days.day_date = daily_changes.day_date
+    window node_so_far as (
+        partition by node_days.cluster_id, node_days.node_id
+        order by node_days.day_date
+        rows between unbounded preceding and current row
+    )
+
+),
+
+-- A check that reads the kernel's log shows the codes as well, where it ever showed one.
+code_clusters as (
+
+    select distinct cluster_id
+    from codes
+
+)
+
+select
+    totals.cluster_id,
+    totals.node_id,
+    totals.day_date as window_end_date,
+    cast(least(
+        settings.lemon_window_days,
+        totals.day_date - cast(clusters.first_at as date) + 1
+    ) as integer) as window_days,
+    cast(case when clusters.has_exclusions then totals.exclusion_count end as integer) as excl_jobid_count,
+    cast(
+        case when clusters.has_kernel_messages or code_clusters.cluster_id is not null then totals.code_count end
+        as integer
+    ) as xid_cnt,
+    cast(case when clusters.has_tickets then totals.ticket_count end as integer) as tickets,
+    cast(
+        case when clusters.has_node_events or clusters.has_slurmctld_log then totals.outage_count end as integer
+    ) as out_count,
+    cast(case when clusters.has_accounting then totals.multi_node_count end as integer) as multi_node_node_fails,
+    cast(case when clusters.has_accounting then totals.single_node_count end as integer) as single_node_node_fails,
+    totals.single_node_failure_count / nullif(totals.single_node_attempt_count, 0) as single_node_node_failure_rate,
+    cast(case when clusters.has_accounting then totals.single_node_attempt_count end as integer)
+        as single_node_attempt_count,
+    case when clusters.has_accounting then totals.used_seconds / 86400 end as in_use_node_days
+from totals
+inner join clusters on totals.cluster_id = clusters.cluster_id
+inner join settings on totals.cluster_id = settings.cluster_id
+left join code_clusters on totals.cluster_id = code_clusters.cluster_id

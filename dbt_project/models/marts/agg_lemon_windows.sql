@@ -1,0 +1,131 @@
+with
+
+settings as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+clusters as (
+
+    select * from {{ ref('dim_clusters') }}
+    where
+        has_accounting
+        and first_at is not null
+
+),
+
+node_days as (
+
+    select * from {{ ref('fct_node_days') }}
+
+),
+
+suspects as (
+
+    select * from {{ ref('fct_incident_suspects') }}
+
+),
+
+attempts as (
+
+    select * from {{ ref('fct_attempts') }}
+    where
+        is_terminal
+        and node_count > 1
+
+),
+
+uses as (
+
+    select
+        cluster_id,
+        sum(in_use_hours) / 24 as in_use_node_days,
+        sum(in_use_hours) / 24 / count(*) as in_use_ratio
+    from node_days
+    group by cluster_id
+
+),
+
+incident_counts as (
+
+    select
+        cluster_id,
+        count(distinct incident_id) as incident_count
+    from suspects
+    group by cluster_id
+
+),
+
+spans as (
+
+    select
+        clusters.cluster_id,
+        clusters.is_simulated,
+        cast(clusters.first_at as date) as first_date,
+        cast(clusters.last_at as date) as last_date,
+        cast(clusters.last_at as date) - cast(clusters.first_at as date) + 1 as day_count,
+        settings.lemon_window_days,
+        settings.lemon_rate_days,
+        settings.lemon_thresholds,
+        uses.in_use_node_days,
+        coalesce(incident_counts.incident_count, 0) as incident_count,
+        -- Days after which a node that fails 10 times as often as the others has failed 3 times.
+        ceil(
+            3 * uses.in_use_node_days / nullif(10 * coalesce(incident_counts.incident_count, 0) * uses.in_use_ratio, 0)
+        ) as telling_days
+    from clusters
+    inner join settings on clusters.cluster_id = settings.cluster_id
+    left join uses on clusters.cluster_id = uses.cluster_id
+    left join incident_counts on clusters.cluster_id = incident_counts.cluster_id
+
+),
+
+sizes as (
+
+    select
+        cluster_id,
+        count(*) filter (where gpu_count >= 512) as count_512,
+        count(*) filter (where gpu_count >= 256) as count_256,
+        count(*) filter (where gpu_count >= 128) as count_128,
+        count(*) filter (where gpu_count >= 64) as count_64,
+        count(*) filter (where gpu_count >= 32) as count_32,
+        count(*) filter (where gpu_count >= 16) as count_16
+    from attempts
+    group by cluster_id
+
+),
+
+windows as (
+
+    select
+        *,
+        cast(least(day_count, lemon_window_days) as integer) as signal_days,
+        cast(least(
+            day_count, greatest(lemon_rate_days, least(365, coalesce(telling_days, 365)))
+        ) as integer) as rate_days
+    from spans
+
+)
+
+select
+    windows.cluster_id,
+    windows.is_simulated,
+    windows.last_date as window_end_date,
+    windows.signal_days,
+    windows.rate_days,
+    windows.last_date + 1 - windows.rate_days as rate_start_date,
+    cast(least(windows.lemon_window_days, floor(windows.day_count / 2)) as integer) as judged_days,
+    cast(windows.day_count as integer) as day_count,
+    windows.lemon_thresholds as thresholds,
+    -- The paper looks at 512 GPUs and more; where hardly a job is as large, at the largest that are common.
+    cast(case
+        when sizes.count_512 >= 30 then 512
+        when sizes.count_256 >= 30 then 256
+        when sizes.count_128 >= 30 then 128
+        when sizes.count_64 >= 30 then 64
+        when sizes.count_32 >= 30 then 32
+        when sizes.count_16 >= 30 then 16
+    end as integer) as large_gpu_count
+from windows
+left join sizes on windows.cluster_id = sizes.cluster_id

@@ -1,0 +1,81 @@
+with
+
+attempts as (
+
+    select * from {{ ref('fct_attempts') }}
+
+),
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+
+),
+
+second_order_preemptions as (
+
+    select * from {{ ref('fct_preemptions') }}
+    where is_second_order
+
+),
+
+clusters as (
+
+    select * from {{ ref('dim_clusters') }}
+
+),
+
+losses as (
+
+    select
+        cluster_id,
+        attempt_id,
+        true as is_first_order,
+        lost_gpu_hours
+    from failures
+    union all
+    select
+        cluster_id,
+        attempt_id,
+        false as is_first_order,
+        lost_gpu_hours
+    from second_order_preemptions
+
+),
+
+lost as (
+
+    select
+        attempts.cluster_id,
+        attempts.account,
+        attempts.user_name,
+        count(case when losses.is_first_order then 1 end) as failure_count,
+        count(case when not losses.is_first_order then 1 end) as second_order_count,
+        count(case when losses.lost_gpu_hours is null then 1 end) as gpu_unknown_count,
+        {{ exact_sum('losses.lost_gpu_hours', 12) }} as lost_gpu_hours,
+        {{ exact_sum('case when losses.is_first_order then losses.lost_gpu_hours end', 12) }} as first_order_gpu_hours,
+        {{ exact_sum('case when not losses.is_first_order then losses.lost_gpu_hours end', 12) }}
+            as second_order_gpu_hours
+    from losses
+    inner join attempts
+        on
+            losses.cluster_id = attempts.cluster_id
+            and losses.attempt_id = attempts.attempt_id
+    group by attempts.cluster_id, attempts.account, attempts.user_name
+
+)
+
+select
+    lost.cluster_id,
+    lost.account,
+    lost.user_name,
+    lost.failure_count,
+    lost.second_order_count,
+    lost.gpu_unknown_count,
+    lost.lost_gpu_hours,
+    case when lost.failure_count = 0 then 0 else lost.first_order_gpu_hours end as first_order_gpu_hours,
+    case when lost.second_order_count = 0 then 0 else lost.second_order_gpu_hours end as second_order_gpu_hours,
+    lost.lost_gpu_hours * clusters.price_per_gpu_hour as lost_cost,
+    case when clusters.price_per_gpu_hour is not null then clusters.currency end as currency
+from lost
+inner join clusters on lost.cluster_id = clusters.cluster_id

@@ -1,0 +1,115 @@
+with
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+    where attribution_rule != 'planned_down'
+
+),
+
+incidents as (
+
+    select * from {{ ref('fct_incidents') }}
+    where not is_shared_event
+
+),
+
+attempt_nodes as (
+
+    select * from {{ ref('fct_attempt_nodes') }}
+
+),
+
+failures_of_nodes as (
+
+    select failures.*
+    from failures
+    inner join incidents
+        on
+            failures.cluster_id = incidents.cluster_id
+            and failures.incident_id = incidents.incident_id
+
+),
+
+failures_summarised as (
+
+    select
+        cluster_id,
+        incident_id,
+        min(failed_at) as failed_at,
+        max(node_count) > 1 as is_multi_node,
+        count(culprit_node_id) > 0 as has_culprit,
+        {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours
+    from failures_of_nodes
+    group by cluster_id, incident_id
+
+),
+
+culprits as (
+
+    select
+        cluster_id,
+        incident_id,
+        culprit_node_id as node_id,
+        min(failed_at) as failed_at,
+        max(node_count) > 1 as is_multi_node,
+        {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours
+    from failures_of_nodes
+    where culprit_node_id is not null
+    group by cluster_id, incident_id, culprit_node_id
+
+),
+
+-- Where nobody knows, it was a node that most of the attempts have in common.
+possible_culprits as (
+
+    select
+        failures_summarised.cluster_id,
+        failures_summarised.incident_id,
+        attempt_nodes.node_id,
+        failures_summarised.failed_at,
+        failures_summarised.is_multi_node,
+        failures_summarised.lost_gpu_hours
+    from failures_summarised
+    inner join failures_of_nodes
+        on
+            failures_summarised.cluster_id = failures_of_nodes.cluster_id
+            and failures_summarised.incident_id = failures_of_nodes.incident_id
+    inner join attempt_nodes
+        on
+            failures_of_nodes.cluster_id = attempt_nodes.cluster_id
+            and failures_of_nodes.attempt_id = attempt_nodes.attempt_id
+    where not failures_summarised.has_culprit
+    group by
+        failures_summarised.cluster_id, failures_summarised.incident_id, attempt_nodes.node_id,
+        failures_summarised.failed_at, failures_summarised.is_multi_node, failures_summarised.lost_gpu_hours
+    qualify
+        count(*) = max(count(*)) over (
+            partition by failures_summarised.cluster_id, failures_summarised.incident_id
+        )
+
+)
+
+select
+    cluster_id,
+    incident_id,
+    node_id,
+    true as is_known,
+    cast(1 as integer) as suspect_count,
+    failed_at,
+    is_multi_node,
+    lost_gpu_hours
+from culprits
+
+union all
+
+select
+    cluster_id,
+    incident_id,
+    node_id,
+    false as is_known,
+    cast(count(*) over (partition by cluster_id, incident_id) as integer) as suspect_count,
+    failed_at,
+    is_multi_node,
+    lost_gpu_hours
+from possible_culprits

@@ -1,0 +1,252 @@
+"""What `faultline lemons` answers: the nodes to take out, in order, with what speaks against each, ready for Slurm.
+
+It reads estimates.est_lemon_nodes of the published file and adds no judgement: where the data cannot tell, it says why.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from rich.console import Console
+
+from orchestration.plan import WrongQuestion
+from orchestration.reading import ReadingError, published
+
+Answer = dict[str, Any]
+
+CLUSTERS = """
+    select
+        clusters.cluster_id,
+        clusters.is_simulated,
+        min(nodes.window_start_date) as window_start_date,
+        min(nodes.window_end_date) as window_end_date,
+        count(*) as node_count,
+        count(*) filter (where nodes.verdict = 'lemon') as lemon_count,
+        count(*) filter (where nodes.verdict = 'watch') as watch_count,
+        count(*) filter (where nodes.verdict = 'ok') as ok_count,
+        count(*) filter (where nodes.verdict = 'not enough data') as not_enough_data_count,
+        any_value(nodes.fleet_rate) as fleet_rate,
+        any_value(nodes.p_value) as p_value,
+        max(nodes.false_discovery_ratio) filter (where nodes.verdict = 'lemon') as false_discovery_ratio,
+        any_value(nodes.confidence_level) as confidence_level,
+        sum(nodes.event_count) as failure_count,
+        sum(nodes.exposure) as node_days,
+        count(nodes.rank) > 0 as is_ranked,
+        any_value(nodes.note) as refusal
+    from estimates.est_lemon_nodes as nodes
+    inner join marts.dim_clusters as clusters using (cluster_id)
+    group by clusters.cluster_id, clusters.is_simulated
+    order by clusters.is_simulated, clusters.cluster_id
+"""
+
+NODES = """
+    with shown as (
+        select *
+        from estimates.est_lemon_nodes
+        where verdict in ('lemon', 'watch')
+    ),
+
+    failures as (
+        select
+            suspects.cluster_id,
+            suspects.node_id,
+            list({failed_at: suspects.failed_at, failure_category: incidents.failure_category}
+                order by suspects.failed_at desc) as last_failures
+        from marts.fct_incident_suspects as suspects
+        inner join shown using (cluster_id, node_id)
+        inner join marts.fct_incidents as incidents using (cluster_id, incident_id)
+        where suspects.is_known and cast(suspects.failed_at as date) >= shown.window_start_date
+        group by suspects.cluster_id, suspects.node_id
+    ),
+
+    repairs as (
+        select
+            tickets.cluster_id,
+            tickets.node_id,
+            list({ticket_id: tickets.ticket_id, opened_at: tickets.opened_at, component: tickets.component}
+                order by tickets.opened_at desc) as last_tickets
+        from marts.fct_tickets as tickets
+        inner join shown using (cluster_id, node_id)
+        where coalesce(tickets.closed_at, tickets.opened_at) >= shown.window_start_date
+        group by tickets.cluster_id, tickets.node_id
+    ),
+
+    open_outages as (
+        select
+            cluster_id,
+            node_id,
+            arg_max(coalesce(reason, state), started_at) as out_of_service_reason
+        from marts.fct_node_outages
+        where is_open
+        group by cluster_id, node_id
+    )
+
+    select
+        shown.cluster_id,
+        shown.node_id,
+        nodes.node_name,
+        shown.rank,
+        shown.verdict,
+        shown.posterior_probability,
+        shown.local_fdr,
+        shown.rate,
+        shown.rate_low,
+        shown.rate_high,
+        shown.event_count,
+        shown.inferred_failure_count,
+        shown.exposure as node_days,
+        shown.reasons,
+        shown.signals_above,
+        coalesce(failures.last_failures[:3], []) as last_failures,
+        case when clusters.has_tickets then coalesce(repairs.last_tickets[:3], []) end as last_tickets,
+        open_outages.out_of_service_reason
+    from shown
+    inner join marts.dim_nodes as nodes using (cluster_id, node_id)
+    inner join marts.dim_clusters as clusters using (cluster_id)
+    left join failures using (cluster_id, node_id)
+    left join repairs using (cluster_id, node_id)
+    left join open_outages using (cluster_id, node_id)
+    order by shown.cluster_id, shown.verdict, shown.rank nulls last, shown.node_id
+"""
+
+
+def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = None) -> list[Answer]:
+    """Read each cluster's lemons and the nodes to watch.
+
+    Parameters
+    ----------
+    path
+        The published file.
+    cluster_id
+        One cluster only.
+    limit
+        At most so many nodes are described; the exclude line names every lemon all the same.
+
+    Raises
+    ------
+    WrongQuestion
+        No such cluster.
+    ReadingError
+        Nothing is published, or no cluster has accounting.
+    """
+    with published(path) as con:
+        clusters, nodes = _rows(con, CLUSTERS), _rows(con, NODES)
+    known = [cluster["cluster_id"] for cluster in clusters]
+    if not known:
+        raise ReadingError(f"{path} holds no cluster with accounting; `faultline doctor` says what is missing")
+    if cluster_id is not None and cluster_id not in known:
+        raise WrongQuestion(f"there is no cluster '{cluster_id}'; there are: {', '.join(known)}")
+    answers = []
+    for cluster in clusters:
+        if cluster_id in (None, cluster["cluster_id"]):
+            own = [node for node in nodes if node["cluster_id"] == cluster["cluster_id"]]
+            names = [node["node_name"] for node in own if node["verdict"] == "lemon"]
+            exclude = f"--exclude={hostlist(names)}" if names else None
+            answers.append({**cluster, "exclude": exclude, "nodes": own[:limit]})
+    return answers
+
+
+def hostlist(names: list[str]) -> str:
+    """Write node names as Slurm does: one bracket per name and number width, runs of numbers with a dash.
+
+    Not every release of Slurm reads a name that goes on behind its bracket; such names are written out.
+
+    >>> hostlist(["gpu009", "gpu010", "gpu003", "login", "gpu011"])
+    'gpu[003,009-011],login'
+    """
+    parts = {name: re.fullmatch(r"(.*?)(\d+)", name) for name in names}
+    written = [name for name, part in parts.items() if part is None]
+    numbered = sorted((part[1], len(part[2]), int(part[2])) for part in parts.values() if part)
+    for (prefix, width), members in groupby(numbered, key=lambda one: one[:2]):
+        numbers = [one[2] for one in members]
+        runs = [
+            [number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda one: one[1] - one[0])
+        ]
+        spans = [f"{run[0]:0{width}}" + (f"-{run[-1]:0{width}}" if len(run) > 1 else "") for run in runs]
+        written.append(f"{prefix}{spans[0]}" if len(numbers) == 1 else f"{prefix}[{','.join(spans)}]")
+    return ",".join(sorted(written))
+
+
+def as_json(answers: list[Answer]) -> list[Answer]:
+    """Turn dates and times into ISO 8601."""
+    return [{key: _plain(value) for key, value in answer.items()} for answer in answers]
+
+
+def print_lemons(answers: list[Answer]) -> None:
+    """Print the lists for people."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for number, answer in enumerate(answers):
+        for line in [*([""] if number else []), *lines_of(answer)]:
+            console.print(line)
+
+
+def lines_of(answer: Answer) -> list[str]:
+    """Put one cluster's list into lines."""
+    name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
+    days = f"{answer['window_start_date']} to {answer['window_end_date']}"
+    counted = f"{answer['failure_count']:,} failures of known culprit in {answer['node_days']:,.4g} node-days in use"
+    lines = [f"{name}, {days}: {counted}"]
+    if answer["is_ranked"]:
+        wrong = answer["false_discovery_ratio"]
+        lines.append(
+            f"lemons: {answer['lemon_count']} of {answer['node_count']:,} nodes"
+            + (f"; {wrong:.1%} of these names are expected to be wrong" if wrong is not None else "")
+        )
+    else:
+        lines.append(f"the data cannot tell: {answer['refusal']}")
+    lines.append(
+        f"{answer['watch_count']:,} to watch, {answer['ok_count']:,} ok, "
+        f"{answer['not_enough_data_count']:,} without enough data to tell"
+    )
+    if answer["fleet_rate"] is not None:
+        lines.append(f"normal nodes fail {answer['fleet_rate']:.3g} times per 1,000 node-days in use")
+    for node in answer["nodes"]:
+        lines += _node_lines(node, answer["confidence_level"])
+    hidden = answer["lemon_count"] + answer["watch_count"] - len(answer["nodes"])
+    if hidden:
+        lines.append(f"{hidden} more: raise --limit")
+    if answer["exclude"]:
+        lines += ["", answer["exclude"]]
+    return lines
+
+
+def _node_lines(node: Answer, confidence_level: float) -> list[str]:
+    place = f"{node['rank']}. " if node["rank"] is not None else ""
+    chance = node["posterior_probability"]
+    parts = [node["verdict"] if chance is None else f"{node['verdict']}, probability {chance:.3f}"]
+    if node["rate"] is not None:
+        limits = f"[{node['rate_low']:.3g}, {node['rate_high']:.3g}], {confidence_level:.0%}"
+        parts.append(f"{node['rate']:.3g} failures per 1,000 node-days {limits}")
+    lines = ["", f"{place}{node['node_name']}: {'; '.join(parts)}", f"   {node['reasons']}"]
+    if node["last_failures"]:
+        seen = [f"{one['failed_at']:%Y-%m-%d %H:%M} {one['failure_category']}" for one in node["last_failures"]]
+        lines.append(f"   last failures: {', '.join(seen)}")
+    if node["last_tickets"] is None:
+        lines.append("   tickets: unknown, none were given")
+    elif node["last_tickets"]:
+        seen = [f"{one['ticket_id']} {one['component']} ({one['opened_at']:%Y-%m-%d})" for one in node["last_tickets"]]
+        lines.append(f"   tickets: {', '.join(seen)}")
+    if node["out_of_service_reason"]:
+        lines.append(f"   out of service: {node['out_of_service_reason']}")
+    return lines
+
+
+def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[Answer]:
+    cursor = con.execute(sql)
+    names = [column[0] for column in cursor.description or []]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime):
+        return f"{value.isoformat()}Z"
+    return value.isoformat() if isinstance(value, date) else value

@@ -1,0 +1,233 @@
+"""What `faultline plan` answers: what a run has to expect at a cluster's measured rate, or at a rate that is given.
+
+It reads estimates.est_failure_rates of the published file and leaves all arithmetic to `assets.model`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from assets.model.checkpoint import longest_minutes
+from assets.model.ettr import expected_ettr, expected_ettr_exact
+from assets.model.failure_rate import RateInterval, garwood_interval
+from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.run_plan import (
+    RunOutlook,
+    assumed_rate,
+    plan_checkpoints,
+    predict_interruptions,
+    probability_uninterrupted,
+    run_outlook,
+)
+from orchestration.reading import ReadingError, published
+
+# The standard error of a probability is at most 0.008; the seed gives the same answer to the same question.
+SIMULATED_RUNS = 4_000
+SEED = 20_241_029
+GPUS_PER_NODE = 8
+CHECKPOINT_MINUTES = 60.0
+
+RATES = """
+    select
+        rates.cluster_id,
+        clusters.is_simulated,
+        clusters.gpus_per_node,
+        rates.population,
+        rates.counted_as,
+        rates.failure_count,
+        rates.node_days,
+        rates.note,
+        incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
+        projections.largest_job_gpu_count
+    from estimates.est_failure_rates as rates
+    inner join marts.dim_clusters as clusters using (cluster_id)
+    left join estimates.est_failure_rates as incidents
+        on rates.cluster_id = incidents.cluster_id
+        and rates.population = incidents.population
+        and incidents.counted_as = 'incidents'
+    left join (
+        select cluster_id, max(gpu_count) filter (where is_largest_job) as largest_job_gpu_count
+        from estimates.est_mttf_projections
+        group by cluster_id
+    ) as projections on rates.cluster_id = projections.cluster_id
+    where rates.is_reference
+    order by rates.cluster_id
+"""
+
+
+class WrongQuestion(Exception):
+    """A cluster that is not there, or none where there are several: which there are, on one line."""
+
+
+@dataclass(frozen=True)
+class RunToPlan:
+    """The question: size, costs in minutes, days for which the run holds its nodes, and the ETTR it shall reach.
+
+    `checkpoint_minutes` and `gpus_per_node` are None where nothing was said.
+    """
+
+    gpu_count: int
+    restart_minutes: float
+    write_minutes: float
+    queue_minutes: float
+    checkpoint_minutes: float | None
+    planned_days: float
+    ettr_target: float
+    gpus_per_node: int | None = None
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """The minutes that the expected forms ask for."""
+        return {
+            "restart_minutes": self.restart_minutes,
+            "write_minutes": self.write_minutes,
+            "queue_minutes": self.queue_minutes,
+        }
+
+
+def minutes_of(text: str) -> float:
+    """Read a duration such as 30s, 5m or 1h30m the way DuckDB reads an interval; a bare number has no unit.
+
+    >>> minutes_of("30s"), minutes_of("1h30m"), minutes_of("0")
+    (0.5, 90.0, 0.0)
+    """
+    # A bound parameter would make DuckDB import pandas, which takes longer than the whole answer.
+    literal = text.replace("'", "''")
+    with duckdb.connect() as con:
+        try:
+            rows = con.execute(f"select epoch(try_cast('{literal}' as interval)) / 60").fetchall()
+        except duckdb.Error:
+            rows = [(None,)]
+    minutes = rows[0][0]
+    is_bare = text.strip().replace(".", "").isdigit()
+    if minutes is None or minutes < 0 or (is_bare and minutes > 0):
+        raise ValueError(f"'{text}' is no duration; write 30s, 5m or 1h")
+    return float(minutes)
+
+
+def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[str, Any]:
+    """Answer from the measured rate of a cluster, the only one there is where none is named.
+
+    Raises
+    ------
+    WrongQuestion
+        No such cluster, or none named among several.
+    ReadingError
+        Nothing is published, or the cluster's data cannot tell.
+    """
+    with published(path) as con:
+        cursor = con.execute(RATES)
+        names = [column[0] for column in cursor.description or []]
+        clusters = {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
+    if not clusters:
+        raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")
+    if cluster_id is None and len(clusters) > 1:
+        raise WrongQuestion(f"which cluster? --cluster with one of: {', '.join(clusters)}; or --rate")
+    found = clusters.get(cluster_id or next(iter(clusters)))
+    if found is None:
+        raise WrongQuestion(f"there is no cluster '{cluster_id}'; there are: {', '.join(clusters)}")
+    if found["failure_count"] is None or not found["node_days"]:
+        raise ReadingError(
+            f"cluster '{found['cluster_id']}' has no failure rate: {found['note']}; "
+            "`faultline doctor` says which logs are missing, or give --rate"
+        )
+    gpus_per_node = run.gpus_per_node or found.pop("gpus_per_node")
+    if not gpus_per_node:
+        raise ReadingError(f"the GPUs per node of '{found['cluster_id']}' are unknown; give --gpus-per-node")
+    rate = garwood_interval(found["failure_count"], found["node_days"])
+    return _answer(rate, int(gpus_per_node), run, found)
+
+
+def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str, Any]:
+    """Answer for a rate that is taken as known."""
+    return _answer(assumed_rate(failures_per_1000_node_days / 1000), run.gpus_per_node or GPUS_PER_NODE, run, {})
+
+
+def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict[str, Any]) -> dict[str, Any]:
+    """Ask the model and name what it says; `source` is the cluster's row, empty for a rate that is given."""
+    nodes = float(nodes_of(run.gpu_count, gpus_per_node))
+    node_days = nodes * run.planned_days
+    value = np.where(rate.value > 0, rate.value, np.nan)
+    per_day = value * nodes
+    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, node_days)
+    plan = plan_checkpoints(rate, nodes, **run.costs)
+    # Writes that cost nothing have no best interval above 0, which nobody's checkpoints reach.
+    interval = run.checkpoint_minutes or (float(plan.young) if run.write_minutes else CHECKPOINT_MINUTES)
+    best = _outlook(rate, nodes, float(plan.optimal), run)
+    own = _outlook(rate, nodes, run.checkpoint_minutes, run) if run.checkpoint_minutes else None
+    wallclock_days = run.planned_days * (1 + per_day * run.queue_minutes / 1440)
+    found = {
+        "cluster_id": source.get("cluster_id"),
+        "is_simulated": source.get("is_simulated"),
+        "rate_source": "measured" if source else "given",
+        "population": source.get("population"),
+        "counted_as": source.get("counted_as"),
+        "event_count": source.get("failure_count"),
+        "exposure_node_days": source.get("node_days"),
+        "confidence_level": rate.confidence_level,
+        "method": str(rate.method),
+        "note": source.get("note"),
+        "gpu_count": run.gpu_count,
+        "gpus_per_node": gpus_per_node,
+        "node_count": int(nodes),
+        "planned_days": run.planned_days,
+        **run.costs,
+        "failures_per_1000_node_days": 1000 * value,
+        "failures_per_1000_node_days_low": 1000 * rate.low,
+        "failures_per_1000_node_days_high": 1000 * rate.high,
+        "failures_per_1000_node_days_incidents": source.get("failures_per_1000_node_days_incidents"),
+        "largest_job_gpu_count": source.get("largest_job_gpu_count"),
+        "mttf_hours": mttf.hours,
+        "mttf_hours_low": mttf.low,
+        "mttf_hours_high": mttf.high,
+        "expected_interruptions": future.value,
+        "expected_interruptions_low": future.low,
+        "expected_interruptions_high": future.high,
+        "probability_uninterrupted": probability_uninterrupted(rate, node_days),
+        "checkpoint_minutes_young": plan.young,
+        "checkpoint_minutes_daly": plan.daly,
+        "checkpoint_minutes_optimal": plan.optimal,
+        "checkpoint_minutes_optimal_low": plan.optimal_low,
+        "checkpoint_minutes_optimal_high": plan.optimal_high,
+        "checkpoint_minutes_longest": longest_minutes(per_day, run.ettr_target, **run.costs),
+        "checkpoint_minutes": interval,
+        "ettr_expected": expected_ettr(per_day, interval, **run.costs),
+        "ettr_expected_exact": expected_ettr_exact(per_day, interval, **run.costs),
+        "ettr_expected_young": plan.ettr_young,
+        "ettr_optimal": plan.ettr_optimal,
+        "ettr_optimal_low": plan.ettr_optimal_low,
+        "ettr_optimal_high": plan.ettr_optimal_high,
+        "ettr_run_low": best.ettr_low,
+        "ettr_run_high": best.ettr_high,
+        "productive_days_optimal": plan.ettr_optimal * wallclock_days,
+        "ettr_target": run.ettr_target,
+        "probability_ettr_ge_target": best.probability,
+        "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,
+    }
+    return {name: _plain(one) for name, one in found.items()}
+
+
+def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: RunToPlan) -> RunOutlook:
+    return run_outlook(
+        rate,
+        nodes,
+        checkpoint_minutes,
+        **run.costs,
+        scheduled_days=run.planned_days,
+        target=run.ettr_target,
+        run_count=SIMULATED_RUNS,
+        generator=np.random.default_rng(SEED),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's numbers into Python's, and what is not known or has no end into None."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

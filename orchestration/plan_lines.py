@@ -1,0 +1,164 @@
+"""The answer of `faultline plan` in lines for people: will it finish, how often to checkpoint, what ETTR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from assets.report.numbers import GAP, confidence, duration, gpus, share, short, whole
+from assets.report.wording import POPULATIONS, hours_span, plural, span
+
+Answer = dict[str, Any]
+NO_PROGRESS = 0.001
+
+
+def print_plan(answer: Answer) -> None:
+    """Print the answer for people."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for line in lines_of(answer):
+        console.print(line)
+
+
+def lines_of(answer: Answer) -> list[str]:
+    """Put the answer into lines; the first column says what a line is about."""
+    parts = {
+        "run": _run(answer),
+        "interruptions": _interruptions(answer),
+        "checkpoint": _checkpoint(answer),
+        "ETTR": _ettr(answer),
+        "target": _target(answer),
+        "rate": _rate(answer),
+        "note": _notes(answer),
+    }
+    return [
+        f"{label if at == 0 else '':<15}{line}".replace(GAP, ",")
+        for label, lines in parts.items()
+        for at, line in enumerate(lines)
+    ]
+
+
+def _run(a: Answer) -> list[str]:
+    where = "at a given rate"
+    if a["cluster_id"]:
+        where = f"on {a['cluster_id']}{' (a simulated cluster)' if a['is_simulated'] else ''}"
+    costs = ", ".join(f"{name} {_cost(a[f'{name}_minutes'])}" for name in ("restart", "write", "queue"))
+    return [
+        f"{gpus(a['gpu_count'])} on {plural(a['node_count'], 'node')} for {plural_days(a['planned_days'])}, {where}",
+        costs,
+    ]
+
+
+def _interruptions(a: Answer) -> list[str]:
+    limits = f"{whole(a['expected_interruptions_low'])} to {whole(a['expected_interruptions_high'])}"
+    sure = confidence(a["confidence_level"])
+    if a["expected_interruptions"] is None:
+        return [
+            f"unknown, {limits} ({sure}): no failure was ever seen",
+            f"time between two {hours_span(a['mttf_hours_low'], a['mttf_hours_high'])} ({sure})",
+        ]
+    every = f"one every {duration(a['mttf_hours'])}"
+    if a["rate_source"] == "measured":
+        every += f" ({hours_span(a['mttf_hours_low'], a['mttf_hours_high'])}, {sure})"
+    return [
+        f"{_count(a['expected_interruptions'])} to expect; {limits} in a single run ({sure}); {every}",
+        f"without any: {chance(a['probability_uninterrupted'])} likely",
+    ]
+
+
+def _checkpoint(a: Answer) -> list[str]:
+    if a["checkpoint_minutes_optimal"] is None:
+        least = duration(a["checkpoint_minutes_optimal_low"] / 60)
+        return [f"every {least} is often enough: the best interval at the upper limit of the rate"]
+    if a["write_minutes"] == 0:
+        lines = ["as often as you like: a write that costs nothing loses nothing (--write says what one costs)"]
+    else:
+        best, young, daly = (duration(a[f"checkpoint_minutes_{name}"] / 60) for name in ("optimal", "young", "daly"))
+        lines = [f"every {best} is best (Young {young}, Daly {daly})"]
+    longest = a["checkpoint_minutes_longest"]
+    return [
+        *lines,
+        f"at least every {duration(longest / 60)} for an expected ETTR of {a['ettr_target']:g}"
+        if longest is not None
+        else f"no interval leads to an expected ETTR of {a['ettr_target']:g}",
+    ]
+
+
+def _ettr(a: Answer) -> list[str]:
+    sure = confidence(a["confidence_level"])
+    if a["ettr_optimal"] is None:
+        return [f"unknown, {span(a['ettr_optimal_low'], a['ettr_optimal_high'])} with the best interval ({sure})"]
+    if a["ettr_optimal"] < NO_PROGRESS:
+        return [f"under {NO_PROGRESS:g} with any interval: at this rate the run makes no progress"]
+    lines = [
+        f"{short(a['ettr_optimal'])} with the best interval: about {short(a['productive_days_optimal'])} days of "
+        f"progress; {span(a['ettr_run_low'], a['ettr_run_high'])} in a single run ({sure})"
+    ]
+    if a["probability_ettr_ge_target_at_checkpoint"] is not None:
+        lines.append(
+            f"{short(a['ettr_expected_exact'])} with a checkpoint every {_cost(a['checkpoint_minutes'])} "
+            f"({short(a['ettr_expected'])} by the published form)"
+        )
+    return lines
+
+
+def _target(a: Answer) -> list[str]:
+    if a["probability_ettr_ge_target"] is None:
+        return [f"{a['ettr_target']:g}: cannot be told without a failure rate"]
+    line = f"{a['ettr_target']:g} is reached with probability {chance(a['probability_ettr_ge_target'])}"
+    own = a["probability_ettr_ge_target_at_checkpoint"]
+    return [line if own is None else f"{line}; {chance(own)} with your checkpoints"]
+
+
+def _rate(a: Answer) -> list[str]:
+    unit = "failures per 1,000 node-days"
+    if a["rate_source"] == "given":
+        return [f"{short(a['failures_per_1000_node_days'])} {unit}, taken as known"]
+    limits = span(a["failures_per_1000_node_days_low"], a["failures_per_1000_node_days_high"])
+    value = a["failures_per_1000_node_days"]
+    return [
+        f"{'unknown' if value is None else short(value)} {unit} ({limits}, {confidence(a['confidence_level'])})",
+        f"{plural(a['event_count'], 'failure')} in {short(a['exposure_node_days'])} node-days of "
+        f"{POPULATIONS[a['population']]}, each failed attempt counted",
+    ]
+
+
+def _notes(a: Answer) -> list[str]:
+    incidents, largest = a["failures_per_1000_node_days_incidents"], a["largest_job_gpu_count"]
+    notes = [a["note"]] if a["note"] else []
+    if incidents is not None and incidents < a["failures_per_1000_node_days"] * (1 - 1e-9):
+        notes.append(
+            f"some failures hit several runs at once: {short(incidents)} incidents per 1,000 node-days, which is "
+            "nearer to what a run feels that fills the cluster"
+        )
+    if largest is not None and a["gpu_count"] > largest:
+        notes.append(f"larger than any job seen ({gpus(largest)}): an extrapolation beyond what the limits know")
+    return notes
+
+
+def chance(probability: float) -> str:
+    """Write a probability no finer than a simulation, and a reader, can tell.
+
+    >>> chance(0.0), chance(0.123), chance(1.0)
+    ('under 0.1%', '12.3%', 'over 99.9%')
+    """
+    if probability < 0.001:
+        return "under 0.1%"
+    return "over 99.9%" if probability > 0.999 else share(round(probability, 3))
+
+
+def _count(expected: float) -> str:
+    return whole(expected) if expected >= 10 else short(expected, 2)
+
+
+def _cost(minutes: float) -> str:
+    return f"{60 * minutes:g} s" if 0 < minutes < 1 else f"{minutes:g} min"
+
+
+def plural_days(days: float) -> str:
+    """Write a number of days.
+
+    >>> plural_days(30.0), plural_days(1), plural_days(0.5)
+    ('30 days', '1 day', '0.5 days')
+    """
+    return f"{days:g} day{'' if days == 1 else 's'}"

@@ -1,0 +1,154 @@
+"""The lemon tables on a planted cluster, and on one whose record is too short to tell."""
+
+from functools import partial
+
+import pytest
+
+from assets.estimates.est_lemon_effects import est_lemon_effects
+from assets.estimates.est_lemon_evaluations import TOO_SHORT, est_lemon_evaluations
+from assets.estimates.est_lemon_nodes import est_lemon_nodes
+from assets.estimates.est_lemon_root_causes import est_lemon_root_causes
+from assets.warehouse import Warehouse
+from tests.estimates.five_clusters import build, read
+from tests.estimates.lemon_marts import FIRST, LAST, LEMONS, plant
+
+ASSETS = (est_lemon_nodes, est_lemon_evaluations, est_lemon_effects, est_lemon_root_causes)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """The planted cluster with its estimates."""
+    house = Warehouse(path=str(tmp_path_factory.mktemp("lemons") / "faultline.duckdb"))
+    build(house)
+    plant(house)
+    for asset in ASSETS:
+        asset(warehouse=house)
+    return house
+
+
+@pytest.fixture
+def rows(planted):
+    return partial(read, planted)
+
+
+def node(rows, node_id, cluster_id="planted"):
+    (row,) = rows("est_lemon_nodes", cluster_id=cluster_id, node_id=node_id)
+    return row
+
+
+class TestNodes:
+    def test_the_planted_lemons_are_called(self, rows):
+        named = {row["node_id"] for row in rows("est_lemon_nodes", verdict="lemon")}
+        assert len(named & set(LEMONS)) >= 7
+        assert len(named - set(LEMONS)) <= 2
+
+    def test_every_node_has_a_row_and_a_rank(self, rows):
+        found = rows("est_lemon_nodes", cluster_id="planted")
+        assert sorted(row["rank"] for row in found) == list(range(1, 401))
+
+    def test_a_lemon_tells_its_rate_counts_and_reasons(self, rows):
+        row = node(rows, "n000")
+        assert row["verdict"] == "lemon"
+        assert row["rate_low"] < row["rate"] < row["rate_high"]
+        assert row["rate"] == pytest.approx(130, rel=0.5)
+        assert row["fleet_rate"] == pytest.approx(6.5, rel=0.25)
+        assert row["exposure"] == pytest.approx(70.0)
+        assert row["event_count"] >= 1
+        assert row["inferred_failure_count"] > 0
+        assert row["signals_above"] == ["tickets", "multi_node_node_fails"]
+        assert f"{row['event_count']} failures in 70 node-days in use and" in row["reasons"]
+        assert "tickets 2 (limit 2)" in row["reasons"]
+        assert "multi_node_node_fails 3 (99th percentile 0)" in row["reasons"]
+        assert row["note"] is None
+
+    def test_shares_of_unknown_culprits_count_towards_the_nodes(self, rows, planted):
+        with planted.reading() as con:
+            (incidents,) = con.execute(
+                "select count(distinct incident_id) from marts.fct_incident_suspects "
+                "where cluster_id = 'planted' and failed_at::date > $1::date - 84",
+                [LAST],
+            ).fetchone()
+        found = rows("est_lemon_nodes", cluster_id="planted")
+        assert sum(row["event_count"] + row["inferred_failure_count"] for row in found) == pytest.approx(incidents)
+
+    def test_two_kinds_of_signals_make_a_node_one_to_watch(self, rows):
+        row = node(rows, "n007")
+        assert row["verdict"] in {"watch", "lemon"}
+        assert row["signals_above"] == ["tickets", "multi_node_node_fails"]
+
+    def test_one_signal_does_not(self, rows):
+        assert node(rows, "n200")["signals_above"] == ["xid_cnt"]
+
+    def test_normal_nodes_are_ok_because_a_lemon_would_have_shown(self, rows):
+        found = rows("est_lemon_nodes", cluster_id="planted", verdict="ok")
+        assert len(found) > 350
+        assert "failing 10 times as often as they do it would have failed" in found[0]["reasons"]
+
+    def test_a_short_record_is_not_ranked_and_says_why(self, rows):
+        found = rows("est_lemon_nodes", cluster_id="short")
+        assert {(row["verdict"], row["rank"], row["posterior_probability"]) for row in found} == {
+            ("not enough data", None, None)
+        }
+        assert found[0]["note"] == "only 6 failures of nodes: fewer than 10 do not tell a lemon from bad luck"
+
+
+class TestEvaluations:
+    def test_each_period_judges_the_list_made_before_it(self, rows):
+        found = rows("est_lemon_evaluations", cluster_id="planted")
+        assert [row["window_start_date"] for row in found] == [FIRST] * 3
+        assert [(row["judged_end_date"] - row["window_end_date"]).days for row in found] == [28] * 3
+        assert found[-1]["judged_end_date"] == LAST
+        assert [row["judged_count"] for row in found] == [400] * 3
+
+    def test_lists_come_true(self, rows):
+        found = rows("est_lemon_evaluations", cluster_id="planted", window_end_date=LAST.replace(month=3, day=25))
+        (row,) = found
+        assert row["named_count"] >= 6
+        assert row["lift"] > 10
+        assert row["precision_low"] <= row["precision"] <= row["precision_high"]
+        assert row["event_count"] > 5
+        assert row["exposure"] == pytest.approx(row["named_count"] * 28 * 20 / 24)
+        assert row["lost_gpu_hours_avoidable"] == pytest.approx(4 * row["event_count"], rel=0.2)
+
+    def test_large_jobs_with_and_without_the_failures_of_named_nodes(self, rows):
+        row = rows("est_lemon_evaluations", cluster_id="planted")[-1]
+        assert (row["large_gpu_count"], row["large_job_count"]) == (512, 40)
+        assert row["large_job_failure_ratio"] == pytest.approx(6 / 40)
+        assert row["large_job_failure_ratio_without_lemons"] == pytest.approx(2 / 40)
+
+    def test_too_short_a_record_has_one_row_that_says_so(self, rows):
+        (row,) = rows("est_lemon_evaluations", cluster_id="short")
+        assert (row["window_end_date"], row["precision"], row["method"]) == (None, None, "no_period")
+        assert row["note"] == TOO_SHORT
+
+
+class TestEffects:
+    def test_large_jobs_with_and_without_lemons(self, rows):
+        """Over the last 84 days: 120 attempts, half on n000; it failed 4 of the 6 that failed."""
+        found = {row["population"]: row for row in rows("est_lemon_effects", cluster_id="planted")}
+        counts = {name: (row["failure_count"], row["attempt_count"]) for name, row in found.items()}
+        assert counts == {
+            "all": (6, 120),
+            "all_without_lemon_failures": (2, 120),
+            "with_lemon_node": (5, 60),
+            "without_lemon_node": (1, 60),
+        }
+        assert found["all"]["failure_ratio"] == pytest.approx(0.05)
+        assert found["all"]["failure_ratio_low"] == pytest.approx(0.0220, abs=5e-4)
+        assert found["all"]["note"] is None
+
+    def test_no_large_size_is_said(self, rows):
+        found = rows("est_lemon_effects", cluster_id="short", population="all")[0]
+        assert (found["failure_ratio"], found["attempt_count"]) == (None, 0)
+        assert "no size of 16 GPUs and more" in found["note"]
+
+
+class TestRootCauses:
+    def test_the_component_most_tickets_name(self, rows):
+        """n000: two PSU against one DIMM; the ticket of n050 was closed before; n100's names nothing; n150: GPU."""
+        found = {row["root_cause"]: row["node_count"] for row in rows("est_lemon_root_causes")}
+        lemons = len(rows("est_lemon_nodes", verdict="lemon"))
+        assert found["PSU"] == 1
+        assert found["GPU"] == 1
+        assert found["unknown"] == lemons - 2
+        assert sum(row["ratio"] for row in rows("est_lemon_root_causes")) == pytest.approx(1.0)

@@ -1,0 +1,118 @@
+"""Changes of rate of the five clusters: a planted one with its annotation, and clusters without any."""
+
+from datetime import date, datetime
+
+import pytest
+
+from assets.estimates.est_rate_changes import est_rate_changes, nearest_note
+from tests.estimates.five_clusters import read
+
+
+def test_twenty_four_incidents_are_too_few_for_a_change(rows):
+    """10 incidents in 40 days and 14 in 20, 13.8 node-days each: gain 6.3, penalty 3 log 60 = 12.3."""
+    (row,) = rows("est_rate_changes", cluster_id="large", failure_category="all")
+    assert (row["changed_at"], row["rate_after"], row["ratio"], row["annotation"]) == (None, None, None, None)
+    assert (row["method"], row["event_count"], row["day_count"]) == ("no_change", 24, 60)
+    assert row["exposure"] == pytest.approx(60 * 13.8)
+    assert row["rate_before"] == pytest.approx(1000 * 24 / (60 * 13.8))
+    assert row["note"] == "no change of rate found in 60 days; the trend test sees a drift"
+    assert rows("est_rate_changes", cluster_id="large") == [row]
+
+
+def test_every_cluster_has_a_row_that_says_why_there_is_no_change(rows):
+    for cluster_id in ("small", "quiet", "untracked", "empty"):
+        (row,) = rows("est_rate_changes", cluster_id=cluster_id)
+        assert (row["failure_category"], row["changed_at"], row["ratio"]) == ("all", None, None)
+        assert (row["method"], row["note"]) == ("no_exposure", "no failure, or no node-days, to look at")
+        assert (row["event_count"], row["exposure"], row["day_count"]) == (0, 0.0, 0)
+
+
+# 200 days of 500 node-days: an incident of two attempts every other day, and two a day from 2026-04-11, all but the
+# old ones of InfiniBand.
+CHANGE = """
+delete from marts.agg_failure_rates_daily where cluster_id = 'large';
+delete from marts.fct_incidents where cluster_id = 'large';
+insert into marts.fct_incidents
+select 'large', 'p' || d, timestamp '2026-01-01 12:00' + to_days(d), 'pcie' from range(0, 200, 2) days(d)
+union all
+select 'large', 'i' || d || n, timestamp '2026-01-01 18:00' + to_days(d), 'ib_link'
+from range(100, 200) days(d), range(d % 3) more(n);
+insert into marts.agg_failure_rates_daily
+select 'large', date '2026-01-01' + d::integer, category, 2, 500.0
+from range(200) days(d), (values ('pcie'), ('ib_link')) categories(category);
+insert into marts.dim_annotations values
+    ('large', date '2026-04-08', 'new switches'), ('large', date '2026-06-01', 'far away');
+insert into marts.agg_check_introductions values
+    ('large', 'check_ib', 'ib_link', timestamp '2026-04-10 08:00', true),
+    ('large', 'check_disk', 'unmapped', timestamp '2026-04-12 08:00', false);
+"""
+
+
+@pytest.fixture
+def changed(warehouse):
+    with warehouse.writing() as con:
+        con.execute(CHANGE)
+    est_rate_changes(warehouse=warehouse)
+    return lambda **key: read(warehouse, "est_rate_changes", cluster_id="large", **key)
+
+
+def test_a_new_cause_is_a_change_of_the_cluster_and_of_the_cause_alone(changed):
+    assert [row["failure_category"] for row in changed()] == ["all", "ib_link"]
+    (row,) = changed(failure_category="all")
+    assert abs(row["changed_at"] - datetime(2026, 4, 11)).days <= 2
+    assert row["changed_at_low"] <= row["changed_at"] <= row["changed_at_high"]
+    assert row["rate_before"] == pytest.approx(1.0, rel=0.03)
+    assert row["rate_after"] == pytest.approx(3.0, rel=0.03)
+    assert row["rate_before_low"] < row["rate_before"] < row["rate_before_high"]
+    assert row["ratio"] == pytest.approx(row["rate_after"] / row["rate_before"])
+    assert 2.0 < row["ratio_low"] < row["ratio"] < row["ratio_high"] < 4.5
+    assert (row["event_count"], row["exposure"], row["exposure_unit"]) == (200, 100_000.0, "node-days")
+    assert (row["confidence_level"], row["method"], row["note"]) == (0.9, "optimal_partition", None)
+
+
+def test_the_trend_over_all_days_is_positive(changed):
+    (row,) = changed(failure_category="all")
+    assert row["trend_score"] > 3
+    assert row["trend_p_value"] < 0.01
+
+
+def test_the_nearest_event_is_named(changed):
+    (row,) = changed(failure_category="all")
+    assert row["annotation"] in {"2026-04-10: check check_ib first reported", "2026-04-08: new switches"}
+
+
+def test_a_cause_that_appears_has_no_ratio(changed):
+    (row,) = changed(failure_category="ib_link")
+    assert (row["rate_before"], row["rate_before_low"], row["ratio"], row["ratio_high"]) == (0.0, 0.0, None, None)
+    assert row["ratio_low"] > 5
+    assert row["note"] == "no incident before: the ratio has a lower limit only"
+
+
+def test_an_incident_that_takes_many_attempts_down_is_no_change(warehouse):
+    with warehouse.writing() as con:
+        con.execute(CHANGE)
+        con.execute("delete from marts.fct_incidents where failure_category = 'ib_link'")
+        con.execute("update marts.agg_failure_rates_daily set failure_count = 200 where day_date > '2026-04-11'")
+    est_rate_changes(warehouse=warehouse)
+    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+    assert (row["changed_at"], row["method"], row["event_count"]) == (None, "no_change", 100)
+    assert row["rate_before"] == pytest.approx(1.0)
+
+
+def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(warehouse):
+    with warehouse.writing() as con:
+        con.execute(CHANGE)
+        con.execute("update marts.agg_failure_rates_daily set node_days = null where day_date >= '2026-01-14'")
+    est_rate_changes(warehouse=warehouse)
+    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+    assert (row["method"], row["day_count"], row["exposure"]) == ("too_short", 13, 6500.0)
+    assert row["note"] == "13 days: a change takes 14 at least"
+
+
+def test_notes_count_within_a_week_of_the_limits_only():
+    notes = [{"day": date(2026, 1, day), "text": text} for day, text in ((5, "far"), (14, "early"), (23, "late"))]
+    assert nearest_note(notes, date(2026, 1, 20), date(2026, 1, 19), date(2026, 1, 21)) == "2026-01-23: late"
+    assert nearest_note(notes[:2], date(2026, 1, 20), date(2026, 1, 19), date(2026, 1, 21)) == "2026-01-14: early"
+    assert nearest_note(notes[:1], date(2026, 1, 20), date(2026, 1, 19), date(2026, 1, 21)) is None
+    assert nearest_note(notes[:1], date(2026, 1, 20), date(2026, 1, 10), date(2026, 1, 21)) == "2026-01-05: far"
+    assert nearest_note(None, date(2026, 1, 20), date(2026, 1, 10), date(2026, 1, 21)) is None

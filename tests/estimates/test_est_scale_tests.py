@@ -1,0 +1,91 @@
+"""The rate by job size: planted fleets with a known exponent, and clusters that cannot tell."""
+
+from functools import partial
+
+import pytest
+
+from assets.estimates.est_scale_tests import est_scale_tests
+from tests.estimates.five_clusters import read
+
+# Attempts of 1, 4, 16 and 64 nodes for one day each, every n-th of which fails; and as many on one GPU that all fail.
+FLEET = """
+insert into marts.dim_clusters values ('fleet', false, 8, 4096);
+insert into marts.fct_attempts by name
+select
+    'fleet' as cluster_id, nodes || ':' || i as attempt_id, true as is_terminal, i % every = 0 as
+    is_infrastructure_failure, nodes * 8 as gpu_count, nodes * 8 as gpu_size_bin, nodes as node_count,
+    86400 as runtime_seconds, nodes::double as node_days
+from (values {sizes}) sizes(nodes, every, attempts), range(1, attempts + 1) attempts(i)
+union all by name
+select
+    'fleet' as cluster_id, 'x' || i as attempt_id, true as is_terminal, true as is_infrastructure_failure,
+    1 as gpu_count, 1 as gpu_size_bin, 1 as node_count, 86400 as runtime_seconds, 1.0::double as node_days
+from range(50) attempts(i);
+"""
+
+
+def verdict_of(warehouse, sizes):
+    with warehouse.writing() as con:
+        con.execute(FLEET.format(sizes=sizes))
+    est_scale_tests(warehouse=warehouse)
+    (row,) = read(warehouse, "est_scale_tests", cluster_id="fleet")
+    return row
+
+
+def test_a_rate_that_is_the_same_at_every_size_is_constant(warehouse):
+    """One failure in 64 node-days at every size: 1,600 failures in all; the 50 of a single GPU are left out."""
+    row = verdict_of(warehouse, "(1, 64, 25600), (4, 16, 6400), (16, 4, 1600), (64, 1, 400)")
+    assert (row["verdict"], row["is_equivalent"], row["size_count"]) == ("constant", True, 4)
+    assert row["beta"] == pytest.approx(0.0, abs=1e-9)
+    assert -0.05 < row["beta_low"] < 0 < row["beta_high"] < 0.05
+    assert (row["event_count"], row["exposure"], row["exposure_unit"]) == (1600, 102_400.0, "node-days")
+    assert (row["node_count_min"], row["node_count_max"]) == (1.0, 64.0)
+    assert row["dispersion"] == pytest.approx(0.0, abs=1e-9)
+    assert (row["method"], row["note"], row["population"]) == ("poisson_profile", None, "whole_nodes")
+
+
+def test_a_rate_that_grows_with_the_root_of_the_size_says_so(warehouse):
+    """1, 2, 4 and 8 failures in 128 node-days."""
+    row = verdict_of(warehouse, "(1, 128, 25600), (4, 16, 6400), (16, 2, 1600), (64, 1, 0)")
+    assert row["beta"] == pytest.approx(0.5)
+    assert (row["verdict"], row["is_equivalent"]) == ("grows", False)
+    assert row["p_value"] < 1e-6
+
+
+def test_a_few_failures_cannot_tell(rows):
+    """Of the large cluster three sizes have failures: 1 in 480, 1 in 320 and 1 in 10 node-days."""
+    (row,) = rows("est_scale_tests", cluster_id="large")
+    assert (row["event_count"], row["exposure"], row["size_count"]) == (3, 826.0, 4)
+    assert row["verdict"] in {"falls", "cannot tell"}
+    assert row["beta_low"] < row["beta"] < row["beta_high"]
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "method", "note"),
+    [
+        ("quiet", "no_events", "no failure in 100 node-days; finished attempts left out, GPU count unknown: 1"),
+        ("untracked", "no_exposure", "no finished attempt with the GPUs of a whole node; finished attempts left out, "
+                                     "GPU count unknown: 1"),
+        ("empty", "no_exposure", "no finished attempt"),
+    ],
+)  # fmt: skip
+def test_without_a_fit_the_row_says_why(rows, cluster_id, method, note):
+    (row,) = rows("est_scale_tests", cluster_id=cluster_id)
+    assert (row["verdict"], row["method"], row["note"]) == ("cannot tell", method, note)
+    assert [row[name] for name in ("beta", "beta_low", "beta_high", "p_value", "is_equivalent")] == [None] * 5
+
+
+def test_failures_at_one_end_leave_a_bound(rows):
+    (row,) = rows("est_scale_tests", cluster_id="small")
+    assert (row["beta"], row["beta_low"], row["size_count"]) == (None, None, 2)
+    assert row["beta_high"] is not None
+    assert row["note"] == "every failure at one end of the sizes: beta has a bound only"
+
+
+def test_unknown_gpus_per_node_leave_every_size_unknown(warehouse):
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+    est_scale_tests(warehouse=warehouse)
+    (row,) = partial(read, warehouse)("est_scale_tests", cluster_id="large")
+    assert (row["verdict"], row["size_count"]) == ("cannot tell", 0)
+    assert row["note"].startswith("GPUs per node unknown")

@@ -1,0 +1,107 @@
+"""Weibull shapes of planted lifetimes: recovered through the classes of age, with what ran before the records began."""
+
+import numpy as np
+import pytest
+
+from assets.estimates.est_time_to_failure import TABLE, est_time_to_failure
+from assets.model.survival import fit_weibull
+from tests.estimates.five_clusters import read
+
+FLEET = """
+insert into marts.fct_attempts by name
+select
+    'empty' as cluster_id, 'w' || i as attempt_id, true as is_terminal, fails as is_infrastructure_failure,
+    64 as gpu_count, 64 as gpu_size_bin, 8 as node_count, seconds as runtime_seconds, seconds / 10800 as node_days,
+    timestamp '2026-01-01' + to_seconds(begins) as started_at,
+    timestamp '2026-01-01' + to_seconds(begins + seconds) as ended_at
+from (select unnest($seconds) as seconds, unnest($fails) as fails, unnest($begins) as begins) t, (select 1), range(1)
+    one(i);
+"""
+
+
+def lifetimes(shape, jobs=4000, scale_hours=300.0):
+    """Times that jobs ran, whether they failed, and when they began, in seconds; a month of starts."""
+    rng = np.random.default_rng(71)
+    failing, leaving = scale_hours * rng.weibull(shape, jobs), rng.exponential(60.0, jobs)
+    seconds = np.maximum(np.minimum(failing, leaving) * 3600, 1).astype(int)
+    return seconds, failing <= leaving, rng.integers(0, 30 * 86_400, jobs)
+
+
+def fit_of(warehouse, seconds, fails, begins):
+    with warehouse.writing() as con:
+        con.execute(FLEET, {"seconds": seconds.tolist(), "fails": fails.tolist(), "begins": begins.tolist()})
+    est_time_to_failure(warehouse=warehouse)
+    (row,) = read(warehouse, "est_time_to_failure", cluster_id="empty")
+    return row
+
+
+@pytest.mark.parametrize(("shape", "verdict"), [(0.7, "falls"), (1.0, "constant"), (1.4, "rises")])
+def test_a_planted_shape_is_recovered(warehouse, shape, verdict):
+    seconds, fails, begins = lifetimes(shape)
+    row = fit_of(warehouse, seconds, fails, begins)
+    assert (row["gpu_size_bin"], row["attempt_count"], row["method"]) == (64, 4000, "weibull_profile")
+    assert row["weibull_shape_low"] <= shape <= row["weibull_shape_high"]
+    assert row["scale_hours_low"] <= 300 <= row["scale_hours_high"]
+    # the first to end began to be watched as it ended, and says nothing
+    assert row["event_count"] in {fails.sum(), fails.sum() - 1}
+    assert row["exposure"] == pytest.approx(seconds.sum() / 3600, rel=1e-3)
+    assert row["verdict"] == verdict
+    assert row["kolmogorov_distance"] < 0.1
+    assert row["goodness_of_fit_p_value"] > 0.01
+    assert (row["confidence_level"], row["exposure_unit"], row["note"]) == (0.9, "hours", None)
+
+
+def test_classes_of_age_do_not_move_the_fit(warehouse):
+    seconds, fails, begins = lifetimes(0.8)
+    row = fit_of(warehouse, seconds, fails, begins)
+    entry = np.maximum((begins + seconds).min() - begins, 0)
+    watched = entry < seconds
+    exact = fit_weibull(seconds[watched] / 3600, fails[watched], entry[watched] / 3600)
+    assert row["weibull_shape"] == pytest.approx(exact.shape, rel=1e-3)
+    assert row["weibull_shape_high"] == pytest.approx(exact.shape_high, rel=1e-3)
+    assert row["scale_hours"] == pytest.approx(exact.scale, rel=2e-3)
+    with warehouse.reading() as con:
+        (count,) = con.execute(f"select count(*) from ({TABLE.query}) where cluster_id = 'empty'").fetchone()
+    assert count < 1500
+
+
+def test_jobs_that_ran_before_the_records_began_enter_at_their_age(warehouse):
+    """Records begin on day 15: what ended before is not on record, what began before is there only if it lived on."""
+    seconds, fails, begins = lifetimes(1.0, jobs=6000, scale_hours=80.0)
+    begins %= 18 * 86_400
+    kept = begins + seconds > 15 * 86_400
+    row = fit_of(warehouse, seconds[kept], fails[kept], begins[kept])
+    assert row["late_entry_count"] > 300
+    assert row["weibull_shape_low"] <= 1.0 <= row["weibull_shape_high"]
+    assert row["scale_hours"] == pytest.approx(80.0, rel=0.1)
+    naive = fit_weibull(seconds[kept] / 3600, fails[kept])
+    assert naive.scale_low > 85.0, "without the age of entry the same jobs seem to live longer than they do"
+
+
+def test_a_handful_of_failures_is_no_shape(rows):
+    (row,) = rows("est_time_to_failure", cluster_id="large", gpu_size_bin=512)
+    assert [row[name] for name in ("weibull_shape", "weibull_shape_low", "scale_hours", "p_value")] == [None] * 4
+    assert (row["verdict"], row["method"], row["event_count"]) == ("cannot tell", "too_few_events", 1)
+    assert row["note"] == "failures: 1; a shape takes at least 5"
+
+
+def test_every_size_and_every_cluster_has_a_row(rows):
+    assert [row["gpu_size_bin"] for row in rows("est_time_to_failure", cluster_id="large")] == [1, 8, 128, 256, 512]
+    assert [row["gpu_size_bin"] for row in rows("est_time_to_failure", cluster_id="quiet")] == [256, None]
+    (row,) = rows("est_time_to_failure", cluster_id="empty")
+    assert (row["attempt_count"], row["method"], row["note"]) == (0, "no_exposure", "no finished attempt")
+
+
+def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(warehouse):
+    with warehouse.writing() as con:
+        con.execute(
+            "update marts.fct_attempts set runtime_seconds = 0 where cluster_id = 'small' and attempt_id = 'a1'"
+        )
+        con.execute(
+            "update marts.fct_attempts set runtime_seconds = null where cluster_id = 'small' and attempt_id = 'a2'"
+        )
+        con.execute("update marts.fct_attempts set started_at = '2026-03-01' where cluster_id = 'small'")
+    est_time_to_failure(warehouse=warehouse)
+    failed, unknown = read(warehouse, "est_time_to_failure", cluster_id="small")
+    assert (failed["event_count"], failed["exposure"]) == (1, pytest.approx(1 / 3600))
+    assert unknown["note"].endswith("finished attempts left out, runtime unknown: 1")

@@ -1,0 +1,115 @@
+"""Chance coincidence against published limits, and the coverage and correction it promises, by simulation."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.model.coincidence import (
+    CONTROLLED,
+    NO_CONTROL,
+    NO_FAILURES,
+    binomial_share,
+    chance_of_coincidence,
+    standardised_rate,
+)
+from assets.model.failure_rate import garwood_interval
+
+SIZES = np.array([0.55, 0.25, 0.12, 0.06, 0.02])
+"""Five job sizes, from most to fewest attempts."""
+PER_SIZE = np.array([0.001, 0.002, 0.005, 0.012, 0.03])
+"""Chance that evidence coincides: larger jobs have more nodes."""
+TOLERANCE = 0.02
+
+
+def test_golden_of_fay_and_feuer_downs_syndrome_of_fifth_children():
+    """Table II of Fay and Feuer (1997); the R package dsrTest prints 75.52901 [67.70212, 188.30017] per 100,000."""
+    cases = [0, 8, 63, 112, 262, 295]
+    births = [327, 30666, 123419, 149919, 104088, 34392]
+    mothers = np.array([319933, 931318, 786511, 488235, 237863, 61313])
+    rate = standardised_rate(cases, births, mothers / mothers.sum(), 0.95)
+    assert [1e5 * rate.value, 1e5 * rate.low, 1e5 * rate.high] == pytest.approx([75.52901, 67.70212, 188.30017], 1e-6)
+
+
+@given(st.integers(0, 500), st.integers(501, 10**6))
+def test_one_stratum_has_the_limits_of_a_poisson_count(events, exposure):
+    rate, garwood = standardised_rate([events], [exposure], [1.0]), garwood_interval(events, exposure)
+    assert (rate.value, rate.low, rate.high) == pytest.approx((garwood.value, garwood.low, garwood.high))
+
+
+def test_exact_shares_as_handbooks_print_them():
+    share = binomial_share(10, 100, 0.95)
+    assert (share.value, share.low, share.high) == pytest.approx((0.1, 0.0490, 0.1762), abs=5e-5)
+    assert binomial_share(0, 20, 0.95).high == pytest.approx(1 - 0.025 ** (1 / 20))
+    assert (binomial_share(20, 20).high, binomial_share(0, 20).low) == (1.0, 0.0)
+
+
+def test_the_control_is_weighted_to_the_sizes_that_fail():
+    """1% of small and 20% of large ones coincide; all that failed were large."""
+    found = chance_of_coincidence([0, 50], [0, 100], [10, 20], [1000, 100])
+    assert found.chance.value == pytest.approx(0.2)
+    assert found.corrected.value == pytest.approx((0.5 - 0.2) / (1 - 0.2))
+    assert (found.method, found.covered_ratio, found.event_count, found.exposure) == (CONTROLLED, 1.0, 50, 100)
+
+
+def test_sizes_without_a_control_are_left_out_and_told():
+    found = chance_of_coincidence([5, 5], [50, 150], [1, 0], [100, 0])
+    assert found.chance.value == pytest.approx(0.01)
+    assert found.covered_ratio == pytest.approx(0.25)
+
+
+def test_nothing_is_said_without_a_control_or_without_failures():
+    alone = chance_of_coincidence([5], [50], [0], [0])
+    assert alone.method == NO_CONTROL
+    assert alone.attributed.value == pytest.approx(0.1)
+    assert np.isnan([alone.chance.value, alone.corrected.value, alone.corrected.high]).all()
+    idle = chance_of_coincidence([0], [0], [3], [100])
+    assert idle.method == NO_FAILURES
+    assert np.isnan([idle.attributed.value, idle.chance.value]).all()
+
+
+def test_less_than_chance_is_corrected_to_nothing():
+    found = chance_of_coincidence([3], [1000], [50], [10_000])
+    assert (found.corrected.value, found.corrected.low) == (0.0, 0.0)
+    assert found.corrected.high > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (([1], [2], [3], [2]), "hits"),
+        (([1, 1], [2], [1], [2]), "one length"),
+        (([1], [2], [1], [2], 1.0), "level"),
+    ],
+)
+def test_impossible_inputs_are_refused(arguments, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        chance_of_coincidence(*arguments)
+
+
+def test_strata_that_make_no_mix_are_refused():
+    with pytest.raises(ValueError, match="weights"):
+        standardised_rate([1, 1], [10, 10], [0.5, 0.4])
+    with pytest.raises(ValueError, match="one length"):
+        standardised_rate([1], [10, 10], [0.5, 0.5])
+
+
+@pytest.mark.parametrize(("failed_count", "true_share"), [(1500, 0.012), (20_000, 0.008), (600, 0.05)])
+def test_limits_cover_chance_and_the_corrected_share(failed_count, true_share):
+    """Planted: a share of failures that evidence explains, chance by size, and more large jobs among the failed."""
+    rng = np.random.default_rng(20260131)
+    mix = SIZES * np.array([0.5, 0.8, 1.5, 2.0, 4.0])
+    mix /= mix.sum()
+    trials, covered_chance, covered_share, corrected = 2000, 0, 0, []
+    for _ in range(trials):
+        failed, control = rng.multinomial(failed_count, mix), rng.multinomial(2 * failed_count, SIZES)
+        explained = rng.binomial(failed, true_share)
+        hits = explained + rng.binomial(failed - explained, PER_SIZE)
+        found = chance_of_coincidence(hits, failed, rng.binomial(control, PER_SIZE), control)
+        truth = float(mix @ PER_SIZE)
+        covered_chance += found.chance.low <= truth <= found.chance.high
+        covered_share += found.corrected.low <= true_share <= found.corrected.high
+        corrected.append(found.corrected.value)
+    assert covered_chance / trials >= 0.9 - TOLERANCE
+    assert covered_share / trials >= 0.9 - TOLERANCE
+    assert np.mean(corrected) == pytest.approx(true_share, rel=0.06)

@@ -1,0 +1,81 @@
+"""Blame: shares that sum to one, known culprits left alone, and a lemon found among its company."""
+
+import numpy as np
+import pytest
+
+from assets.model.culprits import draw_culprits
+from assets.model.culprits import infer_culprits as infer
+from tests.model.planted_fleets import Setting, blame, plant
+
+
+def infer_culprits(failure, node, exposure):
+    return infer(failure, node, exposure, np.random.default_rng(20241029))
+
+
+def test_shares_of_a_failure_sum_to_one_and_known_ones_are_whole():
+    fleet = plant(Setting(90, 10), np.random.default_rng(1))
+    found = blame(fleet)
+    assert np.bincount(fleet.failure, found.share) == pytest.approx(np.ones(fleet.failure.max() + 1))
+    assert found.event_count.sum() == pytest.approx(fleet.failure.max() + 1)
+    suspects = np.bincount(fleet.failure)[fleet.failure]
+    assert found.share[suspects == 1] == pytest.approx(np.ones((suspects == 1).sum()))
+    assert found.known_count.sum() == (np.bincount(fleet.failure) == 1).sum()
+    assert np.all(found.event_count >= found.known_count - 1e-9)
+
+
+def test_a_failure_of_many_nodes_blames_the_one_that_fails_anyway():
+    """Node 0 failed eight times alone; of the failure it shares with 9 others it gets most of the blame."""
+    failure = [*range(8), *range(8, 14), *[14] * 10]
+    node = [*[0] * 8, *range(10, 16), *range(10)]
+    found = infer_culprits(failure, node, [70.0] * 200)
+    assert found.share[-10] > 0.85
+    assert found.share[-9:] == pytest.approx(np.full(9, found.share[-1]))
+
+
+def test_equal_nodes_share_equally():
+    found = infer_culprits([0] * 4, [0, 1, 2, 3], [70.0] * 40)
+    assert found.share == pytest.approx(np.full(4, 0.25), abs=1e-3)
+
+
+def test_blame_is_calibrated_where_the_truth_is_planted():
+    """Over many fleets, lemons get as much of the failures of unknown culprit as they caused."""
+    given = true = 0.0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        fleet = plant(Setting(90, 20, known_share=0.7), rng)
+        found = blame(fleet)
+        given += (found.event_count - found.known_count)[fleet.is_lemon].sum()
+        true += 0.3 * 20 * 0.0065 * fleet.exposure[fleet.is_lemon].sum()
+    assert given / true == pytest.approx(1.0, abs=0.12)
+
+
+def test_drawn_culprits_are_suspects_as_often_as_their_shares_say():
+    which, who = np.array([1, 0, 1, 2, 1]), np.array([4, 0, 5, 3, 6])
+    share = np.array([0.5, 1.0, 0.25, 1.0, 0.25])
+    rng = np.random.default_rng(5)
+    counts = np.array([draw_culprits(which, who, share, 8, rng) for _ in range(500)]).reshape(-1, 8)
+    assert (counts.sum(axis=1) == 3).all()
+    assert counts.mean(axis=0) == pytest.approx([1, 0, 0, 1, 0.5, 0.25, 0.25, 0], abs=0.03)
+
+
+def test_the_same_randomness_gives_the_same_answer():
+    fleet = plant(Setting(90, 10), np.random.default_rng(1))
+    assert np.array_equal(blame(fleet).nodes.local_fdr, blame(fleet).nodes.local_fdr)
+
+
+def test_without_failures_or_use_nothing_is_fitted():
+    nothing = infer_culprits([], [], [10.0, 10.0])
+    assert nothing.fleet is None
+    assert nothing.event_count.tolist() == [0.0, 0.0]
+    unused = infer_culprits([0, 0], [0, 1], [0.0, 0.0])
+    assert unused.nodes is None
+    assert unused.share.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("failure", "node", "message"),
+    [([0], [2], "nodes 0 to 1"), ([0], [-1], "nodes 0 to 1"), ([1], [0], "at least one suspect"), ([0], [], "each")],
+)
+def test_impossible_inputs_are_refused(failure, node, message):
+    with pytest.raises(ValueError, match=message):
+        infer_culprits(failure, node, [1.0, 1.0])

@@ -1,0 +1,143 @@
+"""Two groups of nodes: the density against scipy, planted groups found again, limits that cover, lists that hold."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from assets.model.culprits import infer_culprits
+from assets.model.gamma_poisson import Group, log_density, mixture_quantile, slopes
+from assets.model.lemons import SPREADS, TwoGroups, fit_two_groups, p_value_of, weigh_spreads
+from assets.model.node_rates import Draw, false_discovery_ratio, judge_nodes, posterior_rates
+
+NORMAL, LEMON = Group(0.0065, 20.0), Group(0.08, 4.0)
+FLEET = TwoGroups(NORMAL, LEMON, 0.02, NORMAL, -100.0, 10.0)
+
+
+def draw(rng, count, fleet=FLEET, days=75.0):
+    """Draw nodes from the two groups: rates, lemons, exposures, failures."""
+    is_lemon = rng.random(count) < fleet.lemon_ratio
+    shape = np.where(is_lemon, fleet.lemon.shape, fleet.normal.shape)
+    mean = np.where(is_lemon, fleet.lemon.rate, fleet.normal.rate)
+    rate = rng.gamma(shape, mean / shape)
+    time = days * rng.uniform(0.5, 1.5, count)
+    return rate, is_lemon, time, rng.poisson(rate * time).astype(float)
+
+
+def test_the_density_is_scipys_negative_binomial():
+    count, time = np.arange(12.0), np.linspace(10, 90, 12)
+    inverse = NORMAL.shape / NORMAL.rate
+    expected = stats.nbinom.logpmf(count, NORMAL.shape, inverse / (inverse + time))
+    assert log_density(count, time, NORMAL) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_slopes_are_those_of_the_density():
+    count, time = np.array([0.0, 2.5, 7.0]), np.array([20.0, 60.0, 90.0])
+    for number, by in enumerate(slopes(count, time, NORMAL)):
+        for node in range(3):
+
+            def density(x, node=node):
+                return log_density(count, time, Group(*np.exp(x)))[node]
+
+            at = np.log([NORMAL.rate, NORMAL.shape])
+            assert by[node] == pytest.approx(optimize.approx_fprime(at, density, 1e-7)[number], rel=1e-4, abs=1e-6)
+
+
+def test_planted_groups_are_found_again():
+    _, is_lemon, time, count = draw(np.random.default_rng(20241029), 20_000)
+    fleet = fit_two_groups(count, time)
+    assert fleet.normal.rate == pytest.approx(NORMAL.rate, rel=0.05)
+    assert fleet.lemon.rate == pytest.approx(LEMON.rate, rel=0.2)
+    assert fleet.lemon_ratio == pytest.approx(is_lemon.mean(), rel=0.25)
+    assert p_value_of(fleet.log_likelihood_gain) < 1e-12
+
+
+def test_a_start_near_the_end_gives_the_same_fit():
+    _, _, time, count = draw(np.random.default_rng(7), 2000)
+    fleet = fit_two_groups(count, time)
+    again = fit_two_groups(count, time, start=fleet)
+    assert again.log_likelihood_gain == pytest.approx(fleet.log_likelihood_gain, abs=1e-3)
+    assert posterior_rates(again, count, time) == pytest.approx(posterior_rates(fleet, count, time), rel=0.02)
+
+
+def test_probabilities_are_calibrated_and_limits_cover():
+    """Of nodes with probability p, p are lemons; 90% limits hold 90% of the rates, when the groups are known."""
+    rate, is_lemon, time, count = draw(np.random.default_rng(3), 200_000)
+    nodes = judge_nodes([Draw(FLEET, count)], time)
+    for low, high in ((0.05, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 0.99)):
+        inside = (nodes.posterior_probability >= low) & (nodes.posterior_probability < high)
+        assert is_lemon[inside].mean() == pytest.approx(nodes.posterior_probability[inside].mean(), abs=0.06)
+    assert ((nodes.low <= rate) & (rate <= nodes.high)).mean() == pytest.approx(0.90, abs=0.005)
+    assert nodes.value.mean() == pytest.approx(rate.mean(), rel=0.01)
+    assert np.all((nodes.low <= nodes.value) & (nodes.value <= nodes.high))
+    assert nodes.posterior_probability + nodes.local_fdr == pytest.approx(np.ones(len(rate)))
+
+
+@pytest.mark.parametrize("shape", [4.0, 20.0, 100.0])
+def test_limits_cover_with_fitted_groups(shape):
+    """Whether normal nodes spread by 50%, 22% or 10% of their mean is hard to see; limits hold the most of them."""
+    rng, inside = np.random.default_rng(11), []
+    fleet = TwoGroups(Group(0.0065, shape), LEMON, 0.02, NORMAL, -100.0, 10.0)
+    for _ in range(5):
+        rate, _, time, count = draw(rng, 2000, fleet)
+        failed = np.repeat(np.arange(2000), count.astype(int))
+        nodes = infer_culprits(np.arange(len(failed)), failed, time, rng).nodes
+        inside.append(((nodes.low <= rate) & (rate <= nodes.high)).mean())
+    assert np.mean(inside) >= 0.88
+
+
+def test_spreads_are_weighed_by_the_counts():
+    rng = np.random.default_rng(2)
+    for shape, low, high in ((1e6, 0.0, 0.2), (5.0, 0.3, 0.5)):
+        _, _, time, count = draw(rng, 20_000, TwoGroups(Group(0.0065, shape), LEMON, 0.02, NORMAL, -1.0, 1.0))
+        weights = weigh_spreads(count, time, fit_two_groups(count, time))
+        assert weights.sum() == pytest.approx(1.0)
+        assert low <= (weights * SPREADS).sum() <= high
+
+
+def test_the_list_holds_its_share_of_wrong_names():
+    _, is_lemon, time, count = draw(np.random.default_rng(5), 200_000)
+    nodes = judge_nodes([Draw(FLEET, count)], time)
+    for limit in (0.05, 0.1, 0.3):
+        listed = nodes.false_discovery_ratio <= limit
+        assert 1 - is_lemon[listed].mean() == pytest.approx(limit, abs=0.02)
+
+
+def test_equal_probabilities_stand_or_fall_together():
+    ratio = false_discovery_ratio([0.4, 0.1, 0.4, 0.1])
+    assert ratio.tolist() == pytest.approx([0.25, 0.1, 0.25, 0.1])
+    assert false_discovery_ratio([]).tolist() == []
+
+
+def test_a_mixture_of_one_group_has_that_groups_quantiles():
+    count, time, one = np.array([3.0]), np.array([50.0]), np.array([1.0])
+    shape, inverse = NORMAL.shape + count, NORMAL.shape / NORMAL.rate + time
+    found = mixture_quantile(0.95, [(one / 2, shape, inverse), (one / 2, shape, inverse)])
+    assert found == pytest.approx(stats.gamma.ppf(0.95, shape, scale=1 / inverse), rel=1e-9)
+
+
+def test_a_node_without_exposure_is_as_any_other():
+    nodes = judge_nodes([Draw(FLEET, np.array([0.0]))], [0.0])
+    assert nodes.posterior_probability == pytest.approx([FLEET.lemon_ratio])
+    assert nodes.value == pytest.approx([0.98 * NORMAL.rate + 0.02 * LEMON.rate])
+
+
+@pytest.mark.parametrize(("count", "time"), [([0, 0], [5, 5]), ([3], [5]), ([3, 1], [0, 0]), ([], [])])
+def test_where_nothing_can_be_fitted_nothing_is(count, time):
+    assert fit_two_groups(count, time) is None
+
+
+@pytest.mark.parametrize(("nodes", "days", "rate"), [(64, 40, 0.013), (2000, 75, 0.0065), (2000, 23, 0.0065)])
+def test_a_fleet_without_lemons_rarely_looks_like_one_with(nodes, days, rate):
+    rng, passed = np.random.default_rng(20241029), 0
+    for _ in range(60):
+        time = days * rng.uniform(0.8, 1.2, nodes)
+        passed += p_value_of(fit_two_groups(rng.poisson(rate * time), time).log_likelihood_gain) <= 0.05
+    assert passed <= 3
+
+
+def test_impossible_inputs_are_refused():
+    for wrong in ([[-1], [1]], [[1], [np.inf]], [[1, 2], [1]]):
+        with pytest.raises(ValueError, match="counts and exposures"):
+            fit_two_groups(*wrong)
+    with pytest.raises(ValueError, match="level"):
+        judge_nodes([Draw(FLEET, np.array([1.0]))], [1], confidence_level=1.0)

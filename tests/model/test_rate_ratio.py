@@ -1,0 +1,81 @@
+"""Ratios of rates against R and scipy, at their borders, and the coverage they promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from assets.model.rate_ratio import CONDITIONAL_BINOMIAL, NO_EVENTS, NO_EXPOSURE, rate_ratio
+
+
+def test_the_example_of_r_poisson_test():
+    """poisson.test(c(11, 6+8+7), c(800, 1083+1050+878)): ratio 1.971488, 95% from 0.8584264 to 4.2772659."""
+    ratio = rate_ratio(11, 800, 21, 3011, confidence_level=0.95)
+    assert ratio.value == pytest.approx(1.971488, abs=5e-7)
+    assert (ratio.low, ratio.high) == pytest.approx((0.8584264, 4.2772659), abs=5e-7)
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.floats(0.1, 1e5), st.floats(0.1, 1e5))
+def test_limits_and_p_value_are_those_of_scipys_binomial_test(k1, k2, t1, t2):
+    ratio = rate_ratio(k1, t1, k2, t2)
+    if k1 + k2 == 0:
+        assert (ratio.low, ratio.p_value, ratio.method) == (0.0, 1.0, NO_EVENTS)
+        return
+    share = stats.binomtest(k1, k1 + k2).proportion_ci(0.90, "exact")
+    assert ratio.low == pytest.approx(share.low / (1 - share.low) * t2 / t1, rel=1e-8)
+    high = np.inf if share.high == 1 else share.high / (1 - share.high) * t2 / t1
+    assert ratio.high == pytest.approx(high, rel=1e-8)
+    tails = [stats.binomtest(k1, k1 + k2, t1 / (t1 + t2), way).pvalue for way in ("less", "greater")]
+    assert ratio.p_value == pytest.approx(min(1.0, 2 * min(tails)), rel=1e-6, abs=1e-300)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.floats(0.1, 10))
+def test_the_p_value_is_small_exactly_where_the_limits_leave_1_out(k1, k2, t1):
+    ratio = rate_ratio(k1, t1, k2, 1.0)
+    if abs(float(ratio.p_value) - 0.1) > 1e-9:
+        assert (ratio.p_value < 0.1) == bool(ratio.low > 1 or ratio.high < 1)
+
+
+def test_swapping_the_rates_inverts_the_ratio():
+    forth, back = rate_ratio(7, 40.0, 19, 25.0), rate_ratio(19, 25.0, 7, 40.0)
+    assert np.divide(1, [back.value, back.high, back.low]) == pytest.approx(
+        np.array([forth.value, forth.low, forth.high])
+    )
+    assert back.p_value == pytest.approx(forth.p_value)
+
+
+def test_one_side_without_events_has_one_limit():
+    ratio = rate_ratio([0, 4], 10.0, [4, 0], 10.0)
+    assert ratio.value[0] == 0.0 and np.isnan(ratio.value[1])
+    assert ratio.low.tolist()[0] == 0.0 and ratio.low[1] > 0
+    assert ratio.high[0] == pytest.approx(1 / ratio.low[1]) and ratio.high[1] == np.inf
+    assert (ratio.method == CONDITIONAL_BINOMIAL).all()
+    assert ratio.p_value == pytest.approx([0.125, 0.125])
+
+
+def test_nothing_is_said_without_exposure_or_knowledge():
+    ratio = rate_ratio([1, 1, np.nan], [0.0, 1.0, 1.0], 1, [1.0, 0.0, 1.0])
+    assert np.isnan([ratio.value, ratio.low, ratio.high, ratio.p_value]).all()
+    assert (ratio.method == NO_EXPOSURE).all()
+
+
+@pytest.mark.parametrize("wrong", [(-1, 1, 1, 1), (1.5, 1, 1, 1), (1, -1, 1, 1), (1, 1, 1, np.inf), (1, 1, -2, 1)])
+def test_impossible_inputs_are_refused(wrong):
+    with pytest.raises(ValueError):
+        rate_ratio(*wrong)
+    with pytest.raises(ValueError):
+        rate_ratio(1, 1, 1, 1, confidence_level=90)
+
+
+@pytest.mark.parametrize(("expected", "truth"), [(3.0, 1.0), (10.0, 2.78), (40.0, 0.5)])
+def test_limits_cover_at_least_as_often_as_they_promise(expected, truth):
+    rng = np.random.default_rng(31)
+    ratio = rate_ratio(rng.poisson(expected * truth * 0.7, 20_000), 0.7, rng.poisson(expected, 20_000), 1.0)
+    assert ((ratio.low <= truth) & (truth <= ratio.high)).mean() >= 0.90
+
+
+def test_limits_are_within_two_points_of_nominal_with_many_events():
+    rng = np.random.default_rng(32)
+    ratio = rate_ratio(rng.poisson(834.0, 20_000), 3.0, rng.poisson(200.0, 20_000), 2.0)
+    assert ((ratio.low <= 2.78) & (ratio.high >= 2.78)).mean() == pytest.approx(0.90, abs=0.02)

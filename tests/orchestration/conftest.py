@@ -1,0 +1,57 @@
+"""A published home of the five clusters, and `faultline plan` run on it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from assets.estimates.est_failure_rates import est_failure_rates
+from assets.estimates.est_mttf_projections import est_mttf_projections
+from assets.warehouse import Warehouse
+from orchestration.cli import app
+from orchestration.home import Home
+from tests.estimates.five_clusters import build
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory):
+    """The five clusters, published; `large` is simulated."""
+    home = Home.at(tmp_path_factory.mktemp("plan"))
+    warehouse = Warehouse(path=str(home.published_file))
+    build(warehouse)
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set is_simulated = cluster_id = 'large'")
+    for asset in (est_failure_rates, est_mttf_projections):
+        asset(warehouse=warehouse)
+    return home
+
+
+@pytest.fixture
+def own_home(home, tmp_path):
+    """A copy to change."""
+    own = Home.at(tmp_path)
+    own.published_file.parent.mkdir()
+    own.published_file.write_bytes(home.published_file.read_bytes())
+    return own
+
+
+@pytest.fixture
+def run(home, monkeypatch):
+    """Run the command; the environment it changes is put back."""
+    for name in ("FAULTLINE_HOME", "FAULTLINE_SOURCES", "FAULTLINE_FULL", "FAULTLINE_WAREHOUSE", "DAGSTER_HOME"):
+        monkeypatch.setenv(name, "")
+
+    def run(*arguments, root=home.root):
+        return CliRunner().invoke(app, ["plan", "--home", str(root), *map(str, arguments)])
+
+    return run
+
+
+@pytest.fixture
+def answer(run):
+    def answer(*arguments, **options):
+        result = run(*arguments, "--json", **options)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    return answer

@@ -1,0 +1,153 @@
+"""`faultline lemons`: ranked nodes with evidence and a line for Slurm, and what it says when it cannot tell."""
+
+import json
+import subprocess
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from assets.estimates.est_lemon_nodes import est_lemon_nodes
+from assets.warehouse import Warehouse
+from orchestration.cli import app
+from orchestration.home import Home
+from orchestration.lemon_list import hostlist
+from tests.estimates.five_clusters import build
+from tests.estimates.lemon_marts import plant
+
+
+@pytest.fixture(scope="module")
+def lemon_home(tmp_path_factory):
+    """The planted cluster, published as simulated, and a real one too short to tell."""
+    home = Home.at(tmp_path_factory.mktemp("lemons"))
+    warehouse = Warehouse(path=str(home.published_file))
+    build(warehouse)
+    plant(warehouse)
+    with warehouse.writing() as con:
+        con.execute("alter table marts.dim_clusters add column has_tickets boolean")
+        con.execute(
+            "update marts.dim_clusters set is_simulated = cluster_id = 'planted', has_tickets = cluster_id = 'planted'"
+        )
+        con.execute(
+            "insert into marts.fct_incidents "
+            "select cluster_id, incident_id, min(failed_at), 'pcie' from marts.fct_incident_suspects group by all"
+        )
+        con.execute(
+            "create table marts.fct_node_outages as select 'planted' as cluster_id, 'n000' as node_id, "
+            "timestamp '2026-04-20' as started_at, true as is_open, 'RMA' as reason, 'DOWN' as state"
+        )
+    est_lemon_nodes(warehouse=warehouse)
+    return home
+
+
+@pytest.fixture
+def run(lemon_home, monkeypatch):
+    for name in ("FAULTLINE_HOME", "FAULTLINE_SOURCES", "FAULTLINE_FULL", "FAULTLINE_WAREHOUSE", "DAGSTER_HOME"):
+        monkeypatch.setenv(name, "")
+    return lambda *arguments, root=lemon_home.root: CliRunner().invoke(
+        app, ["lemons", "--home", str(root), *map(str, arguments)]
+    )
+
+
+@pytest.fixture
+def answers(run):
+    result = run("--json")
+    assert result.exit_code == 0, result.output
+    return {answer["cluster_id"]: answer for answer in json.loads(result.stdout)}
+
+
+def test_json_has_the_ranked_nodes_with_their_evidence(answers):
+    found = answers["planted"]
+    assert (found["is_simulated"], found["is_ranked"], found["refusal"]) == (True, True, None)
+    lemons = [node for node in found["nodes"] if node["verdict"] == "lemon"]
+    assert len(lemons) == found["lemon_count"] >= 7
+    assert [node["rank"] for node in lemons] == list(range(1, len(lemons) + 1))
+    (first,) = [node for node in lemons if node["node_id"] == "n000"]
+    assert first["rate_low"] < first["rate"] < first["rate_high"]
+    assert first["last_failures"][0]["failure_category"] == "pcie"
+    assert len(first["last_failures"]) <= 3
+    assert [ticket["ticket_id"] for ticket in first["last_tickets"]] == ["3", "2", "1"]
+    assert first["out_of_service_reason"] == "RMA"
+
+
+def test_the_exclude_line_names_every_lemon_whatever_the_limit(run, answers):
+    names = [node["node_name"] for node in answers["planted"]["nodes"] if node["verdict"] == "lemon"]
+    assert answers["planted"]["exclude"] == f"--exclude={hostlist(names)}"
+    (few,) = json.loads(run("--json", "--cluster", "planted", "--limit", 1).stdout)
+    assert len(few["nodes"]) == 1
+    assert few["exclude"] == answers["planted"]["exclude"]
+
+
+def test_people_read_reasons_rates_and_that_it_is_simulated(run):
+    text = run("--cluster", "planted").stdout
+    assert text.startswith("planted (a simulated cluster), 2026-01-29 to 2026-04-22: ")
+    assert "of these names are expected to be wrong" in text
+    assert "1. n" in text
+    assert "times the rate of normal nodes" in text
+    assert "   tickets: 3 PSU (2026-03-03), 2 PSU (2026-03-02), 1 DIMM (2026-03-01)" in text
+    assert "   out of service: RMA" in text
+    assert text.rstrip().splitlines()[-1].startswith("--exclude=n[000,")
+
+
+def test_a_limit_says_how_many_are_hidden(run):
+    assert "more: raise --limit" in run("--cluster", "planted", "--limit", 2).stdout
+
+
+def test_where_the_data_cannot_tell_it_says_why_and_names_nobody(run, answers):
+    found = answers["short"]
+    assert (found["is_ranked"], found["exclude"], found["nodes"]) == (False, None, [])
+    text = run("--cluster", "short").stdout
+    assert "the data cannot tell: only 6 failures of nodes" in text
+    assert "400 without enough data to tell" in text
+    assert "--exclude" not in text
+
+
+def test_a_cluster_that_is_not_there_is_wrong_usage(run):
+    result = run("--cluster", "moon")
+    assert result.exit_code == 2
+    assert "there is no cluster 'moon'; there are: short, planted" in " ".join(result.output.replace("│", "").split())
+
+
+def test_nothing_published_says_what_to_do(run, tmp_path):
+    result = run(root=tmp_path)
+    assert result.exit_code == 1
+    assert "run `faultline refresh`" in result.output
+
+
+def test_a_publication_without_any_cluster_says_so(run, lemon_home, tmp_path):
+    own = Home.at(tmp_path)
+    own.published_file.parent.mkdir(parents=True)
+    own.published_file.write_bytes(lemon_home.published_file.read_bytes())
+    with duckdb.connect(str(own.published_file)) as con:
+        con.execute("delete from estimates.est_lemon_nodes")
+    result = run(root=tmp_path)
+    assert result.exit_code == 1
+    assert "faultline doctor" in result.output
+
+
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [
+        (["node003"], "node003"),
+        (["node003", "node001", "node002"], "node[001-003]"),
+        (["n1", "n2", "n10"], "n10,n[1-2]"),
+        (["gpu-a-07", "gpu-a-09", "gpu-b-07"], "gpu-a-[07,09],gpu-b-07"),
+        (["login", "n99", "n100"], "login,n100,n99"),
+        (["r1n4-ib", "r1n5-ib"], "r1n4-ib,r1n5-ib"),
+        ([], ""),
+    ],
+)
+def test_hostlists_are_slurms(names, line):
+    assert hostlist(names) == line
+
+
+def test_slurm_reads_the_hostlist_back():
+    """Against Slurm's own tool where it is installed."""
+    line = hostlist(["gpu009", "gpu010", "gpu003", "gpu011", "login"])
+    try:
+        done = subprocess.run(
+            ["scontrol", "show", "hostnames", line], capture_output=True, text=True, check=True, timeout=10
+        )
+    except (FileNotFoundError, subprocess.SubprocessError):
+        pytest.skip("no scontrol here")
+    assert sorted(done.stdout.split()) == ["gpu003", "gpu009", "gpu010", "gpu011", "login"]

@@ -1,0 +1,189 @@
+"""`faultline plan`: golden values, the measured rate with its doubt, and that it answers at once."""
+
+import json
+import os
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from orchestration import reading
+from orchestration.home import PROJECT
+from orchestration.plan import minutes_of
+
+KEYS = {
+    "gpu_count", "node_count", "failures_per_1000_node_days", "mttf_hours", "mttf_hours_low", "mttf_hours_high",
+    "expected_interruptions", "expected_interruptions_low", "expected_interruptions_high", "checkpoint_minutes_young",
+    "checkpoint_minutes_daly", "checkpoint_minutes_optimal", "ettr_expected_young", "ettr_expected_exact",
+    "ettr_optimal", "probability_ettr_ge_target",
+}  # fmt: skip
+
+
+class TestGolden:
+    @pytest.mark.parametrize(("gpus", "hours"), [(16_384, 1.803), (131_072, 0.2254), (1024, 28.85), (8, 24 * 153.8)])
+    def test_mttf(self, answer, gpus, hours):
+        assert answer("--gpus", gpus, "--rate", 6.5)["mttf_hours"] == pytest.approx(hours, rel=5e-4)
+
+    def test_12000_gpus_with_youngs_interval(self, answer):
+        found = answer("--gpus", 12_000, "--rate", 6.5)
+        assert found["checkpoint_minutes_young"] == pytest.approx(38.4, abs=0.05)
+        assert found["ettr_expected_young"] == pytest.approx(0.740, abs=1e-3)
+        assert found["ettr_expected_exact"] == pytest.approx(0.736, abs=1e-3)
+        assert found["checkpoint_minutes"] == found["checkpoint_minutes_young"]
+        assert answer("--gpus", 12_000, "--rate", 0.96)["ettr_expected_young"] == pytest.approx(0.900, abs=1e-3)
+        fast = answer("--gpus", 12_000, "--rate", 6.5, "--write", "10s")
+        assert fast["checkpoint_minutes_young"] == pytest.approx(7.02, abs=0.005)
+        assert fast["ettr_expected_young"] == pytest.approx(0.921, abs=1e-3)
+
+    @pytest.mark.parametrize(
+        ("gpus", "options", "published", "exact"),
+        [
+            (16_000, ["--checkpoint", "60m"], 0.684, 0.720),
+            (16_000, [], 0.684, 0.720),
+            (16_000, ["--checkpoint", "5m"], 0.932, 0.9345),
+            (8_000, ["--checkpoint", "30m", "--queue", "1m"], 0.9056, 0.909),
+        ],
+    )
+    def test_a_given_interval_and_an_hour_where_writes_are_free(self, answer, gpus, options, published, exact):
+        found = answer("--gpus", gpus, "--rate", 6.5, "--write", "0m", *options)
+        assert found["ettr_expected"] == pytest.approx(published, abs=1e-3)
+        assert found["ettr_expected_exact"] == pytest.approx(exact, abs=1e-3)
+
+    @pytest.mark.parametrize(
+        ("gpus", "rsc1", "rsc2"),
+        [(256, 0.962, 0.977), (512, 0.946, 0.968), (1024, 0.924, 0.954), (2048, 0.893, 0.936), (4096, 0.848, 0.909),
+         (8192, 0.785, 0.871), (12_000, 0.740, 0.844), (16_384, 0.696, 0.818)],
+    )  # fmt: skip
+    def test_the_curve_with_five_minute_writes(self, answer, gpus, rsc1, rsc2):
+        for rate, ettr in ((6.5, rsc1), (2.34, rsc2)):
+            found = answer("--gpus", gpus, "--rate", rate)
+            assert found["ettr_expected_young"] == pytest.approx(ettr, abs=1e-3)
+
+
+class TestRate:
+    def test_the_keys_that_programs_rely_on(self, answer):
+        for arguments in (["--rate", 6.5], ["--cluster", "large"], ["--cluster", "quiet"]):
+            assert set(answer("--gpus", 64, *arguments)) >= KEYS
+
+    def test_a_given_rate_is_per_1000_node_days_and_taken_as_known(self, answer):
+        found = answer("--gpus", 16_384, "--rate", 6.5)
+        assert (found["node_count"], found["rate_source"], found["cluster_id"]) == (2048, "given", None)
+        assert found["mttf_hours_low"] == found["mttf_hours"] == found["mttf_hours_high"]
+        assert found["expected_interruptions"] == pytest.approx(0.0065 * 2048 * 30)
+        # Poisson with mean 399.36, by scipy.
+        assert [found["expected_interruptions_low"], found["expected_interruptions_high"]] == [367, 433]
+
+    def test_a_measured_rate_carries_its_limits(self, answer):
+        """Two failures in 800 node-days; 1,024 GPUs are 128 nodes."""
+        found = answer("--gpus", 1024, "--cluster", "large")
+        assert (found["failures_per_1000_node_days"], found["event_count"], found["exposure_node_days"]) == (
+            2.5,
+            2,
+            800,
+        )
+        assert (found["population"], found["counted_as"], found["method"]) == ("gpus_gt_128", "attempts", "garwood")
+        assert found["mttf_hours"] == 75.0
+        assert found["mttf_hours_low"] == pytest.approx(24 / (128 * 6.2958 / 800), rel=1e-4)
+        assert found["mttf_hours_high"] == pytest.approx(24 / (128 * 0.3554 / 800), rel=1e-3)
+        assert [found["expected_interruptions_low"], found["expected_interruptions_high"]] == [2, 28]
+        assert found["ettr_optimal_low"] < found["ettr_optimal"] < found["ettr_optimal_high"]
+        assert 0.9 < found["probability_ettr_ge_target"] < 1.0
+        assert found["failures_per_1000_node_days_incidents"] == 1.25
+
+    def test_doubt_about_the_rate_shows_in_the_probability(self, answer):
+        """At 2.5 taken as known, 1,024 GPUs reach 0.9 for certain; two failures do not make that certain."""
+        assert answer("--gpus", 1024, "--rate", 2.5)["probability_ettr_ge_target"] > 0.999
+        assert answer("--gpus", 1024, "--cluster", "large")["probability_ettr_ge_target"] < 0.99
+
+    def test_the_same_question_has_the_same_answer(self, answer):
+        assert answer("--gpus", 1024, "--cluster", "large") == answer("--gpus", 1024, "--cluster", "large")
+
+    def test_the_clusters_own_gpus_per_node(self, answer):
+        assert answer("--gpus", 64, "--cluster", "small")["node_count"] == 16
+        assert answer("--gpus", 64, "--cluster", "small", "--gpus-per-node", 8)["node_count"] == 8
+        assert answer("--gpus", 65, "--rate", 6.5)["node_count"] == 9
+        assert answer("--gpus", 65, "--rate", 6.5, "--gpus-per-node", 4)["node_count"] == 17
+
+    def test_without_failures_there_are_bounds_only(self, answer, run):
+        found = answer("--gpus", 1024, "--cluster", "quiet")
+        values = ("mttf_hours", "mttf_hours_high", "expected_interruptions", "checkpoint_minutes_young", "ettr_optimal",
+                  "probability_ettr_ge_target")  # fmt: skip
+        assert {found[name] for name in values} == {None}
+        assert found["mttf_hours_low"] == pytest.approx(24 / (128 * 2.9957 / 105), rel=1e-4)
+        assert found["note"] == "no failure in 105 node-days: only the upper limit is known"
+        text = run("--gpus", 1024, "--cluster", "quiet").stdout
+        assert "no failure was ever seen" in text
+        assert "nan" not in text and "None" not in text
+
+    def test_the_only_cluster_needs_no_name(self, own_home, answer):
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("delete from estimates.est_failure_rates where cluster_id <> 'large'")
+        assert answer("--gpus", 64, root=own_home.root)["cluster_id"] == "large"
+
+
+class TestRun:
+    def test_longer_runs_are_interrupted_more_often(self, answer):
+        month, week = (answer("--gpus", 4096, "--rate", 6.5, "--days", days) for days in (28, 7))
+        assert month["expected_interruptions"] == pytest.approx(4 * week["expected_interruptions"])
+        assert week["ettr_run_high"] - week["ettr_run_low"] > month["ettr_run_high"] - month["ettr_run_low"]
+
+    def test_own_checkpoints_are_judged_beside_the_best(self, answer):
+        found = answer("--gpus", 4096, "--rate", 6.5, "--target", 0.85, "--write", "1m", "--checkpoint", "3h")
+        assert found["checkpoint_minutes"] == 180
+        assert found["ettr_expected_exact"] < found["ettr_optimal"]
+        assert found["probability_ettr_ge_target"] > 0.99
+        assert found["probability_ettr_ge_target_at_checkpoint"] < 0.01
+
+    def test_queueing_costs_time_and_restarting_too(self, answer):
+        plain, queued, slow = (
+            answer("--gpus", 4096, "--rate", 6.5, *more)["ettr_optimal"]
+            for more in ([], ["--queue", "1h"], ["--restart", "20m"])
+        )
+        assert plain > queued
+        assert plain > slow
+
+    @pytest.mark.parametrize(
+        ("text", "minutes"),
+        [
+            ("5m", 5),
+            ("30s", 0.5),
+            ("1h", 60),
+            ("1h30m", 90),
+            ("1.5h", 90),
+            ("0", 0),
+            ("0m", 0),
+            ("5 min", 5),
+            ("1d", 1440),
+        ],
+    )
+    def test_durations(self, text, minutes):
+        assert minutes_of(text) == pytest.approx(minutes)
+
+    @pytest.mark.parametrize("text", ["5", "0.5", "", "m", "soon", "-5m", "nan", "inf", "5m later", "5m5", "'; drop"])
+    def test_what_is_no_duration_is_refused(self, text):
+        with pytest.raises(ValueError, match="is no duration; write 30s, 5m or 1h"):
+            minutes_of(text)
+
+
+def test_it_starts_without_the_heavy_rooms():
+    """Dagster and pandas take longer to import than the answer takes to compute."""
+    program = (
+        "import sys\nfrom orchestration.cli import app\n"
+        "app(['plan', '--gpus', '16384', '--rate', '6.5', '--json'], standalone_mode=False)\n"
+        "print([name for name in ('pandas', 'dagster', 'dbt', 'scipy.stats') if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True,
+        env=os.environ | {"PYTHONPATH": str(PROJECT)},
+    )  # fmt: skip
+    assert json.loads(done.stdout)["mttf_hours"] == pytest.approx(1.803, abs=1e-3)
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_published_file_is_not_touched(home, run):
+    before = home.published_file.read_bytes()
+    run("--gpus", 64, "--cluster", "large")
+    assert home.published_file.read_bytes() == before
+    with reading.published(home.published_file) as con:
+        assert con.execute("select count(*) from estimates.est_failure_rates").fetchall() == [(20,)]

@@ -1,0 +1,103 @@
+"""`faultline plan` for people: what it says, what it refuses, and with which exit status."""
+
+import duckdb
+import pytest
+
+
+def said(result):
+    """The message of a refusal, without the frame that wraps it."""
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
+class TestText:
+    def test_a_researcher_finds_the_answers_and_what_they_rest_on(self, run):
+        text = run("--gpus", 1024, "--cluster", "large", "--checkpoint", "30m").stdout
+        for words in (
+            "1,024 GPUs on 128 nodes for 30 days, on large (a simulated cluster)",
+            "restart 5 min, write 5 min, queue 0 min",
+            "9.6 to expect; 2 to 28 in a single run (90%)",
+            "is best (Young 3.54 h, Daly 3.48 h)",
+            "with a checkpoint every 30 min",
+            "0.9 is reached with probability",
+            "2.50 failures per 1,000 node-days (0.444 to 7.87, 90%)",
+            "2 failures in 800 node-days of jobs above 128 GPUs, each failed attempt counted",
+            "1.25 incidents per 1,000 node-days",
+            "larger than any job seen (500 GPUs)",
+        ):
+            assert words in text
+
+    def test_only_simulated_clusters_are_called_simulated(self, run, answer):
+        assert "simulated" not in run("--gpus", 64, "--cluster", "small").stdout
+        assert [answer("--gpus", 64, "--cluster", name)["is_simulated"] for name in ("large", "small")] == [True, False]
+
+    def test_nothing_is_certain(self, run):
+        text = run("--gpus", 16_384, "--rate", 6.5).stdout
+        assert "0.9 is reached with probability under 0.1%" in text
+        assert "no interval leads to an expected ETTR of 0.9" in text
+        assert "taken as known" in text
+
+    def test_a_run_that_fails_all_the_time_makes_no_progress(self, run, answer):
+        text = run("--gpus", 16_384, "--rate", 300_000).stdout
+        assert "under 0.001 with any interval: at this rate the run makes no progress" in text
+        assert answer("--gpus", 16_384, "--rate", 300_000)["probability_ettr_ge_target"] == 0.0
+
+
+class TestRefusals:
+    def test_several_clusters_and_none_named(self, run):
+        result = run("--gpus", 64)
+        assert result.exit_code == 2
+        assert "empty, large, quiet, small, untracked" in said(result)
+
+    def test_a_cluster_that_is_not_there(self, run):
+        result = run("--gpus", 64, "--cluster", "nope")
+        assert result.exit_code == 2
+        assert "no cluster 'nope'; there are: empty, large" in said(result)
+
+    def test_a_cluster_whose_data_cannot_tell(self, run):
+        result = run("--gpus", 64, "--cluster", "empty")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert said(result) == (
+            "faultline: cluster 'empty' has no failure rate: no finished attempt; "
+            "`faultline doctor` says which logs are missing, or give --rate"
+        )
+
+    def test_unknown_gpus_per_node(self, own_home, run):
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+        result = run("--gpus", 64, "--cluster", "large", root=own_home.root)
+        assert result.exit_code == 1
+        assert "give --gpus-per-node" in said(result)
+        assert run("--gpus", 64, "--cluster", "large", "--gpus-per-node", 8, root=own_home.root).exit_code == 0
+
+    def test_nothing_published(self, run, tmp_path):
+        result = run("--gpus", 64, root=tmp_path)
+        assert result.exit_code == 1
+        assert "run `faultline refresh` first" in said(result)
+        assert run("--gpus", 64, "--rate", 6.5, root=tmp_path).exit_code == 0
+
+    def test_a_warehouse_without_clusters(self, own_home, run):
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("delete from estimates.est_failure_rates")
+        result = run("--gpus", 64, root=own_home.root)
+        assert result.exit_code == 1
+        assert "holds no cluster" in said(result)
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ([], "--gpus"),
+            (["--gpus", "0"], "--gpus"),
+            (["--gpus", "64", "--rate", "0"], "a rate is above 0"),
+            (["--gpus", "64", "--rate", "nan"], "a rate is above 0"),
+            (["--gpus", "64", "--rate", "6.5", "--cluster", "large"], "not both"),
+            (["--gpus", "64", "--rate", "6.5", "--target", "1.5"], "an ETTR lies between 0 and 1"),
+            (["--gpus", "64", "--rate", "6.5", "--days", "0"], "longer than 0 days"),
+            (["--gpus", "64", "--rate", "6.5", "--checkpoint", "0m"], "an interval is longer than 0"),
+            (["--gpus", "64", "--rate", "6.5", "--write", "5"], "'5' is no duration; write 30s, 5m or 1h"),
+            (["--gpus", "64", "--rate", "6.5", "--gpus-per-node", "0"], "--gpus-per-node"),
+        ],
+    )
+    def test_wrong_usage(self, run, arguments, words):
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert words in said(result)

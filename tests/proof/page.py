@@ -1,0 +1,211 @@
+"""The proof as a page of the docs: measurements in, Markdown out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import scipy
+
+from tests.model.planted_fleets import Setting as LemonSetting
+from tests.proof import counts, fits
+from tests.proof.agreement import SETTINGS, Agreement, Setting, compare
+from tests.proof.lemon_lists import FLEETS, MOST_WRONG, ListsFound, try_lists
+from tests.proof.lemon_lists import SETTINGS as LEMON_SETTINGS
+from tests.proof.published import SECTIONS, Figure
+from tests.proof.trial import Measured, Trial
+
+RUNS = 4000
+"""Simulated runs of each setting of the ETTR table."""
+
+COVERAGE = (*counts.TRIALS, *fits.TRIALS)
+
+HEAD = f"""# How far the estimators can be trusted
+
+Every estimate comes with limits and a confidence level. This page shows how often the limits hold the truth, how far
+the values are off, and whether figures that others published come out again. It is made by
+
+    python -m tests.proof --write docs/estimators.md
+
+which simulates data whose truth is known, from the seeds given here, and estimates from them with the functions of
+`assets/model` that the tables use (made with numpy {np.__version__} and scipy {scipy.__version__}).
+`tests/proof/test_coverage.py` asserts the same on fewer rounds, `tests/proof/test_published.py` the published figures.
+"""
+
+COVERAGE_HEAD = """## Coverage and error
+
+*Covered* is the share of rounds whose limits held the truth, with its simulation error (one standard error). *Asked* is
+what the tests ask: two points around the nominal share, give or take three simulation errors; at least the nominal
+share less two points where limits are exact, because a count moves in steps and exact limits lie on the safe side.
+*Bias* is the mean error of the value with its simulation error, *typical error* the root of the mean squared error:
+as shares of the truth, but of slopes as they are and of days in days.
+"""
+
+COVERAGE_NOTES = """* **The paper's limits.** With three failures expected, Gamma quantiles hold the truth in {gamma} of
+  cases, not in 90%, and the tests ask that this is seen; they come close as counts grow. They stand beside the paper's
+  figures and nowhere else.
+* **MTTF and ratios** divide by a count. With ten failures an MTTF comes out {mttf} too long on average, although its
+  limits keep their word. Rounds without a failure state no value and are left out of bias and error.
+* **Slopes** come out conservative where counts are Poisson: a dispersion above 1 comes up by chance too, and widens.
+* **Day of a change** is measured where exactly one change was found; its limits are asked for the day, not for whether
+  there was a change.
+* **Share attributed by chance** has limits that are on the safe side by construction (Fay and Feuer).
+* **Failures to come** are held against a count that is drawn afterwards: limits are for what happens, bias and error
+  for the expected count.
+"""
+
+VERDICT_HEAD = """## False and missed findings
+
+How often data show what is, or is not, in them.
+"""
+
+VERDICT_NOTES = """* A change that is small for its time is missed more often than not: that none is shown does not
+  say that there was none.
+* That the rate is the same at all sizes is said only where the limits of the slope lie within -0.05 and 0.05; with few
+  failures the answer is *cannot tell*.
+"""
+
+_NODES, _KNOWN = f"{LEMON_SETTINGS[0].node_count:,}", f"{LEMON_SETTINGS[0].known_share:.0%}"
+_WRONG = f"{MOST_WRONG:.0%}"
+
+LEMON_HEAD = f"""## Lists of lemons
+
+{FLEETS} fleets of each setting (seeds 0 to {FLEETS - 1}): {_NODES} nodes that fail 6.5 times in 1,000 node-days,
+and lemons that fail so many times as often. The culprit of {_KNOWN} of the failures is known, of the others any node
+of the job may be it (`infer_culprits`, `decide`). *Wrong* is the mean share of wrong names in a list (false discovery
+rate): asked is at most {_WRONG}, give or take three simulation errors. Where the failures spread as in a fleet without
+lemons, no list is made. A month names only the worst; what is ten times as bad needs a season.
+`python -m tests.model.lemon_table` tries more settings.
+"""
+
+ETTR_HEAD = f"""## Expected ETTR
+
+The paper's form and the exact renewal form (`expected_ettr`, `expected_ettr_exact`) against {RUNS:,} runs that are
+lived through failure by failure (`simulate_runs`), with restarts of {SETTINGS[0].restart:g} minutes. *Apart* is the
+simulated value less the exact form in standard errors: the tests ask for less than 3.5. *Bias of the paper's form* is
+its error against the simulation: the paper claims 5% at 8,000 GPUs, and the tests ask for it up to there. Beyond, with
+long intervals, the paper's form is pessimistic.
+"""
+
+PUBLISHED_HEAD = """## Published figures
+
+Worked out again, by the functions named, from the counts and settings that are printed with them. The figures were
+taken from public quotations and summaries of the sources, not from the papers' own files. A source that is *worked out*
+gave counts, or a formula, and no such figure: the reference follows from it by arithmetic apart from this code.
+*Agrees* means: ours, rounded as the reference is, is the reference. What does not follow from the numbers printed
+beside it stays in the table.
+"""
+
+
+def _table(header: tuple[str, ...], left: int, rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, tuple("---" if i < left else "---:" for i in range(len(header))), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
+def _with_error(measured: Measured) -> str:
+    return f"{100 * measured.share:.1f}% ± {100 * measured.error:.1f}"
+
+
+def _errors(trial: Trial, measured: Measured) -> tuple[str, str]:
+    if math.isnan(measured.bias):
+        return "-", "-"
+    if trial.is_relative:
+        return f"{100 * measured.bias:+z.1f}% ± {100 * measured.bias_error:.1f}", f"{100 * measured.spread:.1f}%"
+    return f"{measured.bias:+z.3f} ± {measured.bias_error:.3f}", f"{measured.spread:.3f}"
+
+
+def _coverage_row(trial: Trial, measured: Measured) -> tuple[str, ...]:
+    return (
+        trial.estimator, trial.simulated, f"{100 * trial.nominal:g}%", _with_error(measured), str(trial.rule),
+        *_errors(trial, measured), f"{trial.rounds:,}", str(trial.seed),
+    )  # fmt: skip
+
+
+def _verdict_row(trial: Trial, measured: Measured) -> tuple[str, ...]:
+    return (
+        trial.estimator, trial.simulated, str(trial.rule), _with_error(measured), f"{trial.rounds:,}", str(trial.seed),
+    )  # fmt: skip
+
+
+def _ettr_row(setting: Setting, found: Agreement) -> tuple[str, ...]:
+    return (
+        f"{setting.gpu_count:,}", f"{1000 * setting.rate:.2f}", f"{setting.checkpoint:g}", f"{setting.write:g}",
+        f"{setting.queue:g}", f"{found.published:.4f}", f"{found.exact:.4f}",
+        f"{found.simulated:.4f} ± {found.standard_error:.4f}", f"{found.errors_apart:+.1f}",
+        f"{100 * found.published_bias:+z.1f}%", str(setting.seed),
+    )  # fmt: skip
+
+
+def _lemon_row(setting: LemonSetting, found: ListsFound) -> tuple[str, ...]:
+    def share(value: float, error: float | None = None) -> str:
+        return "-" if math.isnan(value) else f"{100 * value:.0f}%" + ("" if error is None else f" ± {100 * error:.0f}")
+
+    return (
+        str(setting.days), f"{setting.lemon_count}", f"{setting.factor:g}" if setting.lemon_count else "-",
+        share(found.false_discovery_rate, found.false_discovery_error), share(found.precision),
+        share(found.recall, found.recall_error), f"{found.listed:.1f}", share(found.refused),
+    )  # fmt: skip
+
+
+def _as_printed(figure: Figure) -> str:
+    """Show one digit more than the source, so that rounding can be followed."""
+    decimals = len(figure.printed.partition(".")[2]) + 1
+    return f"{figure.ours:,.{decimals}f}"
+
+
+def _figure_row(figure: Figure) -> tuple[str, ...]:
+    verdict = "yes" if figure.agrees else f"no: {figure.note}"
+    printed = figure.printed.replace(">", "above ")
+    return figure.source, figure.quantity, f"`{figure.function}`", verdict, printed, _as_printed(figure)
+
+
+def published_section() -> str:
+    """Write the part of the page that is not simulated."""
+    header = ("source", "figure", "function", "agrees", "reference", "ours")
+    tables = (f"### {name}\n\n" + _table(header, 4, map(_figure_row, figures)) for name, figures in SECTIONS.items())
+    return "\n".join((PUBLISHED_HEAD, *tables))
+
+
+def page() -> str:
+    """Simulate everything and write the whole page."""
+    covered = [trial.measure(trial.rounds) for trial in COVERAGE]
+    verdicts = [trial.measure(trial.rounds) for trial in fits.VERDICTS]
+    agreements = [compare(setting, RUNS) for setting in SETTINGS]
+    lists = [try_lists(setting, FLEETS) for setting in LEMON_SETTINGS]
+    of = dict(zip(((trial.estimator, trial.simulated) for trial in COVERAGE), covered, strict=True))
+    gamma = of[counts.PAPER, "3 failures expected"].share
+    mttf = next(measured.bias for (name, _), measured in of.items() if "mttf_from_runtime" in name)
+    return "\n".join(
+        (
+            HEAD,
+            COVERAGE_HEAD,
+            _table(
+                ("estimator", "simulated", "nominal", "covered", "asked", "bias", "typical error", "rounds", "seed"),
+                2,
+                map(_coverage_row, COVERAGE, covered),
+            ),
+            COVERAGE_NOTES.format(gamma=f"{100 * gamma:.0f}%", mttf=f"{100 * mttf:.0f}%"),
+            VERDICT_HEAD,
+            _table(
+                ("shown", "simulated", "asked", "measured", "rounds", "seed"),
+                2,
+                map(_verdict_row, fits.VERDICTS, verdicts),
+            ),
+            VERDICT_NOTES,
+            LEMON_HEAD,
+            _table(
+                ("days", "lemons", "times as often", "wrong", "precision", "recall", "names", "no list made"),
+                0,
+                map(_lemon_row, LEMON_SETTINGS, lists),
+            ),
+            ETTR_HEAD,
+            _table(
+                ("GPUs", "failures per 1,000 node-days", "checkpoint, min", "write, min", "queue, min",
+                 "paper's form", "exact form", "simulated", "apart", "bias of the paper's form", "seed"),
+                0,
+                map(_ettr_row, SETTINGS, agreements),
+            ),
+            published_section(),
+        )
+    )  # fmt: skip

@@ -1,0 +1,167 @@
+"""Planted rates over time, changes, comparisons and what attribution is worth, with the models' own limits.
+
+The daily rates follow from the planted attempts. The simulated cluster has a check that was added, days whose
+node-days are unknown and a change of its rate; the hostile one has a single day, and nothing can be told.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+from assets.estimates.coincidence import row_of
+from assets.estimates.est_attribution_windows import unseen
+from assets.estimates.est_rate_changes import with_changes
+from assets.estimates.est_rate_ratios import with_ratios
+from assets.estimates.est_scale_tests import tested
+from assets.estimates.est_time_to_failure import fitted
+from tests.report.clusters import HOSTILE, START
+
+DAILY = """
+    with days as (
+        select cluster_id, cast(unnest(generate_series(
+            cast(first_at as date), cast(last_at as date), interval 1 day)) as date) as day_date
+        from marts.dim_clusters
+    ),
+
+    daily as (
+        select
+            cluster_id, day_date, failure_category,
+            count(failures.attempt_id) as failure_count,
+            any_value(exposure.node_days) as node_days
+        from days
+        inner join (select distinct cluster_id, failure_category from marts.fct_failures) using (cluster_id)
+        left join (select *, cast(failed_at as date) as day_date from marts.fct_failures) as failures
+            using (cluster_id, day_date, failure_category)
+        left join (
+            select cluster_id, cast(started_at as date) as day_date, sum(node_days) as node_days
+            from marts.fct_attempts group by all
+        ) as exposure using (cluster_id, day_date)
+        group by all
+    )
+
+    select
+        *,
+        count(*) over month as window_day_count,
+        sum(failure_count) over month as failure_count_30d,
+        -- Two days whose node-days nobody knows.
+        if(day_date in ('2026-09-13', '2026-09-14'), null, sum(node_days) over month) as node_days_30d,
+        1000 * failure_count_30d / node_days_30d as failures_per_1000_node_days_30d
+    from daily
+    window month as (
+        partition by cluster_id, failure_category order by day_date rows between 29 preceding and current row
+    )
+"""
+
+
+def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
+    """Rows by table; columns that the report does not read are among them."""
+    frames = {
+        "marts.agg_failure_rates_daily": con.execute(DAILY).df(),
+        "estimates.est_rate_changes": with_changes(_series()),
+        "estimates.est_scale_tests": tested(_sizes()),
+        "estimates.est_time_to_failure": fitted(_ages()),
+        "estimates.est_rate_ratios": with_ratios(_sides()),
+    }
+    check = {"cluster_id": "demo", "source": "health_check", "failure_category": "unmapped"}
+    return {table: frame.to_dict("records") for table, frame in frames.items()} | {
+        "marts.agg_check_introductions": [
+            check | {"check_name": name, "first_reported_at": START + after, "is_introduction": new}
+            for name, after, new in (
+                ("nvidia smi", dt.timedelta(0), False),
+                ("dcgmi nvlink", dt.timedelta(days=9), True),
+                ("on failure only", dt.timedelta(days=4), None),
+            )
+        ],
+        "marts.dim_annotations": [
+            {"cluster_id": cluster_id, "annotation_number": 1, "annotated_date": START + after, "annotation": text}
+            for cluster_id, after, text in (
+                ("demo", dt.timedelta(days=10), f"driver 550 {HOSTILE}"),
+                ("hall-b", dt.timedelta(0), HOSTILE),
+            )
+        ],
+        "marts.agg_cooccurrence": [
+            {"cluster_id": "demo", "failure_category": cause, "other_category": other, "other_kind": kind,
+             "failure_count": count, "both_count": both, "both_ratio": None if both is None else both / count}
+            for cause, other, kind, count, both in (
+                ("pcie", "xid 79", "symptom", 40, 17),
+                ("pcie", "xid 79 with ipmi critical interrupt", "symptom", 40, None),
+                ("ib_link", "any gpu category", "group", 50, 1),
+                ("ib_link", "any other category", "group", 50, 3),
+                ("ib_link", "gpu_memory", "category", 50, 2),
+                ("eth_link", "any other category", "group", 2, 1),
+            )
+        ],
+        "estimates.est_attribution_chance": [
+            {"cluster_id": "demo", "failure_category": cause} | row_of(_control(*counts))
+            for cause, *counts in (("ib_link", 40, 400, 6, 2000), ("pcie", 30, 400, 0, 0))
+        ],
+        "estimates.est_attribution_windows": [
+            {"cluster_id": "demo", "before_seconds": before, "after_seconds": 300, "is_configured": before == 600}
+            | row_of(_control(hits, 400, chance, 2000))
+            for before, hits, chance in ((300, 50, 3), (600, 70, 6), (1200, 72, 12))
+        ]
+        + [unseen() | {"cluster_id": "hall-b", "before_seconds": 600, "after_seconds": 300, "is_configured": True}],
+    }  # fmt: skip
+
+
+def _control(failed_hits: int, failed: int, control_hits: int, control: int) -> pd.DataFrame:
+    counts = {"failed_hit_count": failed_hits, "failed_count": failed}
+    return pd.DataFrame([counts | {"control_hit_count": control_hits, "control_count": control}])
+
+
+def _series() -> pd.DataFrame:
+    """A rate that rises to five times itself on the eleventh of twenty days, and a cluster with a single day."""
+    days = [(START + dt.timedelta(days=number)).date() for number in range(20)]
+    risen = {"days": days, "incident_counts": [2.0] * 10 + [10.0] * 10, "node_days": [40.0] * 20}
+    risen["notes"] = [{"day": days[9], "text": "check dcgmi nvlink first reported"}]
+    short = {"days": days[:1], "incident_counts": [2.0], "node_days": [0.02], "notes": None}
+    return pd.DataFrame([
+        {"cluster_id": "demo", "failure_category": "all"} | risen,
+        {"cluster_id": "demo", "failure_category": "ib_link"} | risen | {"notes": None},
+        {"cluster_id": "hall-b", "failure_category": "all"} | short,
+    ])  # fmt: skip
+
+
+def _sizes() -> pd.DataFrame:
+    about = {"attempt_count": 100, "has_gpus_per_node": True, "unknown_size_count": 0}
+    rows = [("demo", nodes, round(0.05 * 1000 * nodes**0.3), 1000.0) for nodes in (1, 2, 4, 8, 16, 32)]
+    rows.append(("hall-b", 1, 1, 0.02))
+    names = ("cluster_id", "node_count", "failure_count", "node_days")
+    return pd.DataFrame([about | dict(zip(names, each, strict=True)) for each in rows])
+
+
+def _ages() -> pd.DataFrame:
+    """Failures early in life at one size, too few at another."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for cluster_id, size, count in (("demo", 8, 60), ("demo", 256, 2), ("hall-b", 8, 1)):
+        about = {"cluster_id": cluster_id, "gpu_size_bin": size, "size_attempt_count": count, "late_entry_count": 0}
+        about |= {"unknown_runtime_count": 0, "entry_hours": 0.0, "attempt_count": 1, "is_failure": True}
+        rows += [about | {"age_hours": float(age)} for age in 20 * rng.weibull(0.6, count)]
+    return pd.DataFrame(rows)
+
+
+def _sides() -> pd.DataFrame:
+    names = (
+        "comparison", "cluster_id", "other_cluster_id", "boundary_date", "annotation", "population", "counted_as",
+        "is_reference", "is_simulated", "other_is_simulated", "failure_count", "node_days", "other_failure_count",
+        "other_node_days", "note",
+    )  # fmt: skip
+    later, none = (START + dt.timedelta(days=10)).date(), None
+    rows: list[tuple[Any, ...]] = []
+    for way in ("attempts", "incidents"):
+        quoted = way == "attempts"
+        rows += [
+            ("halves", "demo", "demo", later, none, "all", way, quoted, True, True, 100, 400.0, 20, 400.0, none),
+            ("annotation", "demo", "demo", later, HOSTILE, "all", way, quoted, True, True, 30, 400.0, 28, 400.0, none),
+            ("clusters", "demo", "hall-b", none, none, "all", way, quoted, True, False, 120, 800.0, 2, 0.02, none),
+            ("clusters", "demo", "hall-b", none, none, "gpus_gt_128", way, False, True, False, 9, 90.0, 0, 0.0, none),
+            ("halves", "hall-b", "hall-b", START.date(), none, "all", way, quoted, False, False, 2, 0.02, 0, 0.0,
+             "no node-days on one side"),
+        ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(names))

@@ -1,0 +1,118 @@
+"""Lost goodput, lemons and checkpoint plans on the page: what adds up, what is ready to use, what cannot be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from assets.report.blocks import Table, Text
+from assets.report.numbers import share, short
+from assets.report.sections.lemons import lemons as lemon_section
+from assets.report.sections.losses import losses
+from tests.report.reading import Element, parse, table
+
+
+@pytest.fixture(scope="module")
+def demo(html: str) -> Element:
+    return parse(html).all("article", id="demo")[0]
+
+
+@pytest.fixture(scope="module")
+def hall(html: str) -> Element:
+    return parse(html).all("article", id="hall-b")[0]
+
+
+def section(chapter: Element, key: str) -> Element:
+    return chapter.all("section", data_section=key)[0]
+
+
+def test_the_second_order_has_its_share(demo, frames):
+    rows = table(section(demo, "losses"), "Lost GPU-hours by job size").rows()
+    sizes = [row for row in frames["lost_goodput"] if row["cluster_id"] == "demo"]
+    first, second = (sum(row[f"{order}_order_gpu_hours"] for row in sizes) for order in ("first", "second"))
+    assert len(rows) == len(sizes) + 1
+    assert rows[-1][0] == "all"
+    assert rows[-1][-1] == share(second / (first + second))
+    assert "Nobody knows who preempted" in section(demo, "losses").text
+
+
+def test_the_credit_statement_adds_up(demo, hall, planted):
+    rows = table(section(demo, "losses"), "Credit statement").rows()
+    with planted.reading() as con:
+        users, hours = con.execute("""
+            select
+                (select count(*) from marts.agg_lost_hours_by_account where cluster_id = 'demo'),
+                (select sum(lost_gpu_hours) from marts.fct_failures where cluster_id = 'demo')
+                + (select sum(lost_gpu_hours) from marts.fct_preemptions where cluster_id = 'demo' and is_second_order)
+        """).fetchall()[0]
+    assert len(rows) == 22
+    assert rows[20][:2] == [f"{users - 20} more", "together"]
+    assert rows[-1][-2:] == [short(hours, 4), short(2 * hours, 4)]
+    assert "The statement adds up to" in section(demo, "losses").text
+    assert "No price per GPU-hour is configured" in section(hall, "losses").text
+
+
+def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames):
+    owed = [row | {"lost_gpu_hours": 1.0} for row in frames["lost_by_account"]]
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    last = losses({**frames, "lost_by_account": owed}, cluster).blocks[-1]
+    assert isinstance(last, Text)
+    assert last.tone == "warning"
+    assert "do not use it" in last.text
+
+
+def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):
+    lemons = section(demo, "lemons")
+    rows = table(lemons, "Nodes by how surely").rows()
+    assert [row[1:3] for row in rows[:3]] == [["sim007", "lemon"], ["sim021", "lemon"], ["sim040", "watch"]]
+    assert "ticket T-17: GPU" in rows[0][-1]
+    assert [each.text for each in lemons.all("code")] == ["--exclude=sim007,sim021"]
+    assert "4.00% of these names are expected to be wrong" in lemons.text
+    assert not section(hall, "lemons").all("code")
+
+
+def test_a_name_for_the_shell_stays_out_of_the_exclude_line(frames):
+    fleets = [row | {"lemon_names": ["sim007", "$(reboot)", "-x", "a b"]} for row in frames["lemon_fleets"]]
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    blocks = lemon_section({**frames, "lemon_fleets": fleets}, cluster).blocks
+    ready = next(each for each in blocks if isinstance(each, Table) and each.caption.startswith("Ready"))
+    assert ready.rows[0][0].text == "--exclude=sim007"
+    assert "3 names" in ready.note
+
+
+def test_a_fleet_that_cannot_be_ranked_says_so(hall):
+    text = section(hall, "lemons").text
+    assert "The data cannot tell: only 1 failure of nodes" in text
+    assert "the record is too short to make a list" in text
+    assert "What lemons do to large jobs cannot be told" in text
+    rows = table(section(hall, "lemons"), "Nodes by how surely").rows()
+    assert {(row[0], row[2], row[3], row[4]) for row in rows} == {
+        ("not ranked", "not enough data", "unknown", "not estimated")
+    }
+
+
+def test_unknown_signals_are_no_zeros(demo):
+    rows = {row[0]: row for row in table(section(demo, "lemons"), "Signals of the nodes").rows()}
+    excluded = rows["jobs that exclude the node excl_jobid_count"]
+    assert excluded[1:] == ["0", *["unknown"] * 4, "no source tells", "unknown"]
+    assert rows["repair tickets tickets"][-2:] == ["3.00 (configured)", "2"]
+
+
+def test_lists_of_the_past_are_judged(demo):
+    named, nobody = table(section(demo, "lemons"), "Lists of the past").rows()
+    assert named[4].startswith("50.0%")
+    assert nobody[4] == "nobody was named"
+    shares = {row[0]: row[3] for row in table(section(demo, "lemons"), "Failed attempts of 128 GPUs").rows()}
+    assert shares["All large attempts"] == "13.3%"
+    assert shares["The same, had lemons failed none"] == "7.78%"
+
+
+def test_the_grid_marks_the_own_rate_where_it_can(demo, hall):
+    chart = section(demo, "checkpoints").all("div", class_="chart")[0]
+    assert "The own rate of this cluster is marked" in (chart.attributes["aria-label"] or "")
+    assert "above the grid of the figure" in section(hall, "checkpoints").text
+    rows = {row[0]: row for row in table(section(demo, "checkpoints"), "Expected ETTR of a run").rows()}
+    assert len(rows) == 10
+    assert rows["15.0"][-1] == "not reached by any"
+    plans = table(section(demo, "checkpoints"), "Checkpoint plans").rows()
+    assert [row[0] for row in plans] == ["64 GPUs", "1\u202f024 GPUs", "16\u202f384 GPUs"]
+    assert all(row[6].endswith("%") for row in plans)

@@ -1,0 +1,167 @@
+"""What the page says of rates over time, of a constant rate and of what attribution is worth."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from assets.report.page import figures_of
+from assets.report.sections.constant import SCALE_VERDICTS
+from tests.report.reading import Element, parse, table
+
+
+@pytest.fixture(scope="module")
+def chapters(html: str) -> dict[str, Element]:
+    root = parse(html)
+    return {cluster: root.all("article", id=cluster)[0] for cluster in ("demo", "hall-b")}
+
+
+@pytest.fixture(scope="module")
+def sections(chapters):
+    """Find a section of a cluster's chapter by its key."""
+    return lambda cluster, key: chapters[cluster].all("section", data_section=key)[0]
+
+
+@pytest.fixture(scope="module")
+def specs(page):
+    return {element: figure.spec for element, figure in figures_of(page)}
+
+
+def data_of(spec: dict, column: str) -> list[dict]:
+    """Find the rows of the data set that has a column."""
+    return next(rows for rows in spec["datasets"].values() if column in rows[0])
+
+
+def test_the_layers_of_a_day_add_up_to_its_rate(specs, frames):
+    rows = data_of(specs["demo-over-time-chart"], "span")
+    of_day: dict[str, float] = {}
+    for each in frames["daily_rates"]:
+        if each["cluster_id"] == "demo" and each["failures_per_1000_node_days_30d"] is not None:
+            day = str(each["day_date"])
+            of_day[day] = of_day.get(day, 0) + each["failures_per_1000_node_days_30d"]
+    days = {each["day"][:10] for each in rows}
+    assert min(days) == "2026-09-07"
+    for day in days:
+        layers = sorted((each["low"], each["high"]) for each in rows if each["day"][:10] == day)
+        assert layers[0][0] == 0
+        for below, above in pairwise(layers):
+            assert above[0] == pytest.approx(below[1], abs=2e-4)
+        assert layers[-1][1] == pytest.approx(of_day[day], abs=2e-4)
+
+
+def test_small_causes_are_one_layer_and_days_of_unknown_exposure_none(specs, sections):
+    rows = data_of(specs["demo-over-time-chart"], "span")
+    labels = {each["label"] for each in rows}
+    assert len(labels) == 8
+    assert "Other causes" in labels
+    days = {each["day"][:10]: each["span"] for each in rows}
+    assert "2026-09-12" in days
+    assert not {"2026-09-13", "2026-09-14"} & set(days)
+    assert days["2026-09-12"] != days["2026-09-15"]
+    assert "On 2 days the node-days are unknown" in sections("demo", "over-time").text
+
+
+def test_no_two_layers_have_one_colour(specs):
+    scale = specs["demo-over-time-chart"]["layer"][0]["encoding"]["fill"]["scale"]
+    assert len(set(scale["range"])) == len(scale["domain"]) == 8
+
+
+def test_what_happened_is_marked_and_listed(specs, sections):
+    marks = {each["kind"]: (each["day"][:10], each["label"]) for each in data_of(specs["demo-over-time-chart"], "kind")}
+    assert marks["check"] == ("2026-09-10", "check dcgmi nvlink")
+    assert marks["change"] == ("2026-09-11", "rate × 5.0")
+    assert marks["annotation"][1].startswith("driver 550 <img")
+    rows = table(sections("demo", "over-time"), "What was introduced or noted").rows()
+    assert [row[:2] for row in rows] == [["2026-09-10", "Check first reported"], ["2026-09-11", "Noted by the site"]]
+    text = sections("demo", "over-time").text
+    assert "1 check first reported a day or more after the first" in text
+    assert "When 1 other check began is unknown" in text
+    assert "Without health checks nobody can say" in sections("hall-b", "over-time").text
+
+
+def test_the_failures_of_all_windows_are_all_failures(sections, frames):
+    rows = table(sections("demo", "over-time"), "Failure rate by 30 days").rows()
+    failures = [each for each in frames["daily_rates"] if each["cluster_id"] == "demo"]
+    assert sum(int(row[2]) for row in rows) == sum(each["failure_count"] for each in failures) > 0
+    assert re.search(r"k = \d+ failures in [\d\u202f.]+ node-days", rows[-1][4])
+
+
+def test_a_change_says_before_after_ratio_and_what_was_known(sections):
+    rows = table(sections("demo", "over-time"), "Changes of the rate").rows()
+    assert [row[0] for row in rows] == ["all", "InfiniBand link"]
+    for row in rows:
+        assert row[1].startswith("2026-09-11")
+        assert row[2:5] == ["50.0 33.1 to 72.7", "250 210 to 295", "5.00 3.29 to 7.83"]
+        assert row[5] == "k = 120 incidents in 800 node-days"
+    assert rows[0][6] == "2026-09-10: check dcgmi nvlink first reported"
+    assert rows[1][6] == "nothing known within 7 days"
+
+
+def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
+    text = sections("hall-b", "over-time").text
+    assert "The records span 1 day." in text
+    assert "a change takes 14 at least" in text
+    assert "hall-b-over-time-chart" not in specs
+
+
+def test_what_no_source_would_show_is_unknown_not_zero(sections):
+    rows = {(row[0], row[1]): row[2:] for row in table(sections("demo", "causes"), "What comes together").rows()}
+    assert rows["PCIe error", "Xid 79 (fell off the bus)"] == ["17", "40", "42.5%"]
+    assert rows["PCIe error", "Xid 79 and IPMI critical interrupt"] == [
+        "unknown", "40", "unknown no source that would show it"
+    ]  # fmt: skip
+    assert rows["InfiniBand link", "any GPU cause"] == ["1", "50", "2.00%"]
+    assert ("InfiniBand link", "GPU memory error") not in rows
+    assert ("Ethernet link", "any other cause") not in rows
+
+
+def test_chance_is_taken_off(sections, frames):
+    rows = {row[0]: row for row in table(sections("demo", "causes"), "How much of the attribution").rows()}
+    link = next(row for row in frames["attribution_chance"] if row["failure_category"] == "ib_link")
+    assert link["corrected_ratio"] == pytest.approx((0.1 - 0.003) / (1 - 0.003))
+    assert rows["InfiniBand link"][1] == "10.0% 40 of 400 failed"
+    assert rows["InfiniBand link"][2].startswith("0.30% 6 of 2\u202f000 completed; ")
+    assert rows["InfiniBand link"][3].startswith("9.73% ")
+    assert rows["PCIe error"][2].startswith("unknown no attempt of these sizes COMPLETED")
+    assert rows["PCIe error"][3:] == ["unknown", "unknown"]
+
+
+def test_every_window_is_held_against_chance(sections):
+    rows = table(sections("demo", "causes"), "Attribution with other windows").rows()
+    assert [row[:3] for row in rows] == [
+        ["5.00 min", "5.00 min", ""], ["10.0 min", "5.00 min", "in use"], ["20.0 min", "5.00 min", ""]
+    ]  # fmt: skip
+    assert "no evidence of a fault in the logs" in sections("hall-b", "causes").text
+
+
+def test_the_verdict_on_size_is_a_sentence_with_limits(sections, frames):
+    test = next(row for row in frames["scale_tests"] if row["cluster_id"] == "demo")
+    assert test["verdict"] == "grows"
+    text = sections("demo", "constant").text
+    assert SCALE_VERDICTS["grows"] in text
+    assert f"to the power {test['beta']:.3f} ({test['beta_low']:.3f} to {test['beta_high']:.3f}, 90%)" in text
+    hall = sections("hall-b", "constant").text
+    assert SCALE_VERDICTS["cannot tell"] in hall
+    assert "A single size: nothing to compare." in hall
+
+
+def test_the_rate_with_age_is_judged_size_by_size(sections):
+    rows = {row[0]: row for row in table(sections("demo", "constant"), "Time to failure by size").rows()}
+    assert rows["8 GPUs"][5] == "falls"
+    assert rows["8 GPUs"][6].startswith("agrees")
+    assert rows["256 GPUs"][3:] == [
+        "unknown", "not estimated", "cannot tell failures: 2; a shape takes at least 5", "not judged"
+    ]  # fmt: skip
+    assert "attempts that got going fail less (1 size: 8 GPUs)" in sections("demo", "constant").text
+
+
+def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections):
+    rows = table(sections("demo", "constant"), "Failure rates compared").rows()
+    verdicts = {row[0]: row[6] for row in rows if row[1] == "incidents"}
+    assert verdicts["this cluster over hall-b SIMULATED"] == "lower"
+    assert verdicts["later half of the days (from 2026-09-11) over the earlier"] == "higher"
+    assert len(rows) == 6
+    hall = table(sections("hall-b", "constant"), "Failure rates compared").rows()
+    assert [row[4:7] for row in hall] == [["unknown", "not estimated", "cannot tell no node-days on one side"]] * 2
