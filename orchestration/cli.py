@@ -98,39 +98,10 @@ def simulate(  # noqa: PLR0917
     as_json: JsonOption = False,
 ) -> None:
     """Write the raw logs of simulated clusters, and the truth planted in them apart."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from orchestration.simulating import simulate_with_progress
 
-    from assets.simulation import simulate as run
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("elapsed,"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
     try:
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-            task = bar.add_task(f"simulating {profile}", total=1.0)
-            summary = run(
-                profile,
-                out,
-                days=days,
-                scale=scale,
-                seed=seed,
-                dirt=dirt,
-                progress=lambda done: bar.update(task, completed=done),
-            )
+        summary = simulate_with_progress(profile, out, days=days, scale=scale, seed=seed, dirt=dirt)
     except (ValueError, OSError, RuntimeError) as error:
         fail(str(error))
     print(json.dumps(summary.as_dict(), default=str) if as_json else summary.text())

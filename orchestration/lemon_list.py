@@ -5,15 +5,14 @@ It reads estimates.est_lemon_nodes of the published file and adds no judgement: 
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import duckdb
 from rich.console import Console
 
+from assets.sources.nodelists import exclude_option
 from orchestration.plan import WrongQuestion
 from orchestration.reading import ReadingError, published
 
@@ -146,30 +145,8 @@ def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = N
         if cluster_id in (None, cluster["cluster_id"]):
             own = [node for node in nodes if node["cluster_id"] == cluster["cluster_id"]]
             names = [node["node_name"] for node in own if node["verdict"] == "lemon"]
-            exclude = f"--exclude={hostlist(names)}" if names else None
-            answers.append({**cluster, "exclude": exclude, "nodes": own[:limit]})
+            answers.append({**cluster, "exclude": exclude_option(names), "nodes": own[:limit]})
     return answers
-
-
-def hostlist(names: list[str]) -> str:
-    """Write node names as Slurm does: one bracket per name and number width, runs of numbers with a dash.
-
-    Not every release of Slurm reads a name that goes on behind its bracket; such names are written out.
-
-    >>> hostlist(["gpu009", "gpu010", "gpu003", "login", "gpu011"])
-    'gpu[003,009-011],login'
-    """
-    parts = {name: re.fullmatch(r"(.*?)(\d+)", name) for name in names}
-    written = [name for name, part in parts.items() if part is None]
-    numbered = sorted((part[1], len(part[2]), int(part[2])) for part in parts.values() if part)
-    for (prefix, width), members in groupby(numbered, key=lambda one: one[:2]):
-        numbers = [one[2] for one in members]
-        runs = [
-            [number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda one: one[1] - one[0])
-        ]
-        spans = [f"{run[0]:0{width}}" + (f"-{run[-1]:0{width}}" if len(run) > 1 else "") for run in runs]
-        written.append(f"{prefix}{spans[0]}" if len(numbers) == 1 else f"{prefix}[{','.join(spans)}]")
-    return ",".join(sorted(written))
 
 
 def as_json(answers: list[Answer]) -> list[Answer]:

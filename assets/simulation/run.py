@@ -101,7 +101,7 @@ class Order:
 
 
 def simulate(
-    profile: str,
+    profile: str | Profile,
     out: Path,
     days: int | None = None,
     scale: float = 1.0,
@@ -117,7 +117,7 @@ def simulate(
     Parameters
     ----------
     profile
-        Name of a profile; it may stand for several clusters.
+        Name of a profile, which may stand for several clusters; or the profile of one cluster of one's own.
     out
         Folder for `sources/<cluster>` and `truth/<cluster>`.
     days
@@ -141,8 +141,7 @@ def simulate(
         When a folder of logs holds something that is not a simulated cluster; nothing has been done then.
     """
     _refuse_bad_numbers(days, scale, seed, dirt)
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile '{profile}'; there are: {', '.join(sorted(PROFILES))}")
+    name, clusters = (profile.cluster_id, (profile,)) if isinstance(profile, Profile) else (profile, _profiles(profile))
     started, tell = time.monotonic(), progress or (lambda share: None)
     orders = [
         Order(
@@ -152,7 +151,7 @@ def simulate(
             seed,
             dirt,
         )
-        for cluster in PROFILES[profile]
+        for cluster in clusters
     ]
     for order in orders:
         refuse_real_logs(order.sources)
@@ -162,7 +161,13 @@ def simulate(
         done.append(_fulfil(order, lambda part, told=told, share=share: tell(told + share * part)))  # type: ignore[misc]
         told += share
     tell(1.0)
-    return Summary(profile, time.monotonic() - started, tuple(done))
+    return Summary(name, time.monotonic() - started, tuple(done))
+
+
+def _profiles(name: str) -> tuple[Profile, ...]:
+    if name not in PROFILES:
+        raise ValueError(f"unknown profile '{name}'; there are: {', '.join(sorted(PROFILES))}")
+    return PROFILES[name]
 
 
 def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) -> None:

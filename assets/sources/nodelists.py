@@ -1,4 +1,4 @@
-"""Slurm's node lists: `gpu[001-003,007],login1` to names, and the step that does so for a whole batch.
+"""Slurm's node lists: `gpu[001-003,007],login1` to names and back, and the step that expands those of a whole batch.
 
 Lists repeat far more often than rows: the distinct ones are expanded once in Python and joined back in SQL.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import groupby
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +17,7 @@ from assets.sources.reading import Step
 MAXIMUM_HOSTS = 100_000
 NOTHING = frozenset({"", "none assigned", "(null)", "none", "n/a", "unknown"})
 _NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -98,6 +100,46 @@ def expand(text: str) -> list[str]:
         if len(names) > MAXIMUM_HOSTS:
             raise NodeListError("nodelist_too_large", f"more than {MAXIMUM_HOSTS} hosts in {text[:80]!r}")
     return list(dict.fromkeys(names))
+
+
+def folded(names: list[str]) -> str:
+    """Write node names as Slurm does: one bracket per name and number width, runs of numbers with a dash.
+
+    Not every release of Slurm reads a name that goes on behind its bracket; such names are written out.
+
+    >>> folded(["gpu009", "gpu010", "gpu003", "login", "gpu011"])
+    'gpu[003,009-011],login'
+    """
+    parts = {name: re.fullmatch(r"(.*?)(\d+)", name) for name in names}
+    written = [name for name, part in parts.items() if part is None]
+    numbered = sorted((part[1], len(part[2]), int(part[2])) for part in parts.values() if part)
+    for (prefix, width), members in groupby(numbered, key=lambda one: one[:2]):
+        numbers = [one[2] for one in members]
+        runs = [
+            [number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda one: one[1] - one[0])
+        ]
+        spans = [f"{run[0]:0{width}}" + (f"-{run[-1]:0{width}}" if len(run) > 1 else "") for run in runs]
+        written.append(f"{prefix}{spans[0]}" if len(numbers) == 1 else f"{prefix}[{','.join(spans)}]")
+    return ",".join(sorted(written))
+
+
+def plain(names: list[str]) -> list[str]:
+    """Leave out the names that a shell or Slurm would read as something else.
+
+    >>> plain(["gpu009", "-x", "$(reboot)"])
+    ['gpu009']
+    """
+    return [name for name in names if _PLAIN_NAME.fullmatch(name)]
+
+
+def exclude_option(names: list[str]) -> str | None:
+    """Write the option that keeps a job off these nodes; None where no name can stand on a command line.
+
+    >>> exclude_option(["gpu009", "gpu010", "-x"])
+    '--exclude=gpu[009-010]'
+    """
+    usable = plain(names)
+    return f"--exclude={folded(usable)}" if usable else None
 
 
 def expansion_table(lists: list[str]) -> pa.Table:

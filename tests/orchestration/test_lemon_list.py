@@ -1,17 +1,16 @@
 """`faultline lemons`: ranked nodes with evidence and a line for Slurm, and what it says when it cannot tell."""
 
 import json
-import subprocess
 
 import duckdb
 import pytest
 from typer.testing import CliRunner
 
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
+from assets.sources.nodelists import exclude_option
 from assets.warehouse import Warehouse
 from orchestration.cli import app
 from orchestration.home import Home
-from orchestration.lemon_list import hostlist
 from tests.estimates.five_clusters import build
 from tests.estimates.lemon_marts import plant
 
@@ -72,7 +71,7 @@ def test_json_has_the_ranked_nodes_with_their_evidence(answers):
 
 def test_the_exclude_line_names_every_lemon_whatever_the_limit(run, answers):
     names = [node["node_name"] for node in answers["planted"]["nodes"] if node["verdict"] == "lemon"]
-    assert answers["planted"]["exclude"] == f"--exclude={hostlist(names)}"
+    assert answers["planted"]["exclude"] == exclude_option(names)
     (few,) = json.loads(run("--json", "--cluster", "planted", "--limit", 1).stdout)
     assert len(few["nodes"]) == 1
     assert few["exclude"] == answers["planted"]["exclude"]
@@ -123,31 +122,3 @@ def test_a_publication_without_any_cluster_says_so(run, lemon_home, tmp_path):
     result = run(root=tmp_path)
     assert result.exit_code == 1
     assert "faultline doctor" in result.output
-
-
-@pytest.mark.parametrize(
-    ("names", "line"),
-    [
-        (["node003"], "node003"),
-        (["node003", "node001", "node002"], "node[001-003]"),
-        (["n1", "n2", "n10"], "n10,n[1-2]"),
-        (["gpu-a-07", "gpu-a-09", "gpu-b-07"], "gpu-a-[07,09],gpu-b-07"),
-        (["login", "n99", "n100"], "login,n100,n99"),
-        (["r1n4-ib", "r1n5-ib"], "r1n4-ib,r1n5-ib"),
-        ([], ""),
-    ],
-)
-def test_hostlists_are_slurms(names, line):
-    assert hostlist(names) == line
-
-
-def test_slurm_reads_the_hostlist_back():
-    """Against Slurm's own tool where it is installed."""
-    line = hostlist(["gpu009", "gpu010", "gpu003", "gpu011", "login"])
-    try:
-        done = subprocess.run(
-            ["scontrol", "show", "hostnames", line], capture_output=True, text=True, check=True, timeout=10
-        )
-    except (FileNotFoundError, subprocess.SubprocessError):
-        pytest.skip("no scontrol here")
-    assert sorted(done.stdout.split()) == ["gpu003", "gpu009", "gpu010", "gpu011", "login"]

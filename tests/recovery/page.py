@@ -29,8 +29,8 @@ NOTES = """## How to read it
   and no reader of logs can find it. Nor can a reader tell the first of two symptoms from the second: a failure that
   shows several is published under the most telling.
 * **Incidents.** Failures that share a node or an event within ten minutes are one incident, and so are those of a
-  switch's or a store's event, which strikes several nodes, each by a fault of its own: the pairs *of one incident* count
-  both, the pairs *of one fault* only the first. Two nodes that fail together stay two incidents: that may be chance.
+  switch's or a store's event, which strikes several nodes, each by a fault of its own: the pairs *of one incident*
+  count both, the pairs *of one fault* the first. Two nodes that fail together stay two incidents: it may be chance.
 * **Instigators inferred.** Where the log names nobody, there is a job named for another victim of the same moment, or
   whoever started on the nodes that came free. The second often is a third job that filled the rest of a node, or the
   job that room was made for started elsewhere.

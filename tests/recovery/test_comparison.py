@@ -140,7 +140,7 @@ def test_torn_incidents_cost_recall_and_heaps_cost_precision(spoil):
     assert torn.score("incidents", "pairs of failures of one fault").recall == 0
     heap = spoil(f"update marts.fct_failures set incident_id = 'all' {THIS}")
     assert heap.score("incidents", "pairs of failures of one fault").precision < 0.1
-    assert heap.share("incident_counts", "incidents published, of faults planted").ratio < 0.1
+    assert heap.share("incident_counts", "incidents published, of incidents planted").ratio < 0.1
 
 
 def test_wrong_instigators_are_noticed(spoil):

@@ -169,6 +169,10 @@ create table estimates.est_lemon_evaluations (
     large_job_failure_ratio_without_lemons_low double, large_job_failure_ratio_without_lemons_high double,
     confidence_level double, method varchar, event_count bigint, exposure double, note varchar
 );
+create table estimates.est_lemon_root_causes (
+    cluster_id varchar, root_cause varchar, node_count bigint, ratio double, ratio_low double, ratio_high double,
+    confidence_level double, note varchar
+);
 create table estimates.est_lemon_effects (
     cluster_id varchar, population varchar, failure_ratio double, failure_ratio_low double, failure_ratio_high double,
     attempt_count bigint, failure_count bigint, large_gpu_count bigint, lemon_count bigint, confidence_level double,

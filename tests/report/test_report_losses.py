@@ -65,9 +65,16 @@ def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):
     rows = table(lemons, "Nodes by how surely").rows()
     assert [row[1:3] for row in rows[:3]] == [["sim007", "lemon"], ["sim021", "lemon"], ["sim040", "watch"]]
     assert "ticket T-17: GPU" in rows[0][-1]
-    assert [each.text for each in lemons.all("code")] == ["--exclude=sim007,sim021"]
+    assert [each.text for each in lemons.all("code")] == ["--exclude=sim[007,021]"]
     assert "4.00% of these names are expected to be wrong" in lemons.text
     assert not section(hall, "lemons").all("code")
+
+
+def test_root_causes_stand_beside_what_no_ticket_names(demo, hall):
+    causes = table(section(demo, "lemons"), "What was wrong with the lemons")
+    assert [row[:3] for row in causes.rows()] == [["GPU", "1", "50.0%"], ["unknown", "1", "50.0%"]]
+    assert "no ticket of these nodes names a component" in section(demo, "lemons").text
+    assert "What was wrong" not in section(hall, "lemons").text
 
 
 def test_a_name_for_the_shell_stays_out_of_the_exclude_line(frames):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from assets.model.lemon_verdicts import LIST_LIMIT
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.numbers import confidence, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, one
 from assets.report.sections.lemon_signals import signals
 from assets.report.wording import plural, sentence, span
+from assets.sources.nodelists import exclude_option, plain
 
 TITLE = "Lemon nodes: those that fail far more often than the rest"
 POPULATIONS = {
@@ -29,6 +29,7 @@ def lemons(frames: Frames, cluster: Row) -> Section:
     blocks: list[Block] = [*_found(fleet), _nodes(of_cluster(frames, "lemon_nodes", cluster_id), fleet)]
     if fleet["lemon_count"]:
         blocks.append(_exclude(fleet))
+    blocks += _root_causes(of_cluster(frames, "lemon_root_causes", cluster_id))
     blocks += signals(of_cluster(frames, "lemon_signals", cluster_id))
     blocks += _effects(of_cluster(frames, "lemon_effects", cluster_id))
     blocks += _lists(of_cluster(frames, "lemon_lists", cluster_id))
@@ -84,8 +85,8 @@ def _nodes(nodes: list[Row], fleet: Row) -> Table:
             for each in nodes
         ),
         note=f"{whole(len(nodes))} of {plural(fleet['node_count'], 'node')}: every lemon, then those to watch, then by "
-        "rank. The probability is that of failing at least three times as often as normal nodes; a list ends where 8% "
-        "of its names are expected to be wrong. Rates are drawn towards the node's group.",
+        "rank. The probability is that of failing at least three times as often as normal nodes; a list ends where "
+        f"{share(LIST_LIMIT)} of its names are expected to be wrong. Rates are drawn towards the node's group.",
         is_collapsed=not fleet["lemon_count"] and not fleet["watch_count"],
     )
 
@@ -106,17 +107,40 @@ def _evidence(each: Row) -> str:
 
 def _exclude(fleet: Row) -> Table:
     """Write the line for Slurm; a name that a shell or Slurm would read as something else stays out of it."""
-    safe = [name for name in fleet["lemon_names"] if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name)]
-    odd = len(fleet["lemon_names"]) - len(safe)
-    line = f"--exclude={','.join(safe)}" if safe else "no name can be given to Slurm"
+    names = fleet["lemon_names"]
+    line, odd = exclude_option(names), len(names) - len(plain(names))
     return Table(
         "Ready for sbatch and srun",
         columns("Leaves the lemons out of a job"),
-        ((Cell(line, is_code=bool(safe)),),),
+        ((Cell(line or "no name can be given to Slurm", is_code=line is not None),),),
         note=f"{plural(odd, 'name')} cannot stand on a command line and {'is' if odd == 1 else 'are'} left out."
         if odd
         else "",
     )
+
+
+def _root_causes(causes: list[Row]) -> list[Block]:
+    if not causes:
+        return []
+    first = causes[0]
+    notes = {printable(each["note"], 200) for each in causes if each["note"]}
+    return [
+        Table(
+            "What was wrong with the lemons",
+            columns("Root cause", "#Lemons", "#Share", f"#{confidence(first['confidence_level'])} interval"),
+            tuple(
+                row(
+                    printable(each["root_cause"]),
+                    whole(each["node_count"]),
+                    share(each["ratio"]),
+                    _shares(each, "ratio"),
+                )
+                for each in causes
+            ),
+            note="The component that most repair tickets of a lemon name, as in the paper's table II."
+            + "".join(f" Unknown: {note}." for note in sorted(notes)),
+        )
+    ]
 
 
 def _effects(effects: list[Row]) -> list[Block]:

@@ -4,7 +4,6 @@ with
 failures as (
 
     select
-        truth.failures.fault_number,
         truth.failures.incident_number,
         found.failures.incident_id
     from truth.failures
@@ -14,13 +13,7 @@ failures as (
 )
 
 select
-    'incidents published, of faults planted' as item,
+    'incidents published, of incidents planted' as item,
     count(distinct incident_id) as count,
-    count(distinct fault_number) as total
-from failures
-union all
-select
-    'incidents published, of incidents planted',
-    count(distinct incident_id),
-    count(distinct incident_number)
+    count(distinct incident_number) as total
 from failures
