@@ -44,7 +44,8 @@ RATES = """
         rates.node_days,
         rates.note,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
-        projections.largest_job_gpu_count
+        projections.largest_job_gpu_count,
+        scale_tests.dispersion
     from estimates.est_failure_rates as rates
     inner join marts.dim_clusters as clusters using (cluster_id)
     left join estimates.est_failure_rates as incidents
@@ -56,6 +57,7 @@ RATES = """
         from estimates.est_mttf_projections
         group by cluster_id
     ) as projections on rates.cluster_id = projections.cluster_id
+    left join estimates.est_scale_tests as scale_tests on rates.cluster_id = scale_tests.cluster_id
     where rates.is_reference
     order by rates.cluster_id
 """
@@ -183,6 +185,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "failures_per_1000_node_days_high": 1000 * rate.high,
         "failures_per_1000_node_days_incidents": source.get("failures_per_1000_node_days_incidents"),
         "largest_job_gpu_count": source.get("largest_job_gpu_count"),
+        "dispersion": source.get("dispersion"),
         "mttf_hours": mttf.hours,
         "mttf_hours_low": mttf.low,
         "mttf_hours_high": mttf.high,

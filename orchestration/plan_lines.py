@@ -11,6 +11,8 @@ from assets.report.wording import POPULATIONS, hours_span, plural, span
 
 Answer = dict[str, Any]
 NO_PROGRESS = 0.001
+CLUMPED = 1.5
+"""Variance over that of independent failures from which on limits are visibly too narrow: by a fifth and more."""
 
 
 def print_plan(answer: Answer) -> None:
@@ -130,6 +132,12 @@ def _notes(a: Answer) -> list[str]:
         notes.append(
             f"some failures hit several runs at once: {short(incidents)} incidents per 1,000 node-days, which is "
             "nearer to what a run feels that fills the cluster"
+        )
+    clumping = a["dispersion"] or 1.0
+    if clumping >= CLUMPED:
+        notes.append(
+            f"failures clump: their counts vary {short(clumping, 2)} times as much as independent ones would, so that "
+            f"limits should be wider than those above, by a factor of about {short(clumping**0.5, 2)}"
         )
     if largest is not None and a["gpu_count"] > largest:
         notes.append(f"larger than any job seen ({gpus(largest)}): an extrapolation beyond what the limits know")

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_mttf_projections import est_mttf_projections
+from assets.estimates.est_scale_tests import est_scale_tests
 from assets.warehouse import Warehouse
 from orchestration.cli import app
 from orchestration.home import Home
@@ -21,7 +22,7 @@ def home(tmp_path_factory):
     build(warehouse)
     with warehouse.writing() as con:
         con.execute("update marts.dim_clusters set is_simulated = cluster_id = 'large'")
-    for asset in (est_failure_rates, est_mttf_projections):
+    for asset in (est_failure_rates, est_mttf_projections, est_scale_tests):
         asset(warehouse=warehouse)
     return home
 

@@ -26,6 +26,15 @@ class TestText:
         ):
             assert words in text
 
+    def test_clumped_failures_make_the_limits_too_narrow(self, run, own_home):
+        arguments = ("--gpus", 64, "--cluster", "small")
+        assert "failures clump" not in run(*arguments).stdout
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("update estimates.est_scale_tests set dispersion = 4 where cluster_id = 'small'")
+        text = run(*arguments, root=own_home.root).stdout
+        assert "failures clump: their counts vary 4.0 times as much" in text
+        assert "by a factor of about 2.0" in text
+
     def test_only_simulated_clusters_are_called_simulated(self, run, answer):
         assert "simulated" not in run("--gpus", 64, "--cluster", "small").stdout
         assert [answer("--gpus", 64, "--cluster", name)["is_simulated"] for name in ("large", "small")] == [True, False]

@@ -19,7 +19,6 @@ victim_lines as (
     select
         attempts.cluster_id,
         attempts.attempt_id,
-        attempts.node_ids,
         preemption_lines.logged_at,
         preemption_lines.instigator_job_id_raw,
         preemption_lines.preempt_mode
@@ -62,8 +61,7 @@ instigator_attempts as (
         instigators_named.cluster_id,
         instigators_named.logged_at,
         instigators_named.instigator_job_id_raw,
-        attempts.attempt_id,
-        attempts.node_ids
+        attempts.attempt_id
     from instigators_named
     inner join attempts
         on
@@ -98,7 +96,66 @@ named as (
 
 ),
 
+-- Two-second slots turn "logged within two seconds" into an equality, which scales where a range does not.
+unnamed_victim_slots as (
+
+    select
+        cluster_id,
+        attempt_id,
+        logged_at,
+        unnest([
+            cast(floor(epoch(logged_at) / 2) as bigint) - 1,
+            cast(floor(epoch(logged_at) / 2) as bigint),
+            cast(floor(epoch(logged_at) / 2) as bigint) + 1
+        ]) as slot
+    from victim_lines
+    where instigator_job_id_raw is null
+
+),
+
 -- slurmctld makes room for one job at a time: a victim whose line names nobody fell with those logged around it.
+logged_around as (
+
+    select
+        unnamed_victim_slots.cluster_id,
+        unnamed_victim_slots.attempt_id,
+        instigator_attempts.attempt_id as instigator_attempt_id,
+        min(abs({{ seconds_between('unnamed_victim_slots.logged_at', 'instigator_attempts.logged_at') }}))
+            as distance_seconds
+    from unnamed_victim_slots
+    inner join instigator_attempts
+        on
+            unnamed_victim_slots.cluster_id = instigator_attempts.cluster_id
+            and unnamed_victim_slots.slot = cast(floor(epoch(instigator_attempts.logged_at) / 2) as bigint)
+            and abs({{ seconds_between('unnamed_victim_slots.logged_at', 'instigator_attempts.logged_at') }}) <= 2
+    group by unnamed_victim_slots.cluster_id, unnamed_victim_slots.attempt_id, instigator_attempts.attempt_id
+
+),
+
+instigators_inferred as (
+
+    select
+        logged_around.cluster_id,
+        logged_around.attempt_id,
+        logged_around.instigator_attempt_id
+    from logged_around
+    inner join attempts as victims
+        on
+            logged_around.cluster_id = victims.cluster_id
+            and logged_around.attempt_id = victims.attempt_id
+    inner join attempts as instigators
+        on
+            logged_around.cluster_id = instigators.cluster_id
+            and logged_around.instigator_attempt_id = instigators.attempt_id
+            and list_has_any(victims.node_ids, instigators.node_ids)
+    qualify
+        row_number() over (
+            partition by logged_around.cluster_id, logged_around.attempt_id
+            order by logged_around.distance_seconds, logged_around.instigator_attempt_id
+        ) = 1
+
+),
+
 beside_named as (
 
     select
@@ -106,22 +163,14 @@ beside_named as (
         victim_lines.attempt_id,
         victim_lines.logged_at,
         victim_lines.preempt_mode,
-        instigator_attempts.attempt_id as instigator_attempt_id,
-        instigator_attempts.attempt_id is not null as is_inferred
+        instigators_inferred.instigator_attempt_id,
+        instigators_inferred.attempt_id is not null as is_inferred
     from victim_lines
-    left join instigator_attempts
+    left join instigators_inferred
         on
-            victim_lines.cluster_id = instigator_attempts.cluster_id
-            and abs({{ seconds_between('victim_lines.logged_at', 'instigator_attempts.logged_at') }}) <= 2
-            and list_has_any(victim_lines.node_ids, instigator_attempts.node_ids)
+            victim_lines.cluster_id = instigators_inferred.cluster_id
+            and victim_lines.attempt_id = instigators_inferred.attempt_id
     where victim_lines.instigator_job_id_raw is null
-    qualify
-        row_number() over (
-            partition by victim_lines.cluster_id, victim_lines.attempt_id
-            order by
-                abs({{ seconds_between('victim_lines.logged_at', 'instigator_attempts.logged_at') }}),
-                instigator_attempts.attempt_id
-        ) = 1
 
 )
 
