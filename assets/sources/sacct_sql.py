@@ -126,8 +126,9 @@ def years_printed() -> str:
 def _placed(zone: str, years: times.Years) -> str:
     """Give the CTEs from `parsed` to `placed`, with `<name>_at` in UTC, is_ambiguous and is_nonexistent.
 
-    A doubled Start or End is settled by End - Start = Elapsed + Suspended; else by Submit <= Eligible <= Start <= End;
-    else the first pass is meant and the row says so.
+    A doubled Start or End is settled by End - Start = Elapsed + Suspended, where both passes fit by the one that does
+    not start before Submit; else by Submit <= Eligible <= Start <= End; else the first pass is meant and the row says
+    so.
     """
     first = {n: f"coalesce({n}_exact, {times.utc(f'{n}_local', zone, years=years)})" for n in MOMENTS}
     if not times.changes_within(zone, years):
@@ -144,8 +145,10 @@ def _placed(zone: str, years: times.Years) -> str:
     gap = " or ".join(f"coalesce({times.is_nonexistent(f'{n}_local', zone, years=years)}, false)" for n in MOMENTS)
     lasted = "told_elapsed + coalesce(told_suspended, 0) - date_diff('second', {0}, {1}) between -1 and 1"
     pairs = [("first", "first"), ("second", "second"), ("first", "second"), ("second", "first")]
+    fits = [(place, lasted.format(f"Start_{s}", f"End_{e}"), s) for place, (s, e) in enumerate(pairs, 1)]
     settled = "\n".join(
-        f"when {lasted.format(f'Start_{s}', f'End_{e}')} then {place}" for place, (s, e) in enumerate(pairs, 1)
+        [f"when {fit} and Start_{s} >= Submit_first then {place}" for place, fit, s in fits]
+        + [f"when {fit} then {place}" for place, fit, _ in fits]
     )
 
     def ordered(name: str, earlier: str) -> str:

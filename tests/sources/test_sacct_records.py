@@ -202,3 +202,24 @@ def test_memory(text, mib, per):
 )
 def test_exclusions(line, lists):
     assert read_exclusions(line) == lists
+
+
+@pytest.mark.parametrize(
+    ("submit", "start", "end", "elapsed", "started_at", "ended_at"),
+    [
+        ("01:59:51", "01:00:03", "01:01:20", 77, "09:00:03", "09:01:20"),
+        ("01:10:00", "01:20:00", "01:50:00", 1800, "08:20:00", "08:50:00"),
+        ("01:10:00", "01:20:00", "01:50:00", 5400, "08:20:00", "09:50:00"),
+        ("00:10:00", "01:20:00", "01:10:00", 3000, "08:20:00", "09:10:00"),
+    ],
+)
+def test_a_job_within_the_doubled_hour_does_not_start_before_its_submission(
+    submit, start, end, elapsed, started_at, ended_at, tmp_path
+):
+    moments = {"Submit": submit, "Eligible": submit, "Start": start, "End": end}
+    record = {name: f"2023-11-05T{time}" for name, time in moments.items()} | {"ElapsedRaw": str(elapsed)}
+    files = {"c1/sacct/a.txt": export([record]), "c1/cluster.toml": 'timezone = "America/Los_Angeles"\n'}
+    [found] = rows(load(make(tmp_path, files)), "select started_at, ended_at from raw.sacct")
+    assert [str(found[name]) for name in ("started_at", "ended_at")] == [
+        f"2023-11-05 {started_at}", f"2023-11-05 {ended_at}",
+    ]  # fmt: skip
