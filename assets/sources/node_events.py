@@ -46,13 +46,13 @@ def statements(batch: Batch) -> Sequence[Step]:
     return [*delimited.field_steps(is_header, "reason", "event_fields"), _typed(zone), LOADED, QUARANTINED, SKIPPED]
 
 
-def _moment(text: str, zone: str) -> str:
+def _moment(text: str, zone: str, *, second_of_fold: bool = False) -> str:
     """Give SQL for an epoch, offset or local time as UTC; NULL for a time that is not stated or not one."""
     return (
         f"case when regexp_matches({text}, '^\\d{{1,11}}$') "
         f"then nullif(make_timestamp(try_cast({text} as bigint) * 1000000), timestamp '1970-01-01') "
         f"when {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp "
-        f"else {times.utc(f'{text}_local', zone)} end"
+        f"else {times.utc(f'{text}_local', zone, second_of_fold=second_of_fold)} end"
     )
 
 
@@ -84,12 +84,20 @@ parsed as (
         try_cast(end_text as timestamp) as end_text_local
     from named
 ),
-timed as (
+placed as (
     select
         *,
         {_moment("start_text", zone)} as started_at,
-        case when not is_open then {_moment("end_text", zone)} end as ended_at
+        case when not is_open then {_moment("end_text", zone)} end as first_ended_at,
+        case when not is_open then {_moment("end_text", zone, second_of_fold=True)} end as last_ended_at
     from parsed
+),
+-- Of an hour that came twice the end may be the second pass: then the first lies before the start.
+timed as (
+    select
+        *,
+        case when first_ended_at < started_at then last_ended_at else first_ended_at end as ended_at
+    from placed
 )
 select
     file_id,

@@ -89,8 +89,14 @@ def _as_written(text: str, date_format: str | None, day_first: bool | None) -> d
     raise ValueError(text)
 
 
-def moment(text: str, zone: str, date_format: str | None = None, day_first: bool | None = None) -> datetime:
-    """Read a date as naive UTC.
+def moment(
+    text: str,
+    zone: str,
+    date_format: str | None = None,
+    day_first: bool | None = None,
+    not_before: datetime | None = None,
+) -> datetime:
+    """Read a date as naive UTC; of an hour that came twice the second pass, where the first lies before `not_before`.
 
     >>> moment("2024-05-03T09:00", "Europe/Berlin")
     datetime.datetime(2024, 5, 3, 7, 0)
@@ -104,7 +110,8 @@ def moment(text: str, zone: str, date_format: str | None = None, day_first: bool
     except (ValueError, OverflowError):
         raise ValueProblem("bad_timestamp", f"not a date: {text[:80]!r}") from None
     aware = written if written.tzinfo else written.replace(tzinfo=ZoneInfo(zone))
-    return aware.astimezone(UTC).replace(tzinfo=None)
+    first, second = (aware.replace(fold=fold).astimezone(UTC).replace(tzinfo=None) for fold in (0, 1))
+    return second if not_before is not None and first < not_before else first
 
 
 def component(text: str | None, configured: Mapping[str, str]) -> str:

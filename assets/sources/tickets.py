@@ -162,7 +162,7 @@ def _ticket(
         raise ValueProblem("missing_time_or_node", "no node" if values["node"] is None else "no date of opening")
     opened_at = ticket_values.moment(opened, zone, settings.date_format, day_first)
     closed = ticket_values.stated(values.get("closed"))
-    closed_at = ticket_values.moment(closed, zone, settings.date_format, day_first) if closed else None
+    closed_at = ticket_values.moment(closed, zone, settings.date_format, day_first, opened_at) if closed else None
     if closed_at is not None and closed_at < opened_at:
         raise ValueProblem("close_before_open", f"opened {opened}, closed {closed}")
     shared = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assets.sources import node_events
-from tests.sources.batches import TESTBED, load, read
+from tests.sources.batches import TESTBED, cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 
 IDS = {"N097", "N098", "N101", "N102", "N103", "N104"}
@@ -58,3 +58,11 @@ def test_the_same_export_in_epochs_and_local_times_counts_once() -> None:
         {"local": HEADER + "n1|2026-11-21T08:02:58|2026-11-21T08:03:28|DOWN|x|root(0)\n"},
     )
     assert [row["disposition"] for row in table] == ["loaded", "duplicate"]
+
+
+@pytest.mark.parametrize(("end", "ended_at"), [("01:23:18", "09:23:18"), ("01:50:00", "08:50:00")])
+def test_an_interval_within_the_doubled_hour_does_not_end_before_it_starts(end: str, ended_at: str) -> None:
+    line = f"n1|2023-11-05T01:36:23|2023-11-05T{end}|DRAIN|x|root(0)\n"
+    outcome = read(node_events, HEADER + line, cluster=cluster_of("America/Los_Angeles"))
+    [row] = outcome.loaded
+    assert (str(row["started_at"]), str(row["ended_at"])) == ("2023-11-05 08:36:23", f"2023-11-05 {ended_at}")

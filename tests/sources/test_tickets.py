@@ -70,3 +70,9 @@ def test_component(shown: str | None, meant: str) -> None:
 )
 def test_date(shown: str, zone: str, utc: str) -> None:
     assert str(ticket_values.moment(shown, zone)) == utc
+
+
+def test_a_ticket_does_not_close_before_it_opens_in_the_doubled_hour() -> None:
+    opened = ticket_values.moment("2023-11-05 01:36:23", "America/Los_Angeles")
+    closed = ticket_values.moment("2023-11-05 01:23:18", "America/Los_Angeles", not_before=opened)
+    assert (str(opened), str(closed)) == ("2023-11-05 08:36:23", "2023-11-05 09:23:18")
