@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 from rich.console import Console
 
+from assets.report.numbers import GAP, chance, short
 from assets.sources.nodelists import exclude_option
 from orchestration.plan import WrongQuestion
 from orchestration.reading import ReadingError, published
@@ -166,7 +167,9 @@ def lines_of(answer: Answer) -> list[str]:
     """Put one cluster's list into lines."""
     name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
     days = f"{answer['window_start_date']} to {answer['window_end_date']}"
-    counted = f"{answer['failure_count']:,} failures of known culprit in {answer['node_days']:,.4g} node-days in use"
+    counted = (
+        f"{answer['failure_count']:,} failures of known culprit in {short(answer['node_days'], 4)} node-days in use"
+    )
     lines = [f"{name}, {days}: {counted}"]
     if answer["is_ranked"]:
         wrong = answer["false_discovery_ratio"]
@@ -181,7 +184,7 @@ def lines_of(answer: Answer) -> list[str]:
         f"{answer['not_enough_data_count']:,} without enough data to tell"
     )
     if answer["fleet_rate"] is not None:
-        lines.append(f"normal nodes fail {answer['fleet_rate']:.3g} times per 1,000 node-days in use")
+        lines.append(f"normal nodes fail {short(answer['fleet_rate'])} times per 1,000 node-days in use")
     for node in answer["nodes"]:
         lines += _node_lines(node, answer["confidence_level"])
     hidden = answer["lemon_count"] + answer["watch_count"] - len(answer["nodes"])
@@ -189,16 +192,16 @@ def lines_of(answer: Answer) -> list[str]:
         lines.append(f"{hidden} more: raise --limit")
     if answer["exclude"]:
         lines += ["", answer["exclude"]]
-    return lines
+    return [line.replace(GAP, ",") for line in lines]
 
 
 def _node_lines(node: Answer, confidence_level: float) -> list[str]:
     place = f"{node['rank']}. " if node["rank"] is not None else ""
-    chance = node["posterior_probability"]
-    parts = [node["verdict"] if chance is None else f"{node['verdict']}, probability {chance:.3f}"]
+    probability = node["posterior_probability"]
+    parts = [node["verdict"] if probability is None else f"{node['verdict']}, probability {chance(probability)}"]
     if node["rate"] is not None:
-        limits = f"[{node['rate_low']:.3g}, {node['rate_high']:.3g}], {confidence_level:.0%}"
-        parts.append(f"{node['rate']:.3g} failures per 1,000 node-days {limits}")
+        limits = f"[{short(node['rate_low'])}, {short(node['rate_high'])}], {confidence_level:.0%}"
+        parts.append(f"{short(node['rate'])} failures per 1,000 node-days {limits}")
     lines = ["", f"{place}{node['node_name']}: {'; '.join(parts)}", f"   {node['reasons']}"]
     if node["last_failures"]:
         seen = [f"{one['failed_at']:%Y-%m-%d %H:%M} {one['failure_category']}" for one in node["last_failures"]]

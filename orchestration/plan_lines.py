@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from assets.report.numbers import GAP, confidence, duration, gpus, share, short, whole
+from assets.report.numbers import GAP, chance, confidence, duration, gpus, short, whole
 from assets.report.wording import POPULATIONS, hours_span, plural, span
 
 Answer = dict[str, Any]
@@ -142,17 +142,6 @@ def _notes(a: Answer) -> list[str]:
     if largest is not None and a["gpu_count"] > largest:
         notes.append(f"larger than any job seen ({gpus(largest)}): an extrapolation beyond what the limits know")
     return notes
-
-
-def chance(probability: float) -> str:
-    """Write a probability no finer than a simulation, and a reader, can tell.
-
-    >>> chance(0.0), chance(0.123), chance(1.0)
-    ('under 0.1%', '12.3%', 'over 99.9%')
-    """
-    if probability < 0.001:
-        return "under 0.1%"
-    return "over 99.9%" if probability > 0.999 else share(round(probability, 3))
 
 
 def _count(expected: float) -> str:

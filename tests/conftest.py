@@ -1,10 +1,11 @@
-"""The genuine capture, refreshed once for all tests that read the result."""
+"""Homes that are refreshed once for all tests that read the result: the genuine capture alone, and many clusters."""
 
 from __future__ import annotations
 
 import io
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -13,7 +14,13 @@ from rich.console import Console
 from orchestration.environment import choose_home
 from orchestration.home import PROJECT, Home
 
+if TYPE_CHECKING:
+    from tests.recovery.comparison import Comparison
+
 CAPTURE = PROJECT / "data" / "sources" / "testbed"
+FIXTURES = PROJECT / "tests" / "fixtures"
+FORMS = {"epoch": "sacct_lean_epoch.psv", "lean": "sacct_lean.psv", "unconverted": "sacct_lean_noconvert_X.psv"}
+"""Clusters of the capture's jobs as other exports show them, by name."""
 
 
 def refresh(home: Home, full: bool = False) -> str:
@@ -24,6 +31,14 @@ def refresh(home: Home, full: bool = False) -> str:
     text = io.StringIO()
     run_refresh(home, full=full, console=Console(file=text, width=160))
     return text.getvalue()
+
+
+def add_forms(home: Home) -> None:
+    """Put the capture into a home once per form of its accounting, each as a cluster."""
+    for cluster, name in FORMS.items():
+        shutil.copytree(CAPTURE, home.sources / cluster, ignore=shutil.ignore_patterns("sacct"))
+        (home.sources / cluster / "sacct").mkdir()
+        shutil.copy(FIXTURES / "slurm-22.05" / name, home.sources / cluster / "sacct")
 
 
 def new_home(root: Path) -> Home:
@@ -69,3 +84,25 @@ def con(built_warehouse: Path):
     connection = duckdb.connect(str(built_warehouse), read_only=True)
     yield connection
     connection.close()
+
+
+@pytest.fixture(scope="session")
+def month_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home for the simulated month, with the capture and its other forms, which a comparison must leave aside."""
+    home = new_home(tmp_path_factory.mktemp("month"))
+    add_forms(home)
+    return home
+
+
+@pytest.fixture(scope="session")
+def comparisons(month_home: Home) -> dict[str, Comparison]:
+    """The simulated month refreshed, and one comparison with the truth per simulated cluster."""
+    from tests.recovery.month import Month, recover
+
+    return {comparison.planted["cluster_id"]: comparison for comparison in recover(Month(), month_home)}
+
+
+@pytest.fixture(scope="session")
+def many_clusters(month_home: Home, comparisons: dict[str, Comparison]) -> Path:
+    """The published file of the month's home."""
+    return month_home.published_file

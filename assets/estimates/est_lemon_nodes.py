@@ -142,13 +142,22 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
 def sightings(signals: np.ndarray, standing: StandingOut, configured: dict[str, float]) -> list[list[str]]:
     """Say of each node which signals stand out, and of what."""
     words = [
-        f"limit {limit:g}" if signal in configured else f"99th percentile {limit:.3g}"
+        f"limit {limit:g}" if signal in configured else f"99th percentile {rounded(limit)}"
         for signal, limit in zip(SIGNALS, standing.limit, strict=True)
     ]
     return [
-        [f"{SIGNALS[n]} {value[n]:.3g} ({words[n]})" for n in np.flatnonzero(is_above)]
+        [f"{SIGNALS[n]} {rounded(value[n])} ({words[n]})" for n in np.flatnonzero(is_above)]
         for value, is_above in zip(signals, standing.is_above, strict=True)
     ]
+
+
+def rounded(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits, and without powers of ten.
+
+    >>> rounded(24417.0), rounded(0.0734), rounded(986.4, 2)
+    ('24,400', '0.0734', '990')
+    """
+    return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
 def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[list[str]]) -> list[str]:
@@ -156,14 +165,14 @@ def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[l
     texts = []
     for number, days in enumerate(exposure):
         known, total = int(blame.known_count[number]), float(blame.event_count[number])
-        parts = [f"{known} failure{'s' * (known != 1)} in {days:.3g} node-days in use"]
+        parts = [f"{known} failure{'s' * (known != 1)} in {rounded(days)} node-days in use"]
         if total - known >= 0.05:
             parts[0] += f" and {total - known:.1f} inferred"
         if blame.fleet and days > 0 and total >= 1:
-            parts[0] += f", {total / days / blame.fleet.normal.rate:.2g} times the rate of normal nodes"
+            parts[0] += f", {rounded(total / days / blame.fleet.normal.rate, 2)} times the rate of normal nodes"
         verdict, telling = verdicts.verdict[number], verdicts.telling_count[number]
         if verdict in (OK, NOT_ENOUGH_DATA) and np.isfinite(telling):
-            parts.append(f"failing 10 times as often as they do it would have failed {telling:.2g} times")
+            parts.append(f"failing 10 times as often as they do it would have failed {rounded(telling, 2)} times")
         texts.append("; ".join(parts + seen[number]))
     return texts
 

@@ -56,6 +56,17 @@ def share(ratio: float | None) -> str:
     return f"{short(percent, 3 if percent >= 1 else 2)}%"
 
 
+def chance(probability: float) -> str:
+    """Write a probability no finer than a simulation, and a reader, can tell.
+
+    >>> chance(0.0), chance(0.123), chance(1.0)
+    ('under 0.1%', '12.3%', 'over 99.9%')
+    """
+    if probability < 0.001:
+        return "under 0.1%"
+    return "over 99.9%" if probability > 0.999 else share(round(probability, 3))
+
+
 def duration(hours: float | None) -> str:
     """Write a time span in the unit a person would choose.
 

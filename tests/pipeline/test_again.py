@@ -62,7 +62,7 @@ def story(testbed_home, tmp_path_factory):
     while refresh.poll() is None:
         question = [FAULTLINE, "query", QUESTION, "--format", "json", "--home", home.root]
         told["answers"].append(subprocess.run(question, capture_output=True, text=True, check=True).stdout)
-        time.sleep(3)
+        time.sleep(8)
     told["output"] = refresh.stdout.read()
     told["returncode"] = refresh.returncode
     told["after"] = content(home.published_file)

@@ -1,30 +1,14 @@
 """The same jobs exported in other forms give the same attempts, each with its own cluster in one refresh."""
 
 import json
-import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from orchestration.home import Home
-from tests.conftest import CAPTURE, refresh
+from tests.conftest import FIXTURES, FORMS
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-FORMS = {"epoch": "sacct_lean_epoch.psv", "lean": "sacct_lean.psv", "unconverted": "sacct_lean_noconvert_X.psv"}
 COLUMNS = json.loads((FIXTURES / "contract.json").read_text())["marts.fct_attempts"]
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory):
-    home = Home.at(tmp_path_factory.mktemp("dialects"))
-    for cluster, name in FORMS.items():
-        shutil.copytree(CAPTURE, home.sources / cluster)
-        shutil.rmtree(home.sources / cluster / "sacct")
-        (home.sources / cluster / "sacct").mkdir()
-        shutil.copy(FIXTURES / "slurm-22.05" / name, home.sources / cluster / "sacct")
-    refresh(home)
-    return home.published_file
 
 
 def attempts(path: Path, cluster: str) -> list[tuple]:
@@ -40,7 +24,7 @@ def attempts(path: Path, cluster: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_gives_the_same_attempts(form, published, built_warehouse):
-    expected = attempts(built_warehouse, "testbed")
+def test_every_form_gives_the_same_attempts(form, many_clusters):
+    expected = attempts(many_clusters, "testbed")
     assert len(expected) == 102
-    assert attempts(published, form) == expected
+    assert attempts(many_clusters, form) == expected

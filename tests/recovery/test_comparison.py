@@ -18,13 +18,13 @@ THIS = "where cluster_id = getvariable('cluster_id')"
 
 
 @pytest.fixture
-def spoil(published, month_home, tmp_path: Path) -> Spoil:
+def spoil(many_clusters, month_home, tmp_path: Path) -> Spoil:
     """Give a function that runs statements on a copy of the published file and compares again."""
     truth = month_home.root / "truth" / CLUSTERS[0]
 
     def run(statements: str) -> Comparison:
         copy = tmp_path / "spoilt.duckdb"
-        shutil.copy(published, copy)
+        shutil.copy(many_clusters, copy)
         with duckdb.connect(str(copy)) as con:
             con.execute("set variable cluster_id = ?", [truth.name])
             con.execute(statements)
@@ -112,7 +112,7 @@ def test_a_cause_for_what_left_no_evidence_is_noticed(spoil, good, month_home):
     )
 
 
-def test_a_failure_laid_to_a_false_alarm_is_noticed(published, good, month_home, tmp_path):
+def test_a_failure_laid_to_a_false_alarm_is_noticed(many_clusters, good, month_home, tmp_path):
     truth = tmp_path / "truth"
     shutil.copytree(month_home.root / "truth" / CLUSTERS[0], truth)
     failures, faults = truth / "failures.parquet", truth / "faults.parquet"
@@ -124,7 +124,7 @@ def test_a_failure_laid_to_a_false_alarm_is_noticed(published, good, month_home,
         con.execute("delete from failures where fault_number = ?", fault)
         con.execute(f"copy failures to '{failures}' (format parquet)")
         con.execute(f"copy faults to '{faults}' (format parquet)")
-    changed, alarms = compare(published, truth), "false alarms that were blamed for one"
+    changed, alarms = compare(many_clusters, truth), "false alarms that were blamed for one"
     assert changed.share("blame", alarms).count == good.share("blame", alarms).count + 1
     assert changed.share("blame", alarms).total == good.share("blame", alarms).total + 1
     assert changed.score("failures", "failures that the logs show").precision < 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.model.lemon_verdicts import LIST_LIMIT
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
-from assets.report.numbers import confidence, moment, printable, share, short, whole
+from assets.report.numbers import chance, confidence, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, one
 from assets.report.sections.lemon_signals import signals
 from assets.report.wording import plural, sentence, span
@@ -76,10 +76,10 @@ def _nodes(nodes: list[Row], fleet: Row) -> Table:
                 "not ranked" if each["rank"] is None else whole(each["rank"]),
                 printable(each["node_name"]),
                 each["verdict"],
-                share(each["posterior_probability"]),
+                "unknown" if each["posterior_probability"] is None else chance(each["posterior_probability"]),
                 _rate(each),
                 Cell(whole(each["event_count"]), detail=f"in {short(each['exposure'])} node-days"),
-                printable(each["reasons"], 300),
+                printable(each["reasons"], 500),
                 _evidence(each),
             )
             for each in nodes
