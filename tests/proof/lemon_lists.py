@@ -10,14 +10,14 @@ from tests.model.planted_fleets import Setting, score
 
 MOST_WRONG = 0.10
 """What `assets.model.lemon_verdicts` promises: one name of ten is wrong, on average over lists."""
-FLEETS = 16
+FLEETS = 40
 """Fleets of each setting; the seed of a fleet is its number."""
 
 SETTINGS = (
-    Setting(28, 10),
-    Setting(28, 20),
-    Setting(90, 5),
-    Setting(90, 10),
+    *(Setting(days, factor) for days in (28, 90) for factor in (5, 10, 20)),
+    Setting(90, 10, known_share=1.0),
+    Setting(90, 10, is_of_fleet=True),
+    Setting(90, 10, known_share=1.0, is_of_fleet=True),
     Setting(90, 1, lemon_count=0),
 )
 

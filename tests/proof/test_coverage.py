@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.model.planted_fleets import Setting
 from tests.proof import counts, fits
 from tests.proof.agreement import SETTINGS, compare
 from tests.proof.lemon_lists import SETTINGS as LEMON_SETTINGS
@@ -19,6 +20,11 @@ from tests.proof.page import COVERAGE, page, published_section
 from tests.proof.trial import Measured, Outcome, Trial, at_least, at_most, conservative, near, too_narrow
 
 PAGE = Path(__file__).parents[2] / "docs" / "estimators.md"
+
+
+def setting_in_words(setting: Setting) -> str:
+    rate = f"{setting.factor} times {'fleet' if setting.is_of_fleet else 'normal'}"
+    return f"{setting.days} d, {setting.lemon_count} lemons, {rate}, {setting.known_share:.0%} known"
 
 
 @cache
@@ -57,7 +63,7 @@ def test_expected_ettr_is_that_of_runs(setting):
         assert abs(found.published_bias) < 0.05
 
 
-@pytest.mark.parametrize("setting", LEMON_SETTINGS, ids=lambda setting: f"{setting.days} d, {setting.factor} times")
+@pytest.mark.parametrize("setting", LEMON_SETTINGS, ids=setting_in_words)
 def test_lists_of_lemons_hold_what_they_promise(setting):
     found = try_lists(setting, 3)
     assert found.is_as_asked(), found
