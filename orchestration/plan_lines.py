@@ -6,11 +6,10 @@ from typing import Any
 
 from rich.console import Console
 
-from assets.report.numbers import GAP, chance, confidence, duration, gpus, short, whole
+from assets.report.numbers import GAP, NO_PROGRESS, chance, confidence, duration, gpus, short, whole
 from assets.report.wording import POPULATIONS, hours_span, plural, span
 
 Answer = dict[str, Any]
-NO_PROGRESS = 0.001
 CLUMPED = 1.5
 """Variance over that of independent failures from which on limits are visibly too narrow: by a fifth and more."""
 

@@ -13,6 +13,8 @@ UNKNOWN = "unknown"
 GAP = "\u202f"  # narrow no-break space: a thousands separator that no country reads as a decimal sign
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 DEFAULT_CONFIDENCE = 0.9
+NO_PROGRESS = 0.001
+"""An ETTR below this is written as being below it: the run makes no progress worth a number."""
 
 
 def whole(value: float | None) -> str:
@@ -56,12 +58,14 @@ def share(ratio: float | None) -> str:
     return f"{short(percent, 3 if percent >= 1 else 2)}%"
 
 
-def chance(probability: float) -> str:
+def chance(probability: float | None) -> str:
     """Write a probability no finer than a simulation, and a reader, can tell.
 
-    >>> chance(0.0), chance(0.123), chance(1.0)
-    ('under 0.1%', '12.3%', 'over 99.9%')
+    >>> chance(0.0), chance(0.123), chance(1.0), chance(None)
+    ('under 0.1%', '12.3%', 'over 99.9%', 'unknown')
     """
+    if probability is None or math.isnan(probability):
+        return UNKNOWN
     if probability < 0.001:
         return "under 0.1%"
     return "over 99.9%" if probability > 0.999 else share(round(probability, 3))

@@ -62,7 +62,7 @@ def find_lemons(root: Path, factor: float, days: int, seed: int) -> Found:
         row = con.execute(
             "select count(*) filter (verdict = 'lemon'), count(*) filter (verdict = 'lemon' and is_lemon),"
             " count(*) filter (is_lemon) from read_parquet($1) as planted"
-            " left join estimates.est_lemon_nodes as listed on listed.node_id = planted.node_id",
+            " left join estimates.est_lemon_nodes as listed on listed.node_id = planted.node",
             [str(home.root / "truth" / "rsc1" / "nodes.parquet")],
         ).fetchone()
     return Found(*row or (0, 0, 0))

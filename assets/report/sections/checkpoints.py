@@ -9,7 +9,7 @@ import pandas as pd
 
 from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.ettr_grid import ettr_grid as draw
-from assets.report.numbers import confidence, duration, gpus, share, short, whole
+from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
 from assets.report.queries import Frames, Row, of_cluster
 from assets.report.wording import POPULATIONS, exposure, hours_span, sentence, span
 
@@ -172,8 +172,8 @@ def _plans(plans: list[Row]) -> Table:
                         each["checkpoint_minutes_optimal_low"], each["checkpoint_minutes_optimal_high"]
                     ),
                 ),
-                Cell(short(each["ettr_optimal"]), detail=span(each["ettr_optimal_low"], each["ettr_optimal_high"])),
-                share(each["probability_ettr_ge_target"]),
+                _ettr(each),
+                chance(each["probability_ettr_ge_target"]),
             )
             for each in plans
         ),
@@ -186,6 +186,15 @@ def _plans(plans: list[Row]) -> Table:
         + (f"{sentence('; '.join(notes))} " if notes else "")
         + "For any other run: `faultline plan`.",
     )  # fmt: skip
+
+
+def _ettr(each: Row) -> Cell:
+    value, low, high = (each[f"ettr_optimal{end}"] for end in ("", "_low", "_high"))
+    if high is not None and high < NO_PROGRESS:
+        return Cell(f"under {NO_PROGRESS:g}", detail="no progress")
+    return Cell(
+        short(value) if value is None or value >= NO_PROGRESS else f"under {NO_PROGRESS:g}", detail=span(low, high)
+    )
 
 
 def _bound(each: Row) -> str:

@@ -76,7 +76,7 @@ def _nodes(nodes: list[Row], fleet: Row) -> Table:
                 "not ranked" if each["rank"] is None else whole(each["rank"]),
                 printable(each["node_name"]),
                 each["verdict"],
-                "unknown" if each["posterior_probability"] is None else chance(each["posterior_probability"]),
+                chance(each["posterior_probability"]),
                 _rate(each),
                 Cell(whole(each["event_count"]), detail=f"in {short(each['exposure'])} node-days"),
                 printable(each["reasons"], 500),
