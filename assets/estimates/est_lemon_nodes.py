@@ -65,7 +65,7 @@ TABLE = TableSpec(
             "verdict",
             "varchar",
             "",
-            "lemon: in the list, more likely a lemon than not, 2 failures or more; watch: a chance of more than 1 in "
+            "lemon: in the list, probability 0.7 or more, 2 failures or more; watch: a chance of more than 1 in "
             "10, or signals of two kinds agree; ok: neither, and failing 10 times as often as normal nodes would have "
             "shown in 3 failures; not enough data: it would not have shown.",
             (*RATE, *SEEN, THRESHOLDS),

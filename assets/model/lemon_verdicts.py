@@ -16,8 +16,9 @@ LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 
 LIST_LIMIT = 0.1
 """Largest expected share of wrong names in the list; measured where the truth is planted in `tests/model`."""
-LEAST_PROBABILITY = 0.5
-"""A node that is more likely no lemon is not called one, however good the rest of the list."""
+LEAST_PROBABILITY = 0.7
+"""A node of less is not called a lemon, however good the rest of the list. With lemons of ten times the fleet's rate and
+90 days 9% of the names were wrong then and 64% of the lemons named, against 11% and 65% at 0.5."""
 LEAST_EVENTS = 2.0
 LEAST_FLEET_EVENTS = 10.0
 """Fewer failures in the whole fleet cannot tell a lemon from bad luck."""
@@ -70,9 +71,9 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdic
 
     Notes
     -----
-    A lemon is in the longest list with an expected share of wrong names of at most 0.1, more likely a lemon than not,
-    with 2 failures or more. Watched is a candidate by its signals, and a node of at least 1 in 10 that is not on the
-    list. Every other node is ok if failing 10 times as often as normal nodes would have shown in 3 failures by now;
+    A lemon is in the longest list with an expected share of wrong names of at most 0.1, with a probability of at least
+    0.7 and 2 failures or more. Watched is a candidate by its signals, and a node of at least 1 in 10 that is not on
+    the list. Every other node is ok if failing 10 times as often as normal nodes would have shown in 3 failures by now;
     where even that would not have shown, nothing is known. Where the fleet is not ranked, nothing is known of a node of
     1 in 10 either.
 

@@ -20,11 +20,11 @@ def infer_culprits(failure, node, exposure):
 
 
 def test_ten_times_the_fleet_over_90_days():
-    """Over 40 fleets: precision 0.900, recall 0.612, false discovery rate 0.095, standard error about 0.01."""
-    found = score(Setting(90, 10, is_of_fleet=True), range(20))
-    assert found.precision >= 0.88
-    assert found.recall >= 0.58
-    assert found.false_discovery_rate <= 0.115
+    """Over 24 fleets: precision 0.909, recall 0.639, false discovery rate 0.090, standard error about 0.013."""
+    found = score(Setting(90, 10, is_of_fleet=True), range(16))
+    assert found.precision >= 0.89
+    assert found.recall >= 0.6
+    assert found.false_discovery_rate <= 0.11
 
 
 @pytest.mark.slow

@@ -27,10 +27,10 @@ def expectations() -> list[Expectation]:
         ),
         no_row(
             "lemons_are_supported",
-            "verdict = 'lemon' and not coalesce(posterior_probability >= 0.5 and false_discovery_ratio <= 0.1 "
+            "verdict = 'lemon' and not coalesce(posterior_probability >= 0.7 and false_discovery_ratio <= 0.1 "
             "and event_count + inferred_failure_count >= 2, false)",
             (*ROW, "posterior_probability", "false_discovery_ratio", "event_count"),
-            "a lemon is more likely one than not, on a list with at most 10% wrong names, and failed twice",
+            "a lemon has a probability of 0.7 or more, is on a list with at most 10% wrong names, and failed twice",
         ),
         no_row(
             "unranked_says_why",
