@@ -17,8 +17,8 @@ LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 LIST_LIMIT = 0.1
 """Largest expected share of wrong names in the list; measured where the truth is planted in `tests/model`."""
 LEAST_PROBABILITY = 0.7
-"""A node of less is not called a lemon, however good the rest of the list. At ten times the fleet's rate, over 90 days, 9%
-of the names were wrong then and 64% of the lemons named, against 11% and 65% at 0.5."""
+"""A node of less is not called a lemon, however good the rest of the list. At ten times the fleet's rate, in 90 days,
+9% of the names were wrong then and 64% of the lemons named, against 11% and 65% at 0.5."""
 LEAST_EVENTS = 2.0
 LEAST_FLEET_EVENTS = 10.0
 """Fewer failures in the whole fleet cannot tell a lemon from bad luck."""
