@@ -45,7 +45,12 @@ RATES = """
         rates.note,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
         projections.largest_job_gpu_count,
-        scale_tests.dispersion
+        clusters.gpu_count as cluster_gpu_count,
+        scale_tests.verdict as scale_verdict,
+        sizes.mttf_hours as mttf_hours_measured,
+        sizes.mttf_hours_low as mttf_hours_measured_low,
+        sizes.mttf_hours_high as mttf_hours_measured_high,
+        sizes.failure_count as failure_count_measured
     from estimates.est_failure_rates as rates
     inner join marts.dim_clusters as clusters using (cluster_id)
     left join estimates.est_failure_rates as incidents
@@ -58,9 +63,22 @@ RATES = """
         group by cluster_id
     ) as projections on rates.cluster_id = projections.cluster_id
     left join estimates.est_scale_tests as scale_tests on rates.cluster_id = scale_tests.cluster_id
+    left join estimates.est_mttf_by_size as sizes
+        on rates.cluster_id = sizes.cluster_id
+        and sizes.gpu_size_bin = {gpu_size_bin}
     where rates.is_reference
     order by rates.cluster_id
 """
+
+
+MEASURED = ("mttf_hours_measured", "mttf_hours_measured_low", "mttf_hours_measured_high", "failure_count_measured")
+SCALE_VERDICTS = {
+    "falls": "the rate per node falls with the size of the job: too high for the largest, too low for the smallest",
+    "grows": "the rate per node grows with the size of the job: too low for the largest, too high for the smallest",
+}
+LITTLE_NODE_DAYS = 30.0
+"""From less than a node-month a rate says what happened in that time and nothing of the machine."""
+ENOUGH_FAILURES = 5
 
 
 class WrongQuestion(Exception):
@@ -124,7 +142,7 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
         Nothing is published, or the cluster's data cannot tell.
     """
     with published(path) as con:
-        cursor = con.execute(RATES)
+        cursor = con.execute(RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length()))
         names = [column[0] for column in cursor.description or []]
         clusters = {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
     if not clusters:
@@ -174,7 +192,6 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "exposure_node_days": source.get("node_days"),
         "confidence_level": rate.confidence_level,
         "method": str(rate.method),
-        "note": source.get("note"),
         "gpu_count": run.gpu_count,
         "gpus_per_node": gpus_per_node,
         "node_count": int(nodes),
@@ -185,10 +202,10 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "failures_per_1000_node_days_high": 1000 * rate.high,
         "failures_per_1000_node_days_incidents": source.get("failures_per_1000_node_days_incidents"),
         "largest_job_gpu_count": source.get("largest_job_gpu_count"),
-        "dispersion": source.get("dispersion"),
         "mttf_hours": mttf.hours,
         "mttf_hours_low": mttf.low,
         "mttf_hours_high": mttf.high,
+        **{name: source.get(name) for name in MEASURED},
         "expected_interruptions": future.value,
         "expected_interruptions_low": future.low,
         "expected_interruptions_high": future.high,
@@ -213,7 +230,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "probability_ettr_ge_target": best.probability,
         "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,
     }
-    return {name: _plain(one) for name, one in found.items()}
+    return {name: _plain(one) for name, one in found.items()} | {"notes": notes(source, run, found)}
 
 
 def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: RunToPlan) -> RunOutlook:
@@ -234,3 +251,35 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list[str]:
+    """Say what speaks against taking the answer at its word; nothing does where the rate is given."""
+    if not source:
+        return []
+    said = [source["note"]] if source["note"] else []
+    if source["node_days"] < LITTLE_NODE_DAYS:
+        said.append(f"little was observed: the rate rests on {source['node_days']:.3g} node-days")
+    low, high = source["mttf_hours_measured_low"], source["mttf_hours_measured_high"]
+    is_apart = (
+        low is not None and high is not None and (low > found["mttf_hours_high"] or high < found["mttf_hours_low"])
+    )
+    if is_apart and source["failure_count_measured"] >= ENOUGH_FAILURES:
+        said.append(
+            f"jobs of this size lasted {source['mttf_hours_measured']:.3g} hours between failures ({low:.3g} to "
+            f"{high:.3g}, k={source['failure_count_measured']}): take --rate from that instead"
+        )
+    if source["scale_verdict"] in SCALE_VERDICTS:
+        said.append(SCALE_VERDICTS[source["scale_verdict"]])
+    incidents, attempts = source["failures_per_1000_node_days_incidents"], found["failures_per_1000_node_days"]
+    if incidents is not None and incidents < attempts * (1 - 1e-9):
+        said.append(
+            f"some failures hit several runs at once: {incidents:.3g} incidents per 1,000 node-days, which is nearer "
+            "to what a run feels that fills the cluster"
+        )
+    largest, whole = source["largest_job_gpu_count"], source["cluster_gpu_count"]
+    if largest is not None and run.gpu_count > largest:
+        said.append(f"larger than any job seen ({largest:,} GPUs): an extrapolation beyond what the limits know")
+    if whole is not None and run.gpu_count > whole:
+        said.append(f"larger than the cluster ({whole:,} GPUs)")
+    return said

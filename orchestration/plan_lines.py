@@ -10,8 +10,6 @@ from assets.report.numbers import GAP, NO_PROGRESS, chance, confidence, duration
 from assets.report.wording import POPULATIONS, hours_span, plural, span
 
 Answer = dict[str, Any]
-CLUMPED = 1.5
-"""Variance over that of independent failures from which on limits are visibly too narrow: by a fifth and more."""
 
 
 def print_plan(answer: Answer) -> None:
@@ -30,7 +28,7 @@ def lines_of(answer: Answer) -> list[str]:
         "ETTR": _ettr(answer),
         "target": _target(answer),
         "rate": _rate(answer),
-        "note": _notes(answer),
+        "note": answer["notes"],
     }
     return [
         f"{label if at == 0 else '':<15}{line}".replace(GAP, ",")
@@ -122,25 +120,6 @@ def _rate(a: Answer) -> list[str]:
         f"{plural(a['event_count'], 'failure')} in {short(a['exposure_node_days'])} node-days of "
         f"{POPULATIONS[a['population']]}, each failed attempt counted",
     ]
-
-
-def _notes(a: Answer) -> list[str]:
-    incidents, largest = a["failures_per_1000_node_days_incidents"], a["largest_job_gpu_count"]
-    notes = [a["note"]] if a["note"] else []
-    if incidents is not None and incidents < a["failures_per_1000_node_days"] * (1 - 1e-9):
-        notes.append(
-            f"some failures hit several runs at once: {short(incidents)} incidents per 1,000 node-days, which is "
-            "nearer to what a run feels that fills the cluster"
-        )
-    clumping = a["dispersion"] or 1.0
-    if clumping >= CLUMPED:
-        notes.append(
-            f"failures clump: their counts vary {short(clumping, 2)} times as much as independent ones would, so that "
-            f"limits should be wider than those above, by a factor of about {short(clumping**0.5, 2)}"
-        )
-    if largest is not None and a["gpu_count"] > largest:
-        notes.append(f"larger than any job seen ({gpus(largest)}): an extrapolation beyond what the limits know")
-    return notes
 
 
 def _count(expected: float) -> str:

@@ -55,13 +55,14 @@ sizes as (
         60 * sum(queue_hours order by run_id) / sum(attempt_count) as queue_minutes_mean,
         avg(productive_hours order by run_id) as productive_hours_mean,
         sum(scheduled_hours order by run_id) as scheduled_hours,
-        sum(infrastructure_failure_count) as failure_count
+        sum(infrastructure_failure_count) as failure_count,
+        sum(attempt_count) - count(*) as restart_count
     from runs
     group by cluster_id, gpu_size_bin
 )
 
 select
-    sizes.*,
+    sizes.* exclude (restart_count),
     settings.checkpoint_minutes,
     settings.restart_minutes,
     settings.write_minutes,
@@ -80,7 +81,15 @@ select
             when sizes.productive_hours_mean = 0 then 'no productive time: no expected ETTR'
             when coalesce(rates.node_days, 0) = 0 then 'no failure rate: no expected ETTR'
             when rates.failure_count = 0 then 'no failure yet: expected ETTR known by its lower limit only'
-        end
+        end,
+        if(
+            sizes.restart_count > 2 * sizes.failure_count,
+            format(
+                'expected knows infrastructure failures only: {:d} of {:d} restarts', sizes.failure_count,
+                sizes.restart_count
+            ),
+            null
+        )
     ), '') as note
 from sizes
 inner join clusters using (cluster_id)

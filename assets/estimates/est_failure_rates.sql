@@ -1,7 +1,10 @@
 -- Failures and node-days of each cluster, population and way of counting.
 -- Node-days are summed as decimals: exactly, so that the sum does not depend on the order in which threads deliver it.
 with clusters as (
-    select cluster_id from marts.dim_clusters
+    select
+        cluster_id,
+        has_health_checks or has_kernel_messages or has_node_events or has_slurmctld_log as has_evidence
+    from marts.dim_clusters
 ),
 
 attempts as (
@@ -19,6 +22,7 @@ attempts as (
 cells as (
     select
         clusters.cluster_id,
+        clusters.has_evidence,
         populations.population,
         ways.counted_as
     from clusters
@@ -61,6 +65,7 @@ joined as (
         cells.cluster_id,
         cells.population,
         cells.counted_as,
+        cells.has_evidence,
         cells.population = 'gpus_gt_128' and coalesce(sizes.is_every_size_unknown, false) as is_unknowable,
         if(cells.population = 'gpus_gt_128', coalesce(sizes.unknown_size_count, 0), 0) as unknown_size_count,
         coalesce(counts.attempt_count, 0) as attempt_count,
@@ -100,6 +105,12 @@ select
             when joined.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the upper limit is known', joined.node_days)
         end,
+        if(
+            not joined.has_evidence and joined.attempt_count > 0,
+            'a lower bound, as only NODE_FAIL counts: no health checks, kernel messages or node events to judge the '
+            || 'FAILED attempts by',
+            null
+        ),
         if(
             joined.unknown_size_count > 0 and not joined.is_unknowable,
             format('finished attempts left out, GPU count unknown: {}', joined.unknown_size_count),

@@ -45,7 +45,7 @@ TABLE = TableSpec(
             "rank",
             "bigint",
             "rank, 1 is first",
-            "Place by probability, then by rate. NULL: the data cannot rank the nodes; note says why.",
+            "Place by local false-discovery rate, then by rate. NULL: the data cannot rank the nodes; note says why.",
             RATE,
         ),
         Column("posterior_probability", "double", "ratio 0 to 1", "Probability of being a lemon. NULL as rank.", RATE),
@@ -92,7 +92,7 @@ TABLE = TableSpec(
         *evidence(
             "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 8 draws of what is unknown; "
             "no_fit: no failure, or no node in use.",
-            "Incidents of which the node is a known culprit.",
+            "Incidents of which the node is the known culprit, or the only one that all failed attempts share.",
             BLAMED,
             "Node-days in use.",
             IN_USE,
@@ -169,7 +169,7 @@ def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[l
         if total - known >= 0.05:
             parts[0] += f" and {total - known:.1f} inferred"
         if blame.fleet and days > 0 and total >= 1:
-            parts[0] += f", {rounded(total / days / blame.fleet.normal.rate, 2)} times the rate of normal nodes"
+            parts[0] += f", {rounded(total / days / blame.fleet.normal.rate, 2)} times as many as a normal node"
         verdict, telling = verdicts.verdict[number], verdicts.telling_count[number]
         if verdict in (OK, NOT_ENOUGH_DATA) and np.isfinite(telling):
             parts.append(f"failing 10 times as often as they do it would have failed {rounded(telling, 2)} times")

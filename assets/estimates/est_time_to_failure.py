@@ -22,6 +22,9 @@ ENTRY = ("marts.fct_attempts.started_at", "marts.fct_attempts.ended_at", *SIZE)
 AGE = ("marts.fct_attempts.runtime_seconds", *ENTRY)
 ALL = (FAILURES[0], *AGE)
 
+BAD_FIT = 0.01
+"""A fit with a smaller p-value says so."""
+
 TABLE = TableSpec(
     table="est_time_to_failure",
     description=(
@@ -133,6 +136,11 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
             parts.append(f"failures: {fit.event_count:.0f}; a shape takes at least {MINIMUM_EVENTS}")
         elif fit.shape != fit.shape:
             parts.append("the likelihood has no maximum: the shape has a bound only")
+        elif fit.fit_p_value < BAD_FIT:
+            parts.append(
+                f"times to failure are not Weibull distributed (p = {fit.fit_p_value:.1g}): where nodes or jobs fail "
+                "at unlike rates the hazard falls with age though nothing ages"
+            )
     if size["unknown_runtime_count"]:
         parts.append(f"finished attempts left out, runtime unknown: {size['unknown_runtime_count']}")
     return "; ".join(parts) or None

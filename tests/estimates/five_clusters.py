@@ -50,7 +50,11 @@ ASSETS = (
 MARTS = """
 create schema marts;
 create schema staging;
-create table marts.dim_clusters (cluster_id varchar, is_simulated boolean, gpus_per_node integer, gpu_count bigint);
+create table marts.dim_clusters (
+    cluster_id varchar, is_simulated boolean, gpus_per_node integer, gpu_count bigint,
+    has_health_checks boolean default true, has_kernel_messages boolean default false,
+    has_node_events boolean default false, has_slurmctld_log boolean default false
+);
 create table marts.fct_attempts (
     cluster_id varchar, attempt_id varchar, run_id varchar, is_terminal boolean, is_infrastructure_failure boolean,
     incident_id varchar, gpu_count bigint, gpu_size_bin bigint, node_count bigint, runtime_seconds bigint,
@@ -154,7 +158,11 @@ def build(house: Warehouse) -> None:
     """Fill the marts of the five clusters; nothing is estimated yet."""
     with house.writing() as con:
         con.execute(MARTS)
-        con.executemany("insert into marts.dim_clusters values ($1, false, $2, $3)", CLUSTERS)
+        con.executemany(
+            "insert into marts.dim_clusters (cluster_id, is_simulated, gpus_per_node, gpu_count) "
+            "values ($1, false, $2, $3)",
+            CLUSTERS,
+        )
         con.executemany(
             "insert into marts.fct_attempts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10 * 86400, $9 * $10, "
             "$11, $11 + to_seconds($10 * 86400))",

@@ -3,6 +3,7 @@
 import pytest
 
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
+from tests.estimates.five_clusters import read
 
 
 def size_of(rows, cluster_id, gpu_size_bin):
@@ -71,3 +72,11 @@ def test_no_long_run_is_an_empty_table_not_an_error(warehouse):
     result = est_ettr_by_size(warehouse=warehouse)
     assert result.metadata["dagster/row_count"] == 0
     assert result.metadata["headline"] == "no run with 24 scheduled hours"
+
+
+def test_restarts_after_other_ends_than_failures_are_said(warehouse):
+    with warehouse.writing() as con:
+        con.execute("update marts.fct_job_runs set attempt_count = 12 where cluster_id = 'large' and run_id = 'r1'")
+    est_ettr_by_size(warehouse=warehouse)
+    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
+    assert row["note"] == "expected knows infrastructure failures only: 1 of 12 restarts"

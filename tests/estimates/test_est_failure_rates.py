@@ -95,3 +95,13 @@ def test_a_failure_before_the_first_second_counts_and_adds_no_exposure(warehouse
     row = rate_of(partial(read, warehouse), "small", "all")
     assert (row["failure_count"], row["node_days"], row[RATE]) == (1, 0.0, None)
     assert row["note"] == "the finished attempts add up to no node-days"
+
+
+def test_without_evidence_the_rate_is_a_lower_bound_and_says_so(warehouse):
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set has_health_checks = false where cluster_id = 'large'")
+    est_failure_rates(warehouse=warehouse)
+    for row in read(warehouse, "est_failure_rates", cluster_id="large"):
+        assert row["note"].startswith("a lower bound, as only NODE_FAIL counts")
+    others = read(warehouse, "est_failure_rates", cluster_id="small")
+    assert not any("lower bound" in (row["note"] or "") for row in others)

@@ -9,7 +9,7 @@ from tests.estimates.five_clusters import read
 
 # Attempts of 1, 4, 16 and 64 nodes for one day each, every n-th of which fails; and as many on one GPU that all fail.
 FLEET = """
-insert into marts.dim_clusters values ('fleet', false, 8, 4096);
+insert into marts.dim_clusters (cluster_id, is_simulated, gpus_per_node, gpu_count) values ('fleet', false, 8, 4096);
 insert into marts.fct_attempts by name
 select
     'fleet' as cluster_id, nodes || ':' || i as attempt_id, true as is_terminal, i % every = 0 as

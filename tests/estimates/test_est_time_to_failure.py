@@ -105,3 +105,13 @@ def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(war
     failed, unknown = read(warehouse, "est_time_to_failure", cluster_id="small")
     assert (failed["event_count"], failed["exposure"]) == (1, pytest.approx(1 / 3600))
     assert unknown["note"].endswith("finished attempts left out, runtime unknown: 1")
+
+
+def test_nodes_of_unlike_rates_are_told_from_ageing(warehouse):
+    """Half of the jobs meet what fails a hundred times as often: no Weibull distribution has this shape."""
+    seconds, fails, begins = lifetimes(1.0)
+    early, failed, _ = lifetimes(1.0, scale_hours=3.0)
+    seconds[::2], fails[::2] = early[::2], failed[::2]
+    row = fit_of(warehouse, seconds, fails, begins)
+    assert row["verdict"] == "falls"
+    assert "not Weibull distributed" in row["note"]

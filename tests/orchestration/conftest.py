@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assets.estimates.est_failure_rates import est_failure_rates
+from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.estimates.est_scale_tests import est_scale_tests
 from assets.warehouse import Warehouse
@@ -22,7 +23,7 @@ def home(tmp_path_factory):
     build(warehouse)
     with warehouse.writing() as con:
         con.execute("update marts.dim_clusters set is_simulated = cluster_id = 'large'")
-    for asset in (est_failure_rates, est_mttf_projections, est_scale_tests):
+    for asset in (est_failure_rates, est_mttf_by_size, est_mttf_projections, est_scale_tests):
         asset(warehouse=warehouse)
     return home
 

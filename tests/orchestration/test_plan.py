@@ -111,7 +111,7 @@ class TestRate:
                   "probability_ettr_ge_target")  # fmt: skip
         assert {found[name] for name in values} == {None}
         assert found["mttf_hours_low"] == pytest.approx(24 / (128 * 2.9957 / 105), rel=1e-4)
-        assert found["note"] == "no failure in 105 node-days: only the upper limit is known"
+        assert found["notes"][0] == "no failure in 105 node-days: only the upper limit is known"
         text = run("--gpus", 1024, "--cluster", "quiet").stdout
         assert "no failure was ever seen" in text
         assert "nan" not in text and "None" not in text

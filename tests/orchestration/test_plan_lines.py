@@ -26,14 +26,27 @@ class TestText:
         ):
             assert words in text
 
-    def test_clumped_failures_make_the_limits_too_narrow(self, run, own_home):
-        arguments = ("--gpus", 64, "--cluster", "small")
-        assert "failures clump" not in run(*arguments).stdout
+    def test_a_rate_that_does_not_hold_for_this_size_says_so(self, run, answer, own_home):
+        arguments = ("--gpus", 3, "--cluster", "small")
+        assert not [note for note in answer(*arguments)["notes"] if "size" in note]
         with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("update estimates.est_scale_tests set dispersion = 4 where cluster_id = 'small'")
+            con.execute("update estimates.est_scale_tests set verdict = 'falls' where cluster_id = 'small'")
+            con.execute(
+                "update estimates.est_mttf_by_size set mttf_hours = 8, mttf_hours_low = 7, mttf_hours_high = 9, "
+                "failure_count = 40 where cluster_id = 'small' and gpu_size_bin = 4"
+            )
+            con.execute("update estimates.est_failure_rates set failure_count = 400, node_days = 40000")
         text = run(*arguments, root=own_home.root).stdout
-        assert "failures clump: their counts vary 4.0 times as much" in text
-        assert "by a factor of about 2.0" in text
+        assert "jobs of this size lasted 8 hours between failures (7 to 9, k=40)" in text
+        assert "the rate per node falls with the size of the job" in text
+        assert answer(*arguments, root=own_home.root)["mttf_hours_measured_high"] == 9
+
+    def test_little_exposure_and_sizes_beyond_the_cluster_are_said(self, answer, own_home):
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("update estimates.est_failure_rates set node_days = 0.5 where cluster_id = 'large'")
+        notes = " ".join(answer("--gpus", 100_000, "--cluster", "large", root=own_home.root)["notes"])
+        assert "little was observed: the rate rests on 0.5 node-days" in notes
+        assert "larger than the cluster" in notes
 
     def test_only_simulated_clusters_are_called_simulated(self, run, answer):
         assert "simulated" not in run("--gpus", 64, "--cluster", "small").stdout

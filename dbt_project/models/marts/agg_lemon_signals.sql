@@ -335,7 +335,20 @@ select
     cast(
         case when clusters.has_node_events or clusters.has_slurmctld_log then totals.outage_count end as integer
     ) as out_count,
-    cast(case when clusters.has_accounting then totals.multi_node_count end as integer) as multi_node_node_fails,
+    -- Accounting alone never tells which of several nodes failed.
+    cast(
+        case
+            when
+                clusters.has_accounting
+                and (
+                    clusters.has_health_checks
+                    or clusters.has_kernel_messages
+                    or clusters.has_node_events
+                    or clusters.has_slurmctld_log
+                )
+                then totals.multi_node_count
+        end as integer
+    ) as multi_node_node_fails,
     cast(case when clusters.has_accounting then totals.single_node_count end as integer) as single_node_node_fails,
     totals.single_node_failure_count / nullif(totals.single_node_attempt_count, 0) as single_node_node_failure_rate,
     cast(case when clusters.has_accounting then totals.single_node_attempt_count end as integer)
