@@ -12,6 +12,7 @@ from datetime import datetime
 from assets.estimates.est_attribution_chance import est_attribution_chance
 from assets.estimates.est_attribution_windows import est_attribution_windows
 from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
+from assets.estimates.est_ettr_by_qos import est_ettr_by_qos
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.est_failure_rates import est_failure_rates
@@ -33,6 +34,7 @@ ASSETS = (
     est_mttf_by_size,
     est_mttf_projections,
     est_ettr_by_size,
+    est_ettr_by_qos,
     est_ettr_grid,
     est_checkpoint_plans,
     est_attribution_chance,
@@ -75,7 +77,7 @@ create table marts.agg_check_introductions (
 create table marts.fct_job_runs (
     cluster_id varchar, run_id varchar, gpu_size_bin bigint, node_count bigint, attempt_count bigint,
     queue_hours double, productive_hours double, scheduled_hours double, ettr double, ettr_low double,
-    ettr_high double, infrastructure_failure_count bigint
+    ettr_high double, infrastructure_failure_count bigint, qos varchar default 'normal'
 );
 create table staging.stg_config__clusters (
     cluster_id varchar, checkpoint_minutes double, restart_minutes double, write_minutes double,
@@ -174,7 +176,7 @@ def build(house: Warehouse) -> None:
             "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS
         )
         con.executemany(
-            "insert into marts.fct_job_runs values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)", RUNS
+            "insert into marts.fct_job_runs values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, default)", RUNS
         )
         con.executemany(
             "insert into staging.stg_config__clusters (cluster_id, checkpoint_minutes, restart_minutes, write_minutes) "

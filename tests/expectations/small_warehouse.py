@@ -272,6 +272,10 @@ select
     null::double as ettr_expected_exact_high, {EVIDENCE}
 from range(1);
 
+create table estimates.est_ettr_by_qos as
+select
+    'high' as qos, columns(c -> c not like 'ettr_expected%') from estimates.est_ettr_by_size;
+
 create table estimates.est_attribution_chance as
 select
     'alpha' as cluster_id, 'gpu_unavailable' as failure_category, 0.25::double as attributed_ratio,

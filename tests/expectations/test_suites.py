@@ -238,6 +238,10 @@ ANOMALIES = [
         ("estimates", "est_ettr_by_size"), "ettr_measured_inside_interval", ["ettr_measured 0.75", "low 0.9"],
     ),
     (
+        ["update estimates.est_ettr_by_qos set ettr_measured = 0.95, ettr_measured_high = 0.96"],
+        ("estimates", "est_ettr_by_qos"), "measured_between_bounds", ["high", "ettr_measured 0.95"],
+    ),
+    (
         ["update estimates.est_ettr_grid set ettr_expected_exact = 0.999 where failures_per_1000_node_days = 6.5"],
         ("estimates", "est_ettr_grid"),
         "less_where_more_fails",

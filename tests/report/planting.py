@@ -148,6 +148,8 @@ def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
         row |= {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0, "confidence_level": 0.9}
         rows.append(row | {"note": None if several else "a single run: no limits"})
     insert(con, "estimates.est_ettr_by_size", rows)
+    kept = {name: rows[0][name] for name in rows[0] if not name.startswith("ettr_expected") and "minutes" not in name}
+    insert(con, "estimates.est_ettr_by_qos", [kept | {"qos": "high"}, kept | {"qos": "low", "ettr_measured": 0.95}])
 
 
 def plant_lemons_and_plans(con: duckdb.DuckDBPyConnection) -> None:

@@ -72,6 +72,11 @@ create table estimates.est_ettr_by_size (
     ettr_expected_exact_high double, checkpoint_minutes double, restart_minutes double, write_minutes double,
     confidence_level double, event_count bigint, exposure double, note varchar
 );
+create table estimates.est_ettr_by_qos (
+    cluster_id varchar, qos varchar, gpu_size_bin bigint, run_count bigint, ettr_measured double,
+    ettr_measured_low double, ettr_measured_high double, ettr_bound_low double, ettr_bound_high double,
+    confidence_level double, event_count bigint, exposure double, note varchar
+);
 create table marts.agg_failure_rates_daily (
     cluster_id varchar, day_date date, failure_category varchar, failure_count bigint, node_days double,
     window_day_count integer, failure_count_30d bigint, node_days_30d double, failures_per_1000_node_days_30d double

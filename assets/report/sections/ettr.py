@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from assets.report.blocks import Cell, Figure, Section, Table, Text, columns, row
+from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.ettr import ettr as draw
-from assets.report.numbers import confidence, duration, gpus, short, whole
+from assets.report.numbers import confidence, duration, gpus, printable, short, whole
 from assets.report.queries import Frames, Row, of_cluster, one
 from assets.report.wording import plural, span
 
@@ -19,7 +19,11 @@ def ettr(frames: Frames, cluster: Row) -> Section:
     rows = of_cluster(frames, "ettr", cluster_id)
     if not rows:
         return Section("ettr", "ETTR", TITLE, (Text(why_not(one(frames, "runs_of_work", cluster_id)), "note"),))
-    return Section("ettr", "ETTR", TITLE, (_figure(rows), _table(rows)))
+    blocks: list[Block] = [_figure(rows), _table(rows)]
+    by_qos = of_cluster(frames, "ettr_by_qos", cluster_id)
+    if by_qos:
+        blocks.append(_by_qos(by_qos))
+    return Section("ettr", "ETTR", TITLE, tuple(blocks))
 
 
 def why_not(runs: Row) -> str:
@@ -101,6 +105,31 @@ def _table(rows: list[Row]) -> Table:
         note=f"Checkpoints are not in the logs. Assumed: one every {_minutes(first['checkpoint_minutes'])}, "
         f"{_minutes(first['restart_minutes'])} to restart, {_minutes(first['write_minutes'])} to write one. The "
         "bounds are what the assumption leaves open, the interval what the number of runs does.",
+    )
+
+
+def _by_qos(rows: list[Row]) -> Table:
+    level = confidence(rows[0]["confidence_level"])
+    return Table(
+        "ETTR by QOS and run size",
+        columns(
+            "QOS", "Size", "#Runs", "#Scheduled hours", "#Failures (k)", "#Measured", f"#{level} interval", "#Bounds"
+        ),
+        tuple(
+            row(
+                printable(each["qos"]),
+                gpus(each["gpu_size_bin"]),
+                whole(each["run_count"]),
+                short(each["exposure"]),
+                whole(each["event_count"]),
+                short(each["ettr_measured"]),
+                Cell(span(each["ettr_measured_low"], each["ettr_measured_high"]), detail=each["note"] or ""),
+                span(each["ettr_bound_low"], each["ettr_bound_high"]),
+            )
+            for each in rows
+        ),
+        note="The paper's figure 9 shows the QOS of the highest priority, whose runs nobody preempts.",
+        is_collapsed=True,
     )
 
 

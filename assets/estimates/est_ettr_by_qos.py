@@ -1,0 +1,92 @@
+"""estimates.est_ettr_by_qos: the measured ETTR of long runs by QOS and size.
+
+The paper's figure 9 shows the runs of the highest priority alone; which QOS that is, each site knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.model.mean_ratio import mean_ratio_interval
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATIO = "ratio 0 to 1"
+RUNS = tuple(f"marts.fct_job_runs.{name}" for name in ("scheduled_hours", "gpu_size_bin", "qos"))
+MEASURED = ("marts.fct_job_runs.ettr", *RUNS)
+
+TABLE = TableSpec(
+    table="est_ettr_by_qos",
+    description=(
+        "Effective training time ratio of job runs with at least 24 scheduled hours, from marts.fct_job_runs, by the "
+        "QOS they ran in: low ones are preempted, which the expected ETTR of estimates.est_ettr_by_size does not know. "
+        "One row per cluster, QOS and gpu_size_bin that has such runs."
+    ),
+    key=("cluster_id", "qos", "gpu_size_bin"),
+    columns=(
+        CLUSTER,
+        Column("qos", "varchar", "", "Slurm's quality of service of the run; unknown: not in the export.", RUNS[2:]),
+        Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
+        Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", RUNS, is_required=True),
+        Column("ettr_measured", "double", RATIO, "Mean ETTR of the runs.", MEASURED, is_required=True),
+        Column("ettr_measured_low", "double", RATIO, "Lower limit of the mean. NULL: see note.", MEASURED),
+        Column("ettr_measured_high", "double", RATIO, "Upper limit of the mean. NULL: see note.", MEASURED),
+        Column(
+            "ettr_bound_low",
+            "double",
+            RATIO,
+            "Mean ETTR if each interruption had cost a whole checkpoint interval.",
+            ("marts.fct_job_runs.ettr_low", *RUNS),
+        ),
+        Column(
+            "ettr_bound_high",
+            "double",
+            RATIO,
+            "Mean ETTR if no interruption had cost any work.",
+            ("marts.fct_job_runs.ettr_high", *RUNS),
+        ),
+        *evidence(
+            "logit_t: Student's t on the logit scale; no_spread: too few runs, or no two that differ.",
+            "Infrastructure failures of the runs.",
+            ("marts.fct_job_runs.infrastructure_failure_count", *RUNS),
+            "Scheduled hours of the runs.",
+            RUNS,
+        ),
+    ),
+)
+
+
+def with_limits(groups: pd.DataFrame) -> pd.DataFrame:
+    """Add the limits of the means."""
+    mean = mean_ratio_interval(
+        numbers(groups, "run_count"), numbers(groups, "ettr_mean"), numbers(groups, "ettr_deviation")
+    )
+    return groups.assign(
+        ettr_measured=mean.value,
+        ettr_measured_low=mean.low,
+        ettr_measured_high=mean.high,
+        confidence_level=mean.confidence_level,
+        method=mean.method,
+        event_count=groups["failure_count"],
+        exposure=groups["scheduled_hours"],
+        exposure_unit="scheduled hours",
+    )
+
+
+def headline(ettr: pd.DataFrame) -> str:
+    """Say how many runs there are in how many QOS."""
+    return f"{ettr['run_count'].sum():.0f} runs with 24 scheduled hours and more, in {ettr['qos'].nunique()} QOS"
+
+
+@estimate(TABLE)
+def est_ettr_by_qos(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Average the ETTR of long runs by QOS and size."""
+    with warehouse.writing() as con:
+        ettr = with_limits(con.execute(TABLE.query).df())
+        return write(con, TABLE, ettr, headline(ettr))
