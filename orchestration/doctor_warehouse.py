@@ -6,27 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 
+from assets.report.gap_catalogue import BY_WARNING
 from orchestration.findings import Finding
 from orchestration.home import Home
 from orchestration.reading import published
 
 STALE_AFTER = timedelta(days=2)
-# Warnings the readers leave in ops.files, in words, with what mends them; others are shown as they are.
-FILE_WARNINGS = {
-    "exported_without_duplicates": (
-        "exported without -D: only the last record of each job is there, so most node failures, requeues and "
-        "preemptions are missing",
-        "export again with sacct -D (--duplicates)",
-    ),
-    "truncated_window": (
-        "exported with -T: starts and ends are cut to the window, so runtimes are wrong",
-        "export again without -T (--truncate)",
-    ),
-    "other_cluster": (
-        "holds records of another cluster than its folder's name",
-        "move them to a folder of that name, or rename the folder",
-    ),
-}
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
@@ -51,16 +36,20 @@ def warehouse_findings(home: Home) -> list[Finding]:
     if not home.published_file.exists():
         return []
     with published(home.published_file) as con:
-        return [*_file_findings(con), *_quarantine_findings(con), *_age_findings(con)]
+        return [*_file_findings(con, home), *_quarantine_findings(con), *_age_findings(con)]
 
 
-def _file_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
+    """Put the warnings that readers leave into the report's words; one it does not know is shown as it is."""
     findings = []
     for path, warning in con.execute(WARNED).fetchall():
-        kind = warning.partition(":")[0]
-        seen = f"faultline query \"select warnings from ops.files where path = '{path}'\""
-        what, step = FILE_WARNINGS.get(kind, (warning.replace("_", " "), seen))
-        findings.append(Finding("warning", what, path, step))
+        gap = BY_WARNING.get(warning.partition(":")[0])
+        if gap is None:
+            seen = f"faultline query \"select warnings from ops.files where path = '{path}'\""
+            findings.append(Finding("warning", warning.replace("_", " "), path, seen))
+        else:
+            step = gap.command.replace("FOLDER", str(home.sources / path.partition("/")[0]))
+            findings.append(Finding("warning", f"{gap.name}: {gap.consequence}", path, step))
     return findings
 
 

@@ -293,8 +293,8 @@ class TestDoctor:
         with duckdb.connect(str(home.published_file)) as con:
             con.execute("update ops.files set warnings = ['exported_without_duplicates'] where path like 'beta/%'")
         found = findings()["beta/sacct/all.psv"]
-        assert "without -D" in found.what
-        assert "-D" in found.next_step
+        assert "without --duplicates" in found.what
+        assert "sacct -a -D" in found.next_step
 
     def test_quarantined_lines_are_told(self, findings):
         found = findings()["alpha/sacct/all.psv"]
