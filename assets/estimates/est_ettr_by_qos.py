@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, estimate, numbers, write
-from assets.model.mean_ratio import mean_ratio_interval
+from assets.estimates.mean_ettr import measured_columns, measured_values
+from assets.estimates.table import Column, TableSpec, estimate, write
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RATIO = "ratio 0 to 1"
 RUNS = tuple(f"marts.fct_job_runs.{name}" for name in ("scheduled_hours", "gpu_size_bin", "qos"))
-MEASURED = ("marts.fct_job_runs.ettr", *RUNS)
 
 TABLE = TableSpec(
     table="est_ettr_by_qos",
@@ -33,24 +31,7 @@ TABLE = TableSpec(
         CLUSTER,
         Column("qos", "varchar", "", "Slurm's quality of service of the run; unknown: not in the export.", RUNS[2:]),
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
-        Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", RUNS, is_required=True),
-        Column("ettr_measured", "double", RATIO, "Mean ETTR of the runs.", MEASURED, is_required=True),
-        Column("ettr_measured_low", "double", RATIO, "Lower limit of the mean. NULL: see note.", MEASURED),
-        Column("ettr_measured_high", "double", RATIO, "Upper limit of the mean. NULL: see note.", MEASURED),
-        Column(
-            "ettr_bound_low",
-            "double",
-            RATIO,
-            "Mean ETTR if each interruption had cost a whole checkpoint interval.",
-            ("marts.fct_job_runs.ettr_low", *RUNS),
-        ),
-        Column(
-            "ettr_bound_high",
-            "double",
-            RATIO,
-            "Mean ETTR if no interruption had cost any work.",
-            ("marts.fct_job_runs.ettr_high", *RUNS),
-        ),
+        *measured_columns(RUNS),
         *evidence(
             "logit_t: Student's t on the logit scale; no_spread: too few runs, or no two that differ.",
             "Infrastructure failures of the runs.",
@@ -62,23 +43,6 @@ TABLE = TableSpec(
 )
 
 
-def with_limits(groups: pd.DataFrame) -> pd.DataFrame:
-    """Add the limits of the means."""
-    mean = mean_ratio_interval(
-        numbers(groups, "run_count"), numbers(groups, "ettr_mean"), numbers(groups, "ettr_deviation")
-    )
-    return groups.assign(
-        ettr_measured=mean.value,
-        ettr_measured_low=mean.low,
-        ettr_measured_high=mean.high,
-        confidence_level=mean.confidence_level,
-        method=mean.method,
-        event_count=groups["failure_count"],
-        exposure=groups["scheduled_hours"],
-        exposure_unit="scheduled hours",
-    )
-
-
 def headline(ettr: pd.DataFrame) -> str:
     """Say how many runs there are in how many QOS."""
     return f"{ettr['run_count'].sum():.0f} runs with 24 scheduled hours and more, in {ettr['qos'].nunique()} QOS"
@@ -88,5 +52,6 @@ def headline(ettr: pd.DataFrame) -> str:
 def est_ettr_by_qos(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Average the ETTR of long runs by QOS and size."""
     with warehouse.writing() as con:
-        ettr = with_limits(con.execute(TABLE.query).df())
+        groups = con.execute(TABLE.query).df()
+        ettr = groups.assign(**measured_values(groups))
         return write(con, TABLE, ettr, headline(ettr))

@@ -11,18 +11,16 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, evidence
+from assets.estimates.mean_ettr import RATIO, measured_columns, measured_values
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.ettr import expected_ettr, expected_ettr_exact
 from assets.model.failure_rate import garwood_interval
-from assets.model.mean_ratio import mean_ratio_interval
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RATIO = "ratio 0 to 1"
 RUNS = ("marts.fct_job_runs.scheduled_hours", "marts.fct_job_runs.gpu_size_bin")
-MEASURED = ("marts.fct_job_runs.ettr", *RUNS)
 FAILURES = ("marts.fct_job_runs.infrastructure_failure_count", *RUNS)
 NODES = ("marts.fct_job_runs.node_count", *RUNS)
 QUEUE = ("marts.fct_job_runs.queue_hours", "marts.fct_job_runs.attempt_count", *RUNS)
@@ -42,24 +40,7 @@ TABLE = TableSpec(
         CLUSTER,
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
         Column("population", "varchar", "", "runs_ge_24h: runs with at least 24 scheduled hours.", is_required=True),
-        Column("run_count", "bigint", "runs", "Runs of the population.", RUNS, is_required=True),
-        Column("ettr_measured", "double", RATIO, "Mean ETTR of the runs.", MEASURED, is_required=True),
-        Column("ettr_measured_low", "double", RATIO, "Lower limit of the mean. NULL: see note.", MEASURED),
-        Column("ettr_measured_high", "double", RATIO, "Upper limit of the mean. NULL: see note.", MEASURED),
-        Column(
-            "ettr_bound_low",
-            "double",
-            RATIO,
-            "Mean ETTR if each interruption had cost a whole checkpoint interval.",
-            ("marts.fct_job_runs.ettr_low", *RUNS),
-        ),
-        Column(
-            "ettr_bound_high",
-            "double",
-            RATIO,
-            "Mean ETTR if no interruption had cost any work.",
-            ("marts.fct_job_runs.ettr_high", *RUNS),
-        ),
+        *measured_columns(RUNS),
         Column("ettr_expected", "double", RATIO, "By the paper's form, for runs of this mean length.", EXPECTED),
         Column("ettr_expected_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
         Column("ettr_expected_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
@@ -87,9 +68,6 @@ TABLE = TableSpec(
 
 def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add limits of the measured mean, and both expected forms at the rate and its limits."""
-    mean = mean_ratio_interval(
-        numbers(sizes, "run_count"), numbers(sizes, "ettr_mean"), numbers(sizes, "ettr_deviation")
-    )
     rate = garwood_interval(numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_node_days"))
     nodes, productive = numbers(sizes, "node_count_median"), numbers(sizes, "productive_hours_mean") / 24
     settings = {name: numbers(sizes, name) for name in ("checkpoint_minutes", "restart_minutes", "write_minutes")} | {
@@ -103,18 +81,7 @@ def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
         for name, form in forms.items()
         for limit, per_node_day in rates.items()
     }
-    return sizes.assign(
-        **expected,
-        population="runs_ge_24h",
-        ettr_measured=mean.value,
-        ettr_measured_low=mean.low,
-        ettr_measured_high=mean.high,
-        confidence_level=mean.confidence_level,
-        method=mean.method,
-        event_count=sizes["failure_count"],
-        exposure=sizes["scheduled_hours"],
-        exposure_unit="scheduled hours",
-    )
+    return sizes.assign(**expected, population="runs_ge_24h", **measured_values(sizes))
 
 
 def headline(ettr: pd.DataFrame) -> str:
