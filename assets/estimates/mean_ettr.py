@@ -1,0 +1,58 @@
+"""What the tables of measured ETTR share: the columns of the mean over long runs, and its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assets.estimates.table import Column, numbers
+from assets.model.mean_ratio import mean_ratio_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATIO = "ratio 0 to 1"
+
+
+def measured_columns(runs: tuple[str, ...]) -> tuple[Column, ...]:
+    """Give the columns of the mean with its limits and bounds; `runs` names the columns that select the runs."""
+    return (
+        Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", runs, is_required=True),
+        Column("ettr_measured", "double", RATIO, "Mean ETTR of the runs.", _of("ettr", runs), is_required=True),
+        Column("ettr_measured_low", "double", RATIO, "Lower limit of the mean. NULL: see note.", _of("ettr", runs)),
+        Column("ettr_measured_high", "double", RATIO, "Upper limit of the mean. NULL: see note.", _of("ettr", runs)),
+        Column(
+            "ettr_bound_low",
+            "double",
+            RATIO,
+            "Mean ETTR if each interruption had cost a whole checkpoint interval.",
+            _of("ettr_low", runs),
+        ),
+        Column(
+            "ettr_bound_high",
+            "double",
+            RATIO,
+            "Mean ETTR if no interruption had cost any work.",
+            _of("ettr_high", runs),
+        ),
+    )
+
+
+def _of(column: str, runs: tuple[str, ...]) -> tuple[str, ...]:
+    return (f"marts.fct_job_runs.{column}", *runs)
+
+
+def measured_values(groups: pd.DataFrame) -> dict[str, Any]:
+    """Work out the values of these columns and of the evidence from counts, means and deviations of groups of runs."""
+    mean = mean_ratio_interval(
+        numbers(groups, "run_count"), numbers(groups, "ettr_mean"), numbers(groups, "ettr_deviation")
+    )
+    return {
+        "ettr_measured": mean.value,
+        "ettr_measured_low": mean.low,
+        "ettr_measured_high": mean.high,
+        "confidence_level": mean.confidence_level,
+        "method": mean.method,
+        "event_count": groups["failure_count"],
+        "exposure": groups["scheduled_hours"],
+        "exposure_unit": "scheduled hours",
+    }
