@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import finite, interval, no_row, not_negative
+from assets.expectations.rules import columns, finite, interval, no_row, not_negative, ratio
 
 EVIDENCE = ("confidence_level", "method", "event_count", "exposure")
 
@@ -52,3 +52,30 @@ def evidenced(*row: str) -> list[Expectation]:
             "events were seen over some exposure",
         ),
     ]
+
+
+def corrected_for_chance(*row: str) -> list[Expectation]:
+    """Give the suite of a table of shares that attribution explains, that chance does, and that are left."""
+    shares = ("attributed_ratio", "chance_ratio", "corrected_ratio")
+    return [
+        columns(*row, *shares, *EVIDENCE),
+        *(expectation for share in shares for expectation in fitted(share, *row)),
+        *(ratio(share, *row) for share in shares),
+        *evidenced(*row),
+        no_row(
+            "corrected_downwards",
+            "corrected_ratio > attributed_ratio + 1e-9",
+            (*row, "corrected_ratio", "attributed_ratio"),
+            "taking chance off makes no share larger",
+        ),
+    ]
+
+
+def ettr_between_bounds(*row: str) -> Expectation:
+    """Forbid a measured ETTR outside what unknown checkpoints leave open."""
+    return no_row(
+        "measured_between_bounds",
+        "ettr_measured < ettr_bound_low - 1e-9 or ettr_measured > ettr_bound_high + 1e-9",
+        (*row, "ettr_measured", "ettr_bound_low", "ettr_bound_high"),
+        "the measured ETTR lies between losing all and losing no work at an interruption",
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.fitted import EVIDENCE, evidenced
-from assets.expectations.rules import columns, finite, interval, no_row, not_negative, ratio
+from assets.expectations.fitted import EVIDENCE, ettr_between_bounds, evidenced
+from assets.expectations.rules import columns, finite, interval, not_negative, ratio
 
 ROW = ("cluster_id", "qos", "gpu_size_bin")
 RATIOS = ("ettr_measured", "ettr_measured_low", "ettr_measured_high")
@@ -19,11 +19,6 @@ def expectations() -> list[Expectation]:
         *(ratio(name, *ROW) for name in RATIOS),
         interval("ettr_measured", *ROW),
         finite(RATIOS, *ROW),
-        no_row(
-            "measured_between_bounds",
-            "ettr_measured < ettr_bound_low - 1e-9 or ettr_measured > ettr_bound_high + 1e-9",
-            (*ROW, "ettr_measured", "ettr_bound_low", "ettr_bound_high"),
-            "the measured ETTR lies between losing all and losing no work at an interruption",
-        ),
+        ettr_between_bounds(*ROW),
         *evidenced(*ROW),
     ]
