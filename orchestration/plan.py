@@ -267,7 +267,8 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     if is_apart and source["failure_count_measured"] >= ENOUGH_FAILURES:
         said.append(
             f"jobs of this size lasted {source['mttf_hours_measured']:.3g} hours between failures ({low:.3g} to "
-            f"{high:.3g}, k={source['failure_count_measured']}): take --rate from that instead"
+            f"{high:.3g}, k={source['failure_count_measured']}); --rate "
+            f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
         )
     if source["scale_verdict"] in SCALE_VERDICTS:
         said.append(SCALE_VERDICTS[source["scale_verdict"]])
