@@ -34,7 +34,9 @@ watched_nodes as (
         attempt_id,
         window_start_at,
         window_end_at,
-        unnest(case when culprit_node_id is null then node_ids else [culprit_node_id] end) as node_id
+        {{ unnested(
+            'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
+        ) }} as node_id
     from failures
 
 ),
@@ -44,9 +46,7 @@ watched_quarter_hours as (
 
     select
         *,
-        unnest(generate_series(
-            {{ quarter_hour('window_start_at') }}, {{ quarter_hour('window_end_at') }}
-        )) as quarter_hour
+        {{ unnested_numbers(quarter_hour('window_start_at'), quarter_hour('window_end_at')) }} as quarter_hour
     from watched_nodes
 
 ),

@@ -49,8 +49,17 @@ shared_things as (
         cluster_id,
         attempt_id,
         failed_at,
-        'node ' || unnest(case when culprit_node_id is null then node_ids else [culprit_node_id] end) as thing
-    from failures
+        'node ' || node_id as thing
+    from (
+        select
+            cluster_id,
+            attempt_id,
+            failed_at,
+            {{ unnested(
+                'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
+            ) }} as node_id
+        from failures
+    ) as failed_nodes
 
     union all
 
