@@ -103,7 +103,7 @@ create table if not exists raw.sacct (        -- one row per allocation record o
     warnings varchar[] not null
 );
 
-create table if not exists raw.health_checks (  -- one row per check result
+create table if not exists raw.health_checks (  -- one row per check result; of an unchanged stretch its two ends
     cluster_id varchar not null,
     path varchar not null,
     line_number bigint not null,
@@ -118,8 +118,10 @@ create table if not exists raw.health_checks (  -- one row per check result
     observed_at timestamp not null,
     job_id_raw bigint,                        -- NULL: outside a job
     xid_codes integer[] not null,             -- XIDs named in the message, critical ones first
-    message varchar
+    message varchar,
+    unchanged_since timestamp                 -- first of the results that said the same, one in every quarter of an hour at least; those between are skipped
 );
+alter table raw.health_checks add column if not exists unchanged_since timestamp;
 
 create table if not exists raw.kernel_messages (  -- one row per kernel line worth reading
     cluster_id varchar not null,

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 
+import duckdb
+
 from assets.sources import times
+from assets.sources.reading import Step
 
 _FIELDS = ("node", "health_check", "type", "_msg", "result", "job_id", "start_time", "end_time")
 _TEXTS = dict.fromkeys((*_FIELDS, "time"), "VARCHAR")
@@ -51,8 +54,11 @@ def _moment(text: str) -> str:
     )
 
 
-def _results(records: str) -> str:
-    """Give the insert that types records (file_id, line_number, r) and says what is wrong with them."""
+def _results(records: str, stand_alone: bool = False) -> str:
+    """Give the insert that types records (file_id, line_number, r) and says what is wrong with them.
+
+    Each record that stands alone has a line of its own.
+    """
     return f"""
 insert into health_results by name
 with fields as (
@@ -124,6 +130,7 @@ select
     job_id_raw,
     case when contains(message, 'XID error: ') then {_xid_codes("message")} else [] end as xid_codes,
     message,
+    {stand_alone} as stands_alone,
     case
         when check_name is null or result is null then 'unsupported_schema'
         when node_name is null or observed_at is null then 'missing_time_or_node'
@@ -239,7 +246,28 @@ left join health_document_records as records
 where records.text is null or not json_valid(records.text)"""
 
 
-def result_steps(zone: str, has_documents: bool) -> list[str]:
+def _other_steps(elements: str) -> Step:
+    """Give the step that reads the lines which are no object; clean logs have none, and are not looked at again."""
+
+    def read_others(con: duckdb.DuckDBPyConnection) -> None:
+        missing = con.execute(
+            """
+            select
+                (
+                    select count(*) from lines inner join batch_files using (file_id)
+                    where dialect = 'gcm' and line is not null
+                )
+                - (select count(*) from health_results)
+            """
+        ).fetchone()
+        if missing is not None and missing[0]:
+            for statement in (_results(elements), _EMPTY_ARRAYS, _OTHER_LINES):
+                con.execute(statement)
+
+    return read_others
+
+
+def result_steps(zone: str, has_documents: bool) -> list[Step]:
     """Give the statements that fill `health_results` from files of dialect gcm and gcm_document."""
     of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'"
     objects = f"""
@@ -250,7 +278,7 @@ def result_steps(zone: str, has_documents: bool) -> list[str]:
     select lines.file_id, lines.line_number, unnest(from_json(line, '[{_STRUCTURE}]')) as r
     from lines {of_dialect}
     where case when line[1] = '[' then json_valid(line) else false end"""
-    steps = [_results(objects), _results(elements), _EMPTY_ARRAYS, _OTHER_LINES]
+    steps: list[Step] = [_results(objects, stand_alone=True), _other_steps(elements)]
     if has_documents:
         records = f"""
     select file_id, line_number, unnest(from_json(text, '[{_STRUCTURE}]')) as r

@@ -1,6 +1,7 @@
 """Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
 
-The two dialects are read by `gcm_records` and `nhc_records`; here they are told apart, joined, and repeats are marked.
+The two dialects are read by `gcm_records` and `nhc_records`; here they are told apart, joined, cut down to what is new
+by `health_stretches`, and repeats are marked.
 Other tools' files are refused with the command that makes a readable one.
 """
 
@@ -9,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import gcm_records, nhc_records
+from assets.sources import gcm_records, health_stretches, nhc_records
 from assets.sources.reading import Batch, SourceError, Step
 from assets.sources.settings import ClusterSettings
 
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc")
-VERSION = 1
+VERSION = 2
 
 _NHC = re.compile(
     r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
@@ -58,7 +59,7 @@ def statements(batch: Batch) -> Sequence[Step]:
         steps += gcm_records.result_steps(zone, has_documents="gcm_document" in batch.dialects)
     if "nhc" in batch.dialects:
         steps += nhc_records.result_steps(zone)
-    return [*steps, LOADED, QUARANTINED, SKIPPED]
+    return [*steps, health_stretches.STRETCHES, health_stretches.UNCHANGED, QUARANTINED, LOADED, SKIPPED]
 
 
 # One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
@@ -66,7 +67,7 @@ EMPTY_RESULTS = """
 create or replace temp table health_results (
     file_id integer, line_number bigint, node_name varchar, check_name varchar, check_type varchar, result varchar,
     result_quality varchar, started_at timestamp, observed_at timestamp, job_id_raw bigint, xid_codes integer[],
-    message varchar, skip_reason varchar, problem varchar, problem_detail varchar
+    message varchar, stands_alone boolean default false, skip_reason varchar, problem varchar, problem_detail varchar
 )"""
 
 # A line with several results is quarantined whole when one of them is bad: a line has one outcome.
@@ -80,25 +81,32 @@ group by file_id, line_number"""
 LOADED = """
 create or replace temp table loaded_rows as
 select
-    file_id, line_number, node_name, check_name, check_type, result, result_quality, started_at, observed_at,
-    job_id_raw, xid_codes, message
-from health_results
-where skip_reason is null
-    and problem is null
-    and (file_id, line_number) not in (select (file_id, line_number) from health_results where problem is not null)"""
+    results.file_id, line_number, results.node_name, results.check_name, check_type, result, result_quality,
+    started_at, observed_at, job_id_raw, xid_codes, message,
+    case when observed_at = stretches.last_at then stretches.first_at end as unchanged_since
+from health_results as results
+left join health_stretches as stretches
+    on stretches.file_id = results.file_id and stretches.node_name = results.node_name
+        and stretches.check_name = results.check_name and stretches.day_date = results.observed_at::date
+anti join health_unchanged as unchanged
+    on unchanged.file_id = results.file_id and unchanged.line_number = results.line_number
+anti join quarantined_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number
+where skip_reason is null"""
 
 SKIPPED = """
 create or replace temp table skipped_lines as
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
-select file_id, line_number, skip_reason from health_results where skip_reason is not null"""
+select file_id, line_number, skip_reason from health_results where skip_reason is not null
+union all
+select file_id, line_number, 'unchanged' from health_unchanged"""
 
 
 def dispositions() -> Sequence[Step]:
     """Mark results that are stated again, by the same file copied or by files that overlap."""
     fact = (
         "hash(cluster_id, coalesce(node_id, node_name), check_name, check_type, result, started_at, observed_at, "
-        "job_id_raw, message)"
+        "job_id_raw, message, unchanged_since)"
     )
     # The few repeated keys are found by hash first: ranking millions of rows takes far longer than counting them.
     return [

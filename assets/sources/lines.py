@@ -22,7 +22,8 @@ from assets.sources.reading import SAMPLE_CHARACTERS, SourceError
 CHUNK, COMPRESSED_CHUNK = 1 << 20, 1 << 16
 NEVER_IN_LOGS = "\x01\x02\x03\x04"
 """Column delimiter for DuckDB's reader; a file that holds it is copied without it."""
-TEXT_CONTROLS = b"\t\n\v\f\r\x1b\x1f"
+ODD_CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\v\f\r\x1b\x1f")
+"""What a text file hardly holds."""
 LONGEST_LINE = 16 * 1024 * 1024
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -80,7 +81,7 @@ def _decode_sample(head: bytes, shown: str) -> str:
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise SourceError(shown, "binary file (UTF-16 text)", "Convert it to UTF-8, for instance with iconv.")
     sample = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
-    odd = sum(head.count(byte) for byte in range(1, 32) if byte not in TEXT_CONTROLS) + sample.count(REPLACEMENT)
+    odd = len(head) - len(head.translate(None, ODD_CONTROLS)) + sample.count(REPLACEMENT)
     nuls = head.count(0)
     # Blocks of NULs are what a power loss leaves in a log; a binary format shows in its other bytes.
     if odd > (len(head) - nuls) * (0.1 if nuls else 0.3) or nuls > len(head) / 2:
@@ -164,25 +165,53 @@ class Copy:
 
 
 def write_copy(path: Path, target: Path) -> Copy:
-    """Write a file's text as UTF-8 that DuckDB can read, undecodable bytes and NULs replaced."""
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    is_cut, has_bad_bytes, last = False, False, ""
-    with target.open("w", encoding="utf-8", newline="") as out:
+    """Write a file's text as UTF-8 that DuckDB can read, undecodable bytes and NULs replaced.
 
-        def write(text: str) -> None:
-            nonlocal last, has_bad_bytes
+    Bytes that are clean, by far the most, are written as they came.
+    """
+    checker = codecs.getincrementaldecoder("utf-8")()
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    is_clean, is_cut, has_bad_bytes, last, held = True, False, False, b"", b""
+    with target.open("wb") as out:
+
+        def write_repaired(text: str) -> None:
+            nonlocal has_bad_bytes
             clean = text.replace("\0", REPLACEMENT).replace(NEVER_IN_LOGS, REPLACEMENT)
             has_bad_bytes = has_bad_bytes or REPLACEMENT in clean
-            out.write(clean)
-            last = text[-1:] or last
+            out.write(clean.encode())
 
         try:
             for chunk in chunks(path):
-                write(decoder.decode(chunk))
+                last = chunk[-1:] or last
+                text = held + chunk
+                is_clean = is_clean and _is_clean(checker, chunk, text)
+                if is_clean:
+                    # What the next chunk may turn into something else waits: half a character, half a delimiter.
+                    ready = len(text) - max(len(checker.getstate()[0]), _delimiter_begun(text))
+                    out.write(text[:ready])
+                    held = text[ready:]
+                else:
+                    write_repaired(decoder.decode(text))
+                    held = b""
         except EOFError:
             is_cut = True
-        write(decoder.decode(b"", final=True))
-    return Copy(target, is_cut, last != "\n", has_bad_bytes)
+        write_repaired(decoder.decode(held, final=True))
+    return Copy(target, is_cut, last != b"\n", has_bad_bytes)
+
+
+def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> bool:
+    """Tell whether DuckDB may see a chunk as it is; `text` is the chunk behind what was held back of the last one."""
+    try:
+        checker.decode(chunk)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in chunk and NEVER_IN_LOGS.encode() not in text and REPLACEMENT.encode() not in text
+
+
+def _delimiter_begun(text: bytes) -> int:
+    """Count the bytes at the end of a text with which the delimiter may begin."""
+    delimiter = NEVER_IN_LOGS.encode()
+    return next((length for length in range(len(delimiter) - 1, 0, -1) if text.endswith(delimiter[:length])), 0)
 
 
 _SCAN = """read_csv(
@@ -218,17 +247,22 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
     paths = pa.table({"file_id": pa.array(files.keys(), pa.int32()), "read_path": scan["paths"]})
     con.execute(f"create or replace temp table read_lines as select filename, line from {_SCAN}", scan)
     con.register("read_paths", paths)
+    # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
     con.execute(
-        f"""
-        create or replace temp table lines as
-        with first_rows as (select filename, min(rowid) as first_row from read_lines group by filename),
-        placed as (
-            select read_paths.file_id, first_rows.filename, first_rows.first_row
-            from first_rows inner join read_paths on read_paths.read_path = first_rows.filename
-        )
-        select placed.file_id, read_lines.rowid - placed.first_row + 1 as line_number, {_BLANK_TO_NULL}
-        from read_lines inner join placed on placed.filename = read_lines.filename
+        """
+        create or replace temp table read_files as
+        select read_paths.file_id, first_rows.filename, first_rows.first_row
+        from (select filename, min(rowid) as first_row from read_lines group by filename) as first_rows
+        inner join read_paths on read_paths.read_path = first_rows.filename
         """
     )
     con.unregister("read_paths")
+    con.execute(
+        f"""
+        create or replace temp table lines as
+        select read_files.file_id, read_lines.rowid - read_files.first_row + 1 as line_number, {_BLANK_TO_NULL}
+        from read_lines inner join read_files on read_files.filename = read_lines.filename
+        """
+    )
     con.execute("drop table read_lines")
+    con.execute("drop table read_files")

@@ -156,7 +156,18 @@ _FLAGS = (
     "multi-prog disable-status preserve-env no-allocate x11 ignore-pbs help usage version async"
 )
 _OPTIONS_WITHOUT_VALUE = frozenset(_FLAGS.split())
+_QUOTES = re.compile(r"['\"\\]")
 _LETTERS_WITHOUT_VALUE = frozenset("HhIkOQsvVWXluZKE")
+
+
+def _words(command: str) -> list[str]:
+    """Split as a shell does; only a command with quotes needs the shell's own, slow, way."""
+    if not _QUOTES.search(command):
+        return command.split()
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
 
 
 def read_exclusions(submit_line: str) -> list[str]:
@@ -165,10 +176,7 @@ def read_exclusions(submit_line: str) -> list[str]:
     >>> read_exclusions("sbatch --exclude=gpu[001-002],gpu9 -x gpu010 train.sh -x data")
     ['gpu[001-002],gpu9', 'gpu010']
     """
-    try:
-        words = shlex.split(submit_line)
-    except ValueError:
-        words = submit_line.split()
+    words = _words(submit_line)
     lists: list[str] = []
     place = 1
     while place < len(words):

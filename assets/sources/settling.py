@@ -6,7 +6,7 @@ Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import duckdb
@@ -27,6 +27,7 @@ TABLES_WITH_NODES = (
     "tickets",
     "squeue_exclusions",
 )
+NAMING_TABLES = {"sacct", "nodes"}
 
 
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
@@ -43,8 +44,9 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         return []
     by_table = {reader.TABLE: reader for reader in readers.values()}
     with transaction(con):
-        _forget_unused_node_lists(con)
-        settled = sorted((unsettled | resolve_nodes(con, survey)) & by_table.keys())
+        if "sacct" in unsettled:
+            _forget_unused_node_lists(con)
+        settled = sorted((unsettled | resolve_nodes(con, survey, unsettled)) & by_table.keys())
         for table in settled:
             run_steps(con, by_table[table].dispositions())
             _account(con, by_table[table], survey)
@@ -78,8 +80,12 @@ def _declared_names(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     return declared
 
 
-def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey) -> set[str]:
-    """Write `raw.node_names` and every node_id; name the tables in which any row changed."""
+def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Collection[str]) -> set[str]:
+    """Write `raw.node_names` and every node_id that can have changed; name the tables in which any row did.
+
+    Accounting and inventory say which nodes there are. While neither changed, a name means what it meant, and only
+    the tables with new rows are looked at.
+    """
     declared = _declared_names(con)
     seen = " union ".join(
         f"select cluster_id, node_name from raw.{table} where node_name is not null" for table in TABLES_WITH_NODES
@@ -115,6 +121,8 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey) -> set[str]:
     con.unregister("resolved_names")
     con.execute("delete from raw.node_names where not exists (from node_names where node_names = raw.node_names)")
     con.execute("insert into raw.node_names from node_names except from raw.node_names order by all")
+    if not NAMING_TABLES & set(unsettled):
+        return {table for table in TABLES_WITH_NODES if table in unsettled and _set_node_ids(con, table)}
     changed = {table for table in TABLES_WITH_NODES if _set_node_ids(con, table)}
     _set_sacct_node_ids(con)
     return changed

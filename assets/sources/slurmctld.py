@@ -30,8 +30,7 @@ _SHAPES = {
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Name the form of the lines' times; a log without dates is refused."""
-    lines = [line for line in sample.splitlines() if line.strip()]
-    counts = {name: sum(re.match(shape, line) is not None for line in lines) for name, shape in _SHAPES.items()}
+    counts = {name: sum(1 for _ in re.finditer(shape, sample, re.M)) for name, shape in _SHAPES.items()}
     dialect = max(counts, key=lambda name: counts[name])
     if counts[dialect]:
         return dialect

@@ -29,7 +29,8 @@ def test_no_known_case_is_missing() -> None:
 
 def test_the_genuine_capture_is_read_whole() -> None:
     outcome = read(health, (TESTBED / "health" / "health_checks.jsonl").read_text(encoding="utf-8"))
-    assert len(outcome.loaded) == outcome.line_count == 1477
+    assert len(outcome.loaded) + Counter(row["reason"] for row in outcome.skipped)["unchanged"] == 1477
+    assert outcome.line_count == 1477
     assert {row["result_quality"] for row in outcome.loaded} == {"ran"}
     critical = [row for row in outcome.loaded if row["result"] == "CRITICAL"]
     assert {(row["node_name"], row["check_name"], tuple(row["xid_codes"])) for row in critical} == {
@@ -80,3 +81,57 @@ def test_a_file_removed_from_the_table_gives_its_duplicates_back() -> None:
         ("c1/health/a.json", "loaded"): 3,
         ("c1/health/b.json", "duplicate"): 3,
     }
+
+
+def test_an_unchanged_stretch_keeps_its_ends_and_what_it_spans() -> None:
+    def record(minute: int, result: int, check: str = "check ibstat", message: str = "link up") -> str:
+        at = 1795219200.0 + minute * 60
+        return json.dumps(
+            {
+                "int": {"result": result, "job_id": 0},
+                "double": {"start_time": at, "end_time": at},
+                "normal": {"node": "n1", "health_check": check, "type": "nagios", "_msg": message},
+            }
+        )
+
+    every_ten = [record(minute, 0) for minute in range(0, 300, 10)]
+    sticky = [record(minute, 2, "nvidia smi row_remap_pending", "GPU 7: pending") for minute in range(0, 100, 10)]
+    telling = [record(minute, 1, "check ssd", f"{minute} errors") for minute in range(0, 100, 10)]
+    changing = [record(minute, 2 if minute == 50 else 0, "check pci") for minute in range(0, 100, 10)]
+    gap = [record(minute, 0, "check zombie") for minute in (0, 10, 20, 90, 100)]
+    outcome = read(health, "\n".join([*every_ten, *sticky, *telling, *changing, *gap]) + "\n")
+
+    kept = Counter(row["check_name"] for row in outcome.loaded)
+    assert kept == {
+        "check ibstat": 2,
+        "nvidia smi row_remap_pending": 2,
+        "check ssd": 10,
+        "check pci": 10,
+        "check zombie": 5,
+    }
+    assert Counter(row["reason"] for row in outcome.skipped) == {"unchanged": 28 + 8}
+    spans = {
+        row["check_name"]: (row["observed_at"] - row["unchanged_since"]).total_seconds() / 60
+        for row in outcome.loaded
+        if row["unchanged_since"] is not None
+    }
+    assert spans == {"check ibstat": 290, "nvidia smi row_remap_pending": 90}
+
+
+def test_good_results_that_name_what_they_looked_at_are_not_taken_for_one_another() -> None:
+    lines = [
+        json.dumps(
+            {
+                "int": {"result": 0, "job_id": 0},
+                "double": {"start_time": 1795219200.0 + place, "end_time": 1795219200.0 + place},
+                "normal": {
+                    "node": "n1",
+                    "health_check": "service status",
+                    "type": "nagios",
+                    "_msg": f"Service {'slurmd' if place % 2 else 'sssd'} is running",
+                },
+            }
+        )
+        for place in range(0, 600, 5)
+    ]
+    assert len(read(health, "\n".join(lines) + "\n").loaded) == len(lines)

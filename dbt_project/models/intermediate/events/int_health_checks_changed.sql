@@ -36,6 +36,7 @@ answered as (
         result,
         xid_codes,
         job_id_raw,
+        unchanged_since,
         case when result != 'OK' then message end as message
     from checks
     where
@@ -45,9 +46,33 @@ answered as (
 
 ),
 
+-- Most checks of most nodes never fail: there is nothing to follow.
+failing_streams as (
+
+    select distinct
+        cluster_id,
+        node_id,
+        check_stream
+    from answered
+    where result != 'OK'
+
+),
+
+followed as (
+
+    select answered.*
+    from answered
+    inner join failing_streams
+        on
+            answered.cluster_id = failing_streams.cluster_id
+            and answered.node_id = failing_streams.node_id
+            and answered.check_stream = failing_streams.check_stream
+
+),
+
 of_everything as (
 
-    select * from answered
+    select * from followed
     where
         subject is null
         and result = 'OK'
@@ -62,7 +87,7 @@ subjects as (
         node_id,
         check_stream,
         coalesce(subject, '') as subject
-    from answered
+    from followed
     where check_stream in ('nhc', {{ checks_with_subjects() }})
 
 ),
@@ -73,7 +98,7 @@ spoken_for as (
     select
         {{ all_but('subject') }},
         coalesce(subject, '') as subject
-    from answered
+    from followed
     where
         subject is not null
         or result != 'OK'
@@ -129,7 +154,13 @@ with_last_boots as (
 placed_after_boot as (
 
     select
-        *,
+        {{ all_but('observed_at') }},
+        -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
+        case
+            when result != 'OK' and booted_at > unchanged_since and unchanged_since = previous_observed_at
+                then booted_at
+            else observed_at
+        end as observed_at,
         coalesce(
             result != 'OK'
             and previous_result != 'OK'

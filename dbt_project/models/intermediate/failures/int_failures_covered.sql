@@ -12,6 +12,7 @@ checks as (
         cluster_id,
         node_id,
         observed_at,
+        unchanged_since,
         {{ quarter_hour('observed_at') }} as quarter_hour
     from {{ ref('stg_health__checks') }}
     where
@@ -41,6 +42,19 @@ watched_nodes as (
 
 ),
 
+watched_days as (
+
+    select distinct
+        cluster_id,
+        attempt_id,
+        node_id,
+        window_start_at,
+        window_end_at,
+        {{ unnested(list_of(['cast(window_start_at as date)', 'cast(window_end_at as date)'])) }} as day_date
+    from watched_nodes
+
+),
+
 -- Check results are by far the largest table: they are read once, against the quarters of an hour the windows touch.
 watched_quarter_hours as (
 
@@ -53,7 +67,7 @@ watched_quarter_hours as (
 
 covered as (
 
-    select distinct
+    select
         watched_quarter_hours.cluster_id,
         watched_quarter_hours.attempt_id
     from watched_quarter_hours
@@ -64,6 +78,20 @@ covered as (
             and watched_quarter_hours.quarter_hour = checks.quarter_hour
             and watched_quarter_hours.window_start_at <= checks.observed_at
             and watched_quarter_hours.window_end_at >= checks.observed_at
+    union
+    -- Within a stretch of a day of which only the ends are kept, a result came in every quarter of an hour.
+    select
+        watched_days.cluster_id,
+        watched_days.attempt_id
+    from watched_days
+    inner join checks
+        on
+            watched_days.cluster_id = checks.cluster_id
+            and watched_days.node_id = checks.node_id
+            and watched_days.day_date = cast(checks.observed_at as date)
+            and watched_days.window_start_at <= checks.observed_at
+            and watched_days.window_end_at >= checks.unchanged_since
+    where checks.unchanged_since is not null
 
 )
 

@@ -22,5 +22,6 @@ select
     job_id_raw,
     xid_codes,
     message,
+    unchanged_since,
     {{ health_check_subject('lower(trim(check_name))', 'message') }} as subject
 from health_checks
