@@ -26,10 +26,13 @@ class Warehouse(dg.ConfigurableResource):
         Absolute path of the file; its stem must be `faultline`.
     memory_limit
         DuckDB's limit, for instance `4GB`; empty keeps DuckDB's default of 80% of the machine.
+    threads
+        How many DuckDB may use; 0 keeps its default, one per core.
     """
 
     path: str
     memory_limit: str = ""
+    threads: int = 0
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -37,9 +40,7 @@ class Warehouse(dg.ConfigurableResource):
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         con = duckdb.connect(self.path)
         try:
-            con.execute("set timezone = 'UTC'")
-            if self.memory_limit:
-                con.execute(f"set memory_limit = '{self.memory_limit}'")
+            self._configure(con)
             con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
             yield con
         finally:
@@ -50,10 +51,17 @@ class Warehouse(dg.ConfigurableResource):
         """Open read-only."""
         con = duckdb.connect(self.path, read_only=True)
         try:
-            con.execute("set timezone = 'UTC'")
+            self._configure(con)
             yield con
         finally:
             con.close()
+
+    def _configure(self, con: duckdb.DuckDBPyConnection) -> None:
+        con.execute("set timezone = 'UTC'")
+        if self.memory_limit:
+            con.execute(f"set memory_limit = '{self.memory_limit}'")
+        if self.threads:
+            con.execute(f"set threads = {self.threads}")
 
 
 def replace_table(con: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame, ddl: str) -> int:

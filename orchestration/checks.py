@@ -39,12 +39,12 @@ def suites() -> list[tuple[str, str]]:
     return [(schema, module.name) for schema in SCHEMAS for module in iter_modules([str(root / schema)])]
 
 
-def judge(path: str, tables: list[tuple[str, str]]) -> dict[tuple[str, str], list[Verdict]]:
+def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str, str], list[Verdict]]:
     """Validate tables of a DuckDB file; the file is closed again when this returns."""
     from orchestration.great_expectations_duckdb import validating
 
     found = {}
-    with validating(path) as validator:
+    with validating(warehouse) as validator:
         for schema, table in tables:
             name = f"{schema}.{table}"
             if validator.has_table(schema, table):
@@ -90,7 +90,7 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
     @dg.multi_asset_check(name=step, specs=specs, can_subset=True)
     def check(context: dg.AssetCheckExecutionContext, warehouse: Warehouse) -> Iterator[dg.AssetCheckResult]:
         wanted = {key: table for key, table in by_key.items() if key in context.selected_asset_check_keys}
-        found = judge(warehouse.path, list(wanted.values()))
+        found = judge(warehouse, list(wanted.values()))
         with warehouse.writing() as con:
             verdicts.record(con, context.run.run_id, [verdict for one in found.values() for verdict in one])
         for key, table in wanted.items():

@@ -18,6 +18,7 @@ from packaging.version import Version
 from assets.warehouse import Warehouse
 from orchestration.checks import record_dbt_results
 from orchestration.column_lineage import ColumnLineage
+from orchestration.environment import MEMORY, THREADS, Settings
 from orchestration.home import DBT_PROJECT, Home
 
 MANIFEST = DBT_PROJECT / "target" / "manifest.json"
@@ -66,9 +67,10 @@ def prepare(home: Home) -> None:
         raise RuntimeError(f"dbt could not parse {DBT_PROJECT}: {result.exception}")
 
 
-def dbt_resource(home: Home) -> DbtCliResource:
-    """Build the resource; the working file's path reaches dbt's profile through an absolute variable."""
+def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
+    """Build the resource; the working file's absolute path and the limits reach dbt's profile through variables."""
     os.environ["FAULTLINE_WAREHOUSE"] = str(home.working_file)
+    os.environ[MEMORY], os.environ[THREADS] = settings.memory_limit, str(settings.threads)
     executable = Path(sys.executable).with_name("dbt")
     return FastDbtCliResource(
         project_dir=str(DBT_PROJECT), profiles_dir=str(DBT_PROJECT), dbt_executable=str(executable)

@@ -14,6 +14,10 @@ from orchestration.home import Home
 HOME = "FAULTLINE_HOME"
 SOURCES = "FAULTLINE_SOURCES"
 FULL = "FAULTLINE_FULL"
+MEMORY = "FAULTLINE_MEMORY"
+THREADS = "FAULTLINE_THREADS"
+DEFAULT_MEMORY = "2GB"
+"""DuckDB spills what needs more to disk. With Python beside it a refresh then stays below 4 GiB."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Settings:
 
     is_full: bool
     memory_limit: str
+    threads: int
     cron: str
     timezone: str
 
@@ -30,7 +35,8 @@ class Settings:
         """Read the environment of this process."""
         return cls(
             is_full=os.environ.get(FULL) == "1",
-            memory_limit=os.environ.get("FAULTLINE_MEMORY", ""),
+            memory_limit=os.environ.get(MEMORY) or DEFAULT_MEMORY,
+            threads=int(os.environ.get(THREADS) or len(os.sched_getaffinity(0))),
             cron=os.environ.get("FAULTLINE_SCHEDULE") or "0 2 * * *",
             timezone=os.environ.get("FAULTLINE_TIMEZONE") or "UTC",
         )

@@ -26,6 +26,8 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.exc import SAWarning
 from sqlalchemy.pool import StaticPool
 
+from assets.warehouse import Warehouse
+
 DIALECT = "duckdb.gx"
 
 
@@ -76,24 +78,20 @@ class Validator:
 
 
 @contextmanager
-def validating(path: str) -> Iterator[Validator]:
+def validating(warehouse: Warehouse) -> Iterator[Validator]:
     """Open a file read-only for validation and close it whatever happens.
 
     Disposing of GX's engine does not release the file, which would lock out the next writer: the connection is made
     here, lent to SQLAlchemy, and closed here.
     """
-    con = duckdb.connect(path, read_only=True)
-    try:
-        con.execute("set timezone = 'UTC'")
+    with warehouse.reading() as con:
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
         sources: Any = context.data_sources
         datasource = sources.add_sql(
             "duckdb",
-            connection_string=f"duckdb+{DIALECT.split('.')[1]}:///{path}",
+            connection_string=f"duckdb+{DIALECT.split('.')[1]}:///{warehouse.path}",
             create_temp_table=False,
             kwargs={"creator": lambda: duckdb_engine.ConnectionWrapper(con), "poolclass": StaticPool},
         )
         yield Validator(con, datasource)
-    finally:
-        con.close()

@@ -41,6 +41,11 @@ class Home:
         return self.work / "faultline.duckdb"
 
     @property
+    def publication(self) -> Path:
+        """Where the file for readers is written before it is published."""
+        return self.work / "publication.duckdb"
+
+    @property
     def published_file(self) -> Path:
         """The DuckDB file for readers; the same stem as the working file, which dbt's views need."""
         return self.root / "warehouse" / "faultline.duckdb"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import cache
 from typing import Any
 
+from sqlalchemy import create_engine
 from sqlalchemy.engine import Engine
 from sqlalchemy.event import listens_for
+from sqlalchemy.pool import NullPool
 
 from orchestration.home import Home
 
@@ -42,9 +45,27 @@ def write_history_without_waiting() -> None:
     """Let this process write Dagster's event log without an fsync per event: 900 events cost 15 s otherwise.
 
     A power cut may then cost the history of runs, never data: the warehouse is flushed before it is published.
+    Dagster makes a database engine per event, which compiles every statement anew; here one serves for a file.
     """
+    from dagster._core.storage.event_log.sqlite import sqlite_event_log
+    from dagster._core.storage.runs.sqlite import sqlite_run_storage
+
+    for storage in (sqlite_event_log, sqlite_run_storage):
+        storage.create_engine = _engine_of_file
 
     @listens_for(Engine, "connect")
     def relax(connection: Any, _: Any) -> None:
         if isinstance(connection, sqlite3.Connection):
             connection.execute("pragma synchronous = off")
+
+
+BUSY_SECONDS = 30
+
+
+@cache
+def _engine_of(address: str) -> Engine:
+    return create_engine(address, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS})
+
+
+def _engine_of_file(address: str, **_: Any) -> Engine:
+    return _engine_of(address)

@@ -16,6 +16,7 @@ import duckdb
 from assets.warehouse import Warehouse
 from orchestration.checks import failed_checks
 from orchestration.home import Home, code_version
+from orchestration.publication import reader_tables, write_publication
 from orchestration.session import RefreshSession
 
 INPUT_HASH = """
@@ -26,7 +27,6 @@ INPUT_HASH = """
         select cluster_id || ' ' || coalesce(config_sha256, 'defaults') from raw.clusters
     )
 """
-READER_SCHEMAS = ("marts", "estimates", "ops")
 
 
 def replace_files(pairs: list[tuple[Path, Path]]) -> None:
@@ -50,11 +50,7 @@ def replace_files(pairs: list[tuple[Path, Path]]) -> None:
 
 def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Exact rows of every table a reader sees, by `schema.table`."""
-    names = con.execute(
-        "select schema_name || '.' || table_name from duckdb_tables() where list_contains(?, schema_name) order by 1",
-        [list(READER_SCHEMAS)],
-    ).fetchall()
-    return {name: con.execute(f"select count(*) from {name}").fetchall()[0][0] for (name,) in names}
+    return {name: con.execute(f"select count(*) from {name}").fetchall()[0][0] for name in reader_tables(con)}
 
 
 def close_run(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, int]:
@@ -96,12 +92,12 @@ def published_asset(home: Home, upstream: dg.AssetKey) -> dg.AssetsDefinition:
                 raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
             counts = close_run(con, context.run_id)
         try:
+            with warehouse.writing() as con:
+                write_publication(con, home.publication)
             replace_files(
-                [
-                    (home.working_file, home.published_file),
-                    (home.working_reports / "latest" / "index.html", home.report),
-                ]
+                [(home.publication, home.published_file), (home.working_reports / "latest" / "index.html", home.report)]
             )
+            home.publication.unlink()
         except OSError as error:
             with warehouse.writing() as con:
                 reopen_run(con, context.run_id, str(error))

@@ -16,9 +16,11 @@ from orchestration.session import RefreshSession
 def resources(home: Home, settings: Settings) -> dict[str, Any]:
     """Build every resource."""
     return {
-        "warehouse": Warehouse(path=str(home.working_file), memory_limit=settings.memory_limit),
+        "warehouse": Warehouse(
+            path=str(home.working_file), memory_limit=settings.memory_limit, threads=settings.threads
+        ),
         "sources": SourcesFolder(path=str(home.sources), full=settings.is_full),
         "report": ReportFolder(path=str(home.working_reports)),
         "session": RefreshSession(working_file=str(home.working_file), lock_file=str(home.lock_file)),
-        "dbt": dbt_resource(home),
+        "dbt": dbt_resource(home, settings),
     }

@@ -3,6 +3,7 @@
 import duckdb
 import pytest
 
+from assets.warehouse import Warehouse
 from orchestration.checks import judge, suites
 
 
@@ -15,14 +16,14 @@ def spoil(path, *statements):
 def failed(path, schema, table):
     return {
         verdict.check_name: verdict
-        for verdict in judge(str(path), [(schema, table)])[schema, table]
+        for verdict in judge(Warehouse(path=str(path)), [(schema, table)])[schema, table]
         if not verdict.passed
     }
 
 
 @pytest.mark.parametrize(("schema", "table"), suites())
 def test_consistent_tables_pass(good_warehouse, schema, table):
-    found = judge(str(good_warehouse), [(schema, table)])[schema, table]
+    found = judge(Warehouse(path=str(good_warehouse)), [(schema, table)])[schema, table]
     assert [str(verdict) for verdict in found if not verdict.passed] == []
     assert len({verdict.check_name for verdict in found}) == len(found) >= 3
     assert all(verdict.expected for verdict in found)
@@ -432,12 +433,12 @@ def test_many_violations_are_counted_and_a_few_shown(own_warehouse):
 def test_an_empty_table_crashes_nothing(own_warehouse, schema, table):
     spoil(own_warehouse, f"delete from {schema}.{table}")
     assert not [
-        v for v in judge(str(own_warehouse), [(schema, table)])[schema, table] if "could not be computed" in v.observed
+        v for v in judge(Warehouse(path=str(own_warehouse)), [(schema, table)])[schema, table] if "could not be computed" in v.observed
     ]
 
 
 def test_all_tables_are_judged_over_one_connection(good_warehouse):
-    found = judge(str(good_warehouse), suites())
+    found = judge(Warehouse(path=str(good_warehouse)), suites())
     assert [str(verdict) for verdicts in found.values() for verdict in verdicts if not verdict.passed] == []
     assert sum(map(len, found.values())) > 150
 

@@ -109,7 +109,7 @@ def test_a_retried_check_leaves_one_row_per_rule(warehouse):
     result = materialize(warehouse, "raw", "nodes")
     with warehouse.reading() as con:
         before = con.execute("select count(*) from ops.checks").fetchall()
-    (again,) = judge(warehouse.path, [("raw", "nodes")]).values()
+    (again,) = judge(warehouse, [("raw", "nodes")]).values()
     with warehouse.writing() as con:
         verdicts.record(con, result.run_id, again)
         assert con.execute("select count(*) from ops.checks").fetchall() == before
@@ -259,7 +259,7 @@ class TestTheDialect:
     def test_a_validation_releases_the_file(self, warehouse):
         from orchestration.great_expectations_duckdb import validating
 
-        with pytest.raises(RuntimeError, match="inside"), validating(warehouse.path):
+        with pytest.raises(RuntimeError, match="inside"), validating(warehouse):
             raise RuntimeError("inside")
         with duckdb.connect(warehouse.path) as con:
             con.execute("create table main.written as select 1 as x")
@@ -273,7 +273,7 @@ class TestTheDialect:
             gxe.ExpectTableRowCountToEqual(value=9, meta={"check": "rows"}),
             gxe.ExpectColumnMaxToBeBetween(column="gpu_count", max_value=16, meta={"check": "largest"}),
         ]
-        with validating(warehouse.path) as validator:
+        with validating(warehouse) as validator:
             results = validator.validate("raw", "sacct", suite)
         observed = {result.expectation_config.meta["check"]: result.result["observed_value"] for result in results}
         assert observed == {"rows": 9, "largest": 16}

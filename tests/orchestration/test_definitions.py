@@ -74,5 +74,5 @@ def test_the_schedule_keeps_its_zone(monkeypatch):
 
 def test_the_private_name_of_dagster_dbt_still_exists():
     assert "_cli_version" in vars(DbtCliResource)
-    resource = dbt_resource(Home.at(PROJECT))
+    resource = dbt_resource(Home.at(PROJECT), Settings.current())
     assert str(resource._cli_version) == version("dbt-core")

@@ -1,0 +1,44 @@
+"""Thirty nights leave in the raw tables what one load of the same files does, to the last row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.formats import READERS
+from tests.sources.folders import connect, load, load_results
+from tests.sources.nights import DAYS, nights, simulated
+
+
+def everything(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
+    """Give every row of raw and of the accounts, save which run read a file."""
+    names = con.execute(
+        """
+        select schema_name || '.' || table_name from duckdb_tables()
+        where schema_name = 'raw' or table_name in ('files', 'skips', 'quarantine')
+        """
+    ).fetchall()
+    columns = "* exclude (run_id)"
+    return {
+        name: con.execute(f"select {columns if name == 'ops.files' else '*'} from {name} order by all").fetchall()
+        for (name,) in names
+    }
+
+
+def test_thirty_nights_leave_what_one_load_does(tmp_path: Path) -> None:
+    complete, growing = simulated(tmp_path / "logs"), tmp_path / "growing"
+    con = connect()
+    read = []
+    for _ in nights(complete, growing):
+        read.append(sum(result.files_read for result in load_results(growing, con, READERS).values()))
+    at_once = load(complete, readers=READERS)
+    assert len(read) == DAYS + 1
+    assert max(read[11:28]) < 20, "a night reads its own files only"
+    nightly, whole = everything(con), everything(at_once)
+    assert all(whole[f"raw.{table}"] for table in ("sacct", "health_checks", "kernel_messages", "slurmctld_events"))
+    for name, rows in whole.items():
+        assert nightly[name] == rows, name
+    before = everything(con)
+    load(growing, con, READERS, full=True)
+    assert everything(con) == before
