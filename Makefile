@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
 
-.PHONY: help refresh test lint slow calibration recovery proof ui benchmark lock clean
+.PHONY: help refresh test lint slow spark calibration recovery proof ui benchmark lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -55,6 +55,20 @@ proof: .venv/.installed  ## Measure the coverage of every estimator; writes docs
 slow: .venv/.installed  ## Run the tests at full scale as well; takes many minutes.
 	@$(BIN)/python -m pytest -m slow
 
+.venv-spark/.installed: requirements-spark.lock.txt
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) .venv-spark \
+		&& uv pip install --quiet --python .venv-spark/bin/python --require-hashes -r requirements-spark.lock.txt ; \
+	else \
+		$(PYTHON) -m venv .venv-spark \
+		&& .venv-spark/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+			-r requirements-spark.lock.txt ; \
+	fi
+	@touch $@
+
+spark: .venv/.installed .venv-spark/.installed java  ## Build the dbt project on DuckDB and on Spark and compare every mart.
+	@$(BIN)/python -m pytest -m spark tests/spark
+
 ui: .venv/.installed  ## Open Dagster's web UI with the nightly schedule.
 	@$(BIN)/faultline ui
 
@@ -65,9 +79,19 @@ browser:
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null \
 		|| { echo "chromium is missing and apt-get could not install it; install it, then run make test again" >&2; exit 1; }; }
 
+.PHONY: java
+java:
+	@command -v java >/dev/null 2>&1 || { \
+		echo "installing Java for Spark"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless; } >/dev/null \
+		|| { echo "Java 17 or later is missing and apt-get could not install it; install it, then run make spark again" >&2; \
+			exit 1; }; }
+
 lock:  ## Pin every dependency again, with hashes and without addresses.
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements.lock.txt
+	uv pip compile --group spark --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+		--no-header --no-annotate --quiet -o requirements-spark.lock.txt
 
 clean:  ## Remove what a refresh made, never the sources.
 	rm -rf $(HOME_DIR)/work $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster dbt_project/target

@@ -9,12 +9,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
 from orchestration.environment import choose_home
+from orchestration.options import HomeOption, JsonOption, fail
 
 app = typer.Typer(
     name="faultline",
@@ -23,16 +24,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Turns the raw logs of a Slurm GPU cluster into a study of its reliability.",
 )
-HomeOption = Annotated[
-    Path | None, typer.Option("--home", help="Folder of everything Faultline keeps [env FAULTLINE_HOME, default data]")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-
-
-def fail(message: str) -> NoReturn:
-    """Say on stderr what went wrong and leave with status 1."""
-    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"faultline: {message}")
-    raise typer.Exit(1)
 
 
 @app.command(epilog="Example: `faultline refresh --sources /var/log/clusters --home /srv/faultline`")
@@ -240,6 +231,18 @@ def doctor(
 
     if not _answer(lambda: reading.show_doctor(choose_home(home, sources), as_json)):
         raise typer.Exit(1)
+
+
+@app.command("export-raw", epilog="Example: `faultline export-raw /data/raw`")
+def export_raw(
+    folder: Annotated[Path, typer.Argument(help="Where to write FOLDER/raw/TABLE and FOLDER/ops/TABLE.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write what was read as Parquet, by cluster and date: input of the dbt project on Spark (docs/spark.md)."""
+    from orchestration import exporting
+
+    _answer(lambda: exporting.export_raw(choose_home(home, None), folder, as_json))
 
 
 @app.command(epilog="Example: `faultline ui --port 3001`")

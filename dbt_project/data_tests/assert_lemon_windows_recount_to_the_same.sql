@@ -53,7 +53,7 @@ events as (
         cluster_id,
         node_id,
         observed_at,
-        unnest(codes) as code
+        {{ unnested('codes') }} as code
     from {{ ref('fct_health_events') }}
     where check_name != 'sxid'
 

@@ -3,7 +3,7 @@
     md5(concat_ws(
         '|'
         {%- for column in columns %},
-        coalesce(cast({{ column }} as varchar), '')
+        coalesce(cast({{ column }} as string), '')
         {%- endfor %}
     ))
 {%- endmacro %}

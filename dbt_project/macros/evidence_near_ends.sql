@@ -26,10 +26,10 @@
 
         select
             *,
-            unnest(generate_series(
-                {{ quarter_hour('observed_at - to_seconds(cast(after_seconds as bigint))') }},
-                {{ quarter_hour('observed_at + to_seconds(cast(before_seconds as bigint))') }}
-            )) as quarter_hour
+            {{ unnested_numbers(
+                quarter_hour('observed_at - ' ~ seconds('cast(after_seconds as bigint)')),
+                quarter_hour('observed_at + ' ~ seconds('cast(before_seconds as bigint)'))
+            ) }} as quarter_hour
         from reaching_events
 
     ),
@@ -67,7 +67,7 @@
             attempt_id,
             started_at,
             {{ quarter_hour('started_at') }} as quarter_hour,
-            unnest(node_ids) as node_id
+            {{ unnested('node_ids') }} as node_id
         from attempts
         where started_at is not null
 
@@ -80,10 +80,10 @@
             event_id,
             node_id,
             observed_at,
-            unnest(generate_series(
-                {{ quarter_hour('observed_at - to_seconds(cast(after_seconds as bigint))') }},
-                {{ quarter_hour('observed_at') }}
-            )) as quarter_hour
+            {{ unnested_numbers(
+                quarter_hour('observed_at - ' ~ seconds('cast(after_seconds as bigint)')),
+                quarter_hour('observed_at')
+            ) }} as quarter_hour
         from reaching_events
         where is_point_event
 

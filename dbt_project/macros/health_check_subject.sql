@@ -12,14 +12,15 @@
     case
         when {{ check_name }} in ({{ checks_with_subjects() }})
             then nullif(
-                array_to_string(
-                    list_sort(list_distinct(regexp_extract_all(
-                        {{ message }},
-                        '(?:(?:Service|Directory|Volume|Process|Module|Host) |service status: |mounted directory )([^\s:]+)',
-                        1
-                    ))),
+                {{ list_as_text(
+                    'array_distinct(regexp_extract_all('
+                    ~ message ~ ', '
+                    ~ pattern(
+                        '(?:(?:Service|Directory|Volume|Process|Module|Host) |service status: |mounted directory )([^\\s:]+)'
+                    )
+                    ~ ', 1))',
                     ', '
-                ),
+                ) }},
                 ''
             )
     end

@@ -1,4 +1,4 @@
-{#- Number of the quarter of an hour since 1970: an equality that narrows a join on time before its range is checked. -#}
+{#- Number of the quarter of an hour since 1970. -#}
 {% macro quarter_hour(at) -%}
-    cast(floor(epoch({{ at }}) / 900) as bigint)
+    {{ time_slot(at, 900) }}
 {%- endmacro %}

@@ -38,16 +38,16 @@ windows as (
 
     select
         clusters.cluster_id,
-        cast(clusters.attribution_before_seconds * befores.factor as integer) as before_seconds,
-        cast(clusters.attribution_after_seconds * afters.factor as integer) as after_seconds,
+        cast(round(clusters.attribution_before_seconds * befores.factor) as integer) as before_seconds,
+        cast(round(clusters.attribution_after_seconds * afters.factor) as integer) as after_seconds,
         bool_or(befores.factor = 1 and afters.factor = 1) as is_configured
     from clusters
     cross join (values (0.5), (1), (2), (4)) as befores (factor)
     cross join (values (0), (1), (2)) as afters (factor)
     group by
         clusters.cluster_id,
-        cast(clusters.attribution_before_seconds * befores.factor as integer),
-        cast(clusters.attribution_after_seconds * afters.factor as integer)
+        cast(round(clusters.attribution_before_seconds * befores.factor) as integer),
+        cast(round(clusters.attribution_after_seconds * afters.factor) as integer)
 
 ),
 
@@ -87,10 +87,10 @@ causes as (
         evidence.gpu_size_bin,
         evidence.is_control,
         evidence.attempt_id,
-        min_by(
-            evidence.failure_category,
-            (coalesce(priorities.priority, 1000), abs(evidence.lag_seconds), evidence.event_id)
-        ) as failure_category
+        {{ first_by(
+            'evidence.failure_category',
+            '(coalesce(priorities.priority, 1000), abs(evidence.lag_seconds), evidence.event_id)'
+        ) }} as failure_category
     from evidence
     inner join windows
         on

@@ -111,7 +111,7 @@ select
     cluster_id,
     check_name,
     source,
-    cast(null as varchar) as failure_category,
+    cast(null as string) as failure_category,
     first_reported_at,
     last_reported_at,
     cast(null as timestamp) as first_failed_at,

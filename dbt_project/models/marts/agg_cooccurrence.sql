@@ -47,7 +47,7 @@ codes as (
     select
         cluster_id,
         event_id,
-        unnest(codes) as code
+        {{ unnested('codes') }} as code
     from events
 
 ),

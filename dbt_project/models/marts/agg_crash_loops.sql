@@ -95,8 +95,8 @@ runs as (
     select
         loops.cluster_id,
         loops.run_id,
-        min_by(attempts.user_name, attempts.run_attempt_number) as user_name,
-        min_by(attempts.account, attempts.run_attempt_number) as account,
+        {{ first_by('attempts.user_name', 'attempts.run_attempt_number') }} as user_name,
+        {{ first_by('attempts.account', 'attempts.run_attempt_number') }} as account,
         max(attempts.gpu_count) as gpu_count,
         count(*) as attempt_count,
         count(failures.attempt_id) as failure_count,

@@ -22,9 +22,7 @@ days as (
 
     select
         cluster_id,
-        cast(unnest(generate_series(
-            cast(first_at as date), cast(last_at as date), interval 1 day
-        )) as date) as day_date
+        {{ unnested_days('cast(first_at as date)', 'cast(last_at as date)') }} as day_date
     from clusters
     where has_accounting
 

@@ -121,7 +121,7 @@ select
     totals.day_date as window_end_date,
     cast(least(
         settings.lemon_window_days,
-        totals.day_date - cast(clusters.first_at as date) + 1
+        {{ days_between('cast(clusters.first_at as date)', 'totals.day_date') }} + 1
     ) as integer) as window_days,
     cast(case when clusters.has_exclusions then totals.exclusion_count end as integer) as excl_jobid_count,
     cast(

@@ -64,7 +64,7 @@ spans as (
         clusters.is_simulated,
         cast(clusters.first_at as date) as first_date,
         cast(clusters.last_at as date) as last_date,
-        cast(clusters.last_at as date) - cast(clusters.first_at as date) + 1 as day_count,
+        {{ days_between('cast(clusters.first_at as date)', 'cast(clusters.last_at as date)') }} + 1 as day_count,
         settings.lemon_window_days,
         settings.lemon_rate_days,
         settings.lemon_thresholds,

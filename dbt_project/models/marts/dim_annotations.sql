@@ -10,7 +10,7 @@ notes as (
 
     select
         cluster_id,
-        unnest(from_json(annotations, '[{"at": "DATE", "text": "VARCHAR"}]')) as note
+        {{ unnested(notes_in_json('annotations')) }} as note
     from clusters
 
 )

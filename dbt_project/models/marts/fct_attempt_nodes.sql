@@ -9,5 +9,5 @@ attempts as (
 select
     cluster_id,
     attempt_id,
-    unnest(node_ids) as node_id
+    {{ unnested('node_ids') }} as node_id
 from attempts

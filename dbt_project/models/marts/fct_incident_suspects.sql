@@ -69,7 +69,8 @@ possible_culprits as (
         attempt_nodes.node_id,
         failures_summarised.failed_at,
         failures_summarised.is_multi_node,
-        failures_summarised.lost_gpu_hours
+        failures_summarised.lost_gpu_hours,
+        count(*) as shared_attempt_count
     from failures_summarised
     inner join failures_of_nodes
         on
@@ -83,10 +84,14 @@ possible_culprits as (
     group by
         failures_summarised.cluster_id, failures_summarised.incident_id, attempt_nodes.node_id,
         failures_summarised.failed_at, failures_summarised.is_multi_node, failures_summarised.lost_gpu_hours
+
+),
+
+likely_culprits as (
+
+    select * from possible_culprits
     qualify
-        count(*) = max(count(*)) over (
-            partition by failures_summarised.cluster_id, failures_summarised.incident_id
-        )
+        shared_attempt_count = max(shared_attempt_count) over (partition by cluster_id, incident_id)
 
 )
 
@@ -112,4 +117,4 @@ select
     failed_at,
     is_multi_node,
     lost_gpu_hours
-from possible_culprits
+from likely_culprits

@@ -40,10 +40,10 @@ incidents as (
         failures.incident_id,
         min(failures.failed_at) as started_at,
         max(failures.failed_at) as ended_at,
-        min_by(
-            failures.failure_category,
-            (coalesce(priorities.priority, 1000), failures.failed_at, failures.attempt_id)
-        ) as failure_category,
+        {{ first_by(
+            'failures.failure_category',
+            '(coalesce(priorities.priority, 1000), failures.failed_at, failures.attempt_id)'
+        ) }} as failure_category,
         bool_or(failures.is_attributed) as is_attributed,
         bool_or(failures.shared_event_id is not null) as is_shared_event,
         count(*) as attempt_count,

@@ -17,11 +17,11 @@ in_submit_lines as (
     select
         cluster_id,
         job_id_raw,
-        unnest(excluded_node_ids) as node_id,
+        {{ unnested('excluded_node_ids') }} as node_id,
         'submit_line' as source,
         submitted_at as seen_at
     from records
-    where len(excluded_node_ids) > 0
+    where {{ list_length('excluded_node_ids') }} > 0
 
 ),
 

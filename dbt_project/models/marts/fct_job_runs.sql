@@ -64,7 +64,7 @@ several_attempts as (
 
     select
         run_id,
-        max_by(state, run_attempt_number) as final_state,
+        {{ last_by('state', 'run_attempt_number') }} as final_state,
         max(case when started_at is not null then gpu_count end) as gpu_count,
         max(case when started_at is not null then node_count end) as node_count,
         count(distinct job_id_raw) as job_count,

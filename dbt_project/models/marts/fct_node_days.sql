@@ -44,9 +44,7 @@ days as (
     select
         cluster_id,
         has_node_events,
-        cast(unnest(generate_series(
-            cast(first_at as date), cast(last_at as date), interval 1 day
-        )) as date) as day_date
+        {{ unnested_days('cast(first_at as date)', 'cast(last_at as date)') }} as day_date
     from clusters
 
 ),
@@ -78,9 +76,7 @@ attempt_days as (
     from (
         select
             *,
-            cast(unnest(generate_series(
-                cast(started_at as date), cast(ended_at as date), interval 1 day
-            )) as date) as day_date
+            {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
         from attempts
         where
             coalesce(gpu_hours > 0, true)
@@ -102,7 +98,7 @@ allocations as (
             cluster_id,
             day_date,
             node_gpu_hours,
-            unnest(node_ids) as node_id
+            {{ unnested('node_ids') }} as node_id
         from attempt_days
     ) as node_allocations
     group by cluster_id, node_id, day_date
@@ -116,11 +112,7 @@ outage_days as (
         outages.node_id,
         outages.started_at,
         coalesce(outages.ended_at, clusters.last_at) as ended_at,
-        cast(unnest(generate_series(
-            cast(outages.started_at as date),
-            cast(coalesce(outages.ended_at, clusters.last_at) as date),
-            interval 1 day
-        )) as date) as day_date
+        {{ unnested_days('cast(outages.started_at as date)', 'cast(coalesce(outages.ended_at, clusters.last_at) as date)') }} as day_date
     from outages
     inner join clusters on outages.cluster_id = clusters.cluster_id
     where coalesce(outages.ended_at, clusters.last_at) > outages.started_at

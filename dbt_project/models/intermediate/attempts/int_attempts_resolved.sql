@@ -1,5 +1,3 @@
-{{ config(materialized='view') }}
-
 with
 
 records as (
@@ -51,7 +49,8 @@ identified_records as (
         end as segment_started_at,
         -- An export without NodeList still tells how many nodes a job that ran was given.
         case
-            when len(records.node_ids) > 0 or records.started_at is null then len(records.node_ids)
+            when {{ list_length('records.node_ids') }} > 0 or records.started_at is null
+                then {{ list_length('records.node_ids') }}
             when records.elapsed_seconds = 0 then 0
             else records.requested_node_count
         end as node_count,

@@ -31,9 +31,7 @@ attempt_days as (
     from (
         select
             *,
-            cast(unnest(generate_series(
-                cast(started_at as date), cast(ended_at as date), interval 1 day
-            )) as date) as day_date
+            {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
         from attempts
         where cast(started_at as date) < cast(ended_at as date)
     ) as longer_attempts

@@ -12,39 +12,49 @@ links as (
 
 ),
 
--- Each pass looks twice as far back, so a chain of a thousand jobs needs ten passes.
+links_and_firsts as (
+
+    select
+        job_key,
+        previous_job_key
+    from links
+
+    union all
+
+    select distinct
+        links.previous_job_key as job_key,
+        links.previous_job_key
+    from links
+    left join links as earlier_links on links.previous_job_key = earlier_links.job_key
+    where earlier_links.job_key is null
+
+),
+
+-- Each pass looks twice as far back, so a chain of a thousand jobs needs ten passes. A first job points to itself.
 pointers as (
 
     select
         job_key,
         previous_job_key as earlier_job_key,
+        true as is_changed,
         0 as pass
-    from links
+    from links_and_firsts
 
     union all
 
     select
         near.job_key,
-        coalesce(far.earlier_job_key, near.earlier_job_key) as earlier_job_key,
+        far.earlier_job_key,
+        near.earlier_job_key != far.earlier_job_key as is_changed,
         near.pass + 1 as pass
     from pointers as near
-    left join pointers as far on near.earlier_job_key = far.job_key
+    inner join pointers as far on near.earlier_job_key = far.job_key
     where
         exists (
             select 1
             from pointers as unfinished
-            inner join pointers as further on unfinished.earlier_job_key = further.job_key
+            where unfinished.is_changed
         )
-
-),
-
-settled_pointers as (
-
-    select
-        job_key,
-        earlier_job_key as run_id
-    from pointers
-    where pass = (select max(last_pass.pass) from pointers as last_pass)
 
 ),
 
@@ -52,15 +62,9 @@ linked_jobs as (
 
     select
         job_key,
-        run_id
-    from settled_pointers
-
-    union all
-
-    select distinct
-        run_id as job_key,
-        run_id
-    from settled_pointers
+        earlier_job_key as run_id
+    from pointers
+    where pass = (select max(last_pass.pass) from pointers as last_pass)
 
 )
 

@@ -26,13 +26,13 @@ jobs as (
         summarised_jobs.started_at,
         summarised_jobs.ended_at,
         clusters.runs_chain_gap_seconds as gap_seconds,
-        hash(
-            summarised_jobs.cluster_id,
-            summarised_jobs.user_name,
-            summarised_jobs.job_name,
-            summarised_jobs.array_task_id,
-            summarised_jobs.gpu_count
-        ) as work_key
+        {{ hash_of([
+            'summarised_jobs.cluster_id',
+            'summarised_jobs.user_name',
+            'summarised_jobs.job_name',
+            'summarised_jobs.array_task_id',
+            'summarised_jobs.gpu_count'
+        ]) }} as work_key
     from summarised_jobs
     inner join clusters on summarised_jobs.cluster_id = clusters.cluster_id
     where
@@ -50,8 +50,8 @@ finished_jobs as (
         work_key,
         job_key,
         ended_at as event_at,
-        cast(floor(epoch(ended_at) / gap_seconds) as bigint) as slot,
-        cast(floor(epoch(ended_at) / {{ 2 * release_tolerance_seconds }}) as bigint) as short_slot
+        {{ time_slot('ended_at', 'gap_seconds') }} as slot,
+        {{ time_slot('ended_at', 2 * release_tolerance_seconds) }} as short_slot
     from jobs
     where ended_at > started_at
 
@@ -65,18 +65,17 @@ delayed_jobs as (
         work_key,
         job_key,
         is_dependent,
-        eligible_at - to_seconds({{ release_tolerance_seconds }}) as released_after,
+        eligible_at - {{ seconds(release_tolerance_seconds) }} as released_after,
         least(
-            eligible_at + to_seconds({{ release_tolerance_seconds }}),
-            coalesce(started_at, eligible_at + to_seconds({{ release_tolerance_seconds }}))
+            eligible_at + {{ seconds(release_tolerance_seconds) }},
+            coalesce(started_at, eligible_at + {{ seconds(release_tolerance_seconds) }})
         ) as event_at,
-        eligible_at - to_seconds(gap_seconds) as not_before,
-        cast(floor(epoch(eligible_at) / gap_seconds) as bigint) as slot,
-        unnest([
-            cast(floor(epoch(eligible_at) / {{ 2 * release_tolerance_seconds }}) as bigint) - 1,
-            cast(floor(epoch(eligible_at) / {{ 2 * release_tolerance_seconds }}) as bigint),
-            cast(floor(epoch(eligible_at) / {{ 2 * release_tolerance_seconds }}) as bigint) + 1
-        ]) as short_slot
+        eligible_at - {{ seconds('gap_seconds') }} as not_before,
+        {{ time_slot('eligible_at', 'gap_seconds') }} as slot,
+        {{ unnested_numbers(
+            time_slot('eligible_at', 2 * release_tolerance_seconds) ~ ' - 1',
+            time_slot('eligible_at', 2 * release_tolerance_seconds) ~ ' + 1'
+        ) }} as short_slot
     from jobs
     where eligible_at > submitted_at
 
@@ -116,7 +115,7 @@ jobs_near_releases as (
     where (work_key, slot) in (
         select
             work_key,
-            unnest([slot - 1, slot, slot + 1]) as slot
+            {{ unnested_numbers('slot - 1', 'slot + 1') }} as slot
         from released_jobs
     )
 
@@ -158,16 +157,16 @@ submitted_jobs as (
         jobs.work_key,
         jobs.job_key,
         jobs.submitted_at as event_at,
-        jobs.submitted_at - to_seconds(jobs.gap_seconds) as not_before,
-        cast(floor(epoch(jobs.submitted_at) / jobs.gap_seconds) as bigint) as slot
+        jobs.submitted_at - {{ seconds('jobs.gap_seconds') }} as not_before,
+        {{ time_slot('jobs.submitted_at', 'jobs.gap_seconds') }} as slot
     from jobs
     left join release_links on jobs.job_key = release_links.job_key
     where
         release_links.job_key is null
-        and (jobs.work_key, cast(floor(epoch(jobs.submitted_at) / jobs.gap_seconds) as bigint)) in (
+        and (jobs.work_key, {{ time_slot('jobs.submitted_at', 'jobs.gap_seconds') }}) in (
             select
                 work_key,
-                unnest([slot, slot + 1]) as slot
+                {{ unnested_numbers('slot', 'slot + 1') }} as slot
             from unfollowed_jobs
         )
 
@@ -181,7 +180,7 @@ followable_jobs as (
     where (work_key, slot) in (
         select
             work_key,
-            unnest([slot, slot - 1]) as slot
+            {{ unnested_numbers('slot - 1', 'slot') }} as slot
         from submitted_jobs
     )
 

@@ -1,5 +1,3 @@
-{{ config(materialized='view') }}
-
 with
 
 attempts as (
@@ -46,15 +44,15 @@ union all
 select
     cluster_id,
     job_key,
-    min_by(user_name, attempt_number) as user_name,
-    min_by(job_name, attempt_number) as job_name,
-    min_by(array_task_id, attempt_number) as array_task_id,
-    min_by(wanted_gpu_count, attempt_number) as gpu_count,
+    {{ first_by('user_name', 'attempt_number') }} as user_name,
+    {{ first_by('job_name', 'attempt_number') }} as job_name,
+    {{ first_by('array_task_id', 'attempt_number') }} as array_task_id,
+    {{ first_by('wanted_gpu_count', 'attempt_number') }} as gpu_count,
     count(*) as attempt_count,
-    max_by(attempt_id, attempt_number) as last_attempt_id,
+    {{ last_by('attempt_id', 'attempt_number') }} as last_attempt_id,
     min(submitted_at) as submitted_at,
-    min_by(eligible_at, attempt_number) as eligible_at,
-    min_by(is_dependent, attempt_number) as is_dependent,
+    {{ first_by('eligible_at', 'attempt_number') }} as eligible_at,
+    {{ first_by('is_dependent', 'attempt_number') }} as is_dependent,
     min(started_at) as started_at,
     case when bool_and(has_ended) then max(ended_at) end as ended_at
 from counted_attempts

@@ -36,8 +36,8 @@ allocated_nodes as (
         records.source_line_number,
         records.cluster_id,
         records.cpu_count,
-        len(records.node_ids) as node_count,
-        unnest(records.node_ids) as node_id
+        {{ list_length('records.node_ids') }} as node_count,
+        {{ unnested('records.node_ids') }} as node_id
     from records
     inner join untracked_clusters on records.cluster_id = untracked_clusters.cluster_id
     where records.gpu_count is null

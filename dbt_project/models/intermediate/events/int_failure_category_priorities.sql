@@ -18,7 +18,7 @@ configured as (
         clusters.cluster_id,
         categories.failure_category,
         categories.priority as default_priority,
-        list_position(clusters.attribution_priority, categories.failure_category) as configured_position
+        array_position(clusters.attribution_priority, categories.failure_category) as configured_position
     from clusters
     cross join categories
 

@@ -96,7 +96,7 @@ subjects as (
 spoken_for as (
 
     select
-        * exclude (subject),
+        {{ all_but('subject') }},
         coalesce(subject, '') as subject
     from followed
     where
@@ -105,7 +105,7 @@ spoken_for as (
         or check_stream not in ('nhc', {{ checks_with_subjects() }})
     union all
     select
-        of_everything.* exclude (subject),
+        of_everything.{{ all_but('subject') }},
         subjects.subject
     from of_everything
     inner join subjects
@@ -142,34 +142,35 @@ failing_or_healed as (
 
 ),
 
+with_last_boots as (
+
+    {{ with_latest(
+        'failing_or_healed', 'boots', ['cluster_id', 'node_id'],
+        'failing_or_healed.observed_at', 'booted_at', 'booted_at'
+    ) | indent(4) }}
+
+),
+
 placed_after_boot as (
 
     select
-        failing_or_healed.* exclude (observed_at),
+        {{ all_but('observed_at') }},
         -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
         case
-            when
-                failing_or_healed.result != 'OK'
-                and boots.booted_at > failing_or_healed.unchanged_since
-                and failing_or_healed.unchanged_since = failing_or_healed.previous_observed_at
-                then boots.booted_at
-            else failing_or_healed.observed_at
+            when result != 'OK' and booted_at > unchanged_since and unchanged_since = previous_observed_at
+                then booted_at
+            else observed_at
         end as observed_at,
         coalesce(
-            failing_or_healed.result != 'OK'
-            and failing_or_healed.previous_result != 'OK'
+            result != 'OK'
+            and previous_result != 'OK'
             and (
-                failing_or_healed.observed_at > failing_or_healed.previous_observed_at + interval 1 day
-                or boots.booted_at > failing_or_healed.previous_observed_at
+                observed_at > previous_observed_at + interval 1 day
+                or booted_at > previous_observed_at
             ),
             false
         ) as is_new_episode
-    from failing_or_healed
-    asof left join boots
-        on
-            failing_or_healed.cluster_id = boots.cluster_id
-            and failing_or_healed.node_id = boots.node_id
-            and failing_or_healed.observed_at >= boots.booted_at
+    from with_last_boots
 
 ),
 

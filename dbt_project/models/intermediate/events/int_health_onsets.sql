@@ -79,7 +79,7 @@ companions as (
         check_stream,
         subject,
         change_number,
-        list(code order by code) as codes
+        {{ sorted_list('code') }} as codes
     from ranked
     where
         code is not null
@@ -99,9 +99,9 @@ select
     ranked.symptom,
     ranked.code,
     case
-        when ranked.code is null then cast([] as integer[])
-        when ranked.code_rank > 1 then [ranked.code]
-        else list_concat([ranked.code], coalesce(companions.codes, []))
+        when ranked.code is null then {{ empty_integer_list() }}
+        when ranked.code_rank > 1 then {{ list_of(['ranked.code']) }}
+        else {{ list_of(['ranked.code']) }} || coalesce(companions.codes, {{ empty_integer_list() }})
     end as codes,
     ranked.failure_category,
     ranked.co_category,

@@ -33,7 +33,7 @@ xid_codes_listed as (
         check_stream,
         subject,
         change_number,
-        unnest(list_distinct(xid_codes)) as code
+        {{ unnested('array_distinct(xid_codes)') }} as code
     from changes
 
 ),
@@ -69,15 +69,15 @@ named_by_message as (
         rules.failure_category as symptom,
         cast(null as integer) as code,
         rules.failure_category,
-        cast(null as varchar) as co_category,
+        cast(null as string) as co_category,
         rules.severity,
         rules.evidence_class
     from changes
     inner join message_rules as rules
         on
             changes.check_key = rules.check_key
-            and regexp_matches(changes.result || ': ' || coalesce(changes.message, ''), rules.pattern)
-    where len(changes.xid_codes) = 0
+            and {{ matches("changes.result || ': ' || coalesce(changes.message, '')", 'rules.pattern') }}
+    where {{ list_length('changes.xid_codes') }} = 0
     qualify
         row_number() over (
             partition by
@@ -103,13 +103,13 @@ named_by_check as (
         lower(changes.result) as symptom,
         cast(null as integer) as code,
         coalesce(known_checks.failure_category, 'unmapped') as failure_category,
-        cast(null as varchar) as co_category,
+        cast(null as string) as co_category,
         coalesce(known_checks.severity, 'low') as severity,
         coalesce(known_checks.evidence_class, 'none') as evidence_class
     from changes
     left join known_checks on changes.check_key = known_checks.check_key
     where
-        len(changes.xid_codes) = 0
+        {{ list_length('changes.xid_codes') }} = 0
         and not exists (
             select 1
             from named_by_message

@@ -49,7 +49,7 @@ first_rule as (
         on
             messages.kind = kinds.kind
             and (not kinds.is_fatal_only or messages.is_fatal)
-            and regexp_matches(lower(messages.message), kinds.message_pattern)
+            and {{ matches('lower(messages.message)', 'kinds.message_pattern') }}
     where messages.kind != 'xid'
     qualify
         row_number() over (
@@ -61,7 +61,7 @@ first_rule as (
                 messages.kind,
                 messages.pci_address,
                 messages.code
-            order by kinds.rule_order
+            order by kinds.rule_order nulls last
         ) = 1
 
 ),
@@ -69,7 +69,7 @@ first_rule as (
 -- "Link up" and "server OK" tell that a symptom went away.
 other_messages as (
 
-    select * exclude (is_recovery)
+    select {{ all_but('is_recovery') }}
     from first_rule
     where not is_recovery
 
@@ -95,7 +95,24 @@ drastic_recoveries as (
     from messages
     where
         recovery_action is not null
-        and regexp_matches(lower(recovery_action), 'reset|reboot')
+        and {{ matches('lower(recovery_action)', "'reset|reboot'") }}
+
+),
+
+recovered as (
+
+    select distinct
+        classified.cluster_id,
+        classified.node_id,
+        classified.pci_address,
+        classified.occurred_at
+    from classified
+    inner join drastic_recoveries
+        on
+            classified.cluster_id = drastic_recoveries.cluster_id
+            and classified.node_id = drastic_recoveries.node_id
+            and classified.pci_address = drastic_recoveries.pci_address
+            and abs({{ seconds_between('drastic_recoveries.occurred_at', 'classified.occurred_at') }}) <= 60
 
 )
 
@@ -110,18 +127,7 @@ select
     classified.failure_category,
     classified.co_category,
     case
-        when
-            classified.failure_category != 'consequence'
-            and exists (
-                select 1
-                from drastic_recoveries
-                where
-                    classified.cluster_id = drastic_recoveries.cluster_id
-                    and classified.node_id = drastic_recoveries.node_id
-                    and classified.pci_address = drastic_recoveries.pci_address
-                    and abs({{ seconds_between('drastic_recoveries.occurred_at', 'classified.occurred_at') }}) <= 60
-            )
-            then 'high'
+        when classified.failure_category != 'consequence' and recovered.node_id is not null then 'high'
         else classified.severity
     end as severity,
     classified.evidence_class,
@@ -132,3 +138,9 @@ select
     classified.source_path,
     classified.source_line_number
 from classified
+left join recovered
+    on
+        classified.cluster_id = recovered.cluster_id
+        and classified.node_id = recovered.node_id
+        and classified.pci_address = recovered.pci_address
+        and classified.occurred_at = recovered.occurred_at

@@ -36,8 +36,12 @@ noticed_by_slurmctld as (
         cluster_id,
         node_id,
         coalesce(
-            make_timestamp(cast(nullif(regexp_extract(message, 'boot_time=(\d+)', 1), '') as bigint) * 1000000),
-            logged_at - to_seconds(cast(nullif(regexp_extract(message, 'rebooted (\d+) secs? ago', 1), '') as bigint)),
+            {{ timestamp_of_epoch(
+                "cast(nullif(regexp_extract(message, " ~ pattern('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
+            ) }},
+            logged_at - {{ seconds(
+                "cast(nullif(regexp_extract(message, " ~ pattern('rebooted (\\d+) secs? ago') ~ ", 1), '') as bigint)"
+            ) }},
             logged_at
         ) as booted_at
     from slurmctld_events

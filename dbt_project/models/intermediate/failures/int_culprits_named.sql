@@ -94,7 +94,9 @@ prolog_failures_of_nodes as (
         coalesce(
             prolog_failures_of_jobs.node_id,
             slurmctld_events.node_id,
-            case when prolog_failures_of_jobs.node_count = 1 then prolog_failures_of_jobs.node_ids[1] end
+            case
+                when prolog_failures_of_jobs.node_count = 1 then {{ first_item('prolog_failures_of_jobs.node_ids') }}
+            end
         ) as node_id,
         'prolog_failure' as named_by,
         2 as source_order,
@@ -105,7 +107,7 @@ prolog_failures_of_nodes as (
             prolog_failures_of_jobs.cluster_id = slurmctld_events.cluster_id
             and slurmctld_events.kind = 'prolog_failure'
             and slurmctld_events.job_id_raw is null
-            and list_contains(prolog_failures_of_jobs.node_ids, slurmctld_events.node_id)
+            and array_contains(prolog_failures_of_jobs.node_ids, slurmctld_events.node_id)
             and abs({{ seconds_between('prolog_failures_of_jobs.logged_at', 'slurmctld_events.logged_at') }}) <= 2
 
 ),
@@ -118,7 +120,7 @@ suspect_nodes as (
         state,
         runtime_seconds,
         ended_at,
-        unnest(node_ids) as node_id
+        {{ unnested('node_ids') }} as node_id
     from suspects
     where
         state = 'NODE_FAIL'
@@ -146,7 +148,7 @@ named_by_node_event as (
         (suspect_nodes.state = 'NODE_FAIL' and node_events.state = 'DOWN')
         or (
             suspect_nodes.state = 'REQUEUED'
-            and regexp_matches(lower(node_events.reason), '^prolog (error|or job env)')
+            and {{ matches('lower(node_events.reason)', "'^prolog (error|or job env)'") }}
         )
 
 ),
@@ -172,7 +174,22 @@ named_of_own_nodes as (
         on
             named.cluster_id = suspects.cluster_id
             and named.attempt_id = suspects.attempt_id
-            and list_contains(suspects.node_ids, named.node_id)
+            and array_contains(suspects.node_ids, named.node_id)
+
+),
+
+named_once as (
+
+    select
+        cluster_id,
+        attempt_id,
+        node_id,
+        {{ first_by('named_by', '(source_order, named_by)') }} as named_by,
+        bool_or(named_by in ('prolog_failure', 'prolog_error')) as is_prolog_failure,
+        min(source_order) as source_order,
+        min(named_at) as named_at
+    from named_of_own_nodes
+    group by cluster_id, attempt_id, node_id
 
 )
 
@@ -180,12 +197,11 @@ select
     cluster_id,
     attempt_id,
     node_id,
-    min_by(named_by, (source_order, named_by)) as named_by,
-    bool_or(named_by in ('prolog_failure', 'prolog_error')) as is_prolog_failure,
+    named_by,
+    is_prolog_failure,
     row_number() over (
         partition by cluster_id, attempt_id
-        order by min(source_order), min(named_at), node_id
+        order by source_order, named_at, node_id
     ) as culprit_rank
-from named_of_own_nodes
-group by cluster_id, attempt_id, node_id
-qualify min(source_order) = min(min(source_order)) over (partition by cluster_id, attempt_id)
+from named_once
+qualify source_order = min(source_order) over (partition by cluster_id, attempt_id)

@@ -113,7 +113,7 @@ judged as (
         case
             when primary_evidence.node_id is not null then primary_evidence.node_id
             when first_culprits.node_id is not null then first_culprits.node_id
-            when suspects.node_count = 1 then suspects.node_ids[1]
+            when suspects.node_count = 1 then {{ first_item('suspects.node_ids') }}
         end as culprit_node_id
     from suspects
     left join primary_evidence

@@ -35,7 +35,9 @@ watched_nodes as (
         attempt_id,
         window_start_at,
         window_end_at,
-        unnest(case when culprit_node_id is null then node_ids else [culprit_node_id] end) as node_id
+        {{ unnested(
+            'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
+        ) }} as node_id
     from failures
 
 ),
@@ -48,7 +50,7 @@ watched_days as (
         node_id,
         window_start_at,
         window_end_at,
-        unnest([cast(window_start_at as date), cast(window_end_at as date)]) as day_date
+        {{ unnested(list_of(['cast(window_start_at as date)', 'cast(window_end_at as date)'])) }} as day_date
     from watched_nodes
 
 ),
@@ -58,9 +60,7 @@ watched_quarter_hours as (
 
     select
         *,
-        unnest(generate_series(
-            {{ quarter_hour('window_start_at') }}, {{ quarter_hour('window_end_at') }}
-        )) as quarter_hour
+        {{ unnested_numbers(quarter_hour('window_start_at'), quarter_hour('window_end_at')) }} as quarter_hour
     from watched_nodes
 
 ),

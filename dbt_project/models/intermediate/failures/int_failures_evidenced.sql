@@ -52,7 +52,7 @@ suspect_nodes as (
         ended_at,
         window_start_at,
         window_end_at,
-        unnest(node_ids) as node_id
+        {{ unnested('node_ids') }} as node_id
     from suspects
     where
         not exists (

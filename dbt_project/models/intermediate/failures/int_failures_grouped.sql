@@ -1,4 +1,4 @@
-with recursive
+with
 
 failures as (
 
@@ -49,8 +49,17 @@ shared_things as (
         cluster_id,
         attempt_id,
         failed_at,
-        'node ' || unnest(case when culprit_node_id is null then node_ids else [culprit_node_id] end) as thing
-    from failures
+        'node ' || node_id as thing
+    from (
+        select
+            cluster_id,
+            attempt_id,
+            failed_at,
+            {{ unnested(
+                'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
+            ) }} as node_id
+        from failures
+    ) as failed_nodes
 
     union all
 
@@ -135,114 +144,9 @@ linked as (
 
 ),
 
--- Every failure points to a name, at first its own. In each pass it takes the smallest among that of the one it points
--- to, those its neighbours are about to have, and what those that point to it have found, until none changes any more
--- (FastSV; Zhang, Azad and Buluc 2020). A chain of 10,000 settles in 16 passes; passing names on would take thousands.
-labels as (
-
-    select distinct
-        cluster_id,
-        attempt_id,
-        attempt_id as label,
-        true as is_changed,
-        0 as pass
-    from linked
-
-    union all
-
-    (
-
-        with
-
-        pointers as (
-
-            select
-                own.cluster_id,
-                own.attempt_id,
-                own.label,
-                own.pass,
-                pointed_to.label as next_label
-            from labels as own
-            inner join labels as pointed_to
-                on
-                    own.cluster_id = pointed_to.cluster_id
-                    and own.label = pointed_to.attempt_id
-            where
-                exists (
-                    select 1
-                    from labels as unsettled
-                    where unsettled.is_changed
-                )
-
-        ),
-
-        nearest as (
-
-            select
-                linked.cluster_id,
-                linked.attempt_id,
-                min(neighbours.next_label) as label
-            from linked
-            inner join pointers as neighbours
-                on
-                    linked.cluster_id = neighbours.cluster_id
-                    and linked.linked_attempt_id = neighbours.attempt_id
-            group by linked.cluster_id, linked.attempt_id
-
-        ),
-
-        found_by_followers as (
-
-            select
-                pointers.cluster_id,
-                pointers.label as attempt_id,
-                min(nearest.label) as label
-            from pointers
-            inner join nearest
-                on
-                    pointers.cluster_id = nearest.cluster_id
-                    and pointers.attempt_id = nearest.attempt_id
-            group by pointers.cluster_id, pointers.label
-
-        )
-
-        select
-            pointers.cluster_id,
-            pointers.attempt_id,
-            least(
-                pointers.next_label, nearest.label, coalesce(found_by_followers.label, nearest.label)
-            ) as label,
-            least(
-                pointers.next_label, nearest.label, coalesce(found_by_followers.label, nearest.label)
-            ) < pointers.label as is_changed,
-            pointers.pass + 1 as pass
-        from pointers
-        inner join nearest
-            on
-                pointers.cluster_id = nearest.cluster_id
-                and pointers.attempt_id = nearest.attempt_id
-        left join found_by_followers
-            on
-                pointers.cluster_id = found_by_followers.cluster_id
-                and pointers.attempt_id = found_by_followers.attempt_id
-
-    )
-
-),
-
 components as (
 
-    select
-        failures.cluster_id,
-        failures.attempt_id,
-        failures.failed_at,
-        coalesce(settled.label, failures.attempt_id) as label
-    from failures
-    left join labels as settled
-        on
-            failures.cluster_id = settled.cluster_id
-            and failures.attempt_id = settled.attempt_id
-            and settled.pass = (select max(last_pass.pass) from labels as last_pass)
+    {{ connected_failures('failures', 'linked') | indent(4) }}
 
 )
 

@@ -29,10 +29,10 @@ onsets_of_symptoms as (
         events.event_id as onset_id,
         events.node_id,
         events.observed_at,
-        to_seconds(120 + case
+        120 + case
             when events.is_point_event or events.last_ok_at is null then 0
             else least(300, {{ seconds_between('events.last_ok_at', 'events.observed_at') }})
-        end) as reach
+        end as reach_seconds
     from events
     inner join categories on events.failure_category = categories.failure_category
 
@@ -48,7 +48,7 @@ lost_nodes as (
         failures.attempt_id as onset_id,
         failures.culprit_node_id as node_id,
         failures.failed_at as observed_at,
-        to_seconds(10) as reach
+        10 as reach_seconds
     from failures
     inner join categories on failures.failure_category = categories.failure_category
     where
@@ -65,17 +65,19 @@ onsets as (
 
 ),
 
-counted as (
+reaching_onsets as (
 
     select
         *,
-        observed_at - reach as reaches_back_to,
-        count(distinct node_id) over (
-            partition by cluster_id, failure_category
-            order by observed_at
-            range between reach preceding and current row
-        ) as node_count
+        {{ seconds('reach_seconds') }} as reach,
+        observed_at - {{ seconds('reach_seconds') }} as reaches_back_to
     from onsets
+
+),
+
+counted as (
+
+    {{ nodes_within_reach('reaching_onsets') | indent(4) }}
 
 ),
 

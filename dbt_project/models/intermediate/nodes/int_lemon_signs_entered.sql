@@ -75,7 +75,7 @@ codes as (
         cluster_id,
         node_id,
         cast(observed_at as date) as day_date,
-        unnest(codes) as code
+        {{ unnested('codes') }} as code
     from events
 
 ),
@@ -189,14 +189,14 @@ union all
 
 select
     cluster_id,
-    node_ids[1] as node_id,
+    {{ first_item('node_ids') }} as node_id,
     'single_node_attempt' as signal,
     cast(ended_at as date) as first_date,
     cast(ended_at as date) as last_date,
     cast(null as date) as next_date,
     count(*) as amount
 from attempts
-group by cluster_id, node_ids[1], cast(ended_at as date)
+group by cluster_id, {{ first_item('node_ids') }}, cast(ended_at as date)
 
 union all
 

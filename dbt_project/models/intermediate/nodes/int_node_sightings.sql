@@ -51,7 +51,7 @@ allocations as (
         min(started_at) as first_at,
         max(coalesce(ended_at, started_at)) as last_at
     from records
-    where len(node_ids) > 0
+    where {{ list_length('node_ids') }} > 0
     group by cluster_id, node_ids
 
 ),
@@ -67,7 +67,7 @@ sightings as (
     union all
     select
         cluster_id,
-        unnest(node_ids) as node_id,
+        {{ unnested('node_ids') }} as node_id,
         first_at,
         last_at
     from allocations

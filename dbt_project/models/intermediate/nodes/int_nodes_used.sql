@@ -16,7 +16,7 @@ stays as (
         cluster_id,
         started_at,
         ended_at,
-        unnest(node_ids) as node_id
+        {{ unnested('node_ids') }} as node_id
     from attempts
 
 ),
@@ -73,9 +73,7 @@ stay_days as (
     from (
         select
             *,
-            cast(unnest(generate_series(
-                cast(started_at as date), cast(ended_at as date), interval 1 day
-            )) as date) as day_date
+            {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
         from new_stays
         where cast(started_at as date) < cast(ended_at as date)
     ) as longer_stays

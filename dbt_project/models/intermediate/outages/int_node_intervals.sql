@@ -100,9 +100,9 @@ logged as (
             )
         ) as ended_at,
         withdrawals.state,
-        cast(null as varchar) as state_flags,
+        cast(null as string) as state_flags,
         withdrawals.reason,
-        cast(null as varchar) as reason_user,
+        cast(null as string) as reason_user,
         'slurmctld' as source,
         withdrawals.source_path,
         withdrawals.source_line_number
@@ -126,7 +126,7 @@ seen_in_inventory as (
         nodes.reason_at as started_at,
         cast(null as timestamp) as ended_at,
         nodes.state,
-        cast(null as varchar) as state_flags,
+        cast(null as string) as state_flags,
         nodes.reason,
         nodes.reason_user,
         'inventory' as source,
@@ -137,10 +137,10 @@ seen_in_inventory as (
         nodes.reason is not null
         and nodes.reason_at is not null
         and (
-            regexp_matches(nodes.state, 'DOWN|DRAINED|FAIL|MAINT')
+            {{ matches('nodes.state', "'DOWN|DRAINED|FAIL|MAINT'") }}
             or (
-                regexp_matches(nodes.state, 'DRAIN')
-                and not regexp_matches(nodes.state, 'DRAINING|ALLOC|MIX|COMP')
+                {{ matches('nodes.state', "'DRAIN'") }}
+                and not {{ matches('nodes.state', "'DRAINING|ALLOC|MIX|COMP'") }}
             )
         )
         and not exists (
@@ -183,8 +183,8 @@ classified as (
         case
             when coalesce(reasons.failure_category, 'unmapped') != 'unmapped' then reasons.failure_category
             when
-                regexp_matches(coalesce(intervals.state, ''), 'MAINT|POWER|REBOOT')
-                or regexp_matches(coalesce(intervals.state_flags, ''), '[$~%!@^]')
+                {{ matches("coalesce(intervals.state, '')", "'MAINT|POWER|REBOOT'") }}
+                or {{ matches("coalesce(intervals.state_flags, '')", "'[$~%!@^]'") }}
                 then 'planned'
             when intervals.reason is null and contains(coalesce(intervals.state_flags, ''), '*')
                 then 'node_fail_unattributed'

@@ -69,19 +69,19 @@ merged as (
         outage_number,
         min(started_at) as started_at,
         case when bool_and(ended_at is not null) then max(ended_at) end as ended_at,
-        min_by(state, started_at) as state,
-        min_by(reason, started_at) as reason,
-        min_by(reason_user, started_at) as reason_user,
+        {{ first_by('state', 'started_at') }} as state,
+        {{ first_by('reason', 'started_at') }} as reason,
+        {{ first_by('reason_user', 'started_at') }} as reason_user,
         min(failure_category) as failure_category,
-        min_by(code, started_at) as code,
-        min_by(co_category, started_at) as co_category,
-        min_by(severity, started_at) as severity,
-        min_by(evidence_class, started_at) as evidence_class,
-        min_by(origin, started_at) as origin,
+        {{ first_by('code', 'started_at') }} as code,
+        {{ first_by('co_category', 'started_at') }} as co_category,
+        {{ first_by('severity', 'started_at') }} as severity,
+        {{ first_by('evidence_class', 'started_at') }} as evidence_class,
+        {{ first_by('origin', 'started_at') }} as origin,
         min(source) as source,
         count(*) as interval_count,
-        min_by(source_path, started_at) as source_path,
-        min_by(source_line_number, started_at) as source_line_number
+        {{ first_by('source_path', 'started_at') }} as source_path,
+        {{ first_by('source_line_number', 'started_at') }} as source_line_number
     from numbered
     group by cluster_id, node_id, outage_number
 
@@ -102,15 +102,10 @@ counted_returns as (
 -- Event rows carry whole seconds, the log milliseconds: a second of tolerance on either side.
 placed_between_returns as (
 
-    select
-        merged.*,
-        coalesce(counted_returns.return_count, 0) as return_count
-    from merged
-    asof left join counted_returns
-        on
-            merged.cluster_id = counted_returns.cluster_id
-            and merged.node_id = counted_returns.node_id
-            and merged.started_at + interval 1 second >= counted_returns.returned_at
+    {{ with_latest(
+        'merged', 'counted_returns', ['cluster_id', 'node_id'],
+        'merged.started_at + interval 1 second', 'returned_at', 'return_count'
+    ) | indent(4) }}
 
 )
 
@@ -144,7 +139,7 @@ left join withdrawals
     on
         outages.cluster_id = withdrawals.cluster_id
         and outages.node_id = withdrawals.node_id
-        and outages.return_count = withdrawals.return_count
+        and coalesce(outages.return_count, 0) = withdrawals.return_count
         and lower(outages.reason) = lower(withdrawals.reason)
         and withdrawals.withdrawn_at <= outages.started_at + interval 2 second
 left join nodes

@@ -57,7 +57,9 @@ categories as (
 -- Texts Slurm gives a node by itself; its log tells the occasion and leaves the text out.
 slurm_texts as (
 
-    select unnest(['prolog error', 'epilog error', 'not responding', 'node unexpectedly rebooted']) as reason_key
+    select {{ unnested(list_of([
+        "'prolog error'", "'epilog error'", "'not responding'", "'node unexpectedly rebooted'"
+    ])) }} as reason_key
 
 ),
 
@@ -87,7 +89,7 @@ first_rule as (
         rules.severity,
         rules.evidence_class
     from reasons
-    inner join rules on regexp_matches(reasons.reason_key, rules.pattern)
+    inner join rules on {{ matches('reasons.reason_key', 'rules.pattern') }}
     qualify row_number() over (partition by reasons.reason_key order by rules.rule_order) = 1
 
 ),
@@ -98,7 +100,7 @@ first_origin as (
         reasons.reason_key,
         origin_rules.origin
     from reasons
-    inner join origin_rules on regexp_matches(reasons.reason_key, origin_rules.pattern)
+    inner join origin_rules on {{ matches('reasons.reason_key', 'origin_rules.pattern') }}
     qualify row_number() over (partition by reasons.reason_key order by origin_rules.rule_order) = 1
 
 ),
@@ -137,7 +139,7 @@ first_message as (
     inner join message_rules
         on
             first_check.check_key = message_rules.check_key
-            and regexp_matches('CRITICAL: ' || first_check.reason_key, message_rules.pattern)
+            and {{ matches("'CRITICAL: ' || first_check.reason_key", 'message_rules.pattern') }}
     qualify
         row_number() over (
             partition by first_check.reason_key
@@ -151,11 +153,11 @@ codes_listed as (
 
     select
         reason_key,
-        cast(
-            unnest(list_distinct(regexp_extract_all(
-                reason_key, '\bxid(?:\s+errors?)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\[]*(\d{1,3})\b', 1
-            ))) as integer
-        ) as code
+        {{ unnested(
+            'array_distinct(regexp_extract_all(reason_key, '
+            ~ pattern('\\bxid(?:\\s+errors?)?(?:\\s*\\([^)]*\\))?\\s*[:=#]?[\\s\\[]*(\\d{1,3})\\b')
+            ~ ', 1))'
+        ) }} as code_text
     from first_rule
     where failure_category = 'by_xid'
 
@@ -165,13 +167,13 @@ codes_known as (
 
     select
         codes_listed.reason_key,
-        codes_listed.code,
+        cast(codes_listed.code_text as integer) as code,
         coalesce(xids.failure_category, 'unknown_xid') as failure_category,
         nullif(xids.co_category, 'none') as co_category,
         coalesce(xids.severity, 'low') as severity,
         coalesce(xids.evidence_class, 'B') as evidence_class
     from codes_listed
-    left join xids on codes_listed.code = xids.code
+    left join xids on cast(codes_listed.code_text as integer) = xids.code
 
 ),
 
@@ -186,7 +188,7 @@ first_code as (
             order by
                 {{ severity_rank('codes_known.severity') }},
                 {{ evidence_rank('codes_known.evidence_class') }},
-                categories.priority,
+                categories.priority nulls last,
                 codes_known.code
         ) = 1
 

@@ -19,7 +19,7 @@ withdrawal_lines as (
     from events
     where
         kind in ('reason_set', 'drained_by_slurm', 'prolog_failure', 'epilog_failure')
-        or (kind = 'state_set' and regexp_matches(coalesce(state, ''), '^(DRAIN|DOWN|FAIL|MAINT)'))
+        or (kind = 'state_set' and {{ matches("coalesce(state, '')", "'^(DRAIN|DOWN|FAIL|MAINT)'") }})
 
 ),
 
@@ -78,8 +78,8 @@ detections as (
         source_line_number
     from events
     where
-        (kind = 'node_not_responding' and regexp_matches(lower(message), 'setting down'))
-        or (kind = 'node_rebooted' and regexp_matches(lower(message), 'unexpectedly'))
+        (kind = 'node_not_responding' and {{ matches("lower(message)", "'setting down'") }})
+        or (kind = 'node_rebooted' and {{ matches("lower(message)", "'unexpectedly'") }})
 
 ),
 
@@ -92,13 +92,13 @@ returns as (
         logged_at as changed_at,
         'return' as kind,
         state,
-        cast(null as varchar) as reason,
+        cast(null as string) as reason,
         cast(null as bigint) as job_id_raw,
         source_path,
         source_line_number
     from events
     where
-        (kind = 'node_returned' and regexp_matches(lower(message), 'returned to service'))
+        (kind = 'node_returned' and {{ matches("lower(message)", "'returned to service'") }})
         or (kind = 'state_set' and state in ('IDLE', 'RESUME', 'UNDRAIN'))
 
 ),

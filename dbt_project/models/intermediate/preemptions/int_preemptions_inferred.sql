@@ -59,15 +59,13 @@ victim_slots as (
         attempt_id,
         ended_at,
         node_id,
-        unnest([
-            cast(floor(epoch(ended_at) / 600) as bigint), cast(floor(epoch(ended_at) / 600) as bigint) + 1
-        ]) as slot
+        {{ unnested(list_of([time_slot('ended_at', 600), time_slot('ended_at', 600) ~ ' + 1'])) }} as slot
     from (
         select
             cluster_id,
             attempt_id,
             ended_at,
-            unnest(node_ids) as node_id
+            {{ unnested('node_ids') }} as node_id
         from victims
     ) as victim_nodes
 
@@ -80,8 +78,8 @@ starts as (
         attempt_id,
         started_at,
         coalesce(eligible_at, submitted_at) as waiting_since,
-        cast(floor(epoch(started_at) / 600) as bigint) as slot,
-        unnest(node_ids) as node_id
+        {{ time_slot('started_at', 600) }} as slot,
+        {{ unnested('node_ids') }} as node_id
     from attempts
     where started_at is not null
 

@@ -103,11 +103,7 @@ unnamed_victim_slots as (
         cluster_id,
         attempt_id,
         logged_at,
-        unnest([
-            cast(floor(epoch(logged_at) / 2) as bigint) - 1,
-            cast(floor(epoch(logged_at) / 2) as bigint),
-            cast(floor(epoch(logged_at) / 2) as bigint) + 1
-        ]) as slot
+        {{ unnested_numbers(time_slot('logged_at', 2) ~ ' - 1', time_slot('logged_at', 2) ~ ' + 1') }} as slot
     from victim_lines
     where instigator_job_id_raw is null
 
@@ -126,7 +122,7 @@ logged_around as (
     inner join instigator_attempts
         on
             unnamed_victim_slots.cluster_id = instigator_attempts.cluster_id
-            and unnamed_victim_slots.slot = cast(floor(epoch(instigator_attempts.logged_at) / 2) as bigint)
+            and unnamed_victim_slots.slot = {{ time_slot('instigator_attempts.logged_at', 2) }}
             and abs({{ seconds_between('unnamed_victim_slots.logged_at', 'instigator_attempts.logged_at') }}) <= 2
     group by unnamed_victim_slots.cluster_id, unnamed_victim_slots.attempt_id, instigator_attempts.attempt_id
 
@@ -147,7 +143,7 @@ instigators_inferred as (
         on
             logged_around.cluster_id = instigators.cluster_id
             and logged_around.instigator_attempt_id = instigators.attempt_id
-            and list_has_any(victims.node_ids, instigators.node_ids)
+            and {{ lists_overlap('victims.node_ids', 'instigators.node_ids') }}
     qualify
         row_number() over (
             partition by logged_around.cluster_id, logged_around.attempt_id

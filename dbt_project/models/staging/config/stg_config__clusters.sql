@@ -2,7 +2,7 @@ with
 
 clusters as (
 
-    select * from {{ source('raw', 'clusters') }}
+    select * from {{ source_table('raw', 'clusters') }}
 
 )
 

@@ -2,7 +2,7 @@ with
 
 node_names as (
 
-    select * from {{ source('raw', 'node_names') }}
+    select * from {{ source_table('raw', 'node_names') }}
 
 )
 

@@ -2,7 +2,7 @@ with
 
 health_checks as (
 
-    select * from {{ source('raw', 'health_checks') }}
+    select * from {{ source_table('raw', 'health_checks') }}
     where disposition = 'loaded'
 
 )

@@ -2,7 +2,7 @@ with
 
 nodes as (
 
-    select * from {{ source('raw', 'nodes') }}
+    select * from {{ source_table('raw', 'nodes') }}
     where disposition = 'loaded'
 
 )

@@ -2,7 +2,7 @@ with
 
 kernel_messages as (
 
-    select * from {{ source('raw', 'kernel_messages') }}
+    select * from {{ source_table('raw', 'kernel_messages') }}
     where disposition = 'loaded'
 
 )

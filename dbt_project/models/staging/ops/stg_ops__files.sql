@@ -2,7 +2,7 @@ with
 
 files as (
 
-    select * from {{ source('ops', 'files') }}
+    select * from {{ source_table('ops', 'files') }}
 
 )
 

@@ -2,7 +2,7 @@ with
 
 records as (
 
-    select * from {{ source('raw', 'sacct') }}
+    select * from {{ source_table('raw', 'sacct') }}
     where disposition = 'loaded'
 
 )

@@ -2,7 +2,7 @@ with
 
 node_events as (
 
-    select * from {{ source('raw', 'node_events') }}
+    select * from {{ source_table('raw', 'node_events') }}
     where
         disposition = 'loaded'
         and event_kind = 'node'

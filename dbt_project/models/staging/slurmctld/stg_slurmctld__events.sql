@@ -2,7 +2,7 @@ with
 
 slurmctld_events as (
 
-    select * from {{ source('raw', 'slurmctld_events') }}
+    select * from {{ source_table('raw', 'slurmctld_events') }}
     where disposition = 'loaded'
 
 )

@@ -2,7 +2,7 @@ with
 
 squeue_exclusions as (
 
-    select * from {{ source('raw', 'squeue_exclusions') }}
+    select * from {{ source_table('raw', 'squeue_exclusions') }}
     where disposition = 'loaded'
 
 )

@@ -2,7 +2,7 @@ with
 
 tickets as (
 
-    select * from {{ source('raw', 'tickets') }}
+    select * from {{ source_table('raw', 'tickets') }}
     where disposition = 'loaded'
 
 )

@@ -1,0 +1,91 @@
+"""Schema raw as Parquet, for engines that read folders: a folder per table, by cluster and date of what happened.
+
+It writes what dbt reads as a source and nothing else, and never half a table: each is written beside its place and
+renamed into it. A second export replaces the first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+DATED = {
+    "raw.sacct": "submitted_at",
+    "raw.health_checks": "observed_at",
+    "raw.kernel_messages": "occurred_at",
+    "raw.node_events": "started_at",
+    "raw.slurmctld_events": "logged_at",
+    "raw.tickets": "opened_at",
+}
+"""Tables that grow day by day, and the time that dates a row; each is never NULL."""
+UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusions", "ops.files")
+"""Tables partitioned by cluster alone."""
+WHOLE = ("raw.clusters",)
+"""A row per cluster: one file."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """One table on disk."""
+
+    table: str
+    row_count: int
+    file_count: int
+    size_bytes: int
+
+
+def export_tables(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Exported]:
+    """Write every source of the dbt project to `folder/<schema>/<table>`.
+
+    Parameters
+    ----------
+    con
+        A connection that reads the working file.
+    folder
+        Made where it is missing; what else lies in it stays.
+    """
+    return [_export(con, table, folder / Path(*table.split("."))) for table in (*DATED, *UNDATED, *WHOLE)]
+
+
+def _export(con: duckdb.DuckDBPyConnection, table: str, place: Path) -> Exported:
+    beside = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    replaced = place.with_name(f".{place.name}.{os.getpid()}.old")
+    beside.mkdir(parents=True)
+    try:
+        row_count = _write(con, table, beside)
+        if place.exists():
+            place.rename(replaced)
+        beside.rename(place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
+    files = list(place.rglob("*.parquet"))
+    return Exported(table, row_count, len(files), sum(file.stat().st_size for file in files))
+
+
+def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
+    """Write a table in the order of its partitions, so that a partition is one file and not one per thread.
+
+    An empty table has no partition to hold its columns: one file without rows does.
+    """
+    ((row_count,),) = con.execute(f"select count(*) from {table}").fetchall()
+    if row_count == 0 or table in WHOLE:
+        con.execute(f"copy (from {table}) to '{_quoted(folder / 'all.parquet')}' (format parquet, compression zstd)")
+        return int(row_count)
+    rows, partitions = f"from {table} order by cluster_id", "cluster_id"
+    if table in DATED:
+        rows = f"select *, cast({DATED[table]} as date) as event_date from {table} order by cluster_id, event_date"
+        partitions = "cluster_id, event_date"
+    con.execute(
+        f"copy ({rows}) to '{_quoted(folder)}' "
+        f"(format parquet, compression zstd, partition_by ({partitions}), overwrite_or_ignore)"
+    )
+    return int(row_count)
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

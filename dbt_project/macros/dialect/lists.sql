@@ -1,0 +1,124 @@
+{#- Lists: the same idea has another name in each engine. The DuckDB form is the default. -#}
+
+
+{#- One row per item, as a column of the select list; an empty list and NULL give none. -#}
+{% macro unnested(list) -%}
+    {{ adapter.dispatch('unnested', 'faultline')(list) }}
+{%- endmacro %}
+
+{% macro default__unnested(list) -%}
+    unnest({{ list }})
+{%- endmacro %}
+
+{% macro spark__unnested(list) -%}
+    explode({{ list }})
+{%- endmacro %}
+
+
+{#- One row per whole number from the first to the last, both included. -#}
+{% macro unnested_numbers(first, last) -%}
+    {{ adapter.dispatch('unnested_numbers', 'faultline')(first, last) }}
+{%- endmacro %}
+
+{% macro default__unnested_numbers(first, last) -%}
+    unnest(generate_series({{ first }}, {{ last }}))
+{%- endmacro %}
+
+{#- Without a step, Spark would count down where the last comes before the first. -#}
+{% macro spark__unnested_numbers(first, last) -%}
+    explode(case when {{ first }} <= {{ last }} then sequence({{ first }}, {{ last }}) end)
+{%- endmacro %}
+
+
+{#- One row per day from the first to the last, both included. -#}
+{% macro unnested_days(first, last) -%}
+    {{ adapter.dispatch('unnested_days', 'faultline')(first, last) }}
+{%- endmacro %}
+
+{% macro default__unnested_days(first, last) -%}
+    cast(unnest(generate_series({{ first }}, {{ last }}, interval 1 day)) as date)
+{%- endmacro %}
+
+{% macro spark__unnested_days(first, last) -%}
+    explode(case when {{ first }} <= {{ last }} then sequence({{ first }}, {{ last }}, interval 1 day) end)
+{%- endmacro %}
+
+
+{% macro list_of(items) -%}
+    {{ adapter.dispatch('list_of', 'faultline')(items) }}
+{%- endmacro %}
+
+{% macro default__list_of(items) -%}
+    [{{ items | join(', ') }}]
+{%- endmacro %}
+
+{% macro spark__list_of(items) -%}
+    array({{ items | join(', ') }})
+{%- endmacro %}
+
+
+{% macro empty_integer_list() -%}
+    {{ adapter.dispatch('empty_integer_list', 'faultline')() }}
+{%- endmacro %}
+
+{% macro default__empty_integer_list() -%}
+    cast([] as integer[])
+{%- endmacro %}
+
+{% macro spark__empty_integer_list() -%}
+    cast(array() as array<integer>)
+{%- endmacro %}
+
+
+{% macro list_length(list) -%}
+    {{ adapter.dispatch('list_length', 'faultline')(list) }}
+{%- endmacro %}
+
+{% macro default__list_length(list) -%}
+    len({{ list }})
+{%- endmacro %}
+
+{% macro spark__list_length(list) -%}
+    size({{ list }})
+{%- endmacro %}
+
+
+{#- NULL for an empty list. -#}
+{% macro first_item(list) -%}
+    {{ adapter.dispatch('first_item', 'faultline')(list) }}
+{%- endmacro %}
+
+{% macro default__first_item(list) -%}
+    {{ list }}[1]
+{%- endmacro %}
+
+{% macro spark__first_item(list) -%}
+    get({{ list }}, 0)
+{%- endmacro %}
+
+
+{% macro lists_overlap(one, other) -%}
+    {{ adapter.dispatch('lists_overlap', 'faultline')(one, other) }}
+{%- endmacro %}
+
+{% macro default__lists_overlap(one, other) -%}
+    list_has_any({{ one }}, {{ other }})
+{%- endmacro %}
+
+{% macro spark__lists_overlap(one, other) -%}
+    arrays_overlap({{ one }}, {{ other }})
+{%- endmacro %}
+
+
+{#- The items in order, as one text. -#}
+{% macro list_as_text(list, separator) -%}
+    {{ adapter.dispatch('list_as_text', 'faultline')(list, separator) }}
+{%- endmacro %}
+
+{% macro default__list_as_text(list, separator) -%}
+    array_to_string(list_sort({{ list }}), '{{ separator }}')
+{%- endmacro %}
+
+{% macro spark__list_as_text(list, separator) -%}
+    array_join(array_sort({{ list }}), '{{ separator }}')
+{%- endmacro %}

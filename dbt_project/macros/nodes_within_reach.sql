@@ -1,0 +1,54 @@
+{#-
+    Counts beside every onset the nodes with an onset of the same category that it reaches back to, itself included.
+
+    onsets: CTE of (cluster_id, failure_category, onset_id, node_id, observed_at, reach, reaches_back_to).
+-#}
+{% macro nodes_within_reach(onsets) -%}
+    {{ adapter.dispatch('nodes_within_reach', 'faultline')(onsets) }}
+{%- endmacro %}
+
+{% macro default__nodes_within_reach(onsets) -%}
+    select
+        *,
+        count(distinct node_id) over (
+            partition by cluster_id, failure_category
+            order by observed_at
+            range between reach preceding and current row
+        ) as node_count
+    from {{ onsets }}
+{%- endmacro %}
+
+{#- Spark's frames reach back by constants only; no onset reaches further than a slot of ten minutes. -#}
+{% macro spark__nodes_within_reach(onsets) -%}
+    select
+        later.cluster_id,
+        later.failure_category,
+        later.onset_id,
+        later.node_id,
+        later.observed_at,
+        later.reaches_back_to,
+        count(distinct earlier.node_id) as node_count
+    from {{ onsets }} as later
+    inner join (
+        select
+            cluster_id,
+            failure_category,
+            node_id,
+            observed_at,
+            {{ unnested_numbers(time_slot('observed_at', 600), time_slot('observed_at', 600) ~ ' + 1') }} as slot
+        from {{ onsets }}
+    ) as earlier
+        on
+            later.cluster_id = earlier.cluster_id
+            and later.failure_category = earlier.failure_category
+            and {{ time_slot('later.observed_at', 600) }} = earlier.slot
+            and later.observed_at >= earlier.observed_at
+            and later.reaches_back_to <= earlier.observed_at
+    group by
+        later.cluster_id,
+        later.failure_category,
+        later.onset_id,
+        later.node_id,
+        later.observed_at,
+        later.reaches_back_to
+{%- endmacro %}

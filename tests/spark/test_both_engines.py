@@ -1,0 +1,116 @@
+"""The dbt project says the same on DuckDB and on Spark: every mart, row by row, over the same raw tables.
+
+It needs Java and `.venv-spark`, and takes minutes: `make spark`.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import duckdb
+import pytest
+
+from assets.raw.parquet import export_tables
+from assets.simulation import simulate
+from orchestration.dbt import MANIFEST
+from tests.conftest import new_home, refresh
+from tests.spark import engines
+
+pytestmark = pytest.mark.spark
+
+DAYS = 60
+"""Long enough for preempted work, outages, tickets, and for jobs that crash in a loop."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The genuine capture and two simulated clusters, refreshed on DuckDB."""
+    if not engines.DBT_ON_SPARK.exists() or shutil.which("java") is None:
+        pytest.fail("dbt on Spark or Java is missing: run `make spark`, which sets both up")
+    home = new_home(tmp_path_factory.mktemp("engines"))
+    simulate("demo", home.root, days=DAYS)
+    refresh(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def spark(home, tmp_path_factory):
+    """Spark's folder after a build over the exported raw tables, with the status of every node."""
+    folder = tmp_path_factory.mktemp("spark")
+    with duckdb.connect(str(home.working_file), read_only=True) as con:
+        export_tables(con, folder / "raw")
+    statuses = engines.build_on_spark(folder / "raw", folder, cwd=folder / "somewhere")
+    return folder, statuses
+
+
+@pytest.fixture(scope="module")
+def marts():
+    return engines.marts_of(MANIFEST)
+
+
+@pytest.fixture(scope="module")
+def con(home, spark, marts):
+    """DuckDB with its own marts as schema `marts` and Spark's as `on_spark`."""
+    con = duckdb.connect()
+    con.execute("set timezone = 'UTC'")
+    con.execute(f"attach '{home.working_file}' as built (read_only)")
+    con.execute("create schema marts")
+    for mart in marts:
+        con.execute(f"create view marts.{mart} as from built.marts.{mart}")
+    engines.read_marts(con, spark[0], marts)
+    yield con
+    con.close()
+
+
+def test_every_seed_model_and_test_passes_on_spark(spark):
+    statuses = spark[1]
+    assert {node: status for node, status in statuses.items() if status not in {"success", "pass"}} == {}
+    assert {node.split(".")[0] for node in statuses} == {"seed", "model", "test"}
+
+
+def test_every_mart_is_the_same_on_both_engines(con, marts):
+    assert len(marts) > 25
+    found = [engines.compare(con, "marts", "on_spark", mart) for mart in marts]
+    assert [difference for difference in found if difference] == []
+
+
+def test_no_mart_is_empty(con, marts):
+    assert [mart for mart in marts if con.execute(f"select count(*) from on_spark.{mart}").fetchone() == (0,)] == []
+
+
+def test_spark_leaves_nothing_where_it_was_started(spark):
+    assert list((spark[0] / "somewhere").iterdir()) == []
+
+
+SPOILED = {
+    "a value": ("select * replace (gpu_count + 1 as gpu_count)", "rows_by_column"),
+    "a float beyond the tolerance": ("select * replace (gpu_hours * (1 + 1e-8) as gpu_hours)", "rows_by_column"),
+    "a time by a microsecond": (
+        "select * replace (ended_at + interval 1 microsecond as ended_at)",
+        "rows_by_column",
+    ),
+    "a NULL": ("select * replace (null::double as gpu_hours)", "rows_by_column"),
+    "an item of a list": ("select * replace (list_append(warnings, 'x') as warnings)", "rows_by_column"),
+    "a row too few": ("select * exclude (place) from (select *, row_number() over () as place", "row_counts"),
+    "a type": ("select * replace (gpu_count::bigint as gpu_count)", "columns"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_a_difference_is_found(con, what):
+    select, where = SPOILED[what]
+    tail = " from on_spark.fct_attempts" + (") where place > 1" if "place" in select else "")
+    con.execute("create or replace schema spoiled")
+    con.execute(f"create or replace view spoiled.fct_attempts as {select}{tail}")
+    difference = engines.compare(con, "marts", "spoiled", "fct_attempts")
+    assert difference
+    assert getattr(difference, where)
+
+
+def test_a_float_within_the_tolerance_is_the_same(con):
+    con.execute("create or replace schema spoiled")
+    con.execute(
+        "create or replace view spoiled.fct_attempts as"
+        " select * replace (gpu_hours * (1 + 1e-11) as gpu_hours) from on_spark.fct_attempts"
+    )
+    assert not engines.compare(con, "marts", "spoiled", "fct_attempts")
