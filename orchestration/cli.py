@@ -9,13 +9,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 
+from orchestration import cli_engines
 from orchestration.environment import choose_home
-from orchestration.options import HomeOption, JsonOption, fail
+from orchestration.options import HomeOption, JsonOption, answer, fail
 
 app = typer.Typer(
     name="faultline",
@@ -109,7 +110,7 @@ def query(
     """Ask the published warehouse; works while a refresh runs."""
     from orchestration import reading
 
-    _answer(lambda: reading.run_query(choose_home(home, None).published_file, sql, fmt))
+    answer(lambda: reading.run_query(choose_home(home, None).published_file, sql, fmt))
 
 
 @app.command(epilog="Example: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`")
@@ -158,17 +159,17 @@ def plan(  # noqa: PLR0917
     )
     _demand("--checkpoint", run.checkpoint_minutes != 0, "an interval is longer than 0")
     if rate is not None:
-        answer = planning.plan_at_rate(rate, run)
+        found = planning.plan_at_rate(rate, run)
     else:
         file = choose_home(home, None).published_file
         try:
-            answer = _answer(lambda: planning.plan_on_cluster(file, cluster, run))
+            found = answer(lambda: planning.plan_on_cluster(file, cluster, run))
         except planning.WrongQuestion as error:
             raise typer.BadParameter(str(error)) from None
     if as_json:
-        print(json.dumps(answer, indent=2, allow_nan=False))
+        print(json.dumps(found, indent=2, allow_nan=False))
     else:
-        print_plan(answer)
+        print_plan(found)
 
 
 @app.command(epilog="Example: `faultline lemons --cluster mycluster --limit 10`")
@@ -184,7 +185,7 @@ def lemons(
 
     file = choose_home(home, None).published_file
     try:
-        answers = _answer(lambda: lemon_list.list_lemons(file, cluster, limit))
+        answers = answer(lambda: lemon_list.list_lemons(file, cluster, limit))
     except WrongQuestion as error:
         raise typer.BadParameter(str(error)) from None
     if as_json:
@@ -198,7 +199,7 @@ def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List what is published: tables, rows, what one row is."""
     from orchestration import reading
 
-    _answer(lambda: reading.show_tables(choose_home(home, None).published_file, as_json))
+    answer(lambda: reading.show_tables(choose_home(home, None).published_file, as_json))
 
 
 @app.command(epilog="Example: `faultline where marts.fct_failures`")
@@ -208,7 +209,7 @@ def where(
     """Print the file that defines a table."""
     from orchestration import reading
 
-    _answer(lambda: reading.show_where(table, as_json))
+    answer(lambda: reading.show_where(table, as_json))
 
 
 @app.command(epilog="Example: `faultline status --json`")
@@ -216,7 +217,7 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
     from orchestration import reading
 
-    if not _answer(lambda: reading.show_status(choose_home(home, None), as_json)):
+    if not answer(lambda: reading.show_status(choose_home(home, None), as_json)):
         raise typer.Exit(1)
 
 
@@ -229,20 +230,12 @@ def doctor(
     """Say what is missing or wrong in the sources and the set-up, and the command that fixes it."""
     from orchestration import reading
 
-    if not _answer(lambda: reading.show_doctor(choose_home(home, sources), as_json)):
+    if not answer(lambda: reading.show_doctor(choose_home(home, sources), as_json)):
         raise typer.Exit(1)
 
 
-@app.command("export-raw", epilog="Example: `faultline export-raw /data/raw`")
-def export_raw(
-    folder: Annotated[Path, typer.Argument(help="Where to write FOLDER/raw/TABLE and FOLDER/ops/TABLE.")],
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write what was read as Parquet, by cluster and date: input of the dbt project on Spark (docs/spark.md)."""
-    from orchestration import exporting
-
-    _answer(lambda: exporting.export_raw(choose_home(home, None), folder, as_json))
+app.command("export-raw", epilog=cli_engines.EXPORT_EXAMPLE)(cli_engines.export_raw)
+app.command("import-marts", epilog=cli_engines.IMPORT_EXAMPLE)(cli_engines.import_marts)
 
 
 @app.command(epilog="Example: `faultline ui --port 3001`")
@@ -279,16 +272,6 @@ def _demand(option: str, holds: bool, rule: str) -> None:
     """Refuse a value that an option cannot have."""
     if not holds:
         raise typer.BadParameter(rule, param_hint=option)
-
-
-def _answer(call: Any) -> Any:
-    """Run a reading command; a problem it can name becomes one line and status 1."""
-    from orchestration.reading import ReadingError
-
-    try:
-        return call()
-    except ReadingError as error:
-        fail(str(error))
 
 
 def main() -> None:

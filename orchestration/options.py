@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -18,3 +19,13 @@ def fail(message: str) -> NoReturn:
     """Say on stderr what went wrong and leave with status 1."""
     Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"faultline: {message}")
     raise typer.Exit(1)
+
+
+def answer(call: Callable[[], Any]) -> Any:
+    """Run a command; a problem it can name becomes one line and status 1."""
+    from orchestration.reading import ReadingError
+
+    try:
+        return call()
+    except ReadingError as error:
+        fail(str(error))

@@ -1,0 +1,98 @@
+"""The two ends of a build on another engine: schema raw out as Parquet, marts back in.
+
+It reads and writes the working file, which holds all that was read even where nothing was published, and lets no
+refresh start meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import duckdb
+
+from orchestration.home import Home
+from orchestration.reading import ReadingError
+
+
+def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:
+    """Write every table that dbt reads and print what was written."""
+    from assets.raw.parquet import export_tables
+    from assets.warehouse import Warehouse
+    from orchestration.rendering import print_table
+
+    with _alone(home, f"{folder} could not be written"), Warehouse(path=str(home.working_file)).reading() as con:
+        exported = export_tables(con, folder.expanduser().resolve())
+    if as_json:
+        print(json.dumps([asdict(table) for table in exported], indent=2))
+        return
+    rows = [
+        (table.table, f"{table.row_count:,}", f"{table.file_count:,}", f"{table.size_bytes / 1e6:,.1f}")
+        for table in exported
+    ]
+    print_table(("table", "rows", "files", "MB"), rows, right=(1, 2, 3))
+
+
+def import_marts(home: Home, folder: Path, as_json: bool = False) -> None:
+    """Replace the rows of every mart by those of a folder of Parquet per mart; all of them or none."""
+    from assets.warehouse import Warehouse
+    from orchestration.rendering import print_table
+
+    with _alone(home, f"{folder} could not be read"), Warehouse(path=str(home.working_file)).writing() as con:
+        counts = replace_rows(con, folder.expanduser().resolve())
+    if as_json:
+        print(json.dumps(counts, indent=2))
+    else:
+        print_table(("table", "rows"), [(name, f"{count:,}") for name, count in counts.items()], right=(1,))
+
+
+def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]:
+    """Fill the marts that are there, so that their types, constraints and comments stay; return their rows.
+
+    Raises
+    ------
+    ReadingError
+        A mart has no folder, or there are no marts to fill.
+    """
+    names = [name for (name,) in con.execute(MARTS).fetchall()]
+    if not names:
+        raise ReadingError("the working file has no marts to fill; run `faultline refresh` once, on any logs")
+    missing = [name for name in names if not any((folder / name).glob("*.parquet"))]
+    if missing:
+        raise ReadingError(f"{folder} has no Parquet of {', '.join(missing)}; build the whole project, then try again")
+    con.begin()
+    try:
+        for name in names:
+            con.execute(f"delete from marts.{name}")
+            con.execute(f"insert into marts.{name} by name from read_parquet($files)", {"files": f"{folder / name}/*.parquet"})
+        con.commit()
+    except duckdb.Error:
+        con.rollback()
+        raise
+    return {f"marts.{name}": int(con.execute(f"select count(*) from marts.{name}").fetchall()[0][0]) for name in names}
+
+
+@contextmanager
+def _alone(home: Home, problem: str) -> Iterator[None]:
+    """Hold the home's lock, and put what goes wrong on one line."""
+    from orchestration.session import RefreshLock, RefreshRunning
+
+    if not home.working_file.exists():
+        raise ReadingError(f"nothing has been read yet: there is no {home.working_file}; run `faultline refresh` first")
+    lock = RefreshLock(home.lock_file)
+    try:
+        lock.acquire()
+        yield
+    except RefreshRunning as error:
+        raise ReadingError(str(error)) from None
+    except (duckdb.Error, OSError) as error:
+        text = " ".join(str(error).split())
+        raise ReadingError(f"{problem}: {text}; what was there before is as it was") from None
+    finally:
+        lock.release()
+
+
+MARTS = "select table_name from duckdb_tables() where schema_name = 'marts' order by table_name"
