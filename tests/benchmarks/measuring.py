@@ -36,7 +36,7 @@ class Cost:
     wall_seconds, cpu_seconds
         Time on the clock; user and system time of the process and of those it started.
     peak_mb
-        Highest memory of all processes together, shared pages divided among them; never less than `process_mb`.
+        Highest memory of all processes together, shared files counted once; never less than `process_mb`.
     process_mb
         Highest resident memory of the largest process, as the kernel counted it.
     exit_code
@@ -133,7 +133,7 @@ class _Sampler(threading.Thread):
             if samples % SAMPLES_PER_SEARCH == 0:
                 members = family(self.root)
             samples += 1
-            self.peak_bytes = max(self.peak_bytes, sum(_memory(pid, alone=len(members) == 1) for pid in members))
+            self.peak_bytes = max(self.peak_bytes, _together(members))
             self.largest_bytes = max(self.largest_bytes, *map(_high_water, members), 0)
 
     def stop(self) -> None:
@@ -162,14 +162,17 @@ def family(root: int) -> set[int]:
     return members
 
 
-def _memory(pid: int, alone: bool) -> int:
-    """Give the bytes of a process; of one among several its fair share of shared pages, which takes longer to learn."""
-    if not alone:
-        for line in _content(f"/proc/{pid}/smaps_rollup").splitlines():
-            if line.startswith(b"Pss:"):
-                return int(line.split()[1]) * 1024
-    pages = _content(f"/proc/{pid}/statm").split()
-    return int(pages[1]) * os.sysconf("SC_PAGESIZE") if pages else 0
+def _together(members: set[int]) -> int:
+    """Add up the memory of processes: the largest in full, of the others what they hold beyond files they may share.
+
+    The kernel's own account of shared pages is exact, and takes it ten milliseconds for a process of some gigabytes.
+    """
+    pages = [_content(f"/proc/{pid}/statm").split()[1:3] for pid in members]
+    counted = [(int(entry[0]), int(entry[1])) for entry in pages if entry]
+    if not counted:
+        return 0
+    _, shared = max(counted)
+    return (shared + sum(held - files for held, files in counted)) * os.sysconf("SC_PAGESIZE")
 
 
 def _high_water(pid: int) -> int:

@@ -35,8 +35,8 @@ NOTES = """## How to read it
 * **No-op** is a refresh without anything new.
 * **Disk** is all that a home holds besides the logs: working file, published file, report, Dagster's own storage. For
   the floor it is the file it writes, for the report the page.
-* **Memory** is resident memory, sampled five times a second over the whole tree of processes, shared pages divided
-  among them; the peak that the kernel kept of the largest process is its lower limit.
+* **Memory** is resident memory, sampled five times a second over the whole tree of processes, shared files counted
+  once; the peak that the kernel kept of the largest process is its lower limit.
 * **Refresh of the capture** is that of four minutes of a real cluster, read in full: the price of starting Dagster, dbt
   and Great Expectations, which every refresh pays.
 * **Raw check logs** are made for this table: 1,000 nodes, ten checks each every five minutes, one hour in 2,000 of a
