@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
 
-.PHONY: help refresh test lint slow spark calibration recovery proof ui benchmark lock clean
+.PHONY: help refresh test lint slow spark calibration recovery proof ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -40,8 +40,8 @@ test: .venv/.installed browser  ## Set up and run every test of a push: code, db
 lint: .venv/.installed  ## Only the style and architecture tests.
 	@$(BIN)/python -m pytest tests/lint
 
-benchmark: .venv/.installed  ## Time the refresh against one hand-written DuckDB script on the same files.
-	@$(BIN)/python -m tests.benchmarks
+bench: .venv/.installed  ## Measure time, memory and disk against a hand-written DuckDB script; BENCH='--scales 1/16,1 --write docs/benchmarks.md'.
+	@$(BIN)/python -m tests.benchmarks $(BENCH)
 
 calibration: .venv/.installed  ## Hold the simulated clusters rsc1 and rsc2 against the paper; writes docs/calibration.md.
 	@$(BIN)/python -m assets.simulation.calibration --write docs/calibration.md

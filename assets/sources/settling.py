@@ -164,23 +164,30 @@ def _changed_rows(con: duckdb.DuckDBPyConnection, update: str) -> int:
 
 def _set_sacct_node_ids(con: duckdb.DuckDBPyConnection) -> None:
     """Give the node lists, and the records that print them, the final ids; only names with a domain ever change."""
+    # Lists are put together again only where a name in them changed: all of them at once need memory without bound.
     con.execute(
         """
         create or replace temp table changed_node_lists as
-        with members as (
-            select cluster_id, node_list, unnest(node_names) as node_name, generate_subscripts(node_names, 1) as place
-            from raw.node_lists
-        ),
-        final as (
-            select members.cluster_id, members.node_list, list(node_names.node_id order by members.place) as node_ids
-            from members inner join node_names
+        with renamed as (
+            select distinct members.cluster_id, members.node_list
+            from (
+                select cluster_id, node_list, unnest(node_names) as node_name, unnest(node_ids) as node_id
+                from raw.node_lists
+            ) as members
+            inner join node_names
                 on node_names.cluster_id = members.cluster_id and node_names.name_as_seen = members.node_name
-            group by members.cluster_id, members.node_list
+            where node_names.node_id <> members.node_id
+        ),
+        members as (
+            select
+                lists.cluster_id, lists.node_list, unnest(lists.node_names) as node_name,
+                generate_subscripts(lists.node_names, 1) as place
+            from raw.node_lists as lists inner join renamed using (cluster_id, node_list)
         )
-        select final.cluster_id, final.node_list, final.node_ids
-        from final inner join raw.node_lists as before
-            on before.cluster_id = final.cluster_id and before.node_list = final.node_list
-        where before.node_ids <> final.node_ids
+        select members.cluster_id, members.node_list, list(node_names.node_id order by members.place) as node_ids
+        from members inner join node_names
+            on node_names.cluster_id = members.cluster_id and node_names.name_as_seen = members.node_name
+        group by members.cluster_id, members.node_list
         """
     )
     if con.execute("from changed_node_lists limit 1").fetchone() is not None:

@@ -1,1 +1,1 @@
-"""Speed as a ratio: a refresh against one hand-written DuckDB script that does the same work on the same files."""
+"""Speed, memory and disk as ratios: a refresh against one hand-written DuckDB script on the same files."""

@@ -2,7 +2,17 @@ with
 
 records as (
 
-    select * from {{ ref('stg_sacct__records') }}
+    select
+        cluster_id,
+        job_id_raw,
+        source_path,
+        source_line_number,
+        submitted_at,
+        started_at,
+        ended_at,
+        db_index,
+        state
+    from {{ ref('stg_sacct__records') }}
 
 ),
 

@@ -26,9 +26,8 @@ answered as (
         node_id,
         check_key,
         check_name,
-        -- Node health check scripts report each failure under its own name and success under one: "nhc: Healthy".
-        case when check_key like 'check!_%' escape '!' then 'nhc' else check_key end as check_stream,
-        case when check_key like 'check!_%' escape '!' then check_key else subject end as subject,
+        {{ check_stream('check_key') }} as check_stream,
+        {{ check_stream_subject('check_key', 'subject') }} as subject,
         observed_at,
         source_path,
         source_line_number,
@@ -46,73 +45,55 @@ answered as (
 
 ),
 
--- Most checks of most nodes never fail: there is nothing to follow.
-failing_streams as (
+-- Most checks of most nodes never fail: there is nothing to follow. Good results are tested against what failed only;
+-- a CTE of all results that is read three times would be written out three times as wide as it is needed.
+failed_subjects as (
 
     select distinct
         cluster_id,
         node_id,
-        check_stream
-    from answered
-    where result != 'OK'
-
-),
-
-followed as (
-
-    select answered.*
-    from answered
-    inner join failing_streams
-        on
-            answered.cluster_id = failing_streams.cluster_id
-            and answered.node_id = failing_streams.node_id
-            and answered.check_stream = failing_streams.check_stream
-
-),
-
-of_everything as (
-
-    select * from followed
+        {{ check_stream('check_key') }} as check_stream,
+        coalesce({{ check_stream_subject('check_key', 'subject') }}, '') as subject
+    from {{ ref('stg_health__checks') }}
     where
-        subject is null
-        and result = 'OK'
-        and check_stream in ('nhc', {{ checks_with_subjects() }})
+        node_id is not null
+        and result_quality = 'ran'
+        and result in ('WARN', 'CRITICAL')
 
 ),
 
-subjects as (
-
-    select distinct
-        cluster_id,
-        node_id,
-        check_stream,
-        coalesce(subject, '') as subject
-    from followed
-    where check_stream in ('nhc', {{ checks_with_subjects() }})
-
-),
-
--- A good result that names no subject speaks for all of them.
+-- A good result that names no subject speaks for all of them that ever failed.
 spoken_for as (
 
     select
-        {{ all_but('subject') }},
-        coalesce(subject, '') as subject
-    from followed
-    where
-        subject is not null
-        or result != 'OK'
-        or check_stream not in ('nhc', {{ checks_with_subjects() }})
-    union all
-    select
-        of_everything.{{ all_but('subject') }},
-        subjects.subject
-    from of_everything
-    inner join subjects
+        answered.cluster_id,
+        answered.node_id,
+        answered.check_key,
+        answered.check_name,
+        answered.check_stream,
+        failed_subjects.subject,
+        answered.observed_at,
+        answered.source_path,
+        answered.source_line_number,
+        answered.check_type,
+        answered.result,
+        answered.xid_codes,
+        answered.job_id_raw,
+        answered.unchanged_since,
+        answered.message
+    from answered
+    inner join failed_subjects
         on
-            of_everything.cluster_id = subjects.cluster_id
-            and of_everything.node_id = subjects.node_id
-            and of_everything.check_stream = subjects.check_stream
+            answered.cluster_id = failed_subjects.cluster_id
+            and answered.node_id = failed_subjects.node_id
+            and answered.check_stream = failed_subjects.check_stream
+    where
+        coalesce(answered.subject, '') = failed_subjects.subject
+        or (
+            answered.subject is null
+            and answered.result = 'OK'
+            and answered.check_stream in ('nhc', {{ checks_with_subjects() }})
+        )
 
 ),
 

@@ -1,0 +1,17 @@
+"""The floor: one DuckDB script, in three parts, that does by hand what a refresh does, without what makes a product."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+PARTS = sorted(Path(__file__).parent.glob("*.sql"))
+
+
+def run(sources: Path, target: Path) -> None:
+    """Read every log below `sources` and write all tables to a new DuckDB file."""
+    target.unlink(missing_ok=True)
+    with duckdb.connect(str(target)) as con:
+        con.execute("set variable sources = ?", [str(sources)])
+        con.execute("\n".join(part.read_text(encoding="utf-8") for part in PARTS))

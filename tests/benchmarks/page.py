@@ -1,0 +1,187 @@
+"""The benchmark as a page of the docs: numbers in, Markdown out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from tests.benchmarks import results
+from tests.benchmarks.measuring import Cost
+from tests.benchmarks.results import CheckLogs, Results, Scale
+from tests.benchmarks.targets import Verdict, verdicts
+
+HEAD = """# What a refresh costs
+
+This page is made by
+
+    {command}
+
+on simulated logs of the clusters `rsc1` and `rsc2` (334 days) at {scales}. Scale 1 is 2,000 and 1,000 nodes of 8 GPUs.
+Every row is a process of its own; the time is that of all processes it starts, the memory the highest sum over them.
+{runs}
+
+Numbers in seconds mean little on another machine. What carries over is the ratio to the **floor**
+(`tests/benchmarks/floor/*.sql`): one script that a careful analyst would write for clean logs of one site in plain
+DuckDB. It loads and types every kind of log, drops steps and repeats, converts to UTC, expands node lists, finds the
+onsets of failed checks, attributes failures, and fills every aggregate, from the same files in the same run. It
+accounts for no line, keeps no provenance, knows one dialect per kind, fits no model, checks nothing and writes no
+report.
+"""
+
+NOTES = """## How to read it
+
+* **Full refresh** reads all days but the last into an empty home, and so does the floor; the **nightly increment** then
+  adds the last day's files of every kind. What follows works on what that night published.
+* **No-op** is a refresh without anything new.
+* **Disk** is all that a home holds besides the logs: working file, published file, report, Dagster's own storage. For
+  the floor it is the file it writes, for the report the page.
+* **Memory** is resident memory, sampled five times a second over the whole tree of processes, shared files counted
+  once; the peak that the kernel kept of the largest process is its lower limit.
+* **Refresh of the capture** is that of four minutes of a real cluster, read in full: the price of starting Dagster, dbt
+  and Great Expectations, which every refresh pays.
+* **Raw check logs** are made for this table: 1,000 nodes, ten checks each every five minutes, one hour in 2,000 of a
+  check on a node critical. *Scan* is DuckDB's `read_json` with a filter for results that are not OK; *reader* is what a
+  refresh does with `health/`, the account of every line included. Both rates include the start of Python.
+"""
+
+
+def page(found: Results, command: str) -> str:
+    """Write everything that was found."""
+    at = ", ".join(str(scale.scale) for scale in found.scales)
+    runs = "Each number was measured once." if found.runs == 1 else f"Floor and full refresh: median of {found.runs}."
+    parts = [
+        HEAD.format(command=command, scales=f"scale {at}" if at else "no scale", runs=runs),
+        "## Machine\n",
+        _table(("", ""), found.machine.items()),
+        "## Targets\n",
+        _table(("target", "measured", "met"), map(_verdict, verdicts(found))),
+    ]
+    if found.scales:
+        parts += [
+            "## Refresh\n",
+            _table(
+                ("scale", "what", "wall s", "CPU s", "CPU / floor", "wall / floor", "peak memory GB", "disk MB"),
+                (row for scale in found.scales for row in _stages(scale)),
+            ),
+            *([_fixed(found.fixed)] if found.fixed else []),
+            "## Size\n",
+            _table(
+                ("scale", "attempts", "log lines", "logs MB", "published MB", "MB per million attempts", "working MB"),
+                map(_size, found.scales),
+            ),
+            "## Interactive\n\nWall seconds; the ten questions are in `tests/benchmarks/queries.py`.\n",
+            _table(
+                (
+                    "scale",
+                    "`query 'select 1'`",
+                    "`status`",
+                    "`tables`",
+                    "ten questions, median",
+                    "slowest",
+                    "by DuckDB alone, median",
+                    "slowest",
+                ),
+                map(_interactive, found.scales),
+            ),
+        ]
+    if found.checks:
+        parts += [
+            "## Raw check logs\n",
+            _table(
+                ("form", "lines", "MB", "who", "wall s", "CPU s", "lines per CPU s", "rate / scan", "peak memory GB"),
+                (row for logs in found.checks for row in _checks(logs)),
+            ),
+        ]
+    return "\n".join([*parts, NOTES])
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    align = ["---", *("---:" if _is_number_column(name) else "---" for name in header[1:])]
+    lines = [header, align, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _is_number_column(name: str) -> bool:
+    return name not in {"", "what", "who", "measured", "met"}
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _megabytes(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _verdict(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.target, verdict.measured, {True: "yes", False: "**no**", None: "-"}[verdict.is_met]
+
+
+def _stages(scale: Scale) -> Iterable[tuple[str, ...]]:
+    floor = scale.cost(results.FLOOR)
+    for name in (
+        results.FLOOR, results.FULL, results.LIMITED, results.NIGHTLY, results.NO_OP, results.REPORT,
+    ):  # fmt: skip
+        cost = scale.cost(name)
+        if cost is None:
+            continue
+        ratios = (
+            (f"{cost.cpu_seconds / floor.cpu_seconds:.2f}", f"{cost.wall_seconds / floor.wall_seconds:.2f}")
+            if floor
+            else ("-", "-")
+        )
+        disk = scale.disk_mb.get(name)
+        yield (
+            str(scale.scale),
+            name if cost.exit_code == 0 else f"{name} (did not complete)",
+            _seconds(cost.wall_seconds),
+            _seconds(cost.cpu_seconds),
+            *ratios,
+            f"{cost.peak_mb / 1000:.2f}",
+            "-" if disk is None else _megabytes(disk),
+        )
+
+
+def _fixed(cost: Cost) -> str:
+    return (
+        f"Refresh of the committed capture: {_seconds(cost.wall_seconds)} s wall, {_seconds(cost.cpu_seconds)} s CPU,"
+        f" {cost.peak_mb / 1000:.2f} GB.\n"
+    )
+
+
+def _size(scale: Scale) -> tuple[str, ...]:
+    return (
+        str(scale.scale),
+        f"{scale.attempts:,}",
+        f"{scale.lines:,}",
+        _megabytes(scale.logs_mb),
+        _megabytes(scale.published_mb),
+        f"{scale.published_mb / scale.attempts * 1e6:,.0f}",
+        _megabytes(scale.working_mb),
+    )
+
+
+def _interactive(scale: Scale) -> tuple[str, ...]:
+    starts = (scale.cost(name) for name in results.STARTS)
+    asked, direct = scale.asked_seconds.values(), scale.direct_seconds.values()
+    return (
+        str(scale.scale),
+        *(f"{cost.wall_seconds:.2f}" if cost else "-" for cost in starts),
+        *(f"{seconds:.2f}" for seconds in (median(asked), max(asked))),
+        *(f"{seconds:.3f}" for seconds in (median(direct), max(direct))),
+    )
+
+
+def _checks(logs: CheckLogs) -> Iterable[tuple[str, ...]]:
+    for who, cost in (("scan", logs.scan), ("reader", logs.read)):
+        yield (
+            logs.form,
+            f"{logs.lines:,}",
+            _megabytes(logs.logs_mb),
+            who,
+            _seconds(cost.wall_seconds),
+            _seconds(cost.cpu_seconds),
+            f"{logs.lines / cost.cpu_seconds:,.0f}",
+            f"{logs.scan.cpu_seconds / cost.cpu_seconds:.2f}",
+            f"{cost.peak_mb / 1000:.2f}",
+        )

@@ -1,0 +1,43 @@
+"""A child whose cost is known: it holds memory, starts a child of its own that does too, and burns CPU time."""
+
+import sys
+
+import pytest
+
+from tests.benchmarks.measuring import CommandFailed, Cost, measure, median
+
+HOLDS = "import time; kept = b'x' * 150_000_000; time.sleep(1.5)"
+STARTS_ANOTHER = f"import subprocess, sys; kept = b'x' * 150_000_000; subprocess.run([sys.executable, '-c', {HOLDS!r}])"
+BURNS = "import time\nwhile time.process_time() < 0.5: pass"
+
+
+def test_memory_is_that_of_the_whole_tree(tmp_path):
+    cost = measure([sys.executable, "-c", STARTS_ANOTHER], tmp_path / "log")
+    assert 300 < cost.peak_mb < 450
+    assert 150 < cost.process_mb < 250
+    assert cost.wall_seconds > 1.5
+
+
+def test_cpu_time_of_children_counts(tmp_path):
+    cost = measure(
+        [sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURNS!r}])"],
+        tmp_path / "log",
+    )
+    assert 0.5 <= cost.cpu_seconds < 5
+
+
+def test_a_failure_shows_the_end_of_what_was_printed(tmp_path):
+    failing = [sys.executable, "-c", "print('the disk is full'); raise SystemExit(3)"]
+    with pytest.raises(CommandFailed, match=r"exit status 3(.|\n)*the disk is full"):
+        measure(failing, tmp_path / "log")
+    assert measure(failing, tmp_path / "log", may_fail=True).exit_code == 3
+
+
+def test_the_environment_reaches_the_command(tmp_path):
+    measure([sys.executable, "-c", "import os; print(os.environ['COLOUR'])"], tmp_path / "log", {"COLOUR": "green"})
+    assert (tmp_path / "log").read_text() == "green\n"
+
+
+def test_each_number_has_its_own_median():
+    costs = [Cost(1, 9, 5, 5), Cost(2, 8, 4, 4), Cost(3, 7, 6, 3, exit_code=1)]
+    assert median(costs) == Cost(2, 8, 5, 4, exit_code=1)

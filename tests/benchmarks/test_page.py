@@ -1,0 +1,74 @@
+"""The page from made-up numbers: ratios, targets met and missed, what was not measured."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from tests.benchmarks import results
+from tests.benchmarks.__main__ import parser
+from tests.benchmarks.measuring import Cost
+from tests.benchmarks.page import page
+from tests.benchmarks.results import CheckLogs, Results, Scale, growth_exponent
+from tests.benchmarks.targets import verdicts
+
+
+def scale(size: str, attempts: int, cpu: float, published_mb: float = 100) -> Scale:
+    found = Scale(Fraction(size), attempts, 10 * attempts, 50, published_mb=published_mb, working_mb=2 * published_mb)
+    found.add(results.FLOOR, Cost(10, 20, 1000, 1000))
+    found.add(results.FULL, Cost(40, cpu, 3000, 2500))
+    found.add(results.NIGHTLY, Cost(8, 0.4 * cpu, 900, 900))
+    found.add("query", Cost(0.5, 0.4, 80, 80))
+    found.disk_mb = {results.FLOOR: 70, results.FULL: 300}
+    found.asked_seconds, found.direct_seconds = {"a": 0.5, "b": 0.7}, {"a": 0.01, "b": 0.03}
+    return found
+
+
+@pytest.fixture
+def found():
+    sizes = [scale("1/16", 100_000, 30), scale("1", 1_600_000, 60)]
+    logs = CheckLogs("jsonl", 1_000_000, 300, Cost(2, 4, 200, 200), Cost(9, 16, 600, 600))
+    return Results({"processor": "two cores"}, 1, Cost(9, 8, 400, 400), sizes, [logs])
+
+
+def test_a_stage_is_a_ratio_to_the_floor(found):
+    text = page(found, "make bench")
+    assert "| 1/16 | floor | 10.0 | 20.0 | 1.00 | 1.00 | 1.00 | 70 |" in text
+    assert "| 1 | full refresh | 40.0 | 60.0 | 3.00 | 4.00 | 3.00 | 300 |" in text
+
+
+def test_every_table_has_rows_as_wide_as_its_header(found):
+    tables = [part.splitlines() for part in page(found, "make bench").split("\n\n") if part.startswith("|")]
+    assert len(tables) == 6
+    assert all(len({line.count(" | ") for line in table[2:]}) == 1 for table in tables)
+    assert all(table[0].count(" | ") == table[2].count(" | ") for table in tables[1:])
+
+
+def test_targets_are_judged_at_the_scale_nearest_to_one(found):
+    judged = {verdict.target.partition(":")[0]: verdict for verdict in verdicts(found) if ":" in verdict.target}
+    assert judged["published file"].measured == "62 MB at scale 1"
+    assert [verdict.is_met for verdict in verdicts(found)] == [False, True, None, True, False, True, True, True, False]
+
+
+def test_a_refresh_that_ran_out_of_memory_is_shown_as_such(found):
+    found.scales[1].add(results.LIMITED, Cost(5, 5, 1100, 1100, exit_code=1))
+    text = page(found, "make bench")
+    assert "full refresh, 1 GB (did not complete)" in text
+    assert "fails with exit status 1, peak 1.10 GB at scale 1 | **no** |" in text
+
+
+def test_growth_is_the_slope_between_the_ends():
+    ends = [scale("1/16", 1_000, 1), scale("1", 100_000, 100), scale("1/4", 10_000, 50)]
+    assert growth_exponent(ends) == pytest.approx(1)
+    assert growth_exponent(ends[:1]) is None
+
+
+def test_results_are_json(found):
+    read = json.loads(json.dumps(found.as_dict(), default=str))
+    assert read["scales"][0]["scale"] == "1/16"
+    assert read["scales"][1]["costs"]["floor"][0]["cpu_seconds"] == 20
+
+
+def test_scales_are_read_as_fractions():
+    assert parser().parse_args(["--scales", "1,1/16"]).scales == [Fraction(1, 16), Fraction(1)]
+    assert parser().parse_args([]).scales == [Fraction(1, 16)]

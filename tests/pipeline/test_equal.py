@@ -1,0 +1,101 @@
+"""Every published table is the same to the last row however the files came, and whatever threads and memory there were."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from assets.sources.formats import READERS
+from assets.warehouse import Warehouse
+from orchestration.home import Home
+from tests.conftest import refresh
+from tests.sources.folders import load_results
+from tests.sources.nights import nights, simulated
+
+pytestmark = pytest.mark.slow
+
+OF_A_RUN = ("runs", "checks", "published", "lineage")
+"""Accounts of runs, which differ from run to run."""
+
+
+def content(home: Home) -> dict[str, list[tuple]]:
+    """Give every row of every published table, save which run read a file."""
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        tables = con.execute("select schema_name, table_name from duckdb_tables() order by all").fetchall()
+        return {
+            f"{schema}.{table}": con.execute(
+                f"select columns(c -> c <> 'run_id' or '{schema}' <> 'ops') from {schema}.{table} order by all"
+            ).fetchall()
+            for schema, table in tables
+            if not (schema == "ops" and table in OF_A_RUN)
+        }
+
+
+def compare(found: dict[str, list[tuple]], expected: dict[str, list[tuple]]) -> None:
+    """Fail with the first table and row that differ."""
+    assert found.keys() == expected.keys()
+    for name, rows in expected.items():
+        assert len(found[name]) == len(rows), name
+        for place, (one, other) in enumerate(zip(found[name], rows, strict=True)):
+            assert one == other, f"{name}, row {place}"
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs of two small clusters over thirty days."""
+    return simulated(tmp_path_factory.mktemp("logs"))
+
+
+@pytest.fixture(scope="module")
+def at_once(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple]]:
+    """What one load publishes."""
+    return refreshed(logs, tmp_path_factory.mktemp("once"))
+
+
+def refreshed(logs: Path, root: Path) -> dict[str, list[tuple]]:
+    """Publish a folder of logs in a new home and give its content."""
+    home = Home.at(root)
+    shutil.copytree(logs, home.sources)
+    refresh(home)
+    return content(home)
+
+
+def test_the_sample_fills_the_tables(at_once: dict[str, list[tuple]]) -> None:
+    empty = {name for name, rows in at_once.items() if not rows}
+    assert len(at_once) > 60
+    assert len(empty) <= 8, empty
+
+
+def test_thirty_nights_publish_what_one_load_does(
+    logs: Path, at_once: dict[str, list[tuple]], tmp_path: Path
+) -> None:
+    home = Home.at(tmp_path / "home")
+    warehouse = Warehouse(path=str(home.working_file))
+    for night in nights(logs, home.sources):
+        if night % 10 == 0:
+            refresh(home)
+        else:
+            with warehouse.writing() as con:
+                load_results(home.sources, con, READERS, run_id=f"night {night}")
+    compare(content(home), at_once)
+    refresh(home, full=True)
+    compare(content(home), at_once)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("FAULTLINE_THREADS", "1"), ("FAULTLINE_THREADS", "4"), ("FAULTLINE_MEMORY", "1GB"), ("FAULTLINE_MEMORY", "8GB")],
+)
+def test_threads_and_memory_change_no_row(
+    name: str,
+    value: str,
+    logs: Path,
+    at_once: dict[str, list[tuple]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(name, value)
+    compare(refreshed(logs, tmp_path), at_once)
