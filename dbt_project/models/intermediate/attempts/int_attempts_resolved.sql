@@ -88,20 +88,20 @@ measured_records as (
 
     select
         *,
-        cast(case
+        case
             when not has_ended then null
             when segment_started_at is null then 0
-            else greatest(0, least(
-                coalesce(
-                    elapsed_seconds,
-                    {{ seconds_between('segment_started_at', 'ended_at') }} - coalesce(suspended_seconds, 0)
-                ),
-                {{ seconds_between('segment_started_at', 'ended_at') }}
-            ))
-        end as bigint) as runtime_seconds,
+            else {{ whole(
+                'greatest(0, least(coalesce(elapsed_seconds, '
+                ~ seconds_between('segment_started_at', 'ended_at')
+                ~ ' - coalesce(suspended_seconds, 0)), '
+                ~ seconds_between('segment_started_at', 'ended_at')
+                ~ '))'
+            ) }}
+        end as runtime_seconds,
         case
             when segment_started_at is not null and eligible_at is not null
-                then cast(greatest(0, {{ seconds_between('eligible_at', 'segment_started_at') }}) as bigint)
+                then {{ whole('greatest(0, ' ~ seconds_between('eligible_at', 'segment_started_at') ~ ')') }}
         end as queue_seconds
     from identified_records
 
