@@ -1,0 +1,83 @@
+"""Marts that another engine built: all of them come into the working file, or none."""
+
+import shutil
+
+import duckdb
+import pytest
+
+from orchestration import engines
+from orchestration.home import Home
+from orchestration.reading import ReadingError
+
+
+@pytest.fixture
+def home(testbed_home, tmp_path):
+    """A home of one's own that was refreshed."""
+    home = Home.at(tmp_path / "home")
+    home.work.mkdir(parents=True)
+    shutil.copy(testbed_home.working_file, home.working_file)
+    return home
+
+
+@pytest.fixture
+def built(testbed_home, tmp_path):
+    """A folder of Parquet per mart, each with its first row twice and no other."""
+    with duckdb.connect(str(testbed_home.working_file), read_only=True) as con:
+        for (mart,) in con.execute(engines.MARTS).fetchall():
+            (tmp_path / "marts.db" / mart).mkdir(parents=True)
+            rows = f"(from marts.{mart} limit 1)"
+            con.execute(
+                f"copy ({rows} union all {rows}) to '{tmp_path}/marts.db/{mart}/part-0.parquet' (format parquet)"
+            )
+            (tmp_path / "marts.db" / mart / "_SUCCESS").touch()
+    return tmp_path / "marts.db"
+
+
+def counts(home):
+    with duckdb.connect(str(home.working_file), read_only=True) as con:
+        marts = [mart for (mart,) in con.execute(engines.MARTS).fetchall()]
+        return {mart: con.execute(f"select count(*) from marts.{mart}").fetchone()[0] for mart in marts}
+
+
+def test_rows_are_replaced_and_descriptions_stay(home, built, capsys):
+    before = counts(home)
+    engines.import_marts(home, built)
+    assert counts(home) == {mart: min(2, 2 * count) for mart, count in before.items()}
+    assert "marts.fct_attempts" in capsys.readouterr().out
+    with duckdb.connect(str(home.working_file), read_only=True) as con:
+        sql = "select comment from duckdb_columns() where table_name = 'fct_attempts' and column_name = 'run_id'"
+        assert con.execute(sql).fetchone()[0]
+
+
+def test_a_mart_that_was_not_built_stops_all(home, built):
+    before = counts(home)
+    shutil.rmtree(built / "fct_failures")
+    with pytest.raises(ReadingError, match="fct_failures"):
+        engines.import_marts(home, built)
+    assert counts(home) == before
+
+
+def test_a_mart_that_does_not_fit_stops_all(home, built):
+    before = counts(home)
+    file = built / "fct_tickets" / "part-0.parquet"
+    duckdb.sql(f"copy (select 1 as other) to '{file}' (format parquet)")
+    with pytest.raises(ReadingError, match="as it was"):
+        engines.import_marts(home, built)
+    assert counts(home) == before
+
+
+def test_it_waits_for_no_refresh(home, built):
+    from orchestration.session import RefreshLock
+
+    lock = RefreshLock(home.lock_file)
+    lock.acquire()
+    try:
+        with pytest.raises(ReadingError, match="already running"):
+            engines.import_marts(home, built)
+    finally:
+        lock.release()
+
+
+def test_nothing_read_is_said_so(tmp_path):
+    with pytest.raises(ReadingError, match="faultline refresh"):
+        engines.export_raw(Home.at(tmp_path), tmp_path / "raw")
