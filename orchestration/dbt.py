@@ -13,6 +13,8 @@ from typing import Any
 
 import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, dbt_assets
+from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
+from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 from packaging.version import Version
 
 from assets.warehouse import Warehouse
@@ -94,9 +96,8 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
         target = home.work / "dbt"
         lineage = ColumnLineage(LINEAGE)
         invocation = dbt.cli(build_arguments(), context=context, target_path=target, raise_on_error=False)
-        events = invocation.stream()
         try:
-            for event in events if lineage.is_known else events.fetch_column_metadata():
+            for event in invocation.stream() if lineage.is_known else _with_column_metadata(invocation):
                 yield lineage.attach(event, context)
         finally:
             release_dbt_adapter()
@@ -108,6 +109,14 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
         lineage.keep()
 
     return models
+
+
+def _with_column_metadata(invocation: DbtCliInvocation) -> Iterator[Any]:
+    """Give a build's events with their columns' lineage, once dbt has ended.
+
+    The lineage can be read only then; asked earlier, dagster-dbt looks for the end without a pause, on a whole core.
+    """
+    return DbtEventIterator(iter(list(invocation.stream())), invocation).fetch_column_metadata()
 
 
 def replace_lineage(con: Any, lineage: list[tuple[str, str, str, str]]) -> None:

@@ -22,10 +22,10 @@ QUARANTINED = """
     order by path
 """
 NEWEST = """
-    select clusters.cluster_id, max(greatest(sacct.submitted_at, sacct.ended_at)) as newest_at
+    select clusters.cluster_id, max(greatest(attempts.submitted_at, attempts.ended_at)) as newest_at
     from raw.clusters as clusters
-    inner join raw.sacct as sacct using (cluster_id)
-    where not clusters.is_simulated and sacct.disposition = 'loaded'
+    inner join marts.fct_attempts as attempts using (cluster_id)
+    where not clusters.is_simulated
     group by clusters.cluster_id
     order by clusters.cluster_id
 """

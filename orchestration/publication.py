@@ -10,18 +10,25 @@ from pathlib import Path
 import duckdb
 
 READER_SCHEMAS = ("marts", "estimates", "ops")
+OTHER_TABLES = ("raw.clusters",)
+"""With what settings the publication was made: the next refresh asks whether they changed."""
+
+
+_PUBLISHED = """
+    select schema_name || '.' || table_name as name, sql, comment from duckdb_tables()
+    where database_name = current_database()
+        and (list_contains($schemas, schema_name) or list_contains($tables, schema_name || '.' || table_name))
+"""
 
 
 def reader_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """List the tables readers see, as `schema.table`, in order."""
-    rows = con.execute(
-        """
-        select schema_name || '.' || table_name from duckdb_tables()
-        where list_contains(?, schema_name) and database_name = current_database() order by 1
-        """,
-        [list(READER_SCHEMAS)],
-    ).fetchall()
-    return [name for (name,) in rows]
+    """List the tables that are published, as `schema.table`, in order."""
+    return [name for name, _, _ in _tables(con)]
+
+
+def _tables(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str | None]]:
+    wanted = {"schemas": list(READER_SCHEMAS), "tables": list(OTHER_TABLES)}
+    return con.execute(f"{_PUBLISHED} order by name", wanted).fetchall()
 
 
 def write_publication(con: duckdb.DuckDBPyConnection, target: Path) -> None:
@@ -36,24 +43,20 @@ def write_publication(con: duckdb.DuckDBPyConnection, target: Path) -> None:
     """
     target.unlink(missing_ok=True)
     source = con.execute("select current_database()").fetchall()[0][0]
-    tables = reader_tables(con)
-    definitions = dict(
-        con.execute(
-            "select schema_name || '.' || table_name, sql from duckdb_tables() where database_name = ?", [source]
-        ).fetchall()
-    )
-    comments = _comments(con, source)
+    tables = _tables(con)
+    comments = [f"comment on table {name} is {_text(comment)}" for name, _, comment in tables if comment]
+    comments += _column_comments(con, [name for name, _, _ in tables])
     escaped = str(target).replace("'", "''")
     con.execute(f"attach '{escaped}' as publication")
     try:
         con.execute("use publication")
         # One transaction: each of hundreds of comments would be flushed to disk on its own otherwise.
         con.begin()
-        for schema in READER_SCHEMAS:
-            con.execute(f"create schema if not exists {schema}")
-        for table in tables:
-            con.execute(definitions[table])
-            con.execute(f"insert into publication.{table} from {source}.{table}")
+        for schema in sorted({name.partition(".")[0] for name, _, _ in tables}):
+            con.execute(f"create schema {schema}")
+        for name, definition, _ in tables:
+            con.execute(definition)
+            con.execute(f"insert into publication.{name} from {source}.{name}")
         for comment in comments:
             con.execute(comment)
         con.commit()
@@ -65,15 +68,17 @@ def write_publication(con: duckdb.DuckDBPyConnection, target: Path) -> None:
         con.execute("detach publication")
 
 
-def _comments(con: duckdb.DuckDBPyConnection, source: str) -> list[str]:
+def _column_comments(con: duckdb.DuckDBPyConnection, tables: list[str]) -> list[str]:
     rows = con.execute(
         """
-        select 'table', schema_name || '.' || table_name, comment from duckdb_tables()
-        where comment is not null and list_contains($schemas, schema_name) and database_name = $source
-        union all
-        select 'column', schema_name || '.' || table_name || '."' || column_name || '"', comment from duckdb_columns()
-        where comment is not null and list_contains($schemas, schema_name) and database_name = $source and not internal
+        select schema_name || '.' || table_name || '."' || column_name || '"', comment from duckdb_columns()
+        where comment is not null and database_name = current_database()
+            and list_contains(?, schema_name || '.' || table_name)
         """,
-        {"schemas": list(READER_SCHEMAS), "source": source},
+        [tables],
     ).fetchall()
-    return [f"comment on {kind} {name} is '{text.replace(chr(39), chr(39) * 2)}'" for kind, name, text in rows]
+    return [f"comment on column {name} is {_text(comment)}" for name, comment in rows]
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
