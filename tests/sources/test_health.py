@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from assets.sources import health
+from assets.sources import health, health_stretches
 from tests.sources.batches import TESTBED, load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
+from tests.sources.folders import PROJECT
 
 GCM_IDS = {"N137", "N138", "N140", "N143", "N144", "N145", "N146", "N147"}
 NHC_IDS = {"N133", "N135", "N136"}
@@ -135,3 +136,9 @@ def test_good_results_that_name_what_they_looked_at_are_not_taken_for_one_anothe
         for place in range(0, 600, 5)
     ]
     assert len(read(health, "\n".join(lines) + "\n").loaded) == len(lines)
+
+
+def test_the_reader_and_dbt_know_the_same_checks_whose_results_name_a_subject() -> None:
+    macro = (PROJECT / "dbt_project" / "macros" / "health_check_subject.sql").read_text(encoding="utf-8")
+    named = macro.partition("{% macro checks_with_subjects() -%}")[2].partition("{%- endmacro %}")[0]
+    assert tuple(name.strip(" '\n") for name in named.split(",")) == health_stretches.SUBJECTS
