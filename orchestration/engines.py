@@ -67,7 +67,9 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
     try:
         for name in names:
             con.execute(f"delete from marts.{name}")
-            con.execute(f"insert into marts.{name} by name from read_parquet($files)", {"files": f"{folder / name}/*.parquet"})
+            con.execute(
+                f"insert into marts.{name} by name from read_parquet($files)", {"files": f"{folder / name}/*.parquet"}
+            )
         con.commit()
     except duckdb.Error:
         con.rollback()

@@ -112,7 +112,9 @@ outage_days as (
         outages.node_id,
         outages.started_at,
         coalesce(outages.ended_at, clusters.last_at) as ended_at,
-        {{ unnested_days('cast(outages.started_at as date)', 'cast(coalesce(outages.ended_at, clusters.last_at) as date)') }} as day_date
+        {{ unnested_days(
+            'cast(outages.started_at as date)', 'cast(coalesce(outages.ended_at, clusters.last_at) as date)'
+        ) }} as day_date
     from outages
     inner join clusters on outages.cluster_id = clusters.cluster_id
     where coalesce(outages.ended_at, clusters.last_at) > outages.started_at
