@@ -29,6 +29,10 @@ run_retries:
 """
 
 
+BUSY_SECONDS = 30
+"""As long as Dagster itself waits for another process that writes the history."""
+
+
 def prepare_storage(home: Home) -> None:
     """Write dagster.yaml, and the mark that spares a user the community dialog on the first page."""
     home.dagster.mkdir(parents=True, exist_ok=True)
@@ -51,15 +55,12 @@ def write_history_without_waiting() -> None:
     from dagster._core.storage.runs.sqlite import sqlite_run_storage
 
     for storage in (sqlite_event_log, sqlite_run_storage):
-        storage.create_engine = _engine_of_file
+        vars(storage)["create_engine"] = _engine_of_file
 
     @listens_for(Engine, "connect")
     def relax(connection: Any, _: Any) -> None:
         if isinstance(connection, sqlite3.Connection):
             connection.execute("pragma synchronous = off")
-
-
-BUSY_SECONDS = 30
 
 
 @cache

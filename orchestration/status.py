@@ -37,7 +37,11 @@ CHECKS = """
     where run_id = (select run_id from ops.runs order by started_at desc, run_id limit 1)
 """
 FRESHNESS = """
-    select clusters.cluster_id, clusters.is_simulated, count(attempts.job_id) as record_count, max(ended_at) as newest_at
+    select
+        clusters.cluster_id,
+        clusters.is_simulated,
+        count(attempts.job_id) as record_count,
+        max(ended_at) as newest_at
     from raw.clusters as clusters
     left join marts.fct_attempts as attempts on clusters.cluster_id = attempts.cluster_id
     group by all

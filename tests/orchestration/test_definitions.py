@@ -76,3 +76,11 @@ def test_the_private_name_of_dagster_dbt_still_exists():
     assert "_cli_version" in vars(DbtCliResource)
     resource = dbt_resource(Home.at(PROJECT), Settings.current())
     assert str(resource._cli_version) == version("dbt-core")
+
+
+def test_the_private_names_of_dagsters_history_still_exist():
+    from dagster._core.storage.event_log.sqlite import sqlite_event_log
+    from dagster._core.storage.runs.sqlite import sqlite_run_storage
+
+    assert callable(sqlite_event_log.create_engine)
+    assert callable(sqlite_run_storage.create_engine)

@@ -1,4 +1,4 @@
-"""Every published table is the same to the last row however the files came, and whatever threads and memory there were."""
+"""Every published table is the same to the last row, however files came, whatever threads and memory there were."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ def test_the_sample_fills_the_tables(at_once: dict[str, list[tuple]]) -> None:
     assert len(empty) <= 8, empty
 
 
-def test_thirty_nights_publish_what_one_load_does(
-    logs: Path, at_once: dict[str, list[tuple]], tmp_path: Path
-) -> None:
+def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str, list[tuple]], tmp_path: Path) -> None:
     home = Home.at(tmp_path / "home")
     warehouse = Warehouse(path=str(home.working_file))
     for night in nights(logs, home.sources):
