@@ -1,4 +1,4 @@
-"""Build the report alone from a published file: `python -m tests.benchmarks.report PUBLISHED PAGE`."""
+"""Build the report alone from a working file: `python -m tests.benchmarks.report WORKING PAGE`."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def run_scale(scale: Fraction, logs: Path, work: Path, runs: int, limited: bool,
     page = work / "page.html"
     found.add(
         results.REPORT,
-        measure([sys.executable, "-m", "tests.benchmarks.report", home.published_file, page], work / "report.log"),
+        measure([sys.executable, "-m", "tests.benchmarks.report", home.working_file, page], work / "report.log"),
     )
     found.disk_mb[results.REPORT] = page.stat().st_size / 1e6
     _run_questions(found, home, work)
