@@ -27,8 +27,6 @@ run_retries:
   max_retries: 2
   retry_on_asset_or_op_failure: false
 """
-
-
 BUSY_SECONDS = 30
 """As long as Dagster itself waits for another process that writes the history."""
 

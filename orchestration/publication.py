@@ -9,11 +9,11 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sources.batch import transaction
+
 READER_SCHEMAS = ("marts", "estimates", "ops")
 OTHER_TABLES = ("raw.clusters",)
 """With what settings the publication was made: the next refresh asks whether they changed."""
-
-
 _PUBLISHED = """
     select schema_name || '.' || table_name as name, sql, comment from duckdb_tables()
     where database_name = current_database()
@@ -41,7 +41,8 @@ def write_publication(con: duckdb.DuckDBPyConnection, target: Path) -> None:
     target
         The file to make; a broken one left by a crash is replaced.
     """
-    target.unlink(missing_ok=True)
+    for left in (target, target.with_name(f"{target.name}.wal")):
+        left.unlink(missing_ok=True)
     source = con.execute("select current_database()").fetchall()[0][0]
     tables = _tables(con)
     comments = [f"comment on table {name} is {_text(comment)}" for name, _, comment in tables if comment]
@@ -51,18 +52,15 @@ def write_publication(con: duckdb.DuckDBPyConnection, target: Path) -> None:
     try:
         con.execute("use publication")
         # One transaction: each of hundreds of comments would be flushed to disk on its own otherwise.
-        con.begin()
-        for schema in sorted({name.partition(".")[0] for name, _, _ in tables}):
-            con.execute(f"create schema {schema}")
-        for name, definition, _ in tables:
-            con.execute(definition)
-            con.execute(f"insert into publication.{name} from {source}.{name}")
-        for comment in comments:
-            con.execute(comment)
-        con.commit()
-    except BaseException:
-        con.rollback()
-        raise
+        with transaction(con):
+            for schema in sorted({name.partition(".")[0] for name, _, _ in tables}):
+                con.execute(f"create schema {schema}")
+            for name, definition, _ in tables:
+                con.execute(definition)
+                con.execute(f"insert into publication.{name} from {source}.{name}")
+            for comment in comments:
+                con.execute(comment)
+        con.execute("checkpoint publication")
     finally:
         con.execute(f"use {source}")
         con.execute("detach publication")

@@ -98,7 +98,7 @@ def published_asset(home: Home, upstream: dg.AssetKey) -> dg.AssetsDefinition:
                 [(home.publication, home.published_file), (home.working_reports / "latest" / "index.html", home.report)]
             )
             home.publication.unlink()
-        except OSError as error:
+        except (OSError, duckdb.Error) as error:
             with warehouse.writing() as con:
                 reopen_run(con, context.run_id, str(error))
             raise
