@@ -7,6 +7,7 @@ project alone, so it is kept beside the manifest.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ class ColumnLineage:
     def keep(self) -> None:
         """Write what a complete build has taught; called only when the build succeeded."""
         if not self.is_known:
-            self._path.write_text(json.dumps(self.rows))
+            beside = self._path.with_suffix(f".{os.getpid()}")
+            beside.write_text(json.dumps(self.rows))
+            beside.replace(self._path)
 
 
 def _rows(table: str, value: Any) -> list[Row]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
@@ -54,7 +55,10 @@ class Translator(DagsterDbtTranslator):
 
 
 def prepare(home: Home) -> None:
-    """Parse the dbt project when its manifest is missing or older than any of its files (about 5 s)."""
+    """Parse the dbt project when its manifest is missing or older than any of its files (about 5 s).
+
+    The new manifest takes the old one's place whole: another process may be reading it.
+    """
     files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES and "target" not in path.parts]
     if MANIFEST.exists() and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return
@@ -62,11 +66,15 @@ def prepare(home: Home) -> None:
 
     LINEAGE.unlink(missing_ok=True)
     os.environ.setdefault("FAULTLINE_WAREHOUSE", str(home.working_file))
-    folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
-    outputs = ["--target-path", str(MANIFEST.parent), "--log-path", str(home.work / "dbt-logs")]
-    result = dbtRunner().invoke(["--quiet", "parse", *folders, *outputs])
-    if not result.success:
-        raise RuntimeError(f"dbt could not parse {DBT_PROJECT}: {result.exception}")
+    MANIFEST.parent.mkdir(exist_ok=True)
+    with TemporaryDirectory(prefix="parse-", dir=MANIFEST.parent) as target:
+        folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
+        outputs = ["--target-path", target, "--log-path", str(home.work / "dbt-logs")]
+        result = dbtRunner().invoke(["--quiet", "parse", *folders, *outputs])
+        if not result.success:
+            raise RuntimeError(f"dbt could not parse {DBT_PROJECT}: {result.exception}")
+        for name in ("partial_parse.msgpack", MANIFEST.name):
+            Path(target, name).replace(MANIFEST.with_name(name))
 
 
 def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
