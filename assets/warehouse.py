@@ -1,7 +1,7 @@
-"""The one door to DuckDB: opens the working file for one writer at a time, or read-only.
+"""The one door to DuckDB: opens the working files for one writer at a time, or read-only.
 
-It holds no SQL about the data. The working file and the published file share the stem `faultline`, because dbt's
-views carry the catalog name, which DuckDB takes from the file's stem.
+It holds no SQL about the data. What readers get lies in a file of its own from the start: copying it out of the working
+file would mean to write all of it twice.
 """
 
 from __future__ import annotations
@@ -15,15 +15,21 @@ import duckdb
 import pandas as pd
 
 RAW_SCHEMA = Path(__file__).parent / "raw" / "schema.sql"
+PUBLICATION = "publication"
+"""The name under which DuckDB, dbt included, knows the file of what readers get."""
+READER_SCHEMAS = ("marts", "estimates")
+"""Schemas of that file; every other is the working file's."""
 
 
 class Warehouse(dg.ConfigurableResource):
-    """A DuckDB file.
+    """A DuckDB file, and beside it the one of what readers get.
 
     Attributes
     ----------
     path
-        Absolute path of the file; its stem must be `faultline`.
+        Absolute path of the file.
+    publication
+        Absolute path of the file of marts and estimates; empty where they lie in `path`, as in a published file.
     memory_limit
         DuckDB's limit, for instance `4GB`; empty keeps DuckDB's default of 80% of the machine.
     threads
@@ -31,6 +37,7 @@ class Warehouse(dg.ConfigurableResource):
     """
 
     path: str
+    publication: str = ""
     memory_limit: str = ""
     threads: int = 0
 
@@ -42,6 +49,11 @@ class Warehouse(dg.ConfigurableResource):
         try:
             self._configure(con)
             con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+            if self.publication:
+                attach(con, Path(self.publication))
+                for schema in READER_SCHEMAS:
+                    con.execute(f"create schema if not exists {PUBLICATION}.{schema}")
+                look_in(con)
             yield con
         finally:
             con.close()
@@ -52,6 +64,9 @@ class Warehouse(dg.ConfigurableResource):
         con = duckdb.connect(self.path, read_only=True)
         try:
             self._configure(con)
+            if self.publication and Path(self.publication).exists():
+                attach(con, Path(self.publication), "read_only")
+                look_in(con)
             yield con
         finally:
             con.close()
@@ -62,6 +77,32 @@ class Warehouse(dg.ConfigurableResource):
             con.execute(f"set memory_limit = '{self.memory_limit}'")
         if self.threads:
             con.execute(f"set threads = {self.threads}")
+
+
+def attach(con: duckdb.DuckDBPyConnection, path: Path, options: str = "read_write") -> None:
+    """Attach a file as the publication."""
+    escaped = str(path).replace("'", "''")
+    con.execute(f"attach '{escaped}' as {PUBLICATION} ({options})")
+
+
+def look_in(con: duckdb.DuckDBPyConnection, schema: str = "main") -> None:
+    """Let names without a schema mean those of `schema`, and every schema be found in the file it belongs to."""
+    found = con.execute(
+        "select database_name, schema_name from duckdb_schemas() where database_name not in ('system', 'temp')"
+    ).fetchall()
+
+    def rank(place: tuple[str, str]) -> tuple[bool, bool]:
+        database, name = place
+        return name != schema, (database == PUBLICATION) != (name in READER_SCHEMAS)
+
+    places = ",".join(f"{database}.{name}" for database, name in sorted(found, key=rank))
+    con.execute(f"set search_path = '{places}'")
+
+
+def remove_file(path: Path) -> None:
+    """Remove a DuckDB file, and the log beside it that a crash has left: DuckDB would replay it into the next file."""
+    for left in (path, path.with_name(f"{path.name}.wal")):
+        left.unlink(missing_ok=True)
 
 
 def replace_table(con: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame, ddl: str) -> int:
@@ -81,7 +122,8 @@ def replace_table(con: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame
     schema, _, _ = name.partition(".")
     con.begin()
     try:
-        con.execute(f"create schema if not exists {schema}")
+        if not con.execute("select 1 from duckdb_schemas() where schema_name = ?", [schema]).fetchall():
+            con.execute(f"create schema {schema}")
         con.execute(f"create or replace table {name} ({ddl})")
         con.register("incoming_frame", frame)
         con.execute(f"insert into {name} by name select * from incoming_frame")

@@ -18,10 +18,10 @@ from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 from packaging.version import Version
 
-from assets.warehouse import Warehouse
+from assets.warehouse import Warehouse, remove_file
 from orchestration.checks import record_dbt_results
 from orchestration.column_lineage import ColumnLineage
-from orchestration.environment import MEMORY, THREADS, Settings
+from orchestration.environment import MEMORY, THREADS, Settings, choose_files
 from orchestration.home import DBT_PROJECT, Home
 
 MANIFEST = DBT_PROJECT / "target" / "manifest.json"
@@ -65,7 +65,7 @@ def prepare(home: Home) -> None:
     from dbt.cli.main import dbtRunner
 
     LINEAGE.unlink(missing_ok=True)
-    os.environ.setdefault("FAULTLINE_WAREHOUSE", str(home.working_file))
+    choose_files(home)
     MANIFEST.parent.mkdir(exist_ok=True)
     with TemporaryDirectory(prefix="parse-", dir=MANIFEST.parent) as target:
         folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
@@ -78,8 +78,8 @@ def prepare(home: Home) -> None:
 
 
 def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
-    """Build the resource; the working file's absolute path and the limits reach dbt's profile through variables."""
-    os.environ["FAULTLINE_WAREHOUSE"] = str(home.working_file)
+    """Build the resource; files and limits reach dbt's profile through variables."""
+    choose_files(home)
     os.environ[MEMORY], os.environ[THREADS] = settings.memory_limit, str(settings.threads)
     executable = Path(sys.executable).with_name("dbt")
     return FastDbtCliResource(
@@ -102,6 +102,9 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
     )
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
         target = home.work / "dbt"
+        if not context.is_subset:
+            # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
+            remove_file(home.publication)
         lineage = ColumnLineage(LINEAGE)
         invocation = dbt.cli(build_arguments(), context=context, target_path=target, raise_on_error=False)
         try:

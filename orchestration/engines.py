@@ -41,7 +41,8 @@ def import_marts(home: Home, folder: Path, as_json: bool = False) -> None:
     from assets.warehouse import Warehouse
     from orchestration.rendering import print_table
 
-    with _alone(home, f"{folder} could not be read"), Warehouse(path=str(home.working_file)).writing() as con:
+    warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
+    with _alone(home, f"{folder} could not be read"), warehouse.writing() as con:
         counts = replace_rows(con, folder.expanduser().resolve())
     if as_json:
         print(json.dumps(counts, indent=2))
@@ -66,9 +67,11 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
     con.begin()
     try:
         for name in names:
+            stored = ", ".join(column for (column,) in con.execute(STORED, [name]).fetchall())
             con.execute(f"delete from marts.{name}")
             con.execute(
-                f"insert into marts.{name} by name from read_parquet($files)", {"files": f"{folder / name}/*.parquet"}
+                f"insert into marts.{name} by name select {stored} from read_parquet($files)",
+                {"files": f"{folder / name}/*.parquet"},
             )
         con.commit()
     except duckdb.Error:
@@ -97,4 +100,13 @@ def _alone(home: Home, problem: str) -> Iterator[None]:
         lock.release()
 
 
-MARTS = "select table_name from duckdb_tables() where schema_name = 'marts' order by table_name"
+MARTS = """
+    select table_name from duckdb_tables()
+    where database_name = 'publication' and schema_name = 'marts'
+    order by table_name
+"""
+STORED = """
+    select column_name from duckdb_columns()
+    where database_name = 'publication' and schema_name = 'marts' and table_name = ? and column_default is null
+"""
+"""DuckDB shows as a default what works out a column that is not stored; no mart has a default of another kind."""

@@ -59,7 +59,13 @@ def choose_home(home: Path | None, sources: Path | None, full: bool = False) -> 
     chosen = current_home()
     os.environ[HOME], os.environ[SOURCES] = str(chosen.root), str(chosen.sources)
     os.environ["DAGSTER_HOME"] = str(chosen.dagster)
-    os.environ["FAULTLINE_WAREHOUSE"] = str(chosen.working_file)
+    choose_files(chosen)
     os.environ.setdefault("DO_NOT_TRACK", "1")
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
     return chosen
+
+
+def choose_files(home: Home) -> None:
+    """Tell dbt's profile which files to build in."""
+    os.environ["FAULTLINE_WAREHOUSE"] = str(home.working_file)
+    os.environ["FAULTLINE_PUBLICATION"] = str(home.publication)

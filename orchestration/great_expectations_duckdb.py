@@ -26,7 +26,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.exc import SAWarning
 from sqlalchemy.pool import StaticPool
 
-from assets.warehouse import Warehouse
+from assets.warehouse import Warehouse, look_in
 
 DIALECT = "duckdb.gx"
 
@@ -65,7 +65,7 @@ class Validator:
 
     def validate(self, schema: str, table: str, suite: Sequence[Expectation]) -> list[ExpectationValidationResult]:
         """Run a suite on a table; results come in GX's order, so know them by their `meta`, never by position."""
-        self.con.execute(f"set schema = '{schema}'")
+        look_in(self.con, schema)
         with warnings.catch_warnings():
             # duckdb-engine cannot reflect indexes nor DuckDB's list types; no rule needs either.
             warnings.simplefilter("ignore", category=duckdb_engine.DuckDBEngineWarning)

@@ -37,17 +37,17 @@ class Home:
 
     @property
     def working_file(self) -> Path:
-        """The DuckDB file one refresh at a time writes."""
+        """The DuckDB file one refresh at a time writes: what was read, and what dbt makes of it on the way to marts."""
         return self.work / "faultline.duckdb"
 
     @property
     def publication(self) -> Path:
-        """Where the file for readers is written before it is published."""
+        """Where marts and estimates are built: the file for readers before it is published."""
         return self.work / "publication.duckdb"
 
     @property
     def published_file(self) -> Path:
-        """The DuckDB file for readers; the same stem as the working file, which dbt's views need."""
+        """The DuckDB file for readers."""
         return self.root / "warehouse" / "faultline.duckdb"
 
     @property

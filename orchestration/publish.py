@@ -16,7 +16,7 @@ import duckdb
 from assets.warehouse import Warehouse
 from orchestration.checks import failed_checks
 from orchestration.home import Home, code_version
-from orchestration.publication import reader_tables, write_publication
+from orchestration.publication import complete_publication, reader_tables
 from orchestration.session import RefreshSession
 
 INPUT_HASH = """
@@ -93,11 +93,10 @@ def published_asset(home: Home, upstream: dg.AssetKey) -> dg.AssetsDefinition:
             counts = close_run(con, context.run_id)
         try:
             with warehouse.writing() as con:
-                write_publication(con, home.publication)
+                complete_publication(con)
             replace_files(
                 [(home.publication, home.published_file), (home.working_reports / "latest" / "index.html", home.report)]
             )
-            home.publication.unlink()
         except (OSError, duckdb.Error) as error:
             with warehouse.writing() as con:
                 reopen_run(con, context.run_id, str(error))

@@ -17,7 +17,10 @@ def resources(home: Home, settings: Settings) -> dict[str, Any]:
     """Build every resource."""
     return {
         "warehouse": Warehouse(
-            path=str(home.working_file), memory_limit=settings.memory_limit, threads=settings.threads
+            path=str(home.working_file),
+            publication=str(home.publication),
+            memory_limit=settings.memory_limit,
+            threads=settings.threads,
         ),
         "sources": SourcesFolder(path=str(home.sources), full=settings.is_full),
         "report": ReportFolder(path=str(home.working_reports)),

@@ -94,8 +94,9 @@ class TableSpec:
 
     @property
     def upstream_keys(self) -> list[dg.AssetKey]:
-        """The assets whose tables this one reads."""
-        return [dg.AssetKey(table.split(".")) for table in sorted({row[2] for row in self.lineage})]
+        """The assets whose tables this one reads; without any it still comes after the marts, which begin the file."""
+        tables = sorted({row[2] for row in self.lineage}) or ["marts.dim_clusters"]
+        return [dg.AssetKey(table.split(".")) for table in tables]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -130,8 +131,7 @@ def write(
     `headline` is the sentence that Dagster shows beside the row count.
     """
     rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
-    for statement in spec.comments:
-        con.execute(statement)
+    con.execute(f"begin; {'; '.join(spec.comments)}; commit")
     con.execute("delete from ops.lineage where table_name = ?", [spec.name])
     if spec.lineage:
         con.executemany("insert into ops.lineage values (?, ?, ?, ?)", spec.lineage)

@@ -9,18 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import DBT_PROJECT
+from orchestration.home import DBT_PROJECT, Home
 
 
 @pytest.fixture(scope="module")
 def results(testbed_home, tmp_path_factory):
     """Status and message of every unit test; dbt wants the tables above a tested model to exist."""
     folder = tmp_path_factory.mktemp("dbt")
-    warehouse = folder / "faultline.duckdb"
-    shutil.copy(testbed_home.working_file, warehouse)
+    home = Home(root=folder, sources=testbed_home.sources)
+    home.work.mkdir()
+    shutil.copy(testbed_home.working_file, home.working_file)
+    shutil.copy(testbed_home.publication, home.publication)
     command = [Path(sys.executable).with_name("dbt"), "test", "--select", "test_type:unit", "--target-path", folder]
     command += ["--log-path", folder, "--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
-    environment = {**os.environ, "FAULTLINE_WAREHOUSE": str(warehouse)}
+    files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
+    environment = {**os.environ, **files}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     report = folder / "run_results.json"
     assert report.exists(), done.stdout

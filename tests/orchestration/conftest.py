@@ -40,7 +40,14 @@ def own_home(home, tmp_path):
 @pytest.fixture
 def run(home, monkeypatch):
     """Run the command; the environment it changes is put back."""
-    for name in ("FAULTLINE_HOME", "FAULTLINE_SOURCES", "FAULTLINE_FULL", "FAULTLINE_WAREHOUSE", "DAGSTER_HOME"):
+    for name in (
+        "FAULTLINE_HOME",
+        "FAULTLINE_SOURCES",
+        "FAULTLINE_FULL",
+        "FAULTLINE_WAREHOUSE",
+        "FAULTLINE_PUBLICATION",
+        "DAGSTER_HOME",
+    ):
         monkeypatch.setenv(name, "")
 
     def run(*arguments, root=home.root):

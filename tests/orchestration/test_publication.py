@@ -4,67 +4,102 @@ import dagster as dg
 import duckdb
 import pytest
 
-from assets.warehouse import Warehouse
-from orchestration import publish
+from assets.warehouse import Warehouse, remove_file
+from orchestration import publication, publish
 from orchestration.home import Home
-from orchestration.publication import reader_tables, write_publication
+from orchestration.publication import complete_publication, reader_tables
 from orchestration.session import RefreshSession
 
 
 @pytest.fixture
-def working(tmp_path):
-    path = tmp_path / "faultline.duckdb"
-    with duckdb.connect(str(path)) as con:
-        for schema in ("raw", "intermediate", "marts", "estimates", "ops"):
-            con.execute(f"create schema {schema}")
+def warehouse(tmp_path):
+    """A working file, and a publication with a mart and an estimate."""
+    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"), publication=str(tmp_path / "publication.duckdb"))
+    with warehouse.writing() as con:
+        con.execute("create schema intermediate")
+        for schema in ("intermediate", "marts", "estimates", "ops"):
             con.execute(f"create table {schema}.t_{schema} (a integer not null, b varchar[])")
             con.execute(f"insert into {schema}.t_{schema} select range, ['x', 'it''s'] from range(1000)")
         con.execute("comment on table marts.t_marts is 'What it''s for.'")
         con.execute("comment on column marts.t_marts.a is 'Number of it.'")
-        yield con
+    return warehouse
 
 
-def test_readers_get_their_tables_as_they_are(working, tmp_path):
-    target = tmp_path / "publication.duckdb"
-    target.write_bytes(b"left by a crash")
-    target.with_name("publication.duckdb.wal").write_bytes(b"left by a crash as well")
-    write_publication(working, target)
-    with duckdb.connect(str(target), read_only=True) as con:
-        tables = con.execute("select schema_name, table_name, comment from duckdb_tables() order by all").fetchall()
-        assert tables == [
-            ("estimates", "t_estimates", None),
-            ("marts", "t_marts", "What it's for."),
-            ("ops", "t_ops", None),
-        ]
+def test_readers_get_their_tables_and_nothing_else(warehouse, tmp_path):
+    with warehouse.writing() as con:
+        complete_publication(con)
+        expected = reader_tables(con)
+    assert not (tmp_path / "publication.duckdb.wal").exists()
+    with duckdb.connect(warehouse.publication, read_only=True) as con:
+        tables = con.execute("select schema_name || '.' || table_name, comment from duckdb_tables()").fetchall()
+        assert sorted(name for name, _ in tables) == expected
+        assert {"estimates.t_estimates", "marts.t_marts", "ops.t_ops", "ops.runs", "raw.clusters"} < set(expected)
+        assert not {"raw.sacct", "intermediate.t_intermediate"} & set(expected)
+        assert dict(tables)["marts.t_marts"] == "What it's for."
         columns = con.execute(
             "select column_name, data_type, is_nullable, comment from duckdb_columns() where table_name = 't_marts'"
         ).fetchall()
         assert columns == [("a", "INTEGER", False, "Number of it."), ("b", "VARCHAR[]", True, None)]
-        assert con.execute("select count(*), sum(a), min(b[2]) from marts.t_marts").fetchone() == (1000, 499500, "it's")
+        for table in ("marts.t_marts", "ops.t_ops"):
+            assert con.execute(f"select count(*), sum(a), min(b[2]) from {table}").fetchone() == (1000, 499500, "it's")
 
 
-def test_the_working_file_stays_current_and_whole(working, tmp_path):
-    write_publication(working, tmp_path / "publication.duckdb")
-    assert working.execute("select current_database()").fetchone() == ("faultline",)
-    assert reader_tables(working) == ["estimates.t_estimates", "marts.t_marts", "ops.t_ops"]
-    assert working.execute("select count(*) from raw.t_raw").fetchone() == (1000,)
+def test_it_is_completed_anew_each_time(warehouse):
+    with warehouse.writing() as con:
+        complete_publication(con)
+        con.execute("delete from ops.t_ops where a >= 10")
+        complete_publication(con)
+        con.execute("delete from ops.t_ops")
+    with duckdb.connect(warehouse.publication, read_only=True) as con:
+        assert con.execute("select count(*) from ops.t_ops").fetchone() == (10,)
 
 
-def test_a_failure_leaves_no_file_attached(working, tmp_path):
-    with pytest.raises(duckdb.IOException):
-        write_publication(working, tmp_path / "nowhere" / "publication.duckdb")
-    assert working.execute("select count(*) from duckdb_databases() where not internal").fetchone() == (1,)
+def test_every_name_means_the_same_before_and_after(warehouse):
+    with warehouse.writing() as con:
+        complete_publication(con)
+        con.execute("create table scratch (a integer)")
+        con.execute("create table estimates.u_estimates (a integer)")
+        con.execute("insert into ops.t_ops values (1000, [])")
+    with warehouse.reading() as con:
+        found = con.execute("select database_name, schema_name, table_name from duckdb_tables()").fetchall()
+        assert ("faultline", "main", "scratch") in found
+        assert ("publication", "estimates", "u_estimates") in found
+        assert con.execute("select count(*) from ops.t_ops").fetchone() == (1001,)
+        assert con.execute("select count(*) from marts.t_marts").fetchone() == (1000,)
+
+
+def test_a_failure_leaves_what_was_there(warehouse, monkeypatch):
+    with warehouse.writing() as con:
+        complete_publication(con)
+        con.execute("create table ops.u_ops as select 1 as a")
+        monkeypatch.setattr(
+            publication, "_added", lambda con: [("faultline", "ops.nothing", "create table ops.x (a int)")]
+        )
+        with pytest.raises(duckdb.CatalogException):
+            complete_publication(con)
+        assert con.execute("select count(*) from ops.u_ops").fetchone() == (1,)
+    with duckdb.connect(warehouse.publication, read_only=True) as con:
+        assert con.execute("select count(*) from ops.t_ops").fetchone() == (1000,)
+
+
+def test_a_file_is_removed_with_the_log_beside_it(tmp_path):
+    path, log = tmp_path / "publication.duckdb", tmp_path / "publication.duckdb.wal"
+    for left in (path, log):
+        left.write_bytes(b"left by a crash")
+    remove_file(path)
+    assert not list(tmp_path.iterdir())
+    remove_file(path)
 
 
 def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
-    warehouse = Warehouse(path=str(home.working_file))
+    warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
     session = RefreshSession(working_file=str(home.working_file), lock_file=str(home.lock_file))
 
-    def full(con, target):
+    def full(con):
         raise duckdb.IOException("could not write: no space left on device")
 
-    monkeypatch.setattr(publish, "write_publication", full)
+    monkeypatch.setattr(publish, "complete_publication", full)
     upstream = dg.AssetSpec("report")
     asset = publish.published_asset(home, upstream.key)
     resources = {"warehouse": warehouse, "session": session}
