@@ -14,8 +14,8 @@ from orchestration.home import DBT_PROJECT, PROJECT
 
 DBT_ON_SPARK = PROJECT / ".venv-spark" / "bin" / "dbt"
 FLOATS = ("DOUBLE", "FLOAT")
-ALIKE = {"JSON": "VARCHAR"}
-"""Spark knows no JSON: there such a column is text, and the text is the same."""
+ALIKE = {"JSON": "VARCHAR", "TIMESTAMP_S": "TIMESTAMP"}
+"""Spark knows no JSON and no timestamps of whole seconds: there they are text and timestamps, of the same values."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def compare(con: duckdb.DuckDBPyConnection, one: str, other: str, table: str) ->
     Rows are put in the order of all columns, floats last, so that equal tables meet row by row.
     """
     columns, others = (
-        [(name, ALIKE.get(kind, kind)) for name, kind, *_ in con.execute(f"describe {schema}.{table}").fetchall()]
+        sorted((name, ALIKE.get(kind, kind)) for name, kind, *_ in con.execute(f"describe {schema}.{table}").fetchall())
         for schema in (one, other)
     )
     if columns != others:

@@ -86,3 +86,17 @@
 {% macro spark__timestamp_of_epoch(seconds) -%}
     cast(timestamp_seconds({{ seconds }}) as timestamp)
 {%- endmacro %}
+
+
+{#- A time of the accounting, which knows whole seconds; stored as such it takes half the space. -#}
+{% macro to_the_second(at) -%}
+    {{ adapter.dispatch('to_the_second', 'faultline')(at) }}
+{%- endmacro %}
+
+{% macro default__to_the_second(at) -%}
+    cast({{ at }} as timestamp_s)
+{%- endmacro %}
+
+{% macro spark__to_the_second(at) -%}
+    {{ at }}
+{%- endmacro %}

@@ -1,3 +1,11 @@
+{% set generated = {
+    'run_id': 'coalesce(continued_run_id, attempt_id)',
+    'gpu_hours': 'gpu_count * runtime_seconds / 3600',
+    'node_days': 'node_count * runtime_seconds / 86400',
+} %}
+
+{{ config(meta={'generated': generated}) }}
+
 with
 
 attempts as (
@@ -16,69 +24,78 @@ failures as (
 
     select * from {{ ref('fct_failures') }}
 
+),
+
+joined as (
+
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.job_id,
+        attempts.job_id_raw,
+        nullif(coalesce(chained_jobs.run_id, attempts.job_key), attempts.attempt_id) as continued_run_id,
+        cast(attempts.attempt_number as integer) as attempt_number,
+        cast(attempts.attempt_number + coalesce(chained_jobs.earlier_attempt_count, 0) as integer) as run_attempt_number,
+        attempts.is_last_of_job and coalesce(chained_jobs.is_last_of_run, true) as is_last_of_run,
+        coalesce(attempts.previous_attempt_id, chained_jobs.previous_attempt_id) as previous_attempt_id,
+        attempts.is_continuation,
+        attempts.array_job_id,
+        attempts.array_task_id,
+        attempts.het_job_id,
+        attempts.user_name,
+        attempts.account,
+        attempts.partition,
+        attempts.qos,
+        attempts.job_name,
+        {{ to_the_second('attempts.submitted_at') }} as submitted_at,
+        {{ to_the_second('attempts.eligible_at') }} as eligible_at,
+        {{ to_the_second('attempts.started_at') }} as started_at,
+        {{ to_the_second('attempts.ended_at') }} as ended_at,
+        attempts.time_quality,
+        attempts.queue_seconds,
+        attempts.runtime_seconds,
+        attempts.elapsed_seconds,
+        attempts.suspended_seconds,
+        attempts.time_limit_seconds,
+        cast(attempts.node_count as integer) as node_count,
+        attempts.requested_node_count,
+        attempts.gpu_count,
+        attempts.gpu_count_source,
+        attempts.requested_gpu_count,
+        attempts.gpu_type,
+        attempts.cpu_count,
+        attempts.gpu_size_bin,
+        attempts.state,
+        attempts.is_terminal,
+        attempts.has_ended,
+        attempts.exit_code,
+        attempts.exit_signal,
+        attempts.derived_exit_code,
+        attempts.derived_exit_signal,
+        attempts.cancelled_by_uid,
+        attempts.restart_count,
+        attempts.pending_reason,
+        failures.attempt_id is not null as is_infrastructure_failure,
+        failures.failure_category,
+        failures.incident_id,
+        attempts.warnings,
+        attempts.source_path,
+        attempts.source_line_number
+    from attempts
+    left join chained_jobs
+        on
+            attempts.cluster_id = chained_jobs.cluster_id
+            and attempts.job_key = chained_jobs.job_key
+    left join failures
+        on
+            attempts.cluster_id = failures.cluster_id
+            and attempts.attempt_id = failures.attempt_id
+
 )
 
 select
-    attempts.cluster_id,
-    attempts.attempt_id,
-    attempts.job_id,
-    attempts.job_id_raw,
-    coalesce(chained_jobs.run_id, attempts.job_key) as run_id,
-    cast(attempts.attempt_number as integer) as attempt_number,
-    cast(attempts.attempt_number + coalesce(chained_jobs.earlier_attempt_count, 0) as integer) as run_attempt_number,
-    attempts.is_last_of_job and coalesce(chained_jobs.is_last_of_run, true) as is_last_of_run,
-    coalesce(attempts.previous_attempt_id, chained_jobs.previous_attempt_id) as previous_attempt_id,
-    attempts.is_continuation,
-    attempts.array_job_id,
-    attempts.array_task_id,
-    attempts.het_job_id,
-    attempts.user_name,
-    attempts.account,
-    attempts.partition,
-    attempts.qos,
-    attempts.job_name,
-    attempts.submitted_at,
-    attempts.eligible_at,
-    attempts.started_at,
-    attempts.ended_at,
-    attempts.time_quality,
-    attempts.queue_seconds,
-    attempts.runtime_seconds,
-    attempts.elapsed_seconds,
-    attempts.suspended_seconds,
-    attempts.time_limit_seconds,
-    cast(attempts.node_count as integer) as node_count,
-    attempts.requested_node_count,
-    attempts.gpu_count,
-    attempts.gpu_count_source,
-    attempts.requested_gpu_count,
-    attempts.gpu_type,
-    attempts.cpu_count,
-    attempts.gpu_hours,
-    attempts.node_days,
-    attempts.gpu_size_bin,
-    attempts.state,
-    attempts.is_terminal,
-    attempts.has_ended,
-    attempts.exit_code,
-    attempts.exit_signal,
-    attempts.derived_exit_code,
-    attempts.derived_exit_signal,
-    attempts.cancelled_by_uid,
-    attempts.restart_count,
-    attempts.pending_reason,
-    failures.attempt_id is not null as is_infrastructure_failure,
-    failures.failure_category,
-    failures.incident_id,
-    attempts.warnings,
-    attempts.source_path,
-    attempts.source_line_number
-from attempts
-left join chained_jobs
-    on
-        attempts.cluster_id = chained_jobs.cluster_id
-        and attempts.job_key = chained_jobs.job_key
-left join failures
-    on
-        attempts.cluster_id = failures.cluster_id
-        and attempts.attempt_id = failures.attempt_id
+    *,
+    {{ generated.run_id }} as run_id,
+    {{ generated.gpu_hours }} as gpu_hours,
+    {{ generated.node_days }} as node_days
+from joined
