@@ -6,7 +6,7 @@ file would mean to write all of it twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -134,3 +134,25 @@ def replace_table(con: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame
     finally:
         con.unregister("incoming_frame")
     return len(frame)
+
+
+def replace_lineage(
+    con: duckdb.DuckDBPyConnection, tables: Sequence[str], lineage: Sequence[tuple[str, str, str, str]]
+) -> None:
+    """Write what the columns of some tables are made of, in place of what was known of them.
+
+    Parameters
+    ----------
+    con
+        A writing connection.
+    tables
+        As `schema.table`.
+    lineage
+        Table, column, upstream table, upstream column.
+    """
+    con.begin()
+    con.execute("delete from ops.lineage where list_contains(?, table_name)", [list(tables)])
+    if lineage:
+        columns = [list(values) for values in zip(*lineage, strict=True)]
+        con.execute("insert into ops.lineage select unnest(?), unnest(?), unnest(?), unnest(?)", columns)
+    con.commit()

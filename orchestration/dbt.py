@@ -18,7 +18,7 @@ from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 from packaging.version import Version
 
-from assets.warehouse import Warehouse, remove_file
+from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks import record_dbt_results
 from orchestration.column_lineage import ColumnLineage
 from orchestration.environment import MEMORY, THREADS, Settings, choose_files
@@ -114,7 +114,7 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
             release_dbt_adapter()
             with warehouse.writing() as con:
                 record_dbt_results(con, context.run_id, target / "run_results.json", target / "manifest.json")
-                replace_lineage(con, lineage.rows)
+                replace_lineage(con, sorted({row[0] for row in lineage.rows}), lineage.rows)
         if invocation.process.returncode:
             raise dg.Failure(description=f"dbt build failed; its log: {target / 'dbt.log'}")
         lineage.keep()
@@ -128,16 +128,6 @@ def _with_column_metadata(invocation: DbtCliInvocation) -> Iterator[Any]:
     The lineage can be read only then; asked earlier, dagster-dbt looks for the end without a pause, on a whole core.
     """
     return DbtEventIterator(iter(list(invocation.stream())), invocation).fetch_column_metadata()
-
-
-def replace_lineage(con: Any, lineage: list[tuple[str, str, str, str]]) -> None:
-    """Write the lineage of the tables that were built, in place of what was known of them."""
-    tables = sorted({row[0] for row in lineage})
-    con.begin()
-    con.execute("delete from ops.lineage where list_contains(?, table_name)", [tables])
-    if lineage:
-        con.executemany("insert into ops.lineage values (?, ?, ?, ?)", lineage)
-    con.commit()
 
 
 def release_dbt_adapter() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import create_engine
 from sqlalchemy.engine import Engine
 from sqlalchemy.event import listens_for
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import SingletonThreadPool
 
 from orchestration.home import Home
 
@@ -47,7 +47,7 @@ def write_history_without_waiting() -> None:
     """Let this process write Dagster's event log without an fsync per event: 900 events cost 15 s otherwise.
 
     A power cut may then cost the history of runs, never data: the warehouse is flushed before it is published.
-    Dagster makes a database engine per event, which compiles every statement anew; here one serves for a file.
+    Dagster makes a database engine and opens the file for each event; here one engine and one connection serve for all.
     """
     from dagster._core.storage.event_log.sqlite import sqlite_event_log
     from dagster._core.storage.runs.sqlite import sqlite_run_storage
@@ -61,9 +61,20 @@ def write_history_without_waiting() -> None:
             connection.execute("pragma synchronous = off")
 
 
+class KeptConnections(SingletonThreadPool):
+    """A connection per thread that stays open when Dagster, done with an event, disposes of its engine."""
+
+    def dispose(self) -> None:
+        """Do nothing."""
+
+    def recreate(self) -> KeptConnections:
+        """Go on with the same connections."""
+        return self
+
+
 @cache
 def _engine_of(address: str) -> Engine:
-    return create_engine(address, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS})
+    return create_engine(address, poolclass=KeptConnections, connect_args={"timeout": BUSY_SECONDS})
 
 
 def _engine_of_file(address: str, **_: Any) -> Engine:

@@ -15,7 +15,7 @@ import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.warehouse import Warehouse, replace_table
+from assets.warehouse import Warehouse, replace_lineage, replace_table
 
 if TYPE_CHECKING:
     import duckdb
@@ -132,9 +132,7 @@ def write(
     """
     rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
     con.execute(f"begin; {'; '.join(spec.comments)}; commit")
-    con.execute("delete from ops.lineage where table_name = ?", [spec.name])
-    if spec.lineage:
-        con.executemany("insert into ops.lineage values (?, ?, ?, ?)", spec.lineage)
+    replace_lineage(con, [spec.name], spec.lineage)
     return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
 
 
