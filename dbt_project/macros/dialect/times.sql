@@ -88,7 +88,7 @@
 {%- endmacro %}
 
 
-{#- A time of the accounting, which knows whole seconds; stored as such it takes half the space. -#}
+{#- A time that is of whole seconds, as those of the accounting are; stored as such it takes half the space. -#}
 {% macro to_the_second(at) -%}
     {{ adapter.dispatch('to_the_second', 'faultline')(at) }}
 {%- endmacro %}

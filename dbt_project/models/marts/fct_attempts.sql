@@ -1,7 +1,9 @@
 {% set generated = {
     'run_id': 'coalesce(continued_run_id, attempt_id)',
+    'queue_seconds': queue_seconds('eligible_at', 'started_at'),
     'gpu_hours': 'gpu_count * runtime_seconds / 3600',
     'node_days': 'node_count * runtime_seconds / 86400',
+    'gpu_size_bin': gpu_size_bin('gpu_count'),
 } %}
 
 {{ config(meta={'generated': generated}) }}
@@ -35,7 +37,9 @@ joined as (
         attempts.job_id_raw,
         nullif(coalesce(chained_jobs.run_id, attempts.job_key), attempts.attempt_id) as continued_run_id,
         cast(attempts.attempt_number as integer) as attempt_number,
-        cast(attempts.attempt_number + coalesce(chained_jobs.earlier_attempt_count, 0) as integer) as run_attempt_number,
+        cast(
+            attempts.attempt_number + coalesce(chained_jobs.earlier_attempt_count, 0) as integer
+        ) as run_attempt_number,
         attempts.is_last_of_job and coalesce(chained_jobs.is_last_of_run, true) as is_last_of_run,
         coalesce(attempts.previous_attempt_id, chained_jobs.previous_attempt_id) as previous_attempt_id,
         attempts.is_continuation,
@@ -52,7 +56,6 @@ joined as (
         {{ to_the_second('attempts.started_at') }} as started_at,
         {{ to_the_second('attempts.ended_at') }} as ended_at,
         attempts.time_quality,
-        attempts.queue_seconds,
         attempts.runtime_seconds,
         attempts.elapsed_seconds,
         attempts.suspended_seconds,
@@ -64,7 +67,6 @@ joined as (
         attempts.requested_gpu_count,
         attempts.gpu_type,
         attempts.cpu_count,
-        attempts.gpu_size_bin,
         attempts.state,
         attempts.is_terminal,
         attempts.has_ended,
@@ -96,6 +98,8 @@ joined as (
 select
     *,
     {{ generated.run_id }} as run_id,
+    {{ generated.queue_seconds }} as queue_seconds,
     {{ generated.gpu_hours }} as gpu_hours,
-    {{ generated.node_days }} as node_days
+    {{ generated.node_days }} as node_days,
+    {{ generated.gpu_size_bin }} as gpu_size_bin
 from joined

@@ -14,6 +14,7 @@
     'ettr_low': productive_seconds_low ~ ' / nullif(' ~ wallclock_seconds ~ ', 0)',
     'ettr_high': productive_seconds_high ~ ' / nullif(' ~ wallclock_seconds ~ ', 0)',
     'gpu_hours': 'gpu_seconds / 3600',
+    'gpu_size_bin': gpu_size_bin('gpu_count'),
 } %}
 
 {{ config(meta={'generated': generated}) }}
@@ -156,7 +157,6 @@ added_up as (
         qos,
         job_name,
         gpu_count,
-        {{ gpu_size_bin('gpu_count') }} as gpu_size_bin,
         node_count,
         cast(job_count as integer) as job_count,
         cast(attempt_count as integer) as attempt_count,
@@ -191,5 +191,6 @@ select
     {{ generated.ettr }} as ettr,
     {{ generated.ettr_low }} as ettr_low,
     {{ generated.ettr_high }} as ettr_high,
-    {{ generated.gpu_hours }} as gpu_hours
+    {{ generated.gpu_hours }} as gpu_hours,
+    {{ generated.gpu_size_bin }} as gpu_size_bin
 from added_up

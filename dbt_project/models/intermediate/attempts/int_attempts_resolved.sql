@@ -99,10 +99,7 @@ measured_records as (
                 ~ '))'
             ) }}
         end as runtime_seconds,
-        case
-            when segment_started_at is not null and eligible_at is not null
-                then {{ whole('greatest(0, ' ~ seconds_between('eligible_at', 'segment_started_at') ~ ')') }}
-        end as queue_seconds
+        {{ queue_seconds('eligible_at', 'segment_started_at') }} as queue_seconds
     from identified_records
 
 )

@@ -1,0 +1,7 @@
+{#- From eligible to start, in whole seconds; NULL when it never started or either is unknown. -#}
+{% macro queue_seconds(eligible_at, started_at) -%}
+    case
+        when {{ started_at }} is not null and {{ eligible_at }} is not null
+            then {{ whole('greatest(0, ' ~ seconds_between(eligible_at, started_at) ~ ')') }}
+    end
+{%- endmacro %}
