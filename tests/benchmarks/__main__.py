@@ -87,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lines = MANY_CHECK_LINES if max(options.scales) >= 1 else FEW_CHECK_LINES
     limited = min(options.scales, key=lambda scale: (abs(scale - 1), scale))
     found.fixed = suite.run_fixed(work, say)
+    if lines:
+        found.checks = suite.run_checks(work, lines, options.runs, say)
     for scale in options.scales:
         say(f"scale {scale}: simulated logs")
         sources = sources_of(scale, logs)
@@ -94,9 +96,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             scale, sources, work, options.runs, scale == limited, lambda what, at=scale: say(f"scale {at}: {what}")
         )
         found.scales.append(measured)
-        keep()
-    if lines:
-        found.checks = suite.run_checks(work, lines, options.runs, say)
         keep()
     shutil.rmtree(work)
     print(json.dumps(found.as_dict(), default=str, indent=2) if options.json else page(found, command))

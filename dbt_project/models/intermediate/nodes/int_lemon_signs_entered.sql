@@ -118,8 +118,9 @@ select
     first_date,
     last_date,
     cast(null as date) as next_date,
-    1 as amount
+    count(*) as amount
 from excluding_jobs
+group by cluster_id, node_id, first_date, last_date
 
 union all
 

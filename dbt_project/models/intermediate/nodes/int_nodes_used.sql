@@ -10,14 +10,31 @@ attempts as (
 
 ),
 
-stays as (
+nodes as (
 
     select
         cluster_id,
+        node_id,
+        {{ hash_of(['cluster_id', 'node_id']) }} as node_key
+    from {{ ref('int_node_sightings') }}
+
+),
+
+-- One number for cluster and node is what makes millions of stays sort in seconds.
+stays as (
+
+    select
+        {{ hash_of(['cluster_id', 'node_id']) }} as node_key,
         started_at,
-        ended_at,
-        {{ unnested('node_ids') }} as node_id
-    from attempts
+        ended_at
+    from (
+        select
+            cluster_id,
+            started_at,
+            ended_at,
+            {{ unnested('node_ids') }} as node_id
+        from attempts
+    ) as node_attempts
 
 ),
 
@@ -25,12 +42,11 @@ stays as (
 ordered_stays as (
 
     select
-        cluster_id,
-        node_id,
+        node_key,
         started_at,
         ended_at,
         max(ended_at) over (
-            partition by cluster_id, node_id
+            partition by node_key
             order by started_at, ended_at
             rows between unbounded preceding and 1 preceding
         ) as busy_until
@@ -41,8 +57,7 @@ ordered_stays as (
 new_stays as (
 
     select
-        cluster_id,
-        node_id,
+        node_key,
         greatest(started_at, coalesce(busy_until, started_at)) as started_at,
         ended_at
     from ordered_stays
@@ -54,8 +69,7 @@ new_stays as (
 stay_days as (
 
     select
-        cluster_id,
-        node_id,
+        node_key,
         cast(started_at as date) as day_date,
         started_at,
         ended_at
@@ -65,8 +79,7 @@ stay_days as (
     union all
 
     select
-        cluster_id,
-        node_id,
+        node_key,
         day_date,
         greatest(started_at, cast(day_date as timestamp)) as started_at,
         least(ended_at, cast(day_date as timestamp) + interval 1 day) as ended_at
@@ -78,12 +91,23 @@ stay_days as (
         where cast(started_at as date) < cast(ended_at as date)
     ) as longer_stays
 
+),
+
+days as (
+
+    select
+        node_key,
+        day_date,
+        {{ exact_sum(seconds_between('started_at', 'ended_at')) }} as used_seconds
+    from stay_days
+    group by node_key, day_date
+
 )
 
 select
-    cluster_id,
-    node_id,
-    day_date,
-    {{ exact_sum(seconds_between('started_at', 'ended_at')) }} as used_seconds
-from stay_days
-group by cluster_id, node_id, day_date
+    nodes.cluster_id,
+    nodes.node_id,
+    days.day_date,
+    days.used_seconds
+from days
+inner join nodes on days.node_key = nodes.node_key
