@@ -9,7 +9,7 @@ from assets.sources.sacct_values import OPEN_STATES
 MOMENTS = ("Submit", "Eligible", "Start", "End")
 NEVER = "('', 'Unknown', 'None', 'N/A', '(null)', '0')"
 TEXTS = {name: f"text_{name}" for name in FIELDS}
-"""Columns of `sacct_texts`: what sacct printed, NULL when empty or not exported."""
+"""Columns of `sacct_texts`."""
 
 
 def field_expression(layout: Layout, name: str) -> str:
@@ -31,19 +31,17 @@ def conflict_expression(layout: Layout) -> str:
     return " or ".join(tests) or "false"
 
 
-def create_texts() -> str:
-    """Make the table of the fields that are read, as texts."""
-    columns = ", ".join(f"{column} varchar" for column in TEXTS.values())
-    return f"""
-        create or replace temp table sacct_texts (
-            file_id integer, line_number bigint, outcome varchar, has_conflict boolean, has_bad_bytes boolean,
-            has_node_column boolean, {columns}
-        )
-    """
+def outcome_expression(layout: Layout) -> str:
+    """Give SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
+    job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
+    return f"""case
+        when contains({job}, '[') and {field_expression(layout, "State")} = 'PENDING' then 'pending_array'
+        when contains({job}, '.') then 'step'
+    end"""
 
 
-def fill_texts(layout: Layout, source: str) -> str:
-    """Take the fields out of lists; steps and pending placeholders are only told apart, not taken.
+def texts_of(layout: Layout, source: str) -> str:
+    """Give a query that takes the fields out of lists: what sacct printed, NULL when empty or not exported.
 
     Parameters
     ----------
@@ -52,27 +50,12 @@ def fill_texts(layout: Layout, source: str) -> str:
     source
         A query giving file_id, line_number, f (the list of fields) and has_bad_bytes.
     """
-    job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
-    state = field_expression(layout, "State")
     taken = ", ".join(f"{field_expression(layout, name)} as {TEXTS[name]}" for name in FIELDS)
     return f"""
-        insert into sacct_texts by name
-        with sorted as (
-            select
-                file_id, line_number, has_bad_bytes,
-                case
-                    when contains({job}, '[') and {state} = 'PENDING' then 'pending_array'
-                    when contains({job}, '.') then 'step'
-                    else 'attempt'
-                end as outcome,
-                f as all_fields
-            from ({source})
-        ),
-        kept as (select *, case when outcome = 'attempt' then all_fields end as f from sorted)
         select
-            file_id, line_number, outcome, has_bad_bytes, {conflict_expression(layout)} as has_conflict,
+            file_id, line_number, has_bad_bytes, {conflict_expression(layout)} as has_conflict,
             {"NodeList" in layout.columns} as has_node_column, {taken}
-        from kept
+        from ({source})
     """
 
 
@@ -113,14 +96,17 @@ def _moment_problem(name: str) -> str:
     end"""
 
 
-def years_printed() -> str:
-    """Give a query of the first and last year of all local times, to keep the SQL of time zones short."""
-    years = " union all ".join(
-        f"select try_cast(left({TEXTS[n]}, 4) as integer) as year from sacct_texts "
-        f"where length({TEXTS[n]}) >= 19 and {TEXTS[n]}[5] = '-'"
-        for n in MOMENTS
-    )
-    return f"select min(year), max(year) from ({years}) where year between {times.FIRST_YEAR} and {times.LAST_YEAR}"
+def exclusion_text() -> str:
+    """Give SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
+
+    Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded.
+    """
+    text = TEXTS["SubmitLine"]
+    first = f"least(nullif(instr({text}, ' -x'), 0), nullif(instr({text}, ' --exclude'), 0))"
+    return rf"""case when contains({text}, ' -x') or contains({text}, ' --exclude') then
+        case when regexp_matches({text}, '^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)')
+            then '-' || substr({text}, {first}) else {text} end
+    end"""
 
 
 def _placed(zone: str, years: times.Years) -> str:
@@ -181,7 +167,7 @@ def _placed(zone: str, years: times.Years) -> str:
 
 
 def type_records(zone: str, years: times.Years) -> str:
-    """Give the statement that turns `sacct_texts` and the lookups of distinct values into `sacct_typed`.
+    """Give the query that turns `sacct_texts` and the lookups of distinct values into typed records.
 
     Parameters
     ----------
@@ -196,9 +182,9 @@ def type_records(zone: str, years: times.Years) -> str:
     details = " ".join(f"when {n}_problem is not null then '{n}=' || left({t[n]}, 80)" for n in MOMENTS)
     open_states = tuple(sorted(OPEN_STATES))
     return f"""
-        create or replace temp table sacct_typed as
         with parsed as (
             select *,
+                {exclusion_text()} as exclusion_text,
                 {", ".join(_moment_columns(n) for n in MOMENTS)},
                 coalesce(try_cast({t["ElapsedRaw"]} as bigint), elapsed.seconds) as told_elapsed,
                 suspended.seconds as told_suspended,
@@ -207,7 +193,6 @@ def type_records(zone: str, years: times.Years) -> str:
             left join sacct_durations as elapsed on elapsed.text = {t["Elapsed"]}
             left join sacct_durations as suspended on suspended.text = {t["Suspended"]}
             left join sacct_durations as timelimit on timelimit.text = {t["Timelimit"]}
-            where outcome = 'attempt'
         ),
         {_placed(zone, years)},
         judged as (
@@ -243,7 +228,7 @@ def type_records(zone: str, years: times.Years) -> str:
             left join sacct_tres as allocated on allocated.text = {t["AllocTRES"]}
             left join sacct_tres as requested on requested.text = {t["ReqTRES"]}
             left join sacct_memory as memory on memory.text = {t["ReqMem"]}
-            left join sacct_exclusions as exclusions on exclusions.text = {t["SubmitLine"]}
+            left join sacct_exclusions as exclusions on exclusions.text = exclusion_text
             left join sacct_node_lists as failed on failed.node_list = {t["FailedNode"]}
         ),
         reasoned as (
