@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.sources.folder import SourceFile
-from assets.sources.lines import is_compressed, read_lines, write_copy
+from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines, write_copy
 from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceError, SourceErrors, Step, reader_key
 from assets.sources.settings import ClusterSettings
 
@@ -180,9 +180,9 @@ def _set_cut_lines_aside(con: duckdb.DuckDBPyConnection) -> None:
         """
     )
     con.execute(
-        """
-        delete from lines using cut_lines
-        where lines.file_id = cut_lines.file_id and lines.line_number = cut_lines.line_number
+        f"""
+        create or replace temp view lines as
+        select * from ({NUMBERED_LINES}) anti join cut_lines using (file_id, line_number)
         """
     )
 

@@ -108,17 +108,19 @@ def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layo
     con.execute(
         f"""
         insert into sacct_aside
-        with judged as materialized (
+        with judged as (
             select
                 file_id, line_number,
                 case
                     when line is null or len(f) <> {len(layout.columns)} then 'odd' else {outcome_expression(layout)}
                 end as reason
             from (select file_id, line_number, line, {_fields(layout)} as f from {placed} where layout_id = {layout_id})
+        ),
+        -- A condition on the reason would be moved down to the lines, and split each of them once more per mention.
+        told as (
+            select file_id, line_number, unnest(case when reason is not null then [reason] end) as reason from judged
         )
-        select file_id, line_number, reason, {layout_id}
-        from judged anti join sacct_headers using (file_id, line_number)
-        where reason is not null
+        select *, {layout_id} from told anti join sacct_headers using (file_id, line_number)
         """
     )
 
