@@ -61,12 +61,15 @@ def texts_of(layout: Layout, source: str) -> str:
 
 def count_of(text: str) -> str:
     """Give SQL for a count that may be printed as 1.50K (of 1024)."""
-    return f"""(case
-        when {text} is null then null
+    return f"""coalesce(try_cast({text} as integer), case
         when ends_with({text}, 'K') then round(try_cast(rtrim({text}, 'K') as double) * 1024)::integer
         when ends_with({text}, 'M') then round(try_cast(rtrim({text}, 'M') as double) * 1048576)::integer
-        else try_cast({text} as integer)
     end)"""
+
+
+def _code_of(text: str, place: int) -> str:
+    """Give SQL for the exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0."""
+    return f"case when {text} = '0:0' then 0 else try_cast(split_part({text}, ':', {place}) as integer) end"
 
 
 def _moment_columns(name: str) -> str:
@@ -204,6 +207,8 @@ def type_records(zone: str, years: times.Years) -> str:
                 ) as job_number
             from placed
         ),
+        node_lists as (select *, len(node_names) > 0 as has_names from sacct_node_lists),
+        single_nodes as (select node_list, node_ids[1] as node_id from sacct_node_lists where len(node_ids) = 1),
         resolved as (
             select
                 judged.*,
@@ -212,8 +217,8 @@ def type_records(zone: str, years: times.Years) -> str:
                 Eligible_utc as eligible_at,
                 case when states.state = 'PENDING' then null else Start_utc end as started_at,
                 case when states.state = 'PENDING' then null else End_utc end as ended_at,
-                lists.node_names, lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
-                case when len(lists.node_names) > 0 then {t["NodeList"]} end as node_list,
+                lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
+                case when lists.has_names then {t["NodeList"]} end as node_list,
                 allocated.gpu_count as tres_gpu_count, allocated.gpu_count_source as tres_source,
                 allocated.gpu_type as tres_gpu_type, allocated.cpu_count as tres_cpu_count,
                 coalesce(allocated.problem, requested.problem) as tres_problem,
@@ -221,15 +226,15 @@ def type_records(zone: str, years: times.Years) -> str:
                 requested.gpu_count as requested_gpu_count, requested.cpu_count as requested_cpu_count,
                 memory.mib, memory.per,
                 coalesce(exclusions.node_ids, []::varchar[]) as excluded_node_ids,
-                failed.node_ids as failed_node_ids
+                failed.node_id as failed_node_id
             from judged
             left join sacct_states as states on states.text = {t["State"]}
-            left join sacct_node_lists as lists on lists.node_list = {t["NodeList"]}
+            left join node_lists as lists on lists.node_list = {t["NodeList"]}
             left join sacct_tres as allocated on allocated.text = {t["AllocTRES"]}
             left join sacct_tres as requested on requested.text = {t["ReqTRES"]}
             left join sacct_memory as memory on memory.text = {t["ReqMem"]}
             left join sacct_exclusions as exclusions on exclusions.text = exclusion_text
-            left join sacct_node_lists as failed on failed.node_list = {t["FailedNode"]}
+            left join single_nodes as failed on failed.node_list = {t["FailedNode"]}
         ),
         reasoned as (
             select
@@ -306,10 +311,10 @@ def type_records(zone: str, years: times.Years) -> str:
             state,
             {t["State"]} as state_raw,
             cancelled_by_uid,
-            try_cast(split_part({t["ExitCode"]}, ':', 1) as integer) as exit_code,
-            try_cast(split_part({t["ExitCode"]}, ':', 2) as integer) as exit_signal,
-            try_cast(split_part({t["DerivedExitCode"]}, ':', 1) as integer) as derived_exit_code,
-            try_cast(split_part({t["DerivedExitCode"]}, ':', 2) as integer) as derived_exit_signal,
+            {_code_of(t["ExitCode"], 1)} as exit_code,
+            {_code_of(t["ExitCode"], 2)} as exit_signal,
+            {_code_of(t["DerivedExitCode"], 1)} as derived_exit_code,
+            {_code_of(t["DerivedExitCode"], 2)} as derived_exit_signal,
             node_list,
             coalesce(node_ids, []::varchar[]) as node_ids,
             coalesce(
@@ -339,7 +344,7 @@ def type_records(zone: str, years: times.Years) -> str:
             end as requested_memory_mib,
             time_limit_seconds,
             try_cast({t["Restarts"]} as integer) as restart_count,
-            case when len(failed_node_ids) = 1 then failed_node_ids[1] end as failed_node_id,
+            failed_node_id,
             {t["Reason"]} as pending_reason,
             {t["Flags"]} as flags,
             {t["SubmitLine"]} as submit_line,
