@@ -11,8 +11,8 @@ import duckdb
 import pyarrow as pa
 
 from assets.sources.folder import SourceFile
-from assets.sources.lines import is_compressed, read_lines, write_copy
-from assets.sources.reading import Batch, Reader, SourceError, SourceErrors, Step, reader_key
+from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines, write_copy
+from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceError, SourceErrors, Step, reader_key
 from assets.sources.settings import ClusterSettings
 
 BATCH_BYTES = 256 * 1024 * 1024
@@ -145,8 +145,12 @@ def load_batch(
     con.execute("create or replace temp table cut_lines as from lines limit 0")
     if cut:
         _set_cut_lines_aside(con)
+    steps = list(reader.statements(Batch(cluster, frozenset(file.dialect for file in files))))
+    until = steps.index(KEEP_ROWS) if KEEP_ROWS in steps else len(steps)
     try:
-        run_steps(con, reader.statements(Batch(cluster, frozenset(file.dialect for file in files))))
+        run_steps(con, steps[:until])
+        _keep_rows(con, reader)
+        run_steps(con, steps[until + 1 :])
     except SourceError as error:
         raise SourceErrors([error]) from None
     _prove_every_line_accounted_for(con, reader)
@@ -176,20 +180,44 @@ def _set_cut_lines_aside(con: duckdb.DuckDBPyConnection) -> None:
         """
     )
     con.execute(
+        f"""
+        create or replace temp view lines as
+        select * from ({NUMBERED_LINES}) anti join cut_lines using (file_id, line_number)
         """
-        delete from lines using cut_lines
-        where lines.file_id = cut_lines.file_id and lines.line_number = cut_lines.line_number
+    )
+
+
+def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Move `loaded_rows` into raw, and leave the lines that raw now holds of the batch in `loaded_lines`."""
+    # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
+    provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
+    # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
+    con.execute("set preserve_insertion_order = false")
+    con.execute(
+        f"""
+        insert into raw.{reader.TABLE} by name
+        select
+            batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
+            loaded_rows.* exclude (file_id){provisional}
+        from loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
+        """
+    )
+    con.execute(
+        f"""
+        create or replace temp table loaded_lines as
+        select distinct batch_files.file_id, kept.line_number
+        from raw.{reader.TABLE} as kept
+        inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
         """
     )
 
 
 def _prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Fail unless every line is in exactly one of the reader's three tables.
+    """Fail unless every line is in raw or in exactly one of the reader's other two tables.
 
     Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
-    compared one by one. Leaves `loaded_lines`.
+    compared one by one.
     """
-    con.execute("create or replace temp table loaded_lines as select distinct file_id, line_number from loaded_rows")
     outcomes = """(
         from loaded_lines
         union all
@@ -215,7 +243,7 @@ def _prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Read
 
 
 def _move(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
-    """Move what a reader left into raw and ops."""
+    """Move what a reader left beside the rows into ops."""
     con.execute(
         """
         create or replace temp table all_quarantined as
@@ -234,19 +262,6 @@ def _move(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettin
         ) as found
         inner join batch_files on batch_files.file_id = found.file_id
         inner join file_lines on file_lines.file_id = found.file_id
-        """
-    )
-    # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
-    provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
-    # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
-    con.execute("set preserve_insertion_order = false")
-    con.execute(
-        f"""
-        insert into raw.{reader.TABLE} by name
-        select
-            batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
-            loaded_rows.* exclude (file_id){provisional}
-        from loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )
     if con.execute("from all_quarantined limit 1").fetchone() is not None:

@@ -223,30 +223,26 @@ _BLANK_TO_NULL = """
 """
 
 
+NUMBERED_LINES = """
+    select read_files.file_id, read_lines.rowid - read_files.first_row + 1 as line_number, read_lines.line
+    from read_lines inner join read_files on read_files.filename = read_lines.filename
+"""
+
+
 def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
-    """Read files into the temp table `lines(file_id, line_number, line)`.
+    """Read files into the temp view `lines(file_id, line_number, line)`.
 
     DuckDB keeps the order of a file list and of the lines in it, so a running number minus the number of each file's
-    first line is the line number (checked in tests with files larger than DuckDB's parallel units).
+    first line is the line number (checked in tests with files larger than DuckDB's parallel units). It is a view, as
+    writing every line a second time costs more than numbering it wherever it is read.
     """
     scan = {
         "paths": [str(path) for path in files.values()],
         "delimiter": NEVER_IN_LOGS,
         "longest_line": LONGEST_LINE,
     }
-    if len(files) == 1:
-        con.execute(
-            f"""
-            create or replace temp table lines as
-            select {next(iter(files))}::integer as file_id, row_number() over () as line_number, {_BLANK_TO_NULL}
-            from {_SCAN}
-            """,
-            scan,
-        )
-        return
-    paths = pa.table({"file_id": pa.array(files.keys(), pa.int32()), "read_path": scan["paths"]})
-    con.execute(f"create or replace temp table read_lines as select filename, line from {_SCAN}", scan)
-    con.register("read_paths", paths)
+    con.execute(f"create or replace temp table read_lines as select filename, {_BLANK_TO_NULL} from {_SCAN}", scan)
+    con.register("read_paths", pa.table({"file_id": pa.array(files.keys(), pa.int32()), "read_path": scan["paths"]}))
     # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
     con.execute(
         """
@@ -257,12 +253,4 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
         """
     )
     con.unregister("read_paths")
-    con.execute(
-        f"""
-        create or replace temp table lines as
-        select read_files.file_id, read_lines.rowid - read_files.first_row + 1 as line_number, {_BLANK_TO_NULL}
-        from read_lines inner join read_files on read_files.filename = read_lines.filename
-        """
-    )
-    con.execute("drop table read_lines")
-    con.execute("drop table read_files")
+    con.execute(f"create or replace temp view lines as {NUMBERED_LINES}")

@@ -18,6 +18,8 @@ MAXIMUM_HOSTS = 100_000
 NOTHING = frozenset({"", "none assigned", "(null)", "none", "n/a", "unknown"})
 _NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
+_BALANCED = re.compile(r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*+")
+_GROUP_OR_COMMA = re.compile(r"\[[^\]]*\]|,")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -31,19 +33,13 @@ class NodeListError(ValueError):
 
 def split_outside_brackets(text: str) -> list[str]:
     """Split at the commas that are not inside brackets."""
-    parts, depth, start = [], 0, 0
-    for position, character in enumerate(text):
-        if character == "[":
-            depth += 1
-        elif character == "]":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:position])
-            start = position + 1
-        if depth < 0 or depth > 1:
-            raise NodeListError("bad_nodelist", f"unbalanced brackets in {text[:200]!r}")
-    if depth:
+    if _BALANCED.fullmatch(text) is None:
         raise NodeListError("bad_nodelist", f"unbalanced brackets in {text[:200]!r}")
+    parts, start = [], 0
+    for found in _GROUP_OR_COMMA.finditer(text):
+        if found[0] == ",":
+            parts.append(text[start : found.start()])
+            start = found.end()
     parts.append(text[start:])
     return parts
 
@@ -53,6 +49,9 @@ def _numbers(inside: str) -> tuple[str, ...]:
     """Expand what stands between brackets, `001-003,7`, keeping the zeros."""
     numbers: list[str] = []
     for part in inside.split(","):
+        if part.isdecimal() and part.isascii() and len(numbers) < MAXIMUM_HOSTS:
+            numbers.append(part)
+            continue
         match = _RANGE.fullmatch(part.strip())
         if match is None:
             raise NodeListError("bad_nodelist", f"not a range of numbers: {part[:80]!r}")

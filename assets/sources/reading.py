@@ -16,9 +16,13 @@ Given to the steps (temp tables):
 Left by the steps (temp tables), every line of `lines` in exactly one of them, several loaded rows per line allowed:
 
     loaded_rows          file_id, line_number and the columns of the raw table without cluster_id, path, disposition
-                         (a missing nullable column is NULL; leave node_id out, the core resolves it from node_name)
+                         (a missing nullable column is NULL; leave node_id out, the core resolves it from node_name);
+                         a view is fine, it is read once
     skipped_lines        file_id, line_number, reason
     quarantined_lines    file_id, line_number, reason, detail
+
+The core moves `loaded_rows` into raw after the last step, or at the step `KEEP_ROWS`: the steps behind it find what was
+kept in the raw table, and its lines in `loaded_lines(file_id, line_number)`.
 
 A quarantined last line of a file with `last_line_open` becomes `truncated_record`: readers need not care.
 Other temp tables of a reader are made with `create or replace temp table`.
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 """One SQL statement, or a function of the connection where Python has to look at distinct values."""
+
+KEEP_ROWS = "keep loaded_rows"
+"""The step at which the core moves `loaded_rows` into raw, for readers that go on with what was kept."""
 
 SAMPLE_CHARACTERS = 65536
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import duckdb
 
 from assets.sources import times
-from assets.sources.reading import Batch, Step
+from assets.sources.reading import KEEP_ROWS, Batch, Step
 from assets.sources.sacct_layout import DIALECTS, detect
 from assets.sources.sacct_lines import split_step
-from assets.sources.sacct_lookups import lookup_step
-from assets.sources.sacct_sql import type_records, years_printed
+from assets.sources.sacct_lookups import lookup_step, years_printed
+from assets.sources.sacct_sql import type_records
 from assets.sources.sacct_values import OPEN_STATES
 
 __all__ = ["DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "statements"]
@@ -37,11 +37,16 @@ def statements(batch: Batch) -> Sequence[Step]:
         """,
         """
         create or replace temp table skipped_lines as
-        select file_id, line_number, outcome as reason from sacct_texts where outcome <> 'attempt'
+        select file_id, line_number, reason from sacct_aside where reason <> 'odd'
         union all
         select file_id, line_number, skipped as reason from sacct_odd where skipped is not null
-        union all
-        select file_id, line_number, 'header' as reason from sacct_headers where line_number > 0
+        """,
+        KEEP_ROWS,
+        # What was not kept is typed once more, for its problem.
+        "insert into sacct_aside (file_id, line_number) from loaded_lines",
+        """
+        delete from sacct_repaired using loaded_lines as kept
+        where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
         """,
         """
         create or replace temp table quarantined_lines as
@@ -55,41 +60,41 @@ def statements(batch: Batch) -> Sequence[Step]:
 
 def _type_step(zone: str) -> Step:
     def type_all(con: duckdb.DuckDBPyConnection) -> None:
-        years = times.EVER
-        if times.offset_changes(zone):
-            first, last = con.execute(years_printed()).fetchone() or (None, None)
-            years = times.EVER if first is None else (first, last)
-        con.execute(type_records(zone, years))
+        years = years_printed(con) if times.offset_changes(zone) else times.EVER
+        con.execute(f"create or replace temp view sacct_typed as {type_records(zone, years)}")
 
     return type_all
 
 
 _WARN_ABOUT_FILES = """
     insert into file_warnings
-    with per_file as (
+    with kept as (
+        select batch_files.file_id, sacct.*
+        from raw.sacct inner join batch_files
+            on batch_files.path = sacct.path and batch_files.cluster_id = sacct.cluster_id
+    ),
+    per_file as (
         select
             file_id,
             max(restart_count) as most_restarts,
             count(*) - count(distinct job_id_raw) as repeats,
             min(started_at) as first_start
-        from loaded_rows group by file_id
+        from kept group by file_id
     ),
     starts as (
-        select loaded_rows.file_id, count(distinct submitted_at) as submit_count
-        from loaded_rows inner join per_file
-            on per_file.file_id = loaded_rows.file_id and per_file.first_start = loaded_rows.started_at
-        where loaded_rows.submitted_at < loaded_rows.started_at and loaded_rows.elapsed_seconds > 0
-        group by loaded_rows.file_id
+        select kept.file_id, count(distinct submitted_at) as submit_count
+        from kept inner join per_file
+            on per_file.file_id = kept.file_id and per_file.first_start = kept.started_at
+        where kept.submitted_at < kept.started_at and kept.elapsed_seconds > 0
+        group by kept.file_id
     )
     select file_id, 'exported_without_duplicates' from per_file where most_restarts > 0 and repeats = 0
     union all
     select file_id, 'truncated_window' from starts where submit_count >= 10
     union all
-    select distinct texts.file_id, 'other_cluster'
-    from sacct_texts as texts inner join batch_files as files on files.file_id = texts.file_id
-    where texts.outcome = 'attempt' and lower(texts.text_Cluster) <> lower(files.cluster_id)
+    select unnest(other_cluster_files), 'other_cluster' from sacct_seen
     union all
-    select distinct file_id, unnest(warnings) from loaded_rows where len(warnings) > 0
+    select distinct file_id, unnest(warnings) from kept where len(warnings) > 0
 """
 
 

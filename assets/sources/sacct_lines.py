@@ -11,33 +11,37 @@ from assets.sources.python_rows import put
 from assets.sources.reading import SourceError, Step
 from assets.sources.sacct_layout import Layout, configured_layout, header_layout, require_columns
 from assets.sources.sacct_records import OddLine, above_header, assemble
-from assets.sources.sacct_sql import create_texts, fill_texts
+from assets.sources.sacct_sql import outcome_expression, texts_of
 from assets.sources.settings import ClusterSettings
 
 
 def split_step(cluster: ClusterSettings) -> Step:
-    """Give the step from `lines` to `sacct_texts` (records), `sacct_headers`, and `sacct_odd` (what is neither)."""
+    """Give the step from `lines` to the attempts in `sacct_texts` and to what is none of them.
+
+    `sacct_texts` is a view: splitting a line again costs a tenth of keeping thirty texts of it in a table. It leaves
+    out the lines in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders and
+    the odd lines, of which `sacct_odd` says what became.
+    """
 
     def split(con: duckdb.DuckDBPyConnection) -> None:
         layouts = _find_headers(con, cluster)
-        con.execute(create_texts())
         con.execute(
             """
-            create or replace temp table sacct_odd_lines (
-                file_id integer, line_number bigint, line varchar, layout_id integer
-            )
+            create or replace temp table sacct_aside as
+            select file_id, line_number, 'header' as reason, layout_id from sacct_headers where line_number > 0
             """
         )
         placed = _placed_lines(con)
         for layout_id, layout in enumerate(layouts):
-            _split_with(con, placed, layout_id, layout)
+            _set_aside(con, placed, layout_id, layout)
         con.execute(
             f"""
-            insert into sacct_odd_lines
-            select file_id, line_number, line, -1 from {placed} where layout_id is null and not is_header
+            insert into sacct_aside
+            select file_id, line_number, 'odd', -1 from {placed} where layout_id is null
             """
         )
         _assemble_odd_lines(con, layouts)
+        _view_texts(con, "lines" if len(layouts) == 1 else placed, layouts)
 
     return split
 
@@ -71,62 +75,92 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
 
 def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
     """Give a query of the lines with the layout they stand under: NULL above a file's first header."""
-    repeated = con.execute("select 1 from sacct_headers group by file_id having count(*) > 1 limit 1").fetchone()
-    if repeated is None:
+    con.execute(
+        """
+        create or replace temp table sacct_spans as
+        select * from sacct_headers
+        qualify layout_id is distinct from lag(layout_id) over (partition by file_id order by line_number)
+        """
+    )
+    if con.execute("select 1 from sacct_spans group by file_id having count(*) > 1 limit 1").fetchone() is None:
         return """(
-            select
-                lines.*,
-                case when lines.line_number > headers.line_number then headers.layout_id end as layout_id,
-                coalesce(lines.line_number = headers.line_number, false) as is_header
-            from lines left join sacct_headers as headers on headers.file_id = lines.file_id
+            select lines.*, case when lines.line_number >= spans.line_number then spans.layout_id end as layout_id
+            from lines left join sacct_spans as spans on spans.file_id = lines.file_id
         )"""
     con.execute(
         """
         create or replace temp table sacct_placed as
-        select
-            lines.*,
-            headers.layout_id,
-            coalesce(lines.line_number = headers.line_number, false) as is_header
-        from lines asof left join sacct_headers as headers
-            on headers.file_id = lines.file_id and lines.line_number >= headers.line_number
+        select lines.*, spans.layout_id
+        from lines asof left join sacct_spans as spans
+            on spans.file_id = lines.file_id and lines.line_number >= spans.line_number
         """
     )
     return "sacct_placed"
 
 
-def _split_with(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layout: Layout) -> None:
-    """Take apart the lines under one layout; set aside those whose number of fields is another."""
+def _fields(layout: Layout) -> str:
     delimiter = layout.delimiter.replace("'", "''")
-    fields = f"string_split(line, '{delimiter}')"
-    under = f"layout_id = {layout_id} and not is_header"
+    return f"string_split(line, '{delimiter}')"
+
+
+def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layout: Layout) -> None:
+    """Set aside the lines under one layout that are no attempts, or whose number of fields is another."""
     con.execute(
         f"""
-        insert into sacct_odd_lines
-        select file_id, line_number, line, {layout_id} from {placed}
-        where {under} and (line is null or len({fields}) <> {len(layout.columns)})
+        insert into sacct_aside
+        with judged as (
+            select
+                file_id, line_number,
+                case
+                    when line is null or len(f) <> {len(layout.columns)} then 'odd' else {outcome_expression(layout)}
+                end as reason
+            from (select file_id, line_number, line, {_fields(layout)} as f from {placed} where layout_id = {layout_id})
+        ),
+        -- A condition on the reason would be moved down to the lines, and split each of them once more per mention.
+        told as (
+            select file_id, line_number, unnest(case when reason is not null then [reason] end) as reason from judged
+        )
+        select *, {layout_id} from told anti join sacct_headers using (file_id, line_number)
         """
     )
-    con.execute(
-        fill_texts(
-            layout,
-            f"""
-            select file_id, line_number, {fields} as f, contains(line, '{REPLACEMENT}') as has_bad_bytes
-            from {placed} where {under} and len({fields}) = {len(layout.columns)}
-            """,
-        )
-    )
+
+
+def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[Layout]) -> None:
+    """Make the view `sacct_texts` of the attempts on their lines and of those in `sacct_repaired`."""
+    queries = []
+    for layout_id, layout in enumerate(layouts):
+        under = "true" if placed == "lines" else f"layout_id = {layout_id}"
+        source = f"""
+            select file_id, line_number, {_fields(layout)} as f, contains(line, '{REPLACEMENT}') as has_bad_bytes
+            from {placed} anti join sacct_aside using (file_id, line_number) where {under}
+            union all
+            select file_id, line_number, f, contains(f::varchar, '{REPLACEMENT}') as has_bad_bytes
+            from sacct_repaired where layout_id = {layout_id}
+        """
+        queries.append(texts_of(layout, source))
+    con.execute(f"create or replace temp view sacct_texts as {' union all '.join(queries)}")
 
 
 def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout]) -> None:
-    """Join and repair the lines set aside; what stays odd is skipped or quarantined in `sacct_odd`."""
+    """Join and repair the odd lines: attempts go to `sacct_repaired`; what stays odd is decided in `sacct_odd`."""
+    # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
+    con.execute(
+        """
+        create or replace temp table sacct_odd_places as
+        select
+            odd.file_id, odd.line_number, odd.layout_id,
+            odd.line_number > 1 and before.file_id is null as follows_record
+        from sacct_aside as odd
+        left join (from sacct_aside where reason in ('odd', 'header')) as before
+            on before.file_id = odd.file_id and before.line_number = odd.line_number - 1
+        where odd.reason = 'odd'
+        """
+    )
     rows = con.execute(
         """
-        select
-            odd.file_id, odd.line_number, odd.line, odd.layout_id,
-            texts.file_id is not null as follows_record
-        from sacct_odd_lines as odd
-        left join sacct_texts as texts on texts.file_id = odd.file_id and texts.line_number = odd.line_number - 1
-        order by odd.file_id, odd.line_number
+        select file_id, line_number, lines.line, odd.layout_id, odd.follows_record
+        from lines inner join sacct_odd_places as odd using (file_id, line_number)
+        order by file_id, line_number
         """
     ).fetchall()
     lines = [OddLine(*row) for row in rows]
@@ -139,15 +173,21 @@ def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout
         "file_id integer, line_number bigint, skipped varchar, quarantined varchar, detail varchar",
         odd,
     )
-    for layout_id, layout in enumerate(layouts):
-        repaired = [
-            (o.file_id, o.line_number, o.fields) for o in outcomes if o.fields is not None and o.layout_id == layout_id
-        ]
-        if repaired:
-            put(con, "sacct_repaired", "file_id integer, line_number bigint, f varchar[]", repaired)
-            con.execute(
-                fill_texts(
-                    layout,
-                    f"select *, contains(f::varchar, '{REPLACEMENT}') as has_bad_bytes from sacct_repaired",
-                )
-            )
+    repaired = [(o.file_id, o.line_number, o.layout_id, o.fields) for o in outcomes if o.fields is not None]
+    put(con, "sacct_repaired", "file_id integer, line_number bigint, layout_id integer, f varchar[]", repaired)
+    for layout_id in {row[2] for row in repaired}:
+        con.execute(
+            f"""
+            update sacct_aside set reason = told.outcome
+            from (select *, {outcome_expression(layouts[layout_id])} as outcome from sacct_repaired) as told
+            where told.file_id = sacct_aside.file_id and told.line_number = sacct_aside.line_number
+                and told.layout_id = {layout_id} and told.outcome is not null
+            """
+        )
+    con.execute(
+        """
+        delete from sacct_repaired using sacct_aside as aside
+        where aside.file_id = sacct_repaired.file_id and aside.line_number = sacct_repaired.line_number
+            and aside.reason <> 'odd'
+        """
+    )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from assets.sources import times
 from assets.sources.nodelists import expansion_table
 from assets.sources.nodes import basic_name
 from assets.sources.python_rows import put
 from assets.sources.reading import Step
-from assets.sources.sacct_sql import TEXTS
+from assets.sources.sacct_sql import MOMENTS, TEXTS, exclusion_text
 from assets.sources.sacct_values import (
     ValueProblem,
     read_duration,
@@ -22,46 +24,73 @@ from assets.sources.sacct_values import (
 )
 from assets.sources.settings import ClusterSettings
 
+_SEEN = {
+    "states": ("State", "true"),
+    "allocated": ("AllocTRES", "true"),
+    "requested": ("ReqTRES", "true"),
+    "memory": ("ReqMem", "true"),
+    "suspended": ("Suspended", "true"),
+    # A plain number makes the duration beside it superfluous.
+    "elapsed": ("Elapsed", f"{TEXTS['ElapsedRaw']} is null"),
+    "time_limits": ("Timelimit", f"{TEXTS['TimelimitRaw']} is null"),
+    "node_lists": ("NodeList", "true"),
+    "failed_nodes": ("FailedNode", "true"),
+}
+"""Lists of distinct values in `sacct_seen`: of which field, in which records."""
 
-def _distinct(con: duckdb.DuckDBPyConnection, *fields: str) -> list[str]:
-    union = " union ".join(
-        f"select {TEXTS[field]} as text from sacct_texts where outcome = 'attempt'" for field in fields
+
+def _see(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
+    """Make `sacct_seen`, one row of lists, in one pass over the records.
+
+    Beside the lists of `_SEEN`: exclusions, years of local times, and files that name another cluster.
+    """
+    lists = {name: (TEXTS[field], condition) for name, (field, condition) in _SEEN.items()}
+    lists["exclusions"] = exclusion_text(), "true"
+    lists["other_cluster_files"] = "file_id", f"lower({TEXTS['Cluster']}) <> lower($cluster_id)"
+    if times.offset_changes(cluster.settings.timezone):
+        lists.update({f"years_{n}": (f"left({TEXTS[n]}, 4)", f"length({TEXTS[n]}) >= 19") for n in MOMENTS})
+    columns = ", ".join(
+        f"coalesce(list(distinct {text}) filter ({condition} and {text} is not null), []) as {name}"
+        for name, (text, condition) in lists.items()
     )
-    return [row[0] for row in con.execute(f"select distinct text from ({union}) where text is not null").fetchall()]
-
-
-def _distinct_durations(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Give the durations that no plain number makes superfluous."""
-    wanted = {
-        "Suspended": "true",
-        "Elapsed": f"{TEXTS['ElapsedRaw']} is null",
-        "Timelimit": f"{TEXTS['TimelimitRaw']} is null",
-    }
-    union = " union ".join(
-        f"select {TEXTS[field]} as text from sacct_texts where {TEXTS[field]} is not null and {condition}"
-        for field, condition in wanted.items()
+    con.execute(
+        f"create or replace temp table sacct_seen as select {columns} from sacct_texts",
+        {"cluster_id": cluster.cluster_id},
     )
-    return [row[0] for row in con.execute(union).fetchall()]
+
+
+def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
+    lists = con.execute(f"select {', '.join(names)} from sacct_seen").fetchone() or ()
+    return list(dict.fromkeys(value for values in lists for value in values))
+
+
+def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
+    """Give the first and last year of all local times, or more: it keeps the SQL of time zones short."""
+    printed = _distinct(con, *(f"years_{n}" for n in MOMENTS))
+    years = [int(year) for year in printed if year.isascii() and year.isdigit()]
+    years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
+    return (min(years), max(years)) if years else times.EVER
 
 
 def lookup_step(cluster: ClusterSettings) -> Step:
     """Give the step that makes the lookup tables of `sacct_texts`, and keeps new node lists in `raw.node_lists`."""
 
     def look_up(con: duckdb.DuckDBPyConnection) -> None:
-        states = [_state_row(text) for text in _distinct(con, "State")]
+        _see(con, cluster)
+        states = [_state_row(text) for text in _distinct(con, "states")]
         put(
             con, "sacct_states",
             "text varchar, state varchar, cancelled_by_uid bigint, was_cut boolean, problem varchar", states,
         )  # fmt: skip
-        tres = [_tres_row(text) for text in _distinct(con, "AllocTRES", "ReqTRES")]
+        tres = [_tres_row(text) for text in _distinct(con, "allocated", "requested")]
         put(
             con, "sacct_tres",
             "text varchar, gpu_count bigint, gpu_count_source varchar, gpu_type varchar, cpu_count bigint, "
             "problem varchar, detail varchar", tres,
         )  # fmt: skip
-        durations = [(text, read_duration(text)) for text in _distinct_durations(con)]
+        durations = [(text, read_duration(text)) for text in _distinct(con, "suspended", "elapsed", "time_limits")]
         put(con, "sacct_durations", "text varchar, seconds bigint", durations)
-        memory = [(text, read_memory(text)) for text in _distinct(con, "ReqMem")]
+        memory = [(text, read_memory(text)) for text in _distinct(con, "memory")]
         put(con, "sacct_memory", "text varchar, mib double, per varchar", [(t, m.mib, m.per) for t, m in memory])
         _expand_node_lists(con, cluster)
         _read_exclusions(con, cluster)
@@ -88,11 +117,9 @@ def _tres_row(text: str) -> tuple[Any, ...]:
 def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
     """Make `sacct_node_lists`, and keep the new lists in `raw.node_lists` so that no list is ever expanded twice."""
     con.execute(
-        f"""
+        """
         create or replace temp table sacct_printed_lists as
-        select {TEXTS["NodeList"]} as node_list from sacct_texts where {TEXTS["NodeList"]} is not null
-        union
-        select {TEXTS["FailedNode"]} from sacct_texts where {TEXTS["FailedNode"]} is not null
+        select distinct unnest(node_lists || failed_nodes) as node_list from sacct_seen
         """
     )
     con.execute(
@@ -107,14 +134,7 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
     new = con.execute(
         "select node_list from sacct_printed_lists where node_list not in (select node_list from sacct_node_lists)"
     ).fetchall()
-    rules = cluster.settings.nodes
-    memo: dict[str, str] = {}
-
-    def node_id(name: str) -> str:
-        if name not in memo:
-            memo[name] = basic_name(name, rules)
-        return memo[name]
-
+    node_id = cache(partial(basic_name, rules=cluster.settings.nodes))
     expanded = expansion_table([row[0] for row in new])
     ids = [None if names is None else [node_id(name) for name in names] for names in expanded["node_names"].to_pylist()]
     con.register("expanded_node_lists", expanded.append_column("node_ids", pa.array(ids, pa.list_(pa.string()))))
@@ -133,17 +153,13 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
 
 
 def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
-    text = TEXTS["SubmitLine"]
-    lines = con.execute(
-        f"select distinct {text} from sacct_texts where contains({text}, ' -x') or contains({text}, ' --exclude')"
-    ).fetchall()
-    read = [(line, read_exclusions(line)) for (line,) in lines]
+    read = [(text, read_exclusions(text)) for text in _distinct(con, "exclusions")]
     lists = sorted({one for _, found in read for one in found})
     names = dict(zip(lists, expansion_table(lists)["node_names"].to_pylist(), strict=True))
-    rules = cluster.settings.nodes
+    node_id = cache(partial(basic_name, rules=cluster.settings.nodes))
     rows = []
-    for line, found in read:
-        excluded = [basic_name(name, rules) for one in found for name in names[one] or ()]
+    for text, found in read:
+        excluded = [node_id(name) for one in found for name in names[one] or ()]
         if excluded:
-            rows.append((line, list(dict.fromkeys(excluded))))
+            rows.append((text, list(dict.fromkeys(excluded))))
     put(con, "sacct_exclusions", "text varchar, node_ids varchar[]", rows)

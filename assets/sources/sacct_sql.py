@@ -9,7 +9,7 @@ from assets.sources.sacct_values import OPEN_STATES
 MOMENTS = ("Submit", "Eligible", "Start", "End")
 NEVER = "('', 'Unknown', 'None', 'N/A', '(null)', '0')"
 TEXTS = {name: f"text_{name}" for name in FIELDS}
-"""Columns of `sacct_texts`: what sacct printed, NULL when empty or not exported."""
+"""Columns of `sacct_texts`."""
 
 
 def field_expression(layout: Layout, name: str) -> str:
@@ -31,19 +31,17 @@ def conflict_expression(layout: Layout) -> str:
     return " or ".join(tests) or "false"
 
 
-def create_texts() -> str:
-    """Make the table of the fields that are read, as texts."""
-    columns = ", ".join(f"{column} varchar" for column in TEXTS.values())
-    return f"""
-        create or replace temp table sacct_texts (
-            file_id integer, line_number bigint, outcome varchar, has_conflict boolean, has_bad_bytes boolean,
-            has_node_column boolean, {columns}
-        )
-    """
+def outcome_expression(layout: Layout) -> str:
+    """Give SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
+    job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
+    return f"""case
+        when contains({job}, '[') and {field_expression(layout, "State")} = 'PENDING' then 'pending_array'
+        when contains({job}, '.') then 'step'
+    end"""
 
 
-def fill_texts(layout: Layout, source: str) -> str:
-    """Take the fields out of lists; steps and pending placeholders are only told apart, not taken.
+def texts_of(layout: Layout, source: str) -> str:
+    """Give a query that takes the fields out of lists: what sacct printed, NULL when empty or not exported.
 
     Parameters
     ----------
@@ -52,38 +50,26 @@ def fill_texts(layout: Layout, source: str) -> str:
     source
         A query giving file_id, line_number, f (the list of fields) and has_bad_bytes.
     """
-    job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
-    state = field_expression(layout, "State")
     taken = ", ".join(f"{field_expression(layout, name)} as {TEXTS[name]}" for name in FIELDS)
     return f"""
-        insert into sacct_texts by name
-        with sorted as (
-            select
-                file_id, line_number, has_bad_bytes,
-                case
-                    when contains({job}, '[') and {state} = 'PENDING' then 'pending_array'
-                    when contains({job}, '.') then 'step'
-                    else 'attempt'
-                end as outcome,
-                f as all_fields
-            from ({source})
-        ),
-        kept as (select *, case when outcome = 'attempt' then all_fields end as f from sorted)
         select
-            file_id, line_number, outcome, has_bad_bytes, {conflict_expression(layout)} as has_conflict,
+            file_id, line_number, has_bad_bytes, {conflict_expression(layout)} as has_conflict,
             {"NodeList" in layout.columns} as has_node_column, {taken}
-        from kept
+        from ({source})
     """
 
 
 def count_of(text: str) -> str:
     """Give SQL for a count that may be printed as 1.50K (of 1024)."""
-    return f"""(case
-        when {text} is null then null
+    return f"""coalesce(try_cast({text} as integer), case
         when ends_with({text}, 'K') then round(try_cast(rtrim({text}, 'K') as double) * 1024)::integer
         when ends_with({text}, 'M') then round(try_cast(rtrim({text}, 'M') as double) * 1048576)::integer
-        else try_cast({text} as integer)
     end)"""
+
+
+def _code_of(text: str, place: int) -> str:
+    """Give SQL for the exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0."""
+    return f"case when {text} = '0:0' then 0 else try_cast(split_part({text}, ':', {place}) as integer) end"
 
 
 def _moment_columns(name: str) -> str:
@@ -113,14 +99,17 @@ def _moment_problem(name: str) -> str:
     end"""
 
 
-def years_printed() -> str:
-    """Give a query of the first and last year of all local times, to keep the SQL of time zones short."""
-    years = " union all ".join(
-        f"select try_cast(left({TEXTS[n]}, 4) as integer) as year from sacct_texts "
-        f"where length({TEXTS[n]}) >= 19 and {TEXTS[n]}[5] = '-'"
-        for n in MOMENTS
-    )
-    return f"select min(year), max(year) from ({years}) where year between {times.FIRST_YEAR} and {times.LAST_YEAR}"
+def exclusion_text() -> str:
+    """Give SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
+
+    Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded.
+    """
+    text = TEXTS["SubmitLine"]
+    first = f"least(nullif(instr({text}, ' -x'), 0), nullif(instr({text}, ' --exclude'), 0))"
+    return rf"""case when contains({text}, ' -x') or contains({text}, ' --exclude') then
+        case when regexp_matches({text}, '^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)')
+            then '-' || substr({text}, {first}) else {text} end
+    end"""
 
 
 def _placed(zone: str, years: times.Years) -> str:
@@ -181,7 +170,7 @@ def _placed(zone: str, years: times.Years) -> str:
 
 
 def type_records(zone: str, years: times.Years) -> str:
-    """Give the statement that turns `sacct_texts` and the lookups of distinct values into `sacct_typed`.
+    """Give the query that turns `sacct_texts` and the lookups of distinct values into typed records.
 
     Parameters
     ----------
@@ -196,9 +185,9 @@ def type_records(zone: str, years: times.Years) -> str:
     details = " ".join(f"when {n}_problem is not null then '{n}=' || left({t[n]}, 80)" for n in MOMENTS)
     open_states = tuple(sorted(OPEN_STATES))
     return f"""
-        create or replace temp table sacct_typed as
         with parsed as (
             select *,
+                {exclusion_text()} as exclusion_text,
                 {", ".join(_moment_columns(n) for n in MOMENTS)},
                 coalesce(try_cast({t["ElapsedRaw"]} as bigint), elapsed.seconds) as told_elapsed,
                 suspended.seconds as told_suspended,
@@ -207,7 +196,6 @@ def type_records(zone: str, years: times.Years) -> str:
             left join sacct_durations as elapsed on elapsed.text = {t["Elapsed"]}
             left join sacct_durations as suspended on suspended.text = {t["Suspended"]}
             left join sacct_durations as timelimit on timelimit.text = {t["Timelimit"]}
-            where outcome = 'attempt'
         ),
         {_placed(zone, years)},
         judged as (
@@ -219,6 +207,8 @@ def type_records(zone: str, years: times.Years) -> str:
                 ) as job_number
             from placed
         ),
+        node_lists as (select *, len(node_names) > 0 as has_names from sacct_node_lists),
+        single_nodes as (select node_list, node_ids[1] as node_id from sacct_node_lists where len(node_ids) = 1),
         resolved as (
             select
                 judged.*,
@@ -227,8 +217,8 @@ def type_records(zone: str, years: times.Years) -> str:
                 Eligible_utc as eligible_at,
                 case when states.state = 'PENDING' then null else Start_utc end as started_at,
                 case when states.state = 'PENDING' then null else End_utc end as ended_at,
-                lists.node_names, lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
-                case when len(lists.node_names) > 0 then {t["NodeList"]} end as node_list,
+                lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
+                case when lists.has_names then {t["NodeList"]} end as node_list,
                 allocated.gpu_count as tres_gpu_count, allocated.gpu_count_source as tres_source,
                 allocated.gpu_type as tres_gpu_type, allocated.cpu_count as tres_cpu_count,
                 coalesce(allocated.problem, requested.problem) as tres_problem,
@@ -236,15 +226,15 @@ def type_records(zone: str, years: times.Years) -> str:
                 requested.gpu_count as requested_gpu_count, requested.cpu_count as requested_cpu_count,
                 memory.mib, memory.per,
                 coalesce(exclusions.node_ids, []::varchar[]) as excluded_node_ids,
-                failed.node_ids as failed_node_ids
+                failed.node_id as failed_node_id
             from judged
             left join sacct_states as states on states.text = {t["State"]}
-            left join sacct_node_lists as lists on lists.node_list = {t["NodeList"]}
+            left join node_lists as lists on lists.node_list = {t["NodeList"]}
             left join sacct_tres as allocated on allocated.text = {t["AllocTRES"]}
             left join sacct_tres as requested on requested.text = {t["ReqTRES"]}
             left join sacct_memory as memory on memory.text = {t["ReqMem"]}
-            left join sacct_exclusions as exclusions on exclusions.text = {t["SubmitLine"]}
-            left join sacct_node_lists as failed on failed.node_list = {t["FailedNode"]}
+            left join sacct_exclusions as exclusions on exclusions.text = exclusion_text
+            left join single_nodes as failed on failed.node_list = {t["FailedNode"]}
         ),
         reasoned as (
             select
@@ -321,10 +311,10 @@ def type_records(zone: str, years: times.Years) -> str:
             state,
             {t["State"]} as state_raw,
             cancelled_by_uid,
-            try_cast(split_part({t["ExitCode"]}, ':', 1) as integer) as exit_code,
-            try_cast(split_part({t["ExitCode"]}, ':', 2) as integer) as exit_signal,
-            try_cast(split_part({t["DerivedExitCode"]}, ':', 1) as integer) as derived_exit_code,
-            try_cast(split_part({t["DerivedExitCode"]}, ':', 2) as integer) as derived_exit_signal,
+            {_code_of(t["ExitCode"], 1)} as exit_code,
+            {_code_of(t["ExitCode"], 2)} as exit_signal,
+            {_code_of(t["DerivedExitCode"], 1)} as derived_exit_code,
+            {_code_of(t["DerivedExitCode"], 2)} as derived_exit_signal,
             node_list,
             coalesce(node_ids, []::varchar[]) as node_ids,
             coalesce(
@@ -354,7 +344,7 @@ def type_records(zone: str, years: times.Years) -> str:
             end as requested_memory_mib,
             time_limit_seconds,
             try_cast({t["Restarts"]} as integer) as restart_count,
-            case when len(failed_node_ids) = 1 then failed_node_ids[1] end as failed_node_id,
+            failed_node_id,
             {t["Reason"]} as pending_reason,
             {t["Flags"]} as flags,
             {t["SubmitLine"]} as submit_line,
