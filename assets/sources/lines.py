@@ -141,7 +141,7 @@ def _scan(path: Path) -> tuple[bytes, str, bool, bytes]:
                 decoder.decode(chunk)
             except UnicodeDecodeError:
                 is_plain = False
-            is_plain = is_plain and b"\0" not in chunk and delimiter not in tail + chunk
+            is_plain = is_plain and b"\0" not in chunk and not _holds(tail + chunk, delimiter)
             tail = chunk[-len(delimiter) :]
         last = chunk[-1:]
     if is_plain:
@@ -205,7 +205,12 @@ def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> 
         checker.decode(chunk)
     except UnicodeDecodeError:
         return False
-    return b"\0" not in chunk and NEVER_IN_LOGS.encode() not in text and REPLACEMENT.encode() not in text
+    return b"\0" not in chunk and not _holds(text, NEVER_IN_LOGS.encode()) and not _holds(text, REPLACEMENT.encode())
+
+
+def _holds(text: bytes, sought: bytes) -> bool:
+    """Look for a rare sequence; for its first byte alone, as that takes a tenth of the time."""
+    return sought[:1] in text and sought in text
 
 
 def _delimiter_begun(text: bytes) -> int:
@@ -234,6 +239,9 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
         "delimiter": NEVER_IN_LOGS,
         "longest_line": LONGEST_LINE,
     }
+    if not files:
+        con.execute("create or replace temp table lines (file_id integer, line_number bigint, line varchar)")
+        return
     if len(files) == 1:
         con.execute(
             f"""

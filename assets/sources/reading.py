@@ -26,13 +26,14 @@ Other temp tables of a reader are made with `create or replace temp table`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import duckdb
 
 if TYPE_CHECKING:
+    from assets.sources.folder import SourceFile
     from assets.sources.settings import ClusterSettings
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
@@ -101,6 +102,17 @@ class Reader(Protocol):
         They run after all files are loaded, with `node_id` final. Rows with disposition `unknown_node` are to be left
         alone; every other row becomes loaded, duplicate or coalesced by its content, never by the order of arrival.
         Update only rows that change (`where disposition is distinct from ...`).
+        """
+
+
+@runtime_checkable
+class WholeFileReader(Protocol):
+    """What a reader adds that can read some files faster than line by line."""
+
+    def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
+        """Read what files it can, given by `file_id`, and put them into `taken_files(file_id, line_count)`.
+
+        The lines of the others only are in `lines`; the reader's steps leave the outcomes of both.
         """
 
 
