@@ -18,8 +18,8 @@ from assets.sources.object_lines import count_object_lines
 if TYPE_CHECKING:
     from assets.sources.folder import SourceFile
 
-MOST_LINES = 8_000_000
-"""Of a scan, as its lists of lines are held in memory."""
+BYTES_PER_LINE = 350
+"""Memory of a scan in which no two records say the same (measured); lists of lines cannot be spilled."""
 _GLOB = set("*?[]")
 
 EMPTY = (
@@ -124,13 +124,22 @@ def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> Non
     for statement in EMPTY:
         con.execute(statement)
     counts: dict[int, int] = {}
+    room = _memory(con)
     for file_id, file in files.items():
-        if file.dialect == "gcm" and (file.is_plain or _is_archive(file)):
-            count = count_object_lines(file.absolute)
-            if count and sum(counts.values()) + count <= MOST_LINES:
-                counts[file_id] = count
+        if file.dialect == "gcm" and (file.is_plain or _is_archive(file)) and file.size_bytes <= room:
+            found = count_object_lines(file.absolute)
+            needed = max(found.text_bytes, found.lines * BYTES_PER_LINE) if found else 0
+            if found and needed <= room:
+                counts[file_id] = found.lines
+                room -= needed
     if counts:
         _scan(con, counts, [str(files[file_id].absolute) for file_id in counts])
+
+
+def _memory(con: duckdb.DuckDBPyConnection) -> int:
+    """Give DuckDB's limit in bytes."""
+    row = con.execute("select parse_formatted_bytes(current_setting('memory_limit'))").fetchone()
+    return int(row[0]) if row else 0
 
 
 def _is_archive(file: SourceFile) -> bool:

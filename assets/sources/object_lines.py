@@ -10,6 +10,7 @@ import codecs
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,14 @@ _NEWLINE, _BRACE = 10, 123
 _GZIP_MAGIC, _GZIP_NAME, _GZIP_FLAGS = b"\x1f\x8b\x08", 8, 3
 
 
-def count_object_lines(path: Path) -> int | None:
+class ObjectLines(NamedTuple):
+    """How much text a file holds."""
+
+    lines: int
+    text_bytes: int
+
+
+def count_object_lines(path: Path) -> ObjectLines | None:
     """Count the lines of a file of one JSON object a line; None when anything about its lines is out of the ordinary.
 
     Parameters
@@ -34,20 +42,21 @@ def count_object_lines(path: Path) -> int | None:
     """
     is_archive = path.suffix == ".gz"
     decoder = codecs.getincrementaldecoder("utf-8")() if is_archive else None
-    count, last = 0, b"\n"
+    lines, text_bytes, last = 0, 0, b"\n"
     try:
         for chunk in _members(path) if is_archive else chunks(path):
             for piece in _pieces(chunk):
                 starts = _count_starts(last + piece)
                 if starts is None or (decoder and REPLACEMENT in decoder.decode(piece)):
                     return None
-                count += starts
+                lines += starts
+                text_bytes += len(piece)
                 last = piece[-1:]
         if decoder:
             decoder.decode(b"", final=True)
     except (EOFError, OSError, UnicodeDecodeError, zlib.error):
         return None
-    return count
+    return ObjectLines(lines, text_bytes)
 
 
 def _pieces(chunk: bytes) -> Iterator[bytes]:

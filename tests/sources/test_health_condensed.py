@@ -8,12 +8,14 @@ import random
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from assets.sources import health, health_condensed, inventory, object_lines
+from assets.sources.folder import SourceFile
 from tests.sources.batches import TESTBED
 from tests.sources.cases import cases_of
-from tests.sources.folders import load, make, rows
+from tests.sources.folders import MODIFIED, load, make, rows
 
 READERS = {"inventory": inventory, "health": health}
 NODES = "".join(f"NodeName=n{number} Arch=x86_64 CPUTot=8 NodeAddr=n{number} State=IDLE\n" for number in range(5))
@@ -202,6 +204,12 @@ def test_paths_that_are_patterns_are_read_line_by_line(tmp_path, monkeypatch):
     assert read(tmp_path, monkeypatch, files) == ["c.json"]
 
 
+def test_files_for_which_there_is_no_memory_are_read_line_by_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(health_condensed, "_memory", lambda _con: 150 * health_condensed.BYTES_PER_LINE)
+    files: dict[str, str | bytes] = {f"{count}.json": text(many(count)) for count in (100, 200, 80, 40)}
+    assert sorted(read(tmp_path, monkeypatch, files)) == ["100.json", "40.json"]
+
+
 @pytest.mark.parametrize("threads", [1, 4])
 def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeypatch):
     """Larger than DuckDB's parallel units, small ones between, in an order that is not that of their names."""
@@ -209,12 +217,16 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     for name, count in {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}.items():
         lines = (record(number, _msg=padding, result=2, job_id=number + 1) for number in range(count))
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-    counts = {name: object_lines.count_object_lines(tmp_path / name) for name in "daceb"}
-    assert counts == {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}
-    con = health_condensed.duckdb.connect(config={"threads": threads})
+    counts = {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}
+    assert [object_lines.count_object_lines(tmp_path / name) for name in counts] == [
+        (count, (tmp_path / name).stat().st_size) for name, count in counts.items()
+    ]
+    con = duckdb.connect(config={"threads": threads})
     con.execute("create temp table taken_files (file_id integer, line_count bigint)")
     files = {
-        number: type("File", (), {"dialect": "gcm", "is_plain": True, "absolute": tmp_path / name})()
+        number: SourceFile(
+            "c1", "health", name, tmp_path / name, size_bytes=1, modified_at=MODIFIED, dialect="gcm", is_plain=True
+        )
         for number, name in enumerate(counts, 10)
     }
     health_condensed.take(con, files)
