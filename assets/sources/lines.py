@@ -141,7 +141,8 @@ def _scan(path: Path) -> tuple[bytes, str, bool, bytes]:
                 decoder.decode(chunk)
             except UnicodeDecodeError:
                 is_plain = False
-            is_plain = is_plain and b"\0" not in chunk and not _holds(tail + chunk, delimiter)
+            is_plain = is_plain and b"\0" not in chunk and not _holds(chunk, delimiter)
+            is_plain = is_plain and delimiter not in tail + chunk[: len(delimiter)]
             tail = chunk[-len(delimiter) :]
         last = chunk[-1:]
     if is_plain:

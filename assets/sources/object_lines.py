@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assets.sources.lines import NEVER_IN_LOGS, REPLACEMENT, chunks
+from assets.sources.lines import REPLACEMENT, chunks
 
 PIECE = 256 * 1024
-"""Half of what a processor core holds near."""
+"""What a processor core holds near."""
+PACKED_PIECE = 64 * 1024
 _NEWLINE, _BRACE = 10, 123
 _GZIP_MAGIC, _GZIP_NAME, _GZIP_FLAGS = b"\x1f\x8b\x08", 8, 3
 
@@ -38,41 +39,42 @@ def count_object_lines(path: Path) -> ObjectLines | None:
         A gzip archive by its name, or a file that `lines.inspect` found plain.
 
     A line that begins with anything but a brace, blank ones included; carriage returns, at which `lines` ends a line
-    and JSON does not; bytes that `lines` replaces; lines of a quarter of a megabyte; archives that DuckDB might refuse.
+    and JSON does not; bytes that `lines` replaces, unless JSON refuses them; lines of half a megabyte; archives
+    that DuckDB might refuse.
     """
     is_archive = path.suffix == ".gz"
     decoder = codecs.getincrementaldecoder("utf-8")() if is_archive else None
-    lines, text_bytes, last = 0, 0, b"\n"
+    lines, text_bytes, last = 0, 0, _NEWLINE
     try:
-        for chunk in _members(path) if is_archive else chunks(path):
-            for piece in _pieces(chunk):
-                starts = _count_starts(last + piece)
-                if starts is None or (decoder and REPLACEMENT in decoder.decode(piece)):
-                    return None
-                lines += starts
-                text_bytes += len(piece)
-                last = piece[-1:]
+        for chunk in filter(None, _members(path) if is_archive else chunks(path)):
+            newlines = _count_newlines(chunk) if last != _NEWLINE or chunk[0] == _BRACE else None
+            if newlines is None or (decoder and REPLACEMENT in decoder.decode(chunk)):
+                return None
+            lines += newlines
+            text_bytes += len(chunk)
+            last = chunk[-1]
         if decoder:
             decoder.decode(b"", final=True)
     except (EOFError, OSError, UnicodeDecodeError, zlib.error):
         return None
-    return ObjectLines(lines, text_bytes)
+    return ObjectLines(lines + (last != _NEWLINE), text_bytes)
 
 
-def _pieces(chunk: bytes) -> Iterator[bytes]:
-    return (chunk[start : start + PIECE] for start in range(0, len(chunk), PIECE))
-
-
-def _count_starts(text: bytes) -> int | None:
-    """Count the lines that begin behind the newlines of a text; None unless all do so with a brace."""
-    if b"\r" in text or b"\0" in text or NEVER_IN_LOGS[:1].encode() in text:
+def _count_newlines(chunk: bytes) -> int | None:
+    """Count the newlines of a chunk; None unless all are followed by a brace, if anything."""
+    if b"\r" in chunk:
         return None
-    codes = np.frombuffer(text, np.uint8)
-    is_newline = codes[:-1] == _NEWLINE
-    count = int(np.count_nonzero(is_newline))
-    if np.count_nonzero(is_newline & (codes[1:] != _BRACE)) or (count == 0 and len(text) >= PIECE):
-        return None
-    return count
+    count = 0
+    codes = np.frombuffer(chunk, np.uint8)
+    for start in range(0, len(codes), PIECE):
+        piece, behind = codes[start : start + PIECE], codes[start + 1 : start + 1 + PIECE]
+        is_newline = piece == _NEWLINE
+        newlines = int(np.count_nonzero(is_newline))
+        if np.count_nonzero(is_newline[: len(behind)] & (behind != _BRACE)) or (newlines == 0 and len(piece) == PIECE):
+            return None
+        count += newlines
+    # An archive that hardly compresses comes in small chunks, and a long line goes over many of them.
+    return count if count or len(chunk) < PACKED_PIECE // 2 else None
 
 
 def _members(path: Path) -> Iterator[bytes]:
@@ -89,7 +91,7 @@ def _members(path: Path) -> Iterator[bytes]:
             raise EOFError("not a plain gzip archive")
         unpacker = zlib.decompressobj(31)
         yield unpacker.decompress(head)
-        for packed in iter(lambda: stream.read(PIECE // 4), b""):
+        for packed in iter(lambda: stream.read(PACKED_PIECE), b""):
             if unpacker.eof:
                 raise EOFError("more than one archive")
             yield unpacker.decompress(packed)

@@ -145,7 +145,11 @@ ODD_LINES = {
     "control character": GOOD.replace("All", "\x02"),
     "delimiter": GOOD.replace("All", "\x01\x02\x03\x04"),
     "NUL": GOOD.replace("All", "\x00"),
+    "NUL behind": GOOD + "\x00",
+    "NUL between": GOOD.replace('"tags"', '\x00"tags"'),
+    "delimiter behind": GOOD + "\x01\x02\x03\x04",
     "long": GOOD.replace("All", "x" * 700_000),
+    "long noise": GOOD.replace("All", random.Random(1).randbytes(350_000).hex()),
 }
 
 
