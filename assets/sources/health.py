@@ -1,7 +1,7 @@
 """Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
 
-The two dialects are read by `gcm_records` and `nhc_records`; here they are told apart, joined, cut down to what is new
-by `health_stretches`, and repeats are marked.
+The two dialects are read by `gcm_records` and `nhc_records`, files of GCM's records alone by `health_condensed`; here
+they are told apart, joined, cut down to what is new by `health_stretches`, and repeats are marked.
 Other tools' files are refused with the command that makes a readable one.
 """
 

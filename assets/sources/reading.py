@@ -13,7 +13,10 @@ Given to the steps (temp tables):
     file_warnings(file_id integer, warning varchar)
         Empty or nearly so; a reader may insert what is odd about a whole file (shown in ops.files.warnings).
 
-Left by the steps (temp tables), every line of `lines` in exactly one of them, several loaded rows per line allowed:
+    taken_files(file_id integer, line_count bigint)
+        Files that a `WholeFileReader` has read before; their lines are not in `lines`.
+
+Left by the steps (temp tables), every line in exactly one of them, several loaded rows per line allowed:
 
     loaded_rows          file_id, line_number and the columns of the raw table without cluster_id, path, disposition
                          (a missing nullable column is NULL; leave node_id out, the core resolves it from node_name)
