@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -12,7 +12,16 @@ import pyarrow as pa
 
 from assets.sources.folder import SourceFile
 from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines, write_copy
-from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceError, SourceErrors, Step, reader_key
+from assets.sources.reading import (
+    KEEP_ROWS,
+    Batch,
+    Reader,
+    SourceError,
+    SourceErrors,
+    Step,
+    WholeFileReader,
+    reader_key,
+)
 from assets.sources.settings import ClusterSettings
 
 BATCH_BYTES = 256 * 1024 * 1024
@@ -71,16 +80,20 @@ def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirector
 
 
 def read_batch_lines(
-    con: duckdb.DuckDBPyConnection, cluster: ClusterSettings, files: Sequence[SourceFile], scratch: Path
+    con: duckdb.DuckDBPyConnection,
+    cluster: ClusterSettings,
+    files: Sequence[SourceFile],
+    scratch: Path,
+    taken: Container[int] = (),
 ) -> list[int]:
-    """Fill `lines` and `batch_files`; give the ids of the files whose archive is cut off."""
+    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those whose archive is cut off."""
     paths: dict[int, Path] = {}
     cut, still_open, damaged = [], [], []
     for file_id, file in enumerate(files):
         is_open = file.last_line_open
-        if file.is_plain:
+        if file.is_plain and file_id not in taken:
             paths[file_id] = file.absolute
-        else:
+        elif file_id not in taken:
             copy = write_copy(file.absolute, scratch / f"{file_id}.txt")
             paths[file_id], is_open = copy.path, copy.last_line_open
             if copy.is_cut:
@@ -134,12 +147,15 @@ def load_batch(
     AssertionError
         The reader lost or doubled a line.
     """
+    taken = _take_whole_files(con, reader, files)
     with scratch_folder(con) as scratch:
-        cut = read_batch_lines(con, cluster, files, Path(scratch))
+        cut = read_batch_lines(con, cluster, files, Path(scratch), taken)
     con.execute(
         """
         create or replace temp table file_lines as
         select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id
+        union all
+        select file_id, line_count, line_count from taken_files
         """
     )
     con.execute("create or replace temp table cut_lines as from lines limit 0")
@@ -156,6 +172,14 @@ def load_batch(
     _prove_every_line_accounted_for(con, reader)
     _move(con, reader, cluster, run_id)
     drop_temporary(con)
+
+
+def _take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile]) -> set[int]:
+    """Let a reader that can do so read whole files at once; give their ids."""
+    con.execute("create or replace temp table taken_files (file_id integer, line_count bigint)")
+    if isinstance(reader, WholeFileReader):
+        reader.take(con, dict(enumerate(files)))
+    return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
 
 
 def drop_temporary(con: duckdb.DuckDBPyConnection) -> None:
@@ -225,14 +249,19 @@ def _prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Read
         union all
         select file_id, line_number from quarantined_lines
     ) as outcomes"""
+    lines = """(
+        select file_id, line_number from lines
+        union all
+        select file_id, unnest(range(1, line_count + 1)) as line_number from taken_files
+    ) as lines"""
     print_of = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
-    there, told = (con.execute(f"{print_of} {rows}").fetchone() for rows in ("lines", outcomes))
+    there, told = (con.execute(f"{print_of} {rows}").fetchone() for rows in (lines, outcomes))
     if there is None or told is None or there == told:
         return
     row = con.execute(
         f"""
         select batch_files.path, line_number, count(outcomes.file_id) as outcome_count
-        from lines
+        from {lines}
         left join {outcomes} using (file_id, line_number)
         inner join batch_files using (file_id)
         group by all having outcome_count <> 1 order by all limit 1

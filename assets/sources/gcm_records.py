@@ -14,7 +14,7 @@ from assets.sources.reading import Step
 
 _FIELDS = ("node", "health_check", "type", "_msg", "result", "job_id", "start_time", "end_time")
 _TEXTS = dict.fromkeys((*_FIELDS, "time"), "VARCHAR")
-_STRUCTURE = json.dumps(
+STRUCTURE = json.dumps(
     {
         "int": {"result": "VARCHAR", "job_id": "VARCHAR", "time": "VARCHAR"},
         "double": {"start_time": "VARCHAR", "end_time": "VARCHAR", "time": "VARCHAR"},
@@ -54,13 +54,12 @@ def _moment(text: str) -> str:
     )
 
 
-def _results(records: str, stand_alone: bool = False) -> str:
-    """Give the insert that types records (file_id, line_number, r) and says what is wrong with them.
+def results(records: str, stand_alone: bool = False) -> str:
+    """Give the query that types records (file_id, line_number, r) and says what is wrong with them.
 
     Each record that stands alone has a line of its own.
     """
     return f"""
-insert into health_results by name
 with fields as (
     select
         file_id,
@@ -142,6 +141,10 @@ select
         when observed_at is null then 'no end_time, start_time or time'
     end as problem_detail
 from typed"""
+
+
+def _insert(records: str, stand_alone: bool = False) -> str:
+    return f"insert into health_results by name{results(records, stand_alone)}"
 
 
 def _xid_codes(message: str) -> str:
@@ -261,7 +264,7 @@ def _other_steps(elements: str) -> Step:
             """
         ).fetchone()
         if missing is not None and missing[0]:
-            for statement in (_results(elements), _EMPTY_ARRAYS, _OTHER_LINES):
+            for statement in (_insert(elements), _EMPTY_ARRAYS, _OTHER_LINES):
                 con.execute(statement)
 
     return read_others
@@ -271,18 +274,18 @@ def result_steps(zone: str, has_documents: bool) -> list[Step]:
     """Give the statements that fill `health_results` from files of dialect gcm and gcm_document."""
     of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'"
     objects = f"""
-    select lines.file_id, lines.line_number, json_transform(line, '{_STRUCTURE}') as r
+    select lines.file_id, lines.line_number, json_transform(line, '{STRUCTURE}') as r
     from lines {of_dialect}
     where case when line[1] = '{{' then json_valid(line) else false end"""
     elements = f"""
-    select lines.file_id, lines.line_number, unnest(from_json(line, '[{_STRUCTURE}]')) as r
+    select lines.file_id, lines.line_number, unnest(from_json(line, '[{STRUCTURE}]')) as r
     from lines {of_dialect}
     where case when line[1] = '[' then json_valid(line) else false end"""
-    steps: list[Step] = [_results(objects, stand_alone=True), _other_steps(elements)]
+    steps: list[Step] = [_insert(objects, stand_alone=True), _other_steps(elements)]
     if has_documents:
         records = f"""
-    select file_id, line_number, unnest(from_json(text, '[{_STRUCTURE}]')) as r
+    select file_id, line_number, unnest(from_json(text, '[{STRUCTURE}]')) as r
     from health_document_records
     where json_valid(text)"""
-        steps += [_DOCUMENT_LINES, _DOCUMENT_RECORDS, _results(records), _DOCUMENT_REST]
+        steps += [_DOCUMENT_LINES, _DOCUMENT_RECORDS, _insert(records), _DOCUMENT_REST]
     return steps

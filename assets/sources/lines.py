@@ -141,7 +141,8 @@ def _scan(path: Path) -> tuple[bytes, str, bool, bytes]:
                 decoder.decode(chunk)
             except UnicodeDecodeError:
                 is_plain = False
-            is_plain = is_plain and b"\0" not in chunk and delimiter not in tail + chunk
+            is_plain = is_plain and b"\0" not in chunk and not _holds(chunk, delimiter)
+            is_plain = is_plain and delimiter not in tail + chunk[: len(delimiter)]
             tail = chunk[-len(delimiter) :]
         last = chunk[-1:]
     if is_plain:
@@ -205,7 +206,12 @@ def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> 
         checker.decode(chunk)
     except UnicodeDecodeError:
         return False
-    return b"\0" not in chunk and NEVER_IN_LOGS.encode() not in text and REPLACEMENT.encode() not in text
+    return b"\0" not in chunk and not _holds(text, NEVER_IN_LOGS.encode()) and not _holds(text, REPLACEMENT.encode())
+
+
+def _holds(text: bytes, sought: bytes) -> bool:
+    """Look for a rare sequence; for its first byte alone, as that takes a tenth of the time."""
+    return sought[:1] in text and sought in text
 
 
 def _delimiter_begun(text: bytes) -> int:
@@ -241,8 +247,12 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
         "delimiter": NEVER_IN_LOGS,
         "longest_line": LONGEST_LINE,
     }
-    con.execute(f"create or replace temp table read_lines as select filename, {_BLANK_TO_NULL} from {_SCAN}", scan)
-    con.register("read_paths", pa.table({"file_id": pa.array(files.keys(), pa.int32()), "read_path": scan["paths"]}))
+    if files:
+        con.execute(f"create or replace temp table read_lines as select filename, {_BLANK_TO_NULL} from {_SCAN}", scan)
+    else:
+        con.execute("create or replace temp table read_lines (filename varchar, line varchar)")
+    paths = [pa.array(files.keys(), pa.int32()), pa.array(scan["paths"], pa.string())]
+    con.register("read_paths", pa.table(paths, names=["file_id", "read_path"]))
     # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
     con.execute(
         """

@@ -13,7 +13,10 @@ Given to the steps (temp tables):
     file_warnings(file_id integer, warning varchar)
         Empty or nearly so; a reader may insert what is odd about a whole file (shown in ops.files.warnings).
 
-Left by the steps (temp tables), every line of `lines` in exactly one of them, several loaded rows per line allowed:
+    taken_files(file_id integer, line_count bigint)
+        Files that a `WholeFileReader` has read before; their lines are not in `lines`.
+
+Left by the steps (temp tables), every line in exactly one of them, several loaded rows per line allowed:
 
     loaded_rows          file_id, line_number and the columns of the raw table without cluster_id, path, disposition
                          (a missing nullable column is NULL; leave node_id out, the core resolves it from node_name);
@@ -30,13 +33,14 @@ Other temp tables of a reader are made with `create or replace temp table`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import duckdb
 
 if TYPE_CHECKING:
+    from assets.sources.folder import SourceFile
     from assets.sources.settings import ClusterSettings
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
@@ -108,6 +112,17 @@ class Reader(Protocol):
         They run after all files are loaded, with `node_id` final. Rows with disposition `unknown_node` are to be left
         alone; every other row becomes loaded, duplicate or coalesced by its content, never by the order of arrival.
         Update only rows that change (`where disposition is distinct from ...`).
+        """
+
+
+@runtime_checkable
+class WholeFileReader(Protocol):
+    """What a reader adds that can read some files faster than line by line."""
+
+    def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
+        """Read what files it can, given by `file_id`, and put them into `taken_files(file_id, line_count)`.
+
+        The lines of the others only are in `lines`; the reader's steps leave the outcomes of both.
         """
 
 

@@ -1,0 +1,243 @@
+"""Health checks read as whole files come to what they do line by line, whatever is in the files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from assets.sources import health, health_condensed, inventory, object_lines
+from assets.sources.folder import SourceFile
+from tests.sources.batches import TESTBED
+from tests.sources.cases import cases_of
+from tests.sources.folders import MODIFIED, load, make, rows
+
+READERS = {"inventory": inventory, "health": health}
+NODES = "".join(f"NodeName=n{number} Arch=x86_64 CPUTot=8 NodeAddr=n{number} State=IDLE\n" for number in range(5))
+TABLES = {
+    "raw.health_checks": "*",
+    "ops.files": "* exclude (run_id)",
+    "ops.skips": "*",
+    "ops.quarantine": "*",
+}
+
+
+def record(second: float, node: str = "n1", check: str = "check pci", result: Any = 0, **more: Any) -> str:
+    places = {"job_id": 0, "type": "nagios", "_msg": "All are as expected.", **more}
+    return json.dumps(
+        {
+            "int": {"result": result, "job_id": places["job_id"]},
+            "double": {"start_time": 1795219200.1 + second, "end_time": 1795219200.5 + second},
+            "normal": {"node": node, "health_check": check, "type": places["type"], "_msg": places["_msg"]},
+            "tags": {},
+        }
+    )
+
+
+def many(count: int, seed: int = 1) -> list[str]:
+    """Records of two days and two nodes, most of them good, in the order of time but for a few."""
+    generator = random.Random(seed)
+    moments = sorted(generator.randint(0, 100_000) + generator.choice([0, 0.125]) for _ in range(count))
+    generator.shuffle(moments[: count // 10])
+    return [
+        record(
+            moment,
+            generator.choice(["n1", "n2"]),
+            generator.choice(["check pci", "service status", "check ssd", "check_lbnl"]),
+            0 if generator.random() < 0.995 else generator.choice([1, 2, "WARN", "3.0"]),
+            _msg=generator.choice(["up"] * 30 + ["GPU 1: XID error: 79", 'é "quoted" \\ \u0000', ""]),
+            type=generator.choice(["nagios"] * 40 + ["prolog", "strange"]),
+            job_id=generator.choice([0] * 40 + [7, "8", 9.5]),
+        )
+        for moment in moments
+    ]
+
+
+def tables(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    con = load(folder, readers=READERS)
+    return {table: rows(con, f"select {columns} from {table} order by all") for table, columns in TABLES.items()}
+
+
+def taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Read a folder both ways, compare every row and account, and name the files that were read as a whole."""
+    names = []
+    original = health_condensed.take
+
+    def watched(con: Any, files: Any) -> None:
+        original(con, files)
+        ids = con.execute("select file_id from taken_files order by file_id").fetchall()
+        names.extend(files[file_id].absolute.name for (file_id,) in ids)
+
+    monkeypatch.setattr(health, "take", watched)
+    at_once = tables(folder)
+    monkeypatch.setattr(health, "take", lambda _con, _files: None)
+    line_by_line = tables(folder)
+    for table, expected in line_by_line.items():
+        assert at_once[table] == expected, table
+    return names
+
+
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str | bytes]) -> list[str]:
+    named = {f"c1/health/{name}": content for name, content in files.items()}
+    return taken(make(tmp_path, {"c1/inventory/nodes.txt": NODES, **named}), monkeypatch)
+
+
+def text(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def test_whole_files_come_to_what_their_lines_do(tmp_path, monkeypatch):
+    files = {f"{number}.json": text(many(400, number)) for number in range(3)}
+    files["open.json"] = "\n".join(many(50))
+    files["packed.json.gz"] = gzip.compress(text(many(3000, 9)).encode())
+    files["repeated.json"] = files["1.json"]
+    assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files)
+
+
+def test_the_genuine_capture_is_read_whole(tmp_path, monkeypatch):
+    capture = (TESTBED / "health" / "health_checks.jsonl").read_bytes()
+    assert read(tmp_path, monkeypatch, {"a.jsonl": capture}) == ["a.jsonl"]
+
+
+@pytest.mark.parametrize("case", cases_of("gcm_health"))
+def test_awkward_inputs_come_to_what_their_lines_do(case, tmp_path, monkeypatch):
+    if "refused" not in case:
+        read(tmp_path, monkeypatch, {"a.json": text(many(30)) + case["input"] + "\n", "b.json": case["input"]})
+
+
+GOOD = record(0)
+ODD_LINES = {
+    "blank": "",
+    "spaces": "  ",
+    "indented": f"  {GOOD}",
+    "text": "OK - all is well",
+    "log line": "[2026-11-22 07:34:23,123] - [INFO] - starting",
+    "array": f"[{GOOD}, {GOOD}]",
+    "empty array": "[]",
+    "two on a line": GOOD + GOOD,
+    "cut": GOOD[:-30],
+    "garbage behind": GOOD + " x",
+    "not an object inside": GOOD.replace('"tags": {}', '"tags": {]'),
+    "lone surrogate": GOOD.replace("All", "\\ud800"),
+    "no node": GOOD.replace('"node"', '"host"'),
+    "blank node": GOOD.replace('"n1"', '" "'),
+    "null check": GOOD.replace('"check pci"', "null"),
+    "other result": GOOD.replace('"result": 0', '"result": 0.4'),
+    "no message": GOOD.replace('"_msg"', '"message"'),
+    "no job": GOOD.replace('"job_id": 0', '"jobid": 7'),
+    "flat job": GOOD.replace('"job_id": 0', '"jobid": 7').replace('"tags"', '"job_id"').replace("{}", "8"),
+    "flat": json.dumps(
+        {"node": "n2", "health_check": "check pci", "type": "prolog", "result": 1, "end_time": 1795219200}
+    ),
+    "milliseconds": GOOD.replace("1795219200.1", "1795219200100").replace("1795219200.5", "1795219200500"),
+    "ISO time": GOOD.replace("1795219200.5", '"2026-11-22T07:34:23Z"'),
+    "time as words": GOOD.replace("1795219200.5", '"today"'),
+    "no start": GOOD.replace("1795219200.1", "0"),
+    "endless": GOOD.replace("1795219200.5", "Infinity"),
+    "true time": GOOD.replace("1795219200.5", "true"),
+    "carriage return at the end": GOOD + "\r",
+    "carriage return inside": GOOD.replace('"tags"', '\r"tags"'),
+    "control character": GOOD.replace("All", "\x02"),
+    "delimiter": GOOD.replace("All", "\x01\x02\x03\x04"),
+    "NUL": GOOD.replace("All", "\x00"),
+    "NUL behind": GOOD + "\x00",
+    "NUL between": GOOD.replace('"tags"', '\x00"tags"'),
+    "delimiter behind": GOOD + "\x01\x02\x03\x04",
+    "long": GOOD.replace("All", "x" * 700_000),
+    "long noise": GOOD.replace("All", random.Random(1).randbytes(350_000).hex()),
+}
+
+
+@pytest.mark.parametrize("name", ODD_LINES)
+def test_a_file_with_an_odd_line_is_read_line_by_line(name, tmp_path, monkeypatch):
+    lines = many(60)
+    odd = text([*lines[:20], ODD_LINES[name], *lines[20:]]).encode()
+    files = {"odd.json": odd, "packed.json.gz": gzip.compress(odd), "regular.json": text(many(70, 2))}
+    assert read(tmp_path, monkeypatch, files) == ["regular.json"]
+
+
+SAME_LINES = {
+    "twice the same key": GOOD.replace('"result": 0', '"result": 0, "result": 2').replace('"tags"', '"int"'),
+    "number as text": GOOD.replace("1795219200.5", '"1795219200.5"'),
+    "trailing comma": GOOD.replace("{}}", "{},}"),
+    "spaces behind": GOOD + " \t ",
+    "unknown fields": GOOD.replace("{}", '{"a": [1, {"node": "n2"}]}'),
+    "flat beside nested": GOOD.replace('"tags": {}', '"node": "n2", "result": 2, "time": 1'),
+    "escapes": GOOD.replace("All", "\\u00e9\\ud83d\\ude00\\n\\u0000\\/"),
+    "UTF-8": GOOD.replace("All", "é😀"),
+    "great number": GOOD.replace('"job_id": 0', '"job_id": 123456789012345678901234567890'),
+}
+
+
+@pytest.mark.parametrize("name", SAME_LINES)
+def test_what_json_allows_is_read_whole(name, tmp_path, monkeypatch):
+    lines = many(60)
+    assert read(tmp_path, monkeypatch, {"a.json": text([*lines, SAME_LINES[name]])}) == ["a.json"]
+
+
+PACKED = gzip.compress(text(many(300)).encode())
+NOISE = text([record(number, _msg=random.Random(number).randbytes(40).hex()) for number in range(3000)])
+BAD_SUM = bytearray(gzip.compress(NOISE.encode()))
+BAD_SUM[-6] ^= 1
+ARCHIVES = {
+    "cut": PACKED[:-30],
+    "two": PACKED + PACKED,
+    "padded": PACKED + b"\0" * 512,
+    "followed by text": PACKED + b"text",
+    "checksum": bytes(BAD_SUM),
+    "comment": PACKED[:3] + b"\x10" + PACKED[4:10] + b"why\0" + PACKED[10:],
+    "bad bytes": gzip.compress(text(many(30)).encode().replace(b"up", b"\xff", 1)),
+    "half a character": gzip.compress(text(many(30)).encode() + b"\xc3"),
+    "replacement": gzip.compress(text(many(30)).replace("up", "\ufffd", 1).encode()),
+    "byte order mark": gzip.compress(b"\xef\xbb\xbf" + text(many(30)).encode()),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_an_odd_archive_is_read_line_by_line(name, tmp_path, monkeypatch):
+    assert read(tmp_path, monkeypatch, {"a.json.gz": ARCHIVES[name]}) == []
+
+
+def test_paths_that_are_patterns_are_read_line_by_line(tmp_path, monkeypatch):
+    files = {"a[1].json.gz": PACKED, "b*.json": text(many(20)), "c.json": text(many(20))}
+    assert read(tmp_path, monkeypatch, files) == ["c.json"]
+
+
+def test_files_for_which_there_is_no_memory_are_read_line_by_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(health_condensed, "_memory", lambda _con: 150 * health_condensed.BYTES_PER_LINE)
+    files: dict[str, str | bytes] = {f"{count}.json": text(many(count)) for count in (100, 200, 80, 40)}
+    assert sorted(read(tmp_path, monkeypatch, files)) == ["100.json", "40.json"]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeypatch):
+    """Larger than DuckDB's parallel units, small ones between, in an order that is not that of their names."""
+    padding = "x" * 900
+    for name, count in {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}.items():
+        lines = (record(number, _msg=padding, result=2, job_id=number + 1) for number in range(count))
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    counts = {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}
+    assert [object_lines.count_object_lines(tmp_path / name) for name in counts] == [
+        (count, (tmp_path / name).stat().st_size) for name, count in counts.items()
+    ]
+    con = duckdb.connect(config={"threads": threads})
+    con.execute("create temp table taken_files (file_id integer, line_count bigint)")
+    files = {
+        number: SourceFile(
+            "c1", "health", name, tmp_path / name, size_bytes=1, modified_at=MODIFIED, dialect="gcm", is_plain=True
+        )
+        for number, name in enumerate(counts, 10)
+    }
+    health_condensed.take(con, files)
+    assert con.execute("from taken_files order by all").fetchall() == list(zip(files, counts.values(), strict=True))
+    wrong = con.execute(
+        "select count(*) from health_entries join health_records using (record) where job_id_raw <> line_number"
+    )
+    assert wrong.fetchone() == (0,)
+    placed = con.execute("select file_id, count(*) from health_entries join health_records using (record) group by 1")
+    assert dict(placed.fetchall()) == dict(zip(files, counts.values(), strict=True))
