@@ -25,7 +25,7 @@ from assets.sources.reading import (
 from assets.sources.settings import ClusterSettings
 
 BATCH_BYTES = 256 * 1024 * 1024
-"""A batch takes about nine times its bytes of memory, or of temporary files beside the warehouse."""
+"""An accounting batch takes about four times its bytes of memory, or of temporary files beside the warehouse."""
 BATCH_FILES = 2000
 TYPICAL_COMPRESSION = 10
 LONGEST_RAW = 64 * 1024
