@@ -94,9 +94,8 @@ class TableSpec:
 
     @property
     def upstream_keys(self) -> list[dg.AssetKey]:
-        """The assets whose tables this one reads; without any it still comes after the marts, which begin the file."""
-        tables = sorted({row[2] for row in self.lineage}) or ["marts.dim_clusters"]
-        return [dg.AssetKey(table.split(".")) for table in tables]
+        """The assets whose tables this one reads."""
+        return [dg.AssetKey(table.split(".")) for table in sorted({row[2] for row in self.lineage})]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -112,10 +111,13 @@ class TableSpec:
 
 
 def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeResult[None]]], dg.AssetsDefinition]:
-    """Make the decorated function the asset of the table: key, group, upstream keys and description from the spec."""
+    """Make the decorated function the asset of the table: key, group, upstream keys and description from the spec.
+
+    A table that reads nothing still comes after the marts, which begin the file of the publication anew.
+    """
     return dg.asset(
         key=spec.asset_key,
-        deps=spec.upstream_keys,
+        deps=spec.upstream_keys or [dg.AssetKey(["marts", "dim_clusters"])],
         group_name="estimates",
         kinds={"python", "duckdb"},
         description=spec.description,

@@ -174,7 +174,7 @@ def test_cut_runs_are_noticed(spoil):
 
 
 def test_bounds_beside_the_truth_are_noticed(spoil):
-    changed = spoil(f"update marts.fct_job_runs set productive_hours_low = productive_hours_high + 1 {THIS}")
+    changed = spoil(f"update marts.fct_job_runs set lost_seconds_high = -3600 {THIS}")
     assert changed.share("productive_time", "... on several nodes").ratio == 0
 
 
