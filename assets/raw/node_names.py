@@ -3,8 +3,9 @@
 import dagster as dg
 
 from assets.raw.folder import SourcesFolder
+from assets.sources.accounts import unknown_names
 from assets.sources.formats import READERS
-from assets.sources.settling import settle, unknown_names
+from assets.sources.settling import settle
 from assets.warehouse import Warehouse
 
 LOADED_BEFORE = sorted(reader.TABLE for reader in READERS.values())

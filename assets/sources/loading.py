@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import duckdb
 import pyarrow as pa
 
-from assets.sources.batch import batches, load_batch, transaction
+from assets.sources.batch import load_batch, transaction
+from assets.sources.batch_lines import batches
 from assets.sources.folder import KnownFile, Progress, SourceFile, Survey, no_progress
 from assets.sources.reading import Reader, reader_key
 

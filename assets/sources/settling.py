@@ -7,17 +7,16 @@ Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from assets.sources.batch import LONGEST_RAW, batches, read_batch_lines, run_steps, scratch_folder, transaction
-from assets.sources.folder import SourceFile, Survey
+from assets.sources.accounts import account_for_dispositions
+from assets.sources.batch import run_steps, transaction
+from assets.sources.folder import Survey
 from assets.sources.nodes import NodeNames
 from assets.sources.reading import Reader
 
-DERIVED_SKIPS = ("duplicate", "coalesced")
 TABLES_WITH_NODES = (
     "health_checks",
     "kernel_messages",
@@ -49,7 +48,7 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         settled = sorted((unsettled | resolve_nodes(con, survey, unsettled)) & by_table.keys())
         for table in settled:
             run_steps(con, by_table[table].dispositions())
-            _account(con, by_table[table], survey)
+            account_for_dispositions(con, by_table[table], survey)
         con.execute("delete from ops.unsettled")
     return settled
 
@@ -232,120 +231,3 @@ def _set_sacct_node_ids(con: duckdb.DuckDBPyConnection) -> None:
                 and final.node_ids <> sacct.excluded_node_ids
             """
         )
-
-
-def _account(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
-    """Recompute what dispositions change in `ops`: a line is loaded when any of its rows is."""
-    con.execute(
-        f"""
-        create or replace temp table odd_lines as
-        with odd as (select * from raw.{reader.TABLE} where disposition <> 'loaded'),
-        by_line as (
-            select
-                cluster_id, path, line_number,
-                case
-                    when bool_or(disposition = 'unknown_node') then 'unknown_node'
-                    when bool_or(disposition = 'coalesced') then 'coalesced'
-                    else 'duplicate'
-                end as outcome
-            from odd group by cluster_id, path, line_number
-        )
-        select by_line.* from by_line
-        anti join (select cluster_id, path, line_number from raw.{reader.TABLE} where disposition = 'loaded') as fine
-        using (cluster_id, path, line_number)
-        """
-    )
-    files = f"(select cluster_id, path from ops.files where kind = '{reader.KIND}') as files"
-    con.execute(
-        f"""
-        delete from ops.skips using {files}
-        where files.cluster_id = skips.cluster_id and files.path = skips.path and skips.reason in {DERIVED_SKIPS}
-        """
-    )
-    con.execute(
-        f"""
-        insert into ops.skips by name
-        select cluster_id, path, outcome as reason, count(*) as line_count
-        from odd_lines where outcome in {DERIVED_SKIPS} group by all
-        """
-    )
-    con.execute(
-        f"""
-        delete from ops.quarantine using {files}
-        where files.cluster_id = quarantine.cluster_id and files.path = quarantine.path
-            and quarantine.reason = 'unknown_node'
-            and not exists (
-                from odd_lines where outcome = 'unknown_node' and odd_lines.cluster_id = quarantine.cluster_id
-                    and odd_lines.path = quarantine.path and odd_lines.line_number = quarantine.line_number
-            )
-        """
-    )
-    _quarantine_unknown_nodes(con, reader, survey)
-    con.execute(
-        f"""
-        update ops.files set loaded = told.loaded, skipped = told.skipped, quarantined = told.quarantined
-        from (
-            select
-                files.cluster_id, files.path,
-                coalesce(loaded.line_count, 0) as loaded,
-                coalesce(skipped.line_count, 0) as skipped,
-                coalesce(quarantined.line_count, 0) as quarantined
-            from {files}
-            left join (
-                select cluster_id, path, count(distinct line_number) as line_count
-                from raw.{reader.TABLE} where disposition = 'loaded' group by all
-            ) as loaded using (cluster_id, path)
-            left join (
-                select cluster_id, path, sum(line_count) as line_count from ops.skips group by all
-            ) as skipped using (cluster_id, path)
-            left join (
-                select cluster_id, path, count(*) as line_count from ops.quarantine group by all
-            ) as quarantined using (cluster_id, path)
-        ) as told
-        where told.cluster_id = files.cluster_id and told.path = files.path
-        """
-    )
-
-
-def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
-    """Keep the lines of unknown hosts; their text is fetched from the files, as rows do not hold it."""
-    con.execute(
-        """
-        create or replace temp table newly_unknown as
-        select odd_lines.* from odd_lines
-        anti join (select * from ops.quarantine where reason = 'unknown_node') as kept
-            using (cluster_id, path, line_number)
-        where odd_lines.outcome = 'unknown_node'
-        """
-    )
-    wanted = set(con.execute("select distinct cluster_id, path from newly_unknown").fetchall())
-    pending: dict[str, list[SourceFile]] = {}
-    for file in survey.of_kind(reader.KIND):
-        if file.key in wanted:
-            pending.setdefault(file.cluster_id, []).append(file)
-    for cluster_id, files in pending.items():
-        for batch in batches(files):
-            with scratch_folder(con) as scratch:
-                read_batch_lines(con, survey.clusters[cluster_id], batch, Path(scratch))
-            con.execute(
-                f"""
-                insert into ops.quarantine by name
-                select
-                    newly_unknown.cluster_id, newly_unknown.path, newly_unknown.line_number,
-                    'unknown_node' as reason, names.detail, left(coalesce(lines.line, ''), {LONGEST_RAW}) as raw
-                from newly_unknown
-                inner join batch_files using (cluster_id, path)
-                inner join lines using (file_id, line_number)
-                inner join (
-                    select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
-                    from raw.{reader.TABLE} where disposition = 'unknown_node' group by all
-                ) as names using (cluster_id, path, line_number)
-                """
-            )
-
-
-def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """List the host names that are no nodes of their cluster."""
-    return con.execute(
-        "select distinct cluster_id, detail from ops.quarantine where reason = 'unknown_node' order by all"
-    ).fetchall()

@@ -54,3 +54,33 @@ def test_no_rate_stands_without_its_evidence(con):
 def test_lineage_reaches_back_to_raw(con):
     upstream = con.execute("select distinct split_part(upstream_table, '.', 1) from ops.lineage order by 1").fetchall()
     assert {schema for (schema,) in upstream} >= {"raw", "staging", "intermediate", "marts"}
+
+
+def test_hours_and_keys_are_worked_out_when_they_are_read(con):
+    stored = con.execute(
+        """
+        select column_name from duckdb_columns()
+        where schema_name = 'marts' and column_default is null
+            and (column_name in ('run_id', 'gpu_hours', 'node_days') and table_name = 'fct_attempts'
+                or (column_name like '%_hours%' or column_name like 'ettr%') and table_name = 'fct_job_runs')
+        """
+    ).fetchall()
+    assert stored == []
+    odd_attempts = con.execute(
+        """
+        select count(*) from marts.fct_attempts
+        where abs(gpu_hours - gpu_count * runtime_seconds / 3600.0) > 1e-9
+            or abs(node_days - node_count * runtime_seconds / 86400.0) > 1e-9
+            or queue_seconds <> date_diff('second', eligible_at, started_at)
+            or run_id is null or (run_id = attempt_id) <> (run_attempt_number = 1)
+        """
+    ).fetchone()
+    odd_runs = con.execute(
+        """
+        select count(*) from marts.fct_job_runs
+        where abs(wallclock_hours - queue_hours - productive_hours - unproductive_hours) > 1e-9
+            or abs(ettr - productive_hours / wallclock_hours) > 1e-9 or ettr_low > ettr or ettr > ettr_high
+            or abs(gpu_hours - gpu_count * scheduled_hours) > 1e-9 and attempt_count = 1
+        """
+    ).fetchone()
+    assert (odd_attempts, odd_runs) == ((0,), (0,))

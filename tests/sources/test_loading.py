@@ -5,7 +5,7 @@ import gzip
 import pytest
 import zstandard
 
-from assets.sources import batch, sacct
+from assets.sources import batch, batch_lines, sacct
 from assets.sources.folder import survey
 from assets.sources.loading import load_kind
 from assets.sources.settling import settle
@@ -111,8 +111,8 @@ def test_a_cut_off_archive_gives_what_it_holds_and_is_read_again_when_whole(tmp_
 def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path, monkeypatch):
     folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1])), "c1/sacct/b.txt": export(numbered([2]))})
     con = connect()
-    monkeypatch.setattr(batch, "BATCH_FILES", 1)
-    real, calls = batch._move, []
+    monkeypatch.setattr(batch_lines, "BATCH_FILES", 1)
+    real, calls = batch.account_for_batch, []
 
     def fail_on_second(*arguments):
         real(*arguments)
@@ -120,13 +120,13 @@ def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path, monkeyp
         if len(calls) == 2:
             raise OSError("No space left on device")
 
-    monkeypatch.setattr(batch, "_move", fail_on_second)
+    monkeypatch.setattr(batch, "account_for_batch", fail_on_second)
     with pytest.raises(OSError, match="No space"):
         load(folder, con)
     assert con.execute("select path from ops.files").fetchall() == [("c1/sacct/a.txt",)]
     assert con.execute("select count(*) from raw.sacct").fetchone() == (1,)
     assert con.execute("select table_name from ops.unsettled").fetchall() == [("sacct",)]
-    monkeypatch.setattr(batch, "_move", real)
+    monkeypatch.setattr(batch, "account_for_batch", real)
     load(folder, con)
     assert everything(con) == everything(load(folder))
 

@@ -1,0 +1,264 @@
+"""Every line's account in ops: loaded, skipped with a reason or quarantined with a reason, and never two of them.
+
+A batch is accounted for when it is read; what later files say of its rows is put right when the tables settle.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.batch_lines import batches, read_batch_lines, scratch_folder
+from assets.sources.folder import SourceFile, Survey
+from assets.sources.reading import Reader, reader_key
+from assets.sources.settings import ClusterSettings
+
+LONGEST_RAW = 64 * 1024
+DERIVED_SKIPS = ("duplicate", "coalesced")
+
+
+def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Fail unless every line is in raw or in exactly one of the reader's other two tables.
+
+    Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
+    compared one by one.
+    """
+    outcomes = """(
+        from loaded_lines
+        union all
+        select file_id, line_number from skipped_lines
+        union all
+        select file_id, line_number from quarantined_lines
+    ) as outcomes"""
+    lines = """(
+        select file_id, line_number from lines
+        union all
+        select file_id, unnest(range(1, line_count + 1)) as line_number from taken_files
+    ) as lines"""
+    print_of = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
+    there, told = (con.execute(f"{print_of} {rows}").fetchone() for rows in (lines, outcomes))
+    if there is None or told is None or there == told:
+        return
+    row = con.execute(
+        f"""
+        select batch_files.path, line_number, count(outcomes.file_id) as outcome_count
+        from {lines}
+        left join {outcomes} using (file_id, line_number)
+        inner join batch_files using (file_id)
+        group by all having outcome_count <> 1 order by all limit 1
+        """
+    ).fetchone()
+    where = "a line that is not in the file" if row is None else f"{row[0]}, line {row[1]}: {row[2]} outcomes, not one"
+    raise AssertionError(f"{reader.KIND}: {there[0]} lines, {told[0]} outcomes; {where}")
+
+
+def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
+    """Write into ops what a reader left beside the rows, and the account of each file."""
+    con.execute(
+        """
+        create or replace temp table all_quarantined as
+        select
+            found.file_id,
+            found.line_number,
+            case
+                when batch_files.last_line_open and found.line_number = file_lines.last_line then 'truncated_record'
+                else found.reason
+            end as reason,
+            found.detail
+        from (
+            select file_id, line_number, reason, detail from quarantined_lines
+            union all
+            select file_id, line_number, 'truncated_record', 'the archive is cut off here' from cut_lines
+        ) as found
+        inner join batch_files on batch_files.file_id = found.file_id
+        inner join file_lines on file_lines.file_id = found.file_id
+        """
+    )
+    if con.execute("from all_quarantined limit 1").fetchone() is not None:
+        _keep_quarantined_lines(con)
+    con.execute(
+        """
+        insert into ops.skips by name
+        select batch_files.cluster_id, batch_files.path, skipped_lines.reason, count(*) as line_count
+        from skipped_lines inner join batch_files on batch_files.file_id = skipped_lines.file_id
+        group by all
+        """
+    )
+    _account_for_files(con, reader, cluster, run_id)
+
+
+def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        f"""
+        insert into ops.quarantine by name
+        select
+            batch_files.cluster_id, batch_files.path, found.line_number, found.reason, found.detail,
+            left(coalesce(texts.line, ''), {LONGEST_RAW}) as raw
+        from all_quarantined as found
+        inner join batch_files on batch_files.file_id = found.file_id
+        inner join (from lines union all from cut_lines) as texts
+            on texts.file_id = found.file_id and texts.line_number = found.line_number
+        """
+    )
+
+
+def _account_for_files(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
+    con.execute(
+        """
+        insert into ops.files by name
+        with loaded as (select file_id, count(*) as line_count from loaded_lines group by file_id),
+        skipped as (select file_id, count(*) as line_count from skipped_lines group by file_id),
+        quarantined as (
+            select
+                file_id,
+                count(*) as line_count,
+                bool_or(reason = 'truncated_record') as is_partial
+            from all_quarantined
+            group by file_id
+        ),
+        warned as (
+            select file_id, list(distinct warning order by warning) as warnings from file_warnings group by file_id
+        )
+        select
+            batch_files.cluster_id,
+            batch_files.path,
+            batch_files.sha256,
+            $kind as kind,
+            batch_files.dialect,
+            coalesce(file_lines.lines_in, 0) as lines_in,
+            coalesce(loaded.line_count, 0) as loaded,
+            coalesce(skipped.line_count, 0) as skipped,
+            coalesce(quarantined.line_count, 0) as quarantined,
+            $run_id as run_id,
+            batch_files.size_bytes,
+            batch_files.modified_at,
+            coalesce(quarantined.is_partial, false) or batch_files.is_cut as is_partial,
+            $reader as reader,
+            coalesce(warned.warnings, []::varchar[]) as warnings
+        from batch_files
+        left join file_lines on file_lines.file_id = batch_files.file_id
+        left join loaded on loaded.file_id = batch_files.file_id
+        left join skipped on skipped.file_id = batch_files.file_id
+        left join quarantined on quarantined.file_id = batch_files.file_id
+        left join warned on warned.file_id = batch_files.file_id
+        """,
+        {"kind": reader.KIND, "run_id": run_id, "reader": reader_key(reader, cluster)},
+    )
+
+
+def account_for_dispositions(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
+    """Recompute what dispositions change in `ops`: a line is loaded when any of its rows is."""
+    con.execute(
+        f"""
+        create or replace temp table odd_lines as
+        with odd as (select * from raw.{reader.TABLE} where disposition <> 'loaded'),
+        by_line as (
+            select
+                cluster_id, path, line_number,
+                case
+                    when bool_or(disposition = 'unknown_node') then 'unknown_node'
+                    when bool_or(disposition = 'coalesced') then 'coalesced'
+                    else 'duplicate'
+                end as outcome
+            from odd group by cluster_id, path, line_number
+        )
+        select by_line.* from by_line
+        anti join (select cluster_id, path, line_number from raw.{reader.TABLE} where disposition = 'loaded') as fine
+        using (cluster_id, path, line_number)
+        """
+    )
+    files = f"(select cluster_id, path from ops.files where kind = '{reader.KIND}') as files"
+    con.execute(
+        f"""
+        delete from ops.skips using {files}
+        where files.cluster_id = skips.cluster_id and files.path = skips.path and skips.reason in {DERIVED_SKIPS}
+        """
+    )
+    con.execute(
+        f"""
+        insert into ops.skips by name
+        select cluster_id, path, outcome as reason, count(*) as line_count
+        from odd_lines where outcome in {DERIVED_SKIPS} group by all
+        """
+    )
+    con.execute(
+        f"""
+        delete from ops.quarantine using {files}
+        where files.cluster_id = quarantine.cluster_id and files.path = quarantine.path
+            and quarantine.reason = 'unknown_node'
+            and not exists (
+                from odd_lines where outcome = 'unknown_node' and odd_lines.cluster_id = quarantine.cluster_id
+                    and odd_lines.path = quarantine.path and odd_lines.line_number = quarantine.line_number
+            )
+        """
+    )
+    _quarantine_unknown_nodes(con, reader, survey)
+    con.execute(
+        f"""
+        update ops.files set loaded = told.loaded, skipped = told.skipped, quarantined = told.quarantined
+        from (
+            select
+                files.cluster_id, files.path,
+                coalesce(loaded.line_count, 0) as loaded,
+                coalesce(skipped.line_count, 0) as skipped,
+                coalesce(quarantined.line_count, 0) as quarantined
+            from {files}
+            left join (
+                select cluster_id, path, count(distinct line_number) as line_count
+                from raw.{reader.TABLE} where disposition = 'loaded' group by all
+            ) as loaded using (cluster_id, path)
+            left join (
+                select cluster_id, path, sum(line_count) as line_count from ops.skips group by all
+            ) as skipped using (cluster_id, path)
+            left join (
+                select cluster_id, path, count(*) as line_count from ops.quarantine group by all
+            ) as quarantined using (cluster_id, path)
+        ) as told
+        where told.cluster_id = files.cluster_id and told.path = files.path
+        """
+    )
+
+
+def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
+    """Keep the lines of unknown hosts; their text is fetched from the files, as rows do not hold it."""
+    con.execute(
+        """
+        create or replace temp table newly_unknown as
+        select odd_lines.* from odd_lines
+        anti join (select * from ops.quarantine where reason = 'unknown_node') as kept
+            using (cluster_id, path, line_number)
+        where odd_lines.outcome = 'unknown_node'
+        """
+    )
+    wanted = set(con.execute("select distinct cluster_id, path from newly_unknown").fetchall())
+    pending: dict[str, list[SourceFile]] = {}
+    for file in survey.of_kind(reader.KIND):
+        if file.key in wanted:
+            pending.setdefault(file.cluster_id, []).append(file)
+    for cluster_id, files in pending.items():
+        for batch in batches(files):
+            with scratch_folder(con) as scratch:
+                read_batch_lines(con, survey.clusters[cluster_id], batch, Path(scratch))
+            con.execute(
+                f"""
+                insert into ops.quarantine by name
+                select
+                    newly_unknown.cluster_id, newly_unknown.path, newly_unknown.line_number,
+                    'unknown_node' as reason, names.detail, left(coalesce(lines.line, ''), {LONGEST_RAW}) as raw
+                from newly_unknown
+                inner join batch_files using (cluster_id, path)
+                inner join lines using (file_id, line_number)
+                inner join (
+                    select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
+                    from raw.{reader.TABLE} where disposition = 'unknown_node' group by all
+                ) as names using (cluster_id, path, line_number)
+                """
+            )
+
+
+def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """List the host names that are no nodes of their cluster."""
+    return con.execute(
+        "select distinct cluster_id, detail from ops.quarantine where reason = 'unknown_node' order by all"
+    ).fetchall()

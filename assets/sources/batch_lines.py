@@ -1,0 +1,113 @@
+"""The lines of one batch of files: which files make a batch, and what a reader finds of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from assets.sources.folder import SourceFile
+from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines, write_copy
+from assets.sources.reading import SourceError, SourceErrors
+from assets.sources.settings import ClusterSettings
+
+BATCH_BYTES = 256 * 1024 * 1024
+"""An accounting batch takes about four times its bytes of memory, or of temporary files beside the warehouse."""
+BATCH_FILES = 2000
+TYPICAL_COMPRESSION = 10
+
+
+def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
+    """Cut the files of one cluster into batches bounded by bytes and by count."""
+    batch: list[SourceFile] = []
+    total = 0
+    for file in files:
+        size = file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
+        if batch and (total + size > BATCH_BYTES or len(batch) >= BATCH_FILES):
+            yield batch
+            batch, total = [], 0
+        batch.append(file)
+        total += size
+    if batch:
+        yield batch
+
+
+def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirectory[str]:
+    """Make a folder for copies beside the warehouse file, where there is room for data."""
+    row = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchone()
+    beside = Path(row[0]).parent if row and row[0] else None
+    return tempfile.TemporaryDirectory(prefix="reading-", dir=beside)
+
+
+def read_batch_lines(
+    con: duckdb.DuckDBPyConnection,
+    cluster: ClusterSettings,
+    files: Sequence[SourceFile],
+    scratch: Path,
+    taken: Container[int] = (),
+) -> list[int]:
+    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those whose archive is cut off."""
+    paths: dict[int, Path] = {}
+    cut, still_open, damaged = [], [], []
+    for file_id, file in enumerate(files):
+        is_open = file.last_line_open
+        if file.is_plain and file_id not in taken:
+            paths[file_id] = file.absolute
+        elif file_id not in taken:
+            copy = write_copy(file.absolute, scratch / f"{file_id}.txt")
+            paths[file_id], is_open = copy.path, copy.last_line_open
+            if copy.is_cut:
+                cut.append(file_id)
+            if copy.has_bad_bytes:
+                damaged.append((file_id, "bad_encoding"))
+        still_open.append(is_open)
+    try:
+        read_lines(con, paths)
+    except duckdb.InvalidInputException as error:
+        names = ", ".join(file.path for file in files) if len(files) < 4 else f"one of {len(files)} files"
+        first_line = str(error).splitlines()[0]
+        wrong = SourceError(names, f"cannot be read as lines ({first_line})", "Look for a line of many megabytes.")
+        raise SourceErrors([wrong]) from None
+    table = pa.table(
+        {
+            "file_id": pa.array(range(len(files)), pa.int32()),
+            "cluster_id": [cluster.cluster_id] * len(files),
+            "path": [file.path for file in files],
+            "dialect": [file.dialect for file in files],
+            "modified_at": pa.array([file.modified_at for file in files], pa.timestamp("us")),
+            "timezone": [cluster.settings.timezone] * len(files),
+            "last_line_open": still_open,
+            "is_cut": [file_id in set(cut) for file_id in range(len(files))],
+            "sha256": [file.sha256 for file in files],
+            "size_bytes": pa.array([file.size_bytes for file in files], pa.int64()),
+        }
+    )
+    con.register("batch_files_table", table)
+    con.execute("create or replace temp table batch_files as select * from batch_files_table")
+    con.unregister("batch_files_table")
+    con.execute("create or replace temp table file_warnings (file_id integer, warning varchar)")
+    if damaged:
+        con.executemany("insert into file_warnings values (?, ?)", damaged)
+    return cut
+
+
+def set_cut_lines_aside(con: duckdb.DuckDBPyConnection) -> None:
+    """Take the last line of every cut-off archive out of what the reader sees."""
+    con.execute(
+        """
+        insert into cut_lines
+        select lines.*
+        from lines
+        inner join batch_files on batch_files.file_id = lines.file_id and batch_files.is_cut
+        inner join file_lines on file_lines.file_id = lines.file_id and file_lines.last_line = lines.line_number
+        """
+    )
+    con.execute(
+        f"""
+        create or replace temp view lines as
+        select * from ({NUMBERED_LINES}) anti join cut_lines using (file_id, line_number)
+        """
+    )
