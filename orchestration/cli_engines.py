@@ -30,7 +30,7 @@ def import_marts(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take marts that Spark built into the working file, for estimates and report."""
+    """Take marts that Spark built in place of those built here, for estimates and report."""
     from orchestration import engines
 
     answer(lambda: engines.import_marts(choose_home(home, None), folder, as_json))

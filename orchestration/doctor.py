@@ -17,7 +17,7 @@ from orchestration.status import free_of_refresh, status
 
 __all__ = ["doctor", "print_findings"]
 
-SPACE_PER_WORKING_BYTE = 3
+SPACE_PER_WORKING_BYTE = 2
 LEAST_FREE_BYTES = 1 << 30
 
 
@@ -34,7 +34,7 @@ def home_findings(home: Home) -> list[Finding]:
         return [Finding("error", what, str(existing), "set FAULTLINE_HOME to a folder of yours, or change its owner")]
     findings = []
     free = shutil.disk_usage(existing).free
-    size = home.working_file.stat().st_size if home.working_file.exists() else 0
+    size = sum(path.stat().st_size for path in (home.working_file, home.publication) if path.exists())
     needed = max(LEAST_FREE_BYTES, SPACE_PER_WORKING_BYTE * size)
     if free < needed:
         what = f"{_gib(free)} are free; a refresh wants about {_gib(needed)}"

@@ -1,7 +1,7 @@
 """The two ends of a build on another engine: schema raw out as Parquet, marts back in.
 
-It reads and writes the working file, which holds all that was read even where nothing was published, and lets no
-refresh start meanwhile.
+It reads the working file, which holds all that was read even where nothing was published, and writes the publication
+that is next; it lets no refresh start meanwhile.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
     """
     names = [name for (name,) in con.execute(MARTS).fetchall()]
     if not names:
-        raise ReadingError("the working file has no marts to fill; run `faultline refresh` once, on any logs")
+        raise ReadingError("there are no marts to fill; run `faultline refresh` once, on any logs")
     missing = [name for name in names if not any((folder / name).glob("*.parquet"))]
     if missing:
         raise ReadingError(f"{folder} has no Parquet of {', '.join(missing)}; build the whole project, then try again")

@@ -38,8 +38,8 @@ def own_home(home, tmp_path):
 
 
 @pytest.fixture
-def run(home, monkeypatch):
-    """Run the command; the environment it changes is put back."""
+def environment_put_back(monkeypatch):
+    """Let a command change the variables it chooses a home by."""
     for name in (
         "FAULTLINE_HOME",
         "FAULTLINE_SOURCES",
@@ -49,6 +49,11 @@ def run(home, monkeypatch):
         "DAGSTER_HOME",
     ):
         monkeypatch.setenv(name, "")
+
+
+@pytest.fixture
+def run(home, environment_put_back):
+    """Run the command."""
 
     def run(*arguments, root=home.root):
         return CliRunner().invoke(app, ["plan", "--home", str(root), *map(str, arguments)])

@@ -40,16 +40,7 @@ def lemon_home(tmp_path_factory):
 
 
 @pytest.fixture
-def run(lemon_home, monkeypatch):
-    for name in (
-        "FAULTLINE_HOME",
-        "FAULTLINE_SOURCES",
-        "FAULTLINE_FULL",
-        "FAULTLINE_WAREHOUSE",
-        "FAULTLINE_PUBLICATION",
-        "DAGSTER_HOME",
-    ):
-        monkeypatch.setenv(name, "")
+def run(lemon_home, environment_put_back):
     return lambda *arguments, root=lemon_home.root: CliRunner().invoke(
         app, ["lemons", "--home", str(root), *map(str, arguments)]
     )
