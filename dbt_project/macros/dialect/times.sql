@@ -100,3 +100,18 @@
 {% macro spark__to_the_second(at) -%}
     {{ at }}
 {%- endmacro %}
+
+
+{#- The second that a time of any precision lies in. -#}
+{% macro second_of(at) -%}
+    {{ adapter.dispatch('second_of', 'faultline')(at) }}
+{%- endmacro %}
+
+{% macro default__second_of(at) -%}
+    cast(date_trunc('second', {{ at }}) as timestamp_s)
+{%- endmacro %}
+
+{#- Spark's date_trunc gives a timestamp with a zone, which is UTC. -#}
+{% macro spark__second_of(at) -%}
+    cast(date_trunc('second', {{ at }}) as timestamp_ntz)
+{%- endmacro %}

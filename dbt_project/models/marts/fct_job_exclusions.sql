@@ -51,7 +51,7 @@ select
     job_id_raw,
     node_id,
     source,
-    {{ to_the_second("date_trunc('second', min(seen_at))") }} as first_seen_at,
-    {{ to_the_second("date_trunc('second', max(seen_at))") }} as last_seen_at
+    {{ second_of('min(seen_at)') }} as first_seen_at,
+    {{ second_of('max(seen_at)') }} as last_seen_at
 from exclusions
 group by cluster_id, job_id_raw, node_id, source
