@@ -31,7 +31,7 @@ select
     any_value(windows.rate_days) as rate_days,
     any_value(windows.day_count) as day_count,
     any_value(windows.large_gpu_count) as large_gpu_count,
-    sum(used_days.in_use_hours order by used_days.day_date) / 24 as in_use_node_days
+    cast(sum(cast(3600 * used_days.in_use_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
 from used_days
 inner join windows using (cluster_id)
 group by used_days.cluster_id, used_days.node_id, used_days.period

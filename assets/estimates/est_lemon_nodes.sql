@@ -20,7 +20,7 @@ uses as (
     select
         node_days.cluster_id,
         node_days.node_id,
-        sum(node_days.in_use_hours order by node_days.day_date) / 24 as in_use_node_days
+        cast(sum(cast(3600 * node_days.in_use_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
     from marts.fct_node_days as node_days
     inner join windows using (cluster_id)
     where node_days.day_date between windows.rate_start_date and windows.window_end_date
