@@ -248,8 +248,10 @@ create table if not exists ops.files (
 );
 
 create table if not exists ops.unsettled (    -- raw tables whose dispositions are to be recomputed; empty between refreshes
-    table_name varchar not null
+    table_name varchar not null,
+    lost_rows boolean not null                -- rows of files that changed or vanished were deleted
 );
+alter table ops.unsettled add column if not exists lost_rows boolean;
 
 create table if not exists ops.quarantine (
     cluster_id varchar not null,

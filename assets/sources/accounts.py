@@ -152,20 +152,25 @@ def account_for_dispositions(con: duckdb.DuckDBPyConnection, reader: Reader, sur
     con.execute(
         f"""
         create or replace temp table odd_lines as
-        with odd as (select * from raw.{reader.TABLE} where disposition <> 'loaded'),
-        by_line as (
-            select
-                cluster_id, path, line_number,
-                case
-                    when bool_or(disposition = 'unknown_node') then 'unknown_node'
-                    when bool_or(disposition = 'coalesced') then 'coalesced'
-                    else 'duplicate'
-                end as outcome
-            from odd group by cluster_id, path, line_number
-        )
-        select by_line.* from by_line
-        anti join (select cluster_id, path, line_number from raw.{reader.TABLE} where disposition = 'loaded') as fine
-        using (cluster_id, path, line_number)
+        select
+            cluster_id, path, line_number,
+            case
+                when bool_or(disposition = 'unknown_node') then 'unknown_node'
+                when bool_or(disposition = 'coalesced') then 'coalesced'
+                else 'duplicate'
+            end as outcome
+        from raw.{reader.TABLE} where disposition <> 'loaded' group by cluster_id, path, line_number
+        """
+    )
+    # The few files with odd rows are known now; the rows of the others need not be compared with any line.
+    con.execute(
+        f"""
+        delete from odd_lines using (
+            select cluster_id, path, line_number from raw.{reader.TABLE}
+            where disposition = 'loaded' and path in (select path from odd_lines)
+        ) as fine
+        where fine.cluster_id = odd_lines.cluster_id and fine.path = odd_lines.path
+            and fine.line_number = odd_lines.line_number
         """
     )
     files = f"(select cluster_id, path from ops.files where kind = '{reader.KIND}') as files"
@@ -194,28 +199,53 @@ def account_for_dispositions(con: duckdb.DuckDBPyConnection, reader: Reader, sur
         """
     )
     _quarantine_unknown_nodes(con, reader, survey)
+    _count_lines(con, reader)
+
+
+def _count_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Count anew what became of every file's lines; lines that gave several rows are told apart where there are any."""
     con.execute(
         f"""
-        update ops.files set loaded = told.loaded, skipped = told.skipped, quarantined = told.quarantined
+        create or replace temp table line_counts as
+        select
+            files.cluster_id, files.path, files.lines_in,
+            coalesce(loaded.row_count, 0) as loaded,
+            coalesce(skipped.line_count, 0) as skipped,
+            coalesce(quarantined.line_count, 0) as quarantined
+        from ops.files
+        left join (
+            select cluster_id, path, count(*) as row_count
+            from raw.{reader.TABLE} where disposition = 'loaded' group by all
+        ) as loaded using (cluster_id, path)
+        left join (
+            select cluster_id, path, sum(line_count) as line_count from ops.skips group by all
+        ) as skipped using (cluster_id, path)
+        left join (
+            select cluster_id, path, count(*) as line_count from ops.quarantine group by all
+        ) as quarantined using (cluster_id, path)
+        where files.kind = '{reader.KIND}'
+        """
+    )
+    con.execute(
+        f"""
+        update line_counts set loaded = told.line_count
         from (
-            select
-                files.cluster_id, files.path,
-                coalesce(loaded.line_count, 0) as loaded,
-                coalesce(skipped.line_count, 0) as skipped,
-                coalesce(quarantined.line_count, 0) as quarantined
-            from {files}
-            left join (
-                select cluster_id, path, count(distinct line_number) as line_count
-                from raw.{reader.TABLE} where disposition = 'loaded' group by all
-            ) as loaded using (cluster_id, path)
-            left join (
-                select cluster_id, path, sum(line_count) as line_count from ops.skips group by all
-            ) as skipped using (cluster_id, path)
-            left join (
-                select cluster_id, path, count(*) as line_count from ops.quarantine group by all
-            ) as quarantined using (cluster_id, path)
+            select cluster_id, path, count(distinct line_number) as line_count
+            from raw.{reader.TABLE}
+            inner join (
+                select cluster_id, path from line_counts where lines_in <> loaded + skipped + quarantined
+            ) as unclear using (cluster_id, path)
+            where disposition = 'loaded' group by all
         ) as told
+        where told.cluster_id = line_counts.cluster_id and told.path = line_counts.path
+        """
+    )
+    con.execute(
+        """
+        update ops.files set loaded = told.loaded, skipped = told.skipped, quarantined = told.quarantined
+        from line_counts as told
         where told.cluster_id = files.cluster_id and told.path = files.path
+            and (told.loaded, told.skipped, told.quarantined) <> (files.loaded, files.skipped, files.quarantined)
         """
     )
 

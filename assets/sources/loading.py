@@ -106,11 +106,12 @@ def _note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None
 def _forget(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[tuple[str, str]]) -> None:
     """Delete everything that files left in the warehouse, and have the table settled again."""
     con.execute(
-        "insert into ops.unsettled select $name where not exists (from ops.unsettled where table_name = $name)",
+        "insert into ops.unsettled select $name, false where not exists (from ops.unsettled where table_name = $name)",
         {"name": reader.TABLE},
     )
     if not keys:
         return
+    con.execute("update ops.unsettled set lost_rows = true where table_name = ?", [reader.TABLE])
     con.register("gone_files", pa.table({"cluster_id": [key[0] for key in keys], "path": [key[1] for key in keys]}))
     try:
         for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips"):

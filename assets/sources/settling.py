@@ -6,7 +6,7 @@ Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import duckdb
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow as pa
 from assets.sources.accounts import account_for_dispositions
 from assets.sources.batch import run_steps, transaction
 from assets.sources.folder import Survey
-from assets.sources.nodes import NodeNames
+from assets.sources.nodes import NodeNames, basic_name
 from assets.sources.reading import Reader
 
 TABLES_WITH_NODES = (
@@ -38,14 +38,14 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
     -------
     The names of the raw tables that were settled.
     """
-    unsettled = {row[0] for row in con.execute("select table_name from ops.unsettled").fetchall()}
+    unsettled = dict(con.execute("select table_name, coalesce(lost_rows, true) from ops.unsettled").fetchall())
     if not unsettled:
         return []
     by_table = {reader.TABLE: reader for reader in readers.values()}
     with transaction(con):
-        if "sacct" in unsettled:
+        if unsettled.get("sacct"):
             _forget_unused_node_lists(con)
-        settled = sorted((unsettled | resolve_nodes(con, survey, unsettled)) & by_table.keys())
+        settled = sorted((unsettled.keys() | resolve_nodes(con, survey, unsettled)) & by_table.keys())
         for table in settled:
             run_steps(con, by_table[table].dispositions())
             account_for_dispositions(con, by_table[table], survey)
@@ -79,28 +79,47 @@ def _declared_names(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     return declared
 
 
-def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Collection[str]) -> set[str]:
+def _spelled_names(con: duckdb.DuckDBPyConnection, unsettled: Mapping[str, bool]) -> list[tuple[str, str]]:
+    """List the names in use; those of tables that nothing happened to are known from the last time."""
+    if NAMING_TABLES & unsettled.keys() or any(unsettled.values()):
+        places = [f"select cluster_id, node_name from raw.{table}" for table in TABLES_WITH_NODES]
+        places.append(
+            """
+            select distinct cluster_id, unnest(excluded_node_ids || [failed_node_id]) as node_name
+            from raw.sacct where failed_node_id is not null or len(excluded_node_ids) > 0
+            """
+        )
+    else:
+        places = [f"select cluster_id, node_name from raw.{table}" for table in TABLES_WITH_NODES if table in unsettled]
+        places.append("select cluster_id, name_as_seen as node_name from raw.node_names")
+    return con.execute(
+        f"select distinct cluster_id, node_name from ({' union all '.join(places)}) where node_name is not null "
+        "order by all"
+    ).fetchall()
+
+
+def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Mapping[str, bool]) -> set[str]:
     """Write `raw.node_names` and every node_id that can have changed; name the tables in which any row did.
 
-    Accounting and inventory say which nodes there are. While neither changed, a name means what it meant, and only
-    the tables with new rows are looked at.
+    Accounting and inventory say which nodes there are. While no name means another node than it meant, only the
+    tables with new rows are looked at.
+
+    Parameters
+    ----------
+    con
+        A connection inside a transaction.
+    survey
+        The folder, for the rules of every cluster.
+    unsettled
+        Tables with new rows, and whether they lost any.
     """
     declared = _declared_names(con)
-    seen = " union ".join(
-        f"select cluster_id, node_name from raw.{table} where node_name is not null" for table in TABLES_WITH_NODES
-    )
-    in_sacct = """
-        select distinct cluster_id, unnest(excluded_node_ids || [failed_node_id]) as node_name
-        from raw.sacct where failed_node_id is not null or len(excluded_node_ids) > 0
-    """
-    spelled = con.execute(
-        f"select distinct cluster_id, node_name from ({seen} union {in_sacct}) where node_name is not null order by all"
-    ).fetchall()
-    names = {
-        cluster_id: NodeNames(declared.get(cluster_id, []), cluster.settings.nodes)
-        for cluster_id, cluster in survey.clusters.items()
+    rules = {cluster_id: cluster.settings.nodes for cluster_id, cluster in survey.clusters.items()}
+    names = {cluster_id: NodeNames(declared.get(cluster_id, []), rules[cluster_id]) for cluster_id in rules}
+    everything = {
+        *_spelled_names(con, unsettled),
+        *((cluster_id, name) for cluster_id, listed in declared.items() for name in listed),
     }
-    everything = {*spelled, *((cluster_id, name) for cluster_id, listed in declared.items() for name in listed)}
     resolved = [
         (cluster_id, name, node_id)
         for cluster_id, name in sorted(everything)
@@ -118,42 +137,57 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Col
     )
     con.execute("create or replace temp table node_names as from resolved_names")
     con.unregister("resolved_names")
-    con.execute("delete from raw.node_names where not exists (from node_names where node_names = raw.node_names)")
-    con.execute("insert into raw.node_names from node_names except from raw.node_names order by all")
-    if not NAMING_TABLES & set(unsettled):
+    gone = _changed_rows(
+        con, "delete from raw.node_names where not exists (from node_names where node_names = raw.node_names)"
+    )
+    come = _changed_rows(con, "insert into raw.node_names from node_names except from raw.node_names order by all")
+    if not NAMING_TABLES & unsettled.keys():
         return {table for table in TABLES_WITH_NODES if table in unsettled and _set_node_ids(con, table)}
-    changed = {table for table in TABLES_WITH_NODES if _set_node_ids(con, table)}
-    _set_sacct_node_ids(con)
+    changed = {
+        table for table in TABLES_WITH_NODES if (gone or come or table in unsettled) and _set_node_ids(con, table)
+    }
+    if gone or come or any(node_id != basic_name(name, rules[cluster_id]) for cluster_id, name, node_id in resolved):
+        _set_sacct_node_ids(con)
     return changed
 
 
-def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> int:
-    """Set node_id, move rows into and out of `unknown_node`, and count the rows that changed."""
-    lost = 0
-    if table != "nodes":
-        lost = _changed_rows(
-            con,
-            f"""
-            update raw.{table} set node_id = null, disposition = 'unknown_node'
-            where node_name is not null and disposition <> 'unknown_node'
-                and not exists (
-                    from node_names
-                    where node_names.cluster_id = {table}.cluster_id and node_names.name_as_seen = {table}.node_name
-                )
-            """,
-        )
-    found = _changed_rows(
-        con,
+def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Set node_id, and move rows into and out of `unknown_node`; tell whether any row changed."""
+    # Names are few: whether any row has to change is seen sooner than by looking for rows to change.
+    con.execute(
+        f"""
+        create or replace temp table names_to_set as
+        select used.cluster_id, used.node_name, node_names.node_id
+        from (
+            select distinct cluster_id, node_name, node_id, disposition = 'unknown_node' as is_unknown
+            from raw.{table} where node_name is not null
+        ) as used
+        left join node_names on node_names.cluster_id = used.cluster_id and node_names.name_as_seen = used.node_name
+        where used.node_id is distinct from node_names.node_id or used.is_unknown <> (node_names.node_id is null)
+        """
+    )
+    if con.execute("from names_to_set limit 1").fetchone() is None:
+        return False
+    # Inventory's nodes are known by definition.
+    which = "names.node_id is not null" if table == "nodes" else "true"
+    con.execute(
         f"""
         update raw.{table} set
-            node_id = node_names.node_id,
-            disposition = if(disposition = 'unknown_node', 'loaded', disposition)
-        from node_names
-        where node_names.cluster_id = {table}.cluster_id and node_names.name_as_seen = {table}.node_name
-            and ({table}.node_id is distinct from node_names.node_id or disposition = 'unknown_node')
-        """,
+            node_id = names.node_id,
+            disposition = case
+                when names.node_id is null then 'unknown_node'
+                when disposition = 'unknown_node' then 'loaded'
+                else disposition
+            end
+        from (select distinct * from names_to_set) as names
+        where names.cluster_id = {table}.cluster_id and names.node_name = {table}.node_name and {which}
+            and (
+                {table}.node_id is distinct from names.node_id
+                or (disposition = 'unknown_node') <> (names.node_id is null)
+            )
+        """
     )
-    return lost + found
+    return True
 
 
 def _changed_rows(con: duckdb.DuckDBPyConnection, update: str) -> int:

@@ -151,7 +151,7 @@ def test_a_reader_that_loses_a_line_is_found_out(tmp_path):
 def test_violations_name_the_file(tmp_path):
     con = load(make(tmp_path, {"c1/sacct/a.txt": export(numbered([1]))}))
     con.execute("delete from raw.sacct")
-    con.execute("insert into ops.unsettled values ('sacct')")
+    con.execute("insert into ops.unsettled values ('sacct', true)")
     settle(con, survey(tmp_path, ONLY_SACCT), ONLY_SACCT)
     assert violations(con) == [("c1", "c1/sacct/a.txt", 2, 0, 1, 0)]
 
