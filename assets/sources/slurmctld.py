@@ -26,6 +26,13 @@ _SHAPES = {
     "syslog": rf"^(?:<\d+>)?(?P<stamp>{_MONTH}) {_SYSLOG_TAG}(?P<body>.*)$",
     "syslog_iso": rf"^(?:<\d+>)?(?P<stamp>{_ISO}) {_SYSLOG_TAG}(?P<body>.*)$",
 }
+_BEGINS = {
+    "bracketed": "line[1] = '[' and line[2] between '0' and '9'",
+    "bracketed_short": "line[1] = '[' and line[2] between 'A' and 'Z'",
+    "syslog": "line[1] <> '['",
+    "syslog_iso": "line[1] <> '['",
+}
+"""What spares most lines all patterns but their own."""
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
@@ -60,24 +67,32 @@ create or replace temp table slurmctld_lines as
 with shapes as (
     select file_id, line_number, {shapes} from slurmctld_candidates
 ),
+-- An asof join sorts what it joins, so lines that tell their year stay out of it.
+anchored as (
+    select undated.file_id, undated.line_number, years.year_anchor
+    from (select file_id, line_number from shapes where {month_stamp} is not null) as undated
+    asof join slurmctld_years as years
+        on years.file_id = undated.file_id and years.line_number <= undated.line_number
+),
 chosen as (
     select
         shapes.file_id,
         shapes.line_number,
-        regexp_replace(
-            replace(coalesce(nullif(bracketed.stamp, ''), nullif(syslog_iso.stamp, '')), ',', '.'),
-            '(\.\d{{6}})\d+', '\1'
-        ) as iso,
+        replace(coalesce(nullif(bracketed.stamp, ''), nullif(syslog_iso.stamp, '')), ',', '.') as stamp,
+        case when length(stamp) > 26 then regexp_replace(stamp, '(\.\d{{6}})\d+', '\1') else stamp end as iso,
         {undated.in_leap_year(month_stamp)} as leap_year_time,
         coalesce(try_cast('0' || bracketed_short.fraction as double), 0) as fraction,
-        years.year_anchor,
-        regexp_replace(coalesce(
+        anchored.year_anchor,
+        coalesce(
             nullif(bracketed.body, ''), nullif(bracketed_short.body, ''), nullif(syslog.body, ''),
             nullif(syslog_iso.body, '')
-        ), '^(?:error|fatal|info|verbose): +', '') as message
+        ) as body,
+        case
+            when body[1] in ('e', 'f', 'i', 'v') then regexp_replace(body, '^(?:error|fatal|info|verbose): +', '')
+            else body
+        end as message
     from shapes
-    asof left join slurmctld_years as years
-        on years.file_id = shapes.file_id and years.line_number <= shapes.line_number
+    left join anchored on anchored.file_id = shapes.file_id and anchored.line_number = shapes.line_number
 ),
 local_times as (
     select
@@ -89,13 +104,13 @@ local_times as (
             when not {times.has_offset("iso")} then try_cast(iso as timestamp)
         end as local_time
     from chosen
-    where message is not null
 )
 select
     file_id,
     line_number,
     coalesce(utc_time, {times.utc("local_time", zone)}) as logged_at,
-    message
+    message,
+    {slurmctld_messages.wording("message")} as wording
 from local_times"""
     events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
     expansion = nodelists.expansion_step(
@@ -108,7 +123,7 @@ from local_times"""
 def _extract(name: str) -> str:
     # DuckDB gives the names to the groups by their order
     parts = re.findall(r"\?P<(\w+)>", _SHAPES[name])
-    return f"regexp_extract(line, '{_SHAPES[name]}', {parts}) as {name}"
+    return f"case when {_BEGINS[name]} then regexp_extract(line, '{_SHAPES[name]}', {parts}) end as {name}"
 
 
 LOADED = """
