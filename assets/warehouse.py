@@ -19,6 +19,8 @@ PUBLICATION = "publication"
 """The name under which DuckDB, dbt included, knows the file of what readers get."""
 READER_SCHEMAS = ("marts", "estimates")
 """Schemas of that file; every other is the working file's."""
+STORAGE_VERSION = "v1.3.0"
+"""Of files made here. DuckDB reads it from 1.3 (May 2025) on, and writes texts with a third less CPU than before."""
 
 
 class Warehouse(dg.ConfigurableResource):
@@ -45,7 +47,7 @@ class Warehouse(dg.ConfigurableResource):
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open for writing, with the raw and ops tables in place; fails when another process holds the file."""
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        con = duckdb.connect(self.path)
+        con = duckdb.connect(self.path, config={"storage_compatibility_version": STORAGE_VERSION})
         try:
             self._configure(con)
             con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
