@@ -12,41 +12,22 @@ boots as (
 
 ),
 
+files as (
+
+    select
+        source_path,
+        row_number() over (order by source_path) as file_number
+    from (select distinct source_path from {{ ref('stg_health__checks') }}) as paths
+
+),
+
 message_rules as (
 
     select distinct check_key from {{ ref('health_check_rules') }}
 
 ),
 
--- A check that was switched off, crashed or could not tell says neither that a fault is there nor that it went.
-answered as (
-
-    select
-        cluster_id,
-        node_id,
-        check_key,
-        check_name,
-        {{ check_stream('check_key') }} as check_stream,
-        {{ check_stream_subject('check_key', 'subject') }} as subject,
-        observed_at,
-        source_path,
-        source_line_number,
-        check_type,
-        result,
-        xid_codes,
-        job_id_raw,
-        unchanged_since,
-        case when result != 'OK' then message end as message
-    from checks
-    where
-        node_id is not null
-        and result_quality = 'ran'
-        and result in ('OK', 'WARN', 'CRITICAL')
-
-),
-
--- Most checks of most nodes never fail: there is nothing to follow. Good results are tested against what failed only;
--- a CTE of all results that is read three times would be written out three times as wide as it is needed.
+-- Most checks of most nodes never fail: there is nothing to follow. Good results are tested against what failed only.
 failed_subjects as (
 
     select distinct
@@ -62,33 +43,63 @@ failed_subjects as (
 
 ),
 
+streams as (
+
+    select
+        *,
+        row_number() over (order by cluster_id, node_id, check_stream, subject) as stream_number
+    from failed_subjects
+
+),
+
+-- A check that was switched off, crashed or could not tell says neither that a fault is there nor that it went.
+-- What says the same as before is left out by numbers alone: a sort of millions of texts is what this would cost.
+answered as (
+
+    select
+        cluster_id,
+        node_id,
+        check_key,
+        {{ check_stream('check_key') }} as check_stream,
+        {{ check_stream_subject('check_key', 'subject') }} as subject,
+        observed_at,
+        source_path,
+        source_line_number,
+        result,
+        {{ hash_of(['xid_codes']) }} as codes_key,
+        {{ hash_of(['message']) }} as message_key,
+        unchanged_since
+    from {{ ref('stg_health__checks') }}
+    where
+        node_id is not null
+        and result_quality = 'ran'
+        and result in ('OK', 'WARN', 'CRITICAL')
+
+),
+
 -- A good result that names no subject speaks for all of them that ever failed.
 spoken_for as (
 
     select
-        answered.cluster_id,
-        answered.node_id,
-        answered.check_key,
-        answered.check_name,
-        answered.check_stream,
-        failed_subjects.subject,
-        answered.observed_at,
-        answered.source_path,
+        streams.stream_number,
+        files.file_number,
         answered.source_line_number,
-        answered.check_type,
-        answered.result,
-        answered.xid_codes,
-        answered.job_id_raw,
+        answered.observed_at,
         answered.unchanged_since,
-        answered.message
+        answered.result,
+        answered.codes_key,
+        case when message_rules.check_key is not null then answered.message_key end as telling_message_key,
+        answered.message_key
     from answered
-    inner join failed_subjects
+    inner join streams
         on
-            answered.cluster_id = failed_subjects.cluster_id
-            and answered.node_id = failed_subjects.node_id
-            and answered.check_stream = failed_subjects.check_stream
+            answered.cluster_id = streams.cluster_id
+            and answered.node_id = streams.node_id
+            and answered.check_stream = streams.check_stream
+    inner join files on answered.source_path = files.source_path
+    left join message_rules on answered.check_key = message_rules.check_key
     where
-        coalesce(answered.subject, '') = failed_subjects.subject
+        coalesce(answered.subject, '') = streams.subject
         or (
             answered.subject is null
             and answered.result = 'OK'
@@ -101,14 +112,14 @@ sequenced as (
 
     select
         *,
-        lag(observed_at) over check_stream as previous_observed_at,
-        lag(result) over check_stream as previous_result,
-        lag(xid_codes) over check_stream as previous_xid_codes,
-        lag(message) over check_stream as previous_message
+        lag(observed_at) over stream as previous_observed_at,
+        lag(result) over stream as previous_result,
+        lag(codes_key) over stream as previous_codes_key,
+        lag(message_key) over stream as previous_message_key
     from spoken_for
-    window check_stream as (
-        partition by cluster_id, node_id, check_stream, subject
-        order by observed_at, source_path, source_line_number
+    window stream as (
+        partition by stream_number
+        order by observed_at, file_number, source_line_number
     )
 
 ),
@@ -123,10 +134,23 @@ failing_or_healed as (
 
 ),
 
+boots_of_streams as (
+
+    select
+        streams.stream_number,
+        boots.booted_at
+    from boots
+    inner join streams
+        on
+            boots.cluster_id = streams.cluster_id
+            and boots.node_id = streams.node_id
+
+),
+
 with_last_boots as (
 
     {{ with_latest(
-        'failing_or_healed', 'boots', ['cluster_id', 'node_id'],
+        'failing_or_healed', 'boots_of_streams', ['stream_number'],
         'failing_or_healed.observed_at', 'booted_at', 'booted_at'
     ) | indent(4) }}
 
@@ -157,18 +181,43 @@ placed_after_boot as (
 
 changed as (
 
-    select placed_after_boot.*
+    select *
     from placed_after_boot
-    left join message_rules on placed_after_boot.check_key = message_rules.check_key
     where
-        placed_after_boot.is_new_episode
-        or placed_after_boot.previous_result is null
-        or placed_after_boot.result != placed_after_boot.previous_result
-        or placed_after_boot.xid_codes != placed_after_boot.previous_xid_codes
-        or (
-            message_rules.check_key is not null
-            and placed_after_boot.message is distinct from placed_after_boot.previous_message
-        )
+        is_new_episode
+        or previous_result is null
+        or result != previous_result
+        or codes_key != previous_codes_key
+        or telling_message_key != previous_message_key
+
+),
+
+described as (
+
+    select
+        streams.cluster_id,
+        streams.node_id,
+        streams.check_stream,
+        checks.check_key,
+        checks.check_name,
+        streams.subject,
+        changed.is_new_episode,
+        changed.observed_at,
+        changed.previous_observed_at,
+        checks.check_type,
+        checks.result,
+        checks.xid_codes,
+        case when checks.result != 'OK' then checks.message end as message,
+        checks.job_id_raw,
+        checks.source_path,
+        checks.source_line_number
+    from changed
+    inner join streams on changed.stream_number = streams.stream_number
+    inner join files on changed.file_number = files.file_number
+    inner join checks
+        on
+            files.source_path = checks.source_path
+            and changed.source_line_number = checks.source_line_number
 
 )
 
@@ -198,4 +247,4 @@ select
     job_id_raw,
     source_path,
     source_line_number
-from changed
+from described
