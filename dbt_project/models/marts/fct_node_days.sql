@@ -1,14 +1,5 @@
 with
 
-attempts as (
-
-    select * from {{ ref('int_attempts_resolved') }}
-    where
-        is_terminal
-        and started_at is not null
-
-),
-
 nodes as (
 
     select * from {{ ref('dim_nodes') }}
@@ -46,62 +37,6 @@ days as (
         has_node_events,
         {{ unnested_days('cast(first_at as date)', 'cast(last_at as date)') }} as day_date
     from clusters
-
-),
-
--- One row per day an attempt touches; most touch one and need no expansion. GPU hours stay NULL where unknown.
-attempt_days as (
-
-    select
-        cluster_id,
-        node_ids,
-        cast(started_at as date) as day_date,
-        gpu_hours / node_count as node_gpu_hours
-    from attempts
-    where
-        coalesce(gpu_hours > 0, true)
-        and node_count > 0
-        and cast(started_at as date) = cast(ended_at as date)
-
-    union all
-
-    select
-        cluster_id,
-        node_ids,
-        day_date,
-        gpu_hours / node_count * {{ seconds_between(
-            'greatest(started_at, cast(day_date as timestamp))',
-            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
-        ) }} / {{ seconds_between('started_at', 'ended_at') }} as node_gpu_hours
-    from (
-        select
-            *,
-            {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
-        from attempts
-        where
-            coalesce(gpu_hours > 0, true)
-            and node_count > 0
-            and cast(started_at as date) < cast(ended_at as date)
-    ) as longer_attempts
-
-),
-
-allocations as (
-
-    select
-        cluster_id,
-        node_id,
-        day_date,
-        {{ exact_sum('node_gpu_hours', 12) }} as allocated_gpu_hours
-    from (
-        select
-            cluster_id,
-            day_date,
-            node_gpu_hours,
-            {{ unnested('node_ids') }} as node_id
-        from attempt_days
-    ) as node_allocations
-    group by cluster_id, node_id, day_date
 
 ),
 
@@ -153,7 +88,7 @@ select
     nodes.cluster_id,
     nodes.node_id,
     days.day_date,
-    case when allocations.node_id is null then 0 else allocations.allocated_gpu_hours end as allocated_gpu_hours,
+    case when uses.node_id is null then 0 else uses.allocated_gpu_hours end as allocated_gpu_hours,
     coalesce(uses.used_seconds, 0) / 3600 as in_use_hours,
     case
         when days.has_node_events then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
@@ -161,11 +96,6 @@ select
     cast(coalesce(failure_counts.failure_count, 0) as integer) as failure_count
 from nodes
 inner join days on nodes.cluster_id = days.cluster_id
-left join allocations
-    on
-        nodes.cluster_id = allocations.cluster_id
-        and nodes.node_id = allocations.node_id
-        and days.day_date = allocations.day_date
 left join uses
     on
         nodes.cluster_id = uses.cluster_id

@@ -2,7 +2,7 @@ with
 
 records as (
 
-    select * from {{ ref('stg_sacct__records') }}
+    select * from {{ ref('int_records_measured') }}
 
 ),
 
@@ -10,151 +10,67 @@ numbering as (
 
     select * from {{ ref('int_attempts_numbered') }}
 
-),
-
-whole_node_gpus as (
-
-    select * from {{ ref('int_whole_node_gpus_counted') }}
-
-),
-
-gpu_tracking as (
-
-    select
-        cluster_id,
-        bool_or(gpu_count_source in ('tres', 'tres_typed')) as is_gpu_tracked
-    from {{ ref('stg_sacct__records') }}
-    group by cluster_id
-
-),
-
--- Continuations of a resized job repeat the Start of the whole chain; they begin where they were submitted.
-identified_records as (
-
-    select
-        records.*,
-        numbering.previous_attempt_id,
-        coalesce(
-            numbering.attempt_id, {{ attempt_id('records.cluster_id', 'records.job_id_raw', 'records.submitted_at') }}
-        ) as attempt_id,
-        coalesce(
-            numbering.job_key, {{ attempt_id('records.cluster_id', 'records.job_id_raw', 'records.submitted_at') }}
-        ) as job_key,
-        coalesce(numbering.attempt_number, 1) as attempt_number,
-        coalesce(numbering.is_last_of_job, true) as is_last_of_job,
-        coalesce(numbering.is_continuation, false) as is_continuation,
-        -- The condition is needed: greatest() passes over NULL, and a job that never started would get a start.
-        case
-            when records.started_at is not null then greatest(records.started_at, records.submitted_at)
-        end as segment_started_at,
-        -- An export without NodeList still tells how many nodes a job that ran was given.
-        case
-            when {{ list_length('records.node_ids') }} > 0 or records.started_at is null
-                then {{ list_length('records.node_ids') }}
-            when records.elapsed_seconds = 0 then 0
-            else records.requested_node_count
-        end as node_count,
-        records.ended_at is not null as has_ended,
-        records.ended_at is not null
-        and records.state in (
-            'COMPLETED', 'FAILED', 'CANCELLED', 'TIMEOUT', 'NODE_FAIL', 'PREEMPTED', 'BOOT_FAIL', 'DEADLINE',
-            'OUT_OF_MEMORY', 'REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'REVOKED', 'RESIZING'
-        ) as is_terminal,
-        case
-            when records.gpu_count is not null then records.gpu_count
-            when gpu_tracking.is_gpu_tracked and records.gpu_count_source = 'none' then 0
-            else whole_node_gpus.gpu_count
-        end as allocated_gpu_count,
-        case
-            when records.gpu_count is not null then records.gpu_count_source
-            when gpu_tracking.is_gpu_tracked and records.gpu_count_source = 'none' then 'none_of_tracked'
-            when whole_node_gpus.gpu_count is not null then 'inventory'
-            else 'unknown'
-        end as allocated_gpu_count_source
-    from records
-    inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
-    left join numbering
-        on
-            records.source_path = numbering.source_path
-            and records.source_line_number = numbering.source_line_number
-    left join whole_node_gpus
-        on
-            records.source_path = whole_node_gpus.source_path
-            and records.source_line_number = whole_node_gpus.source_line_number
-
-),
-
-measured_records as (
-
-    select
-        *,
-        case
-            when not has_ended then null
-            when segment_started_at is null then 0
-            else {{ whole(
-                'greatest(0, least(coalesce(elapsed_seconds, '
-                ~ seconds_between('segment_started_at', 'ended_at')
-                ~ ' - coalesce(suspended_seconds, 0)), '
-                ~ seconds_between('segment_started_at', 'ended_at')
-                ~ '))'
-            ) }}
-        end as runtime_seconds,
-        {{ queue_seconds('eligible_at', 'segment_started_at') }} as queue_seconds
-    from identified_records
-
 )
 
 select
-    cluster_id,
-    attempt_id,
-    job_key,
-    previous_attempt_id,
-    job_id,
-    job_id_raw,
-    attempt_number,
-    is_last_of_job,
-    is_continuation,
-    array_job_id,
-    array_task_id,
-    het_job_id,
-    user_name,
-    account,
-    partition,
-    qos,
-    job_name,
-    submitted_at,
-    eligible_at,
-    segment_started_at as started_at,
-    ended_at,
-    time_quality,
-    elapsed_seconds,
-    suspended_seconds,
-    queue_seconds,
-    runtime_seconds,
-    state,
-    is_terminal,
-    has_ended,
-    cancelled_by_uid,
-    exit_code,
-    exit_signal,
-    derived_exit_code,
-    derived_exit_signal,
-    node_ids,
-    node_count,
-    requested_node_count,
-    cast(allocated_gpu_count as integer) as gpu_count,
-    allocated_gpu_count_source as gpu_count_source,
-    gpu_type,
-    requested_gpu_count,
-    cpu_count,
-    time_limit_seconds,
-    restart_count,
-    failed_node_id,
-    pending_reason,
-    warnings,
-    source_path,
-    source_line_number,
-    allocated_gpu_count * runtime_seconds / 3600 as gpu_hours,
-    node_count * runtime_seconds / 86400 as node_days,
-    {{ gpu_size_bin('allocated_gpu_count') }} as gpu_size_bin
-from measured_records
+    records.cluster_id,
+    coalesce(
+        numbering.attempt_id, {{ attempt_id('records.cluster_id', 'records.job_id_raw', 'records.submitted_at') }}
+    ) as attempt_id,
+    coalesce(
+        numbering.job_key, {{ attempt_id('records.cluster_id', 'records.job_id_raw', 'records.submitted_at') }}
+    ) as job_key,
+    numbering.previous_attempt_id,
+    records.job_id,
+    records.job_id_raw,
+    coalesce(numbering.attempt_number, 1) as attempt_number,
+    coalesce(numbering.is_last_of_job, true) as is_last_of_job,
+    coalesce(numbering.is_continuation, false) as is_continuation,
+    records.array_job_id,
+    records.array_task_id,
+    records.het_job_id,
+    records.user_name,
+    records.account,
+    records.partition,
+    records.qos,
+    records.job_name,
+    records.submitted_at,
+    records.eligible_at,
+    records.started_at,
+    records.ended_at,
+    records.time_quality,
+    records.elapsed_seconds,
+    records.suspended_seconds,
+    records.queue_seconds,
+    records.runtime_seconds,
+    records.state,
+    records.is_terminal,
+    records.has_ended,
+    records.cancelled_by_uid,
+    records.exit_code,
+    records.exit_signal,
+    records.derived_exit_code,
+    records.derived_exit_signal,
+    records.node_ids,
+    records.node_count,
+    records.requested_node_count,
+    records.gpu_count,
+    records.gpu_count_source,
+    records.gpu_type,
+    records.requested_gpu_count,
+    records.cpu_count,
+    records.time_limit_seconds,
+    records.restart_count,
+    records.failed_node_id,
+    records.pending_reason,
+    records.warnings,
+    records.source_path,
+    records.source_line_number,
+    records.gpu_hours,
+    records.node_days,
+    records.gpu_size_bin
+from records
+left join numbering
+    on
+        records.source_path = numbering.source_path
+        and records.source_line_number = numbering.source_line_number

@@ -1,22 +1,22 @@
 with
 
-attempts as (
+records as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_records_measured') }}
     where
         is_terminal
         and started_at is not null
 
 ),
 
--- Most attempts touch one day and need no expansion.
-attempt_days as (
+-- Most records touch one day and need no expansion.
+record_days as (
 
     select
         cluster_id,
         cast(started_at as date) as day_date,
         node_days
-    from attempts
+    from records
     where cast(started_at as date) = cast(ended_at as date)
 
     union all
@@ -32,9 +32,9 @@ attempt_days as (
         select
             *,
             {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
-        from attempts
+        from records
         where cast(started_at as date) < cast(ended_at as date)
-    ) as longer_attempts
+    ) as longer_records
 
 )
 
@@ -42,5 +42,5 @@ select
     cluster_id,
     day_date,
     {{ exact_sum('node_days', 12) }} as node_days
-from attempt_days
+from record_days
 group by cluster_id, day_date

@@ -15,7 +15,7 @@ clusters as (
 ),
 
 -- Work is known by user, name, GPUs and array task, so that tasks of one array never follow each other while task 3 of
--- the next array may follow task 3. One number for the four is what makes millions of jobs sort in seconds.
+-- the next array may follow task 3. One number for all of it is what makes many jobs sort in seconds.
 jobs as (
 
     select

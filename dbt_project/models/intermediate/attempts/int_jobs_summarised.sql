@@ -1,8 +1,20 @@
+{% set name = ['cluster_id', 'user_name', 'job_name', 'array_task_id'] %}
+
 with
 
 attempts as (
 
     select * from {{ ref('int_attempts_resolved') }}
+
+),
+
+-- What no other record is named like, which is most, neither carries on anything nor is carried on.
+repeated_names as (
+
+    select {{ hash_of(name) }} as name_key
+    from {{ ref('stg_sacct__records') }}
+    group by {{ hash_of(name) }}
+    having count(*) > 1
 
 ),
 
@@ -19,7 +31,7 @@ counted_attempts as (
 
 )
 
--- Most jobs have one attempt and need no adding up.
+-- Most jobs have one attempt and need no adding up; of the others, any may have been renamed.
 select
     cluster_id,
     job_key,
@@ -38,6 +50,7 @@ from counted_attempts
 where
     attempt_number = 1
     and is_last_of_job
+    and {{ hash_of(name) }} in (select name_key from repeated_names)
 
 union all
 

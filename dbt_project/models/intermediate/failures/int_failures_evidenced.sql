@@ -14,7 +14,7 @@ culprits as (
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts_near_events') }}
 
 ),
 

@@ -45,9 +45,9 @@ failures as (
 
 ),
 
-attempts as (
+records as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_records_measured') }}
     where
         is_terminal
         and started_at is not null
@@ -196,7 +196,7 @@ select
     cast(ended_at as date) as last_date,
     cast(null as date) as next_date,
     count(*) as amount
-from attempts
+from records
 group by cluster_id, {{ first_item('node_ids') }}, cast(ended_at as date)
 
 union all

@@ -1,12 +1,11 @@
 with
 
-attempts as (
+records as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_records_measured') }}
     where
         is_terminal
         and started_at is not null
-        and ended_at > started_at
 
 ),
 
@@ -20,21 +19,25 @@ nodes as (
 
 ),
 
--- One number for cluster and node is what makes millions of stays sort in seconds.
+-- One number for cluster and node is what makes millions of stays sort in seconds. GPU hours stay NULL where unknown.
 stays as (
 
     select
         {{ hash_of(['cluster_id', 'node_id']) }} as node_key,
         started_at,
-        ended_at
+        ended_at,
+        is_allocation,
+        gpu_hours
     from (
         select
             cluster_id,
             started_at,
             ended_at,
+            coalesce(gpu_hours > 0, true) and node_count > 0 as is_allocation,
+            case when coalesce(gpu_hours > 0, true) and node_count > 0 then gpu_hours / node_count end as gpu_hours,
             {{ unnested('node_ids') }} as node_id
-        from attempts
-    ) as node_attempts
+        from records
+    ) as node_records
 
 ),
 
@@ -42,26 +45,13 @@ stays as (
 ordered_stays as (
 
     select
-        node_key,
-        started_at,
-        ended_at,
-        max(ended_at) over (
+        *,
+        greatest(started_at, coalesce(max(ended_at) over (
             partition by node_key
             order by started_at, ended_at
             rows between unbounded preceding and 1 preceding
-        ) as busy_until
+        ), started_at)) as counted_from
     from stays
-
-),
-
-new_stays as (
-
-    select
-        node_key,
-        greatest(started_at, coalesce(busy_until, started_at)) as started_at,
-        ended_at
-    from ordered_stays
-    where ended_at > coalesce(busy_until, started_at)
 
 ),
 
@@ -71,9 +61,10 @@ stay_days as (
     select
         node_key,
         cast(started_at as date) as day_date,
-        started_at,
-        ended_at
-    from new_stays
+        greatest(0, {{ seconds_between('counted_from', 'ended_at') }}) as used_seconds,
+        is_allocation,
+        gpu_hours
+    from ordered_stays
     where cast(started_at as date) = cast(ended_at as date)
 
     union all
@@ -81,13 +72,20 @@ stay_days as (
     select
         node_key,
         day_date,
-        greatest(started_at, cast(day_date as timestamp)) as started_at,
-        least(ended_at, cast(day_date as timestamp) + interval 1 day) as ended_at
+        greatest(0, {{ seconds_between(
+            'greatest(counted_from, cast(day_date as timestamp))',
+            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
+        ) }}) as used_seconds,
+        is_allocation,
+        gpu_hours * {{ seconds_between(
+            'greatest(started_at, cast(day_date as timestamp))',
+            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
+        ) }} / {{ seconds_between('started_at', 'ended_at') }} as gpu_hours
     from (
         select
             *,
             {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
-        from new_stays
+        from ordered_stays
         where cast(started_at as date) < cast(ended_at as date)
     ) as longer_stays
 
@@ -98,7 +96,8 @@ days as (
     select
         node_key,
         day_date,
-        {{ exact_sum(seconds_between('started_at', 'ended_at')) }} as used_seconds
+        {{ exact_sum('used_seconds') }} as used_seconds,
+        case when bool_or(is_allocation) then {{ exact_sum('gpu_hours', 12) }} else 0 end as allocated_gpu_hours
     from stay_days
     group by node_key, day_date
 
@@ -108,6 +107,7 @@ select
     nodes.cluster_id,
     nodes.node_id,
     days.day_date,
-    days.used_seconds
+    days.used_seconds,
+    days.allocated_gpu_hours
 from days
 inner join nodes on days.node_key = nodes.node_key

@@ -1,21 +1,17 @@
 with
 
-attempts as (
+preempted_attempts as (
 
     select * from {{ ref('int_attempts_resolved') }}
+    where
+        is_terminal
+        and state = 'PREEMPTED'
 
 ),
 
-runs as (
+attempts as (
 
-    select
-        cluster_id,
-        attempt_id,
-        run_id,
-        previous_attempt_id,
-        qos,
-        partition
-    from {{ ref('fct_attempts') }}
+    select * from {{ ref('int_attempts_resolved') }}
 
 ),
 
@@ -35,19 +31,16 @@ failures as (
 victims as (
 
     select
-        attempts.cluster_id,
-        attempts.attempt_id,
-        attempts.ended_at,
-        attempts.node_ids
-    from attempts
+        preempted_attempts.cluster_id,
+        preempted_attempts.attempt_id,
+        preempted_attempts.ended_at,
+        preempted_attempts.node_ids
+    from preempted_attempts
     left join logged
         on
-            attempts.cluster_id = logged.cluster_id
-            and attempts.attempt_id = logged.attempt_id
-    where
-        attempts.is_terminal
-        and attempts.state = 'PREEMPTED'
-        and logged.attempt_id is null
+            preempted_attempts.cluster_id = logged.cluster_id
+            and preempted_attempts.attempt_id = logged.attempt_id
+    where logged.attempt_id is null
 
 ),
 
@@ -81,7 +74,6 @@ starts as (
         {{ time_slot('started_at', 600) }} as slot,
         {{ unnested('node_ids') }} as node_id
     from attempts
-    where started_at is not null
 
 ),
 
@@ -105,6 +97,24 @@ candidates as (
             -- Room is made for a job that waits: what became eligible only later found the nodes free.
             and victim_slots.ended_at + interval 2 second >= starts.waiting_since
     group by victim_slots.cluster_id, victim_slots.attempt_id, starts.attempt_id
+
+),
+
+runs as (
+
+    select
+        cluster_id,
+        attempt_id,
+        run_id,
+        previous_attempt_id,
+        qos,
+        partition
+    from {{ ref('fct_attempts') }}
+    where attempt_id in (
+        select attempt_id from candidates
+        union
+        select instigator_attempt_id from candidates
+    )
 
 )
 

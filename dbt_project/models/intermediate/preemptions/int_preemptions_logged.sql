@@ -1,15 +1,36 @@
 with
 
-attempts as (
-
-    select * from {{ ref('int_attempts_resolved') }}
-
-),
-
 preemption_lines as (
 
     select * from {{ ref('stg_slurmctld__events') }}
     where kind in ('preempted', 'preempted_without_instigator')
+
+),
+
+jobs_named as (
+
+    select
+        cluster_id,
+        job_id_raw
+    from preemption_lines
+    union
+    select
+        cluster_id,
+        instigator_job_id_raw as job_id_raw
+    from preemption_lines
+
+),
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    where
+        (cluster_id, job_id_raw) in (
+            select
+                cluster_id,
+                job_id_raw
+            from jobs_named
+        )
 
 ),
 

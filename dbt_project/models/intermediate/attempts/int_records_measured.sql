@@ -1,0 +1,134 @@
+with
+
+records as (
+
+    select * from {{ ref('stg_sacct__records') }}
+
+),
+
+whole_node_gpus as (
+
+    select * from {{ ref('int_whole_node_gpus_counted') }}
+
+),
+
+gpu_tracking as (
+
+    select
+        cluster_id,
+        bool_or(gpu_count_source in ('tres', 'tres_typed')) as is_gpu_tracked
+    from {{ ref('stg_sacct__records') }}
+    group by cluster_id
+
+),
+
+-- Continuations of a resized job repeat the Start of the whole chain; they begin where they were submitted.
+timed_records as (
+
+    select
+        records.*,
+        -- The condition is needed: greatest() passes over NULL, and a job that never started would get a start.
+        case
+            when records.started_at is not null then greatest(records.started_at, records.submitted_at)
+        end as segment_started_at,
+        -- An export without NodeList still tells how many nodes a job that ran was given.
+        case
+            when {{ list_length('records.node_ids') }} > 0 or records.started_at is null
+                then {{ list_length('records.node_ids') }}
+            when records.elapsed_seconds = 0 then 0
+            else records.requested_node_count
+        end as node_count,
+        records.ended_at is not null as has_ended,
+        records.ended_at is not null
+        and records.state in (
+            'COMPLETED', 'FAILED', 'CANCELLED', 'TIMEOUT', 'NODE_FAIL', 'PREEMPTED', 'BOOT_FAIL', 'DEADLINE',
+            'OUT_OF_MEMORY', 'REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'REVOKED', 'RESIZING'
+        ) as is_terminal,
+        case
+            when records.gpu_count is not null then records.gpu_count
+            when gpu_tracking.is_gpu_tracked and records.gpu_count_source = 'none' then 0
+            else whole_node_gpus.gpu_count
+        end as allocated_gpu_count,
+        case
+            when records.gpu_count is not null then records.gpu_count_source
+            when gpu_tracking.is_gpu_tracked and records.gpu_count_source = 'none' then 'none_of_tracked'
+            when whole_node_gpus.gpu_count is not null then 'inventory'
+            else 'unknown'
+        end as allocated_gpu_count_source
+    from records
+    inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
+    left join whole_node_gpus
+        on
+            records.source_path = whole_node_gpus.source_path
+            and records.source_line_number = whole_node_gpus.source_line_number
+
+),
+
+measured_records as (
+
+    select
+        *,
+        case
+            when not has_ended then null
+            when segment_started_at is null then 0
+            else {{ whole(
+                'greatest(0, least(coalesce(elapsed_seconds, '
+                ~ seconds_between('segment_started_at', 'ended_at')
+                ~ ' - coalesce(suspended_seconds, 0)), '
+                ~ seconds_between('segment_started_at', 'ended_at')
+                ~ '))'
+            ) }}
+        end as runtime_seconds,
+        {{ queue_seconds('eligible_at', 'segment_started_at') }} as queue_seconds
+    from timed_records
+
+)
+
+select
+    cluster_id,
+    source_path,
+    source_line_number,
+    job_id,
+    job_id_raw,
+    array_job_id,
+    array_task_id,
+    het_job_id,
+    user_name,
+    account,
+    partition,
+    qos,
+    job_name,
+    submitted_at,
+    eligible_at,
+    segment_started_at as started_at,
+    ended_at,
+    time_quality,
+    elapsed_seconds,
+    suspended_seconds,
+    queue_seconds,
+    runtime_seconds,
+    state,
+    is_terminal,
+    has_ended,
+    cancelled_by_uid,
+    exit_code,
+    exit_signal,
+    derived_exit_code,
+    derived_exit_signal,
+    node_ids,
+    node_count,
+    requested_node_count,
+    cast(allocated_gpu_count as integer) as gpu_count,
+    allocated_gpu_count_source as gpu_count_source,
+    gpu_type,
+    requested_gpu_count,
+    cpu_count,
+    time_limit_seconds,
+    restart_count,
+    failed_node_id,
+    pending_reason,
+    warnings,
+    allocated_gpu_count * runtime_seconds / 3600 as gpu_hours,
+    node_count * runtime_seconds / 86400 as node_days,
+    {{ gpu_size_bin('allocated_gpu_count') }} as gpu_size_bin
+from measured_records

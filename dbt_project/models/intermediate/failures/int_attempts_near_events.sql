@@ -1,0 +1,68 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+
+),
+
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+events as (
+
+    select * from {{ ref('fct_health_events') }}
+    where is_evidence
+
+),
+
+-- As far as the widest window of marts.agg_attribution_controls reaches.
+event_quarter_hours as (
+
+    select
+        events.cluster_id,
+        events.node_id,
+        {{ unnested_numbers(
+            quarter_hour('events.observed_at - ' ~ seconds('cast(2 * clusters.attribution_after_seconds as bigint)')),
+            quarter_hour('events.observed_at + ' ~ seconds('cast(4 * clusters.attribution_before_seconds as bigint)'))
+        ) }} as quarter_hour
+    from events
+    inner join clusters on events.cluster_id = clusters.cluster_id
+
+),
+
+-- One number for cluster, node and quarter of an hour: two that fell together would only let an attempt more through.
+event_moments as (
+
+    select distinct {{ hash_of(['cluster_id', 'node_id', 'quarter_hour']) }} as moment_key
+    from event_quarter_hours
+
+),
+
+attempt_quarter_hours as (
+
+    select
+        *,
+        {{ quarter_hour('started_at') }} as start_quarter_hour,
+        {{ quarter_hour('ended_at') }} as end_quarter_hour,
+        {{ unnested('node_ids') }} as node_id
+    from attempts
+
+)
+
+select distinct
+    cluster_id,
+    attempt_id,
+    state,
+    is_terminal,
+    gpu_size_bin,
+    started_at,
+    ended_at,
+    node_ids
+from attempt_quarter_hours
+where
+    {{ hash_of(['cluster_id', 'node_id', 'start_quarter_hour']) }} in (select moment_key from event_moments)
+    or {{ hash_of(['cluster_id', 'node_id', 'end_quarter_hour']) }} in (select moment_key from event_moments)
