@@ -57,6 +57,7 @@ ordered_records as (
             partition by cluster_id, job_id_raw, submitted_at
             order by db_index nulls last, started_at nulls last, source_path, source_line_number
         ) as same_submit_number,
+        row_number() over job_id_records as record_number,
         coalesce(submitted_at > lag(last_seen_at) over job_id_records + interval 30 day, true) as is_first_of_job
     from repeated_records
     window job_id_records as (
@@ -74,7 +75,7 @@ identified_records as (
         || case when same_submit_number > 1 then ':' || same_submit_number else '' end as attempt_id,
         sum(case when is_first_of_job then 1 else 0 end) over (
             partition by cluster_id, job_id_raw
-            order by submitted_at, started_at nulls last, db_index nulls last, source_path, source_line_number
+            order by record_number
             rows between unbounded preceding and current row
         ) as job_sequence
     from ordered_records
@@ -94,5 +95,5 @@ select
 from identified_records
 window job_attempts as (
     partition by cluster_id, job_id_raw, job_sequence
-    order by submitted_at, started_at nulls last, db_index nulls last, source_path, source_line_number
+    order by record_number
 )
