@@ -6,6 +6,7 @@ Every shape becomes one struct with the nested and the flat places of each field
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import duckdb
 
@@ -54,25 +55,73 @@ def _moment(text: str) -> str:
     )
 
 
+def typed(fields: str, keys: str, moment: Callable[[str], str]) -> str:
+    """Give the query that types the fields of records and says what is wrong with them.
+
+    Parameters
+    ----------
+    fields
+        Gives the keys, node, health_check, type, code, job_id and message as text, and start_time and end_time.
+    keys
+        Columns that tell the records apart.
+    moment
+        Gives SQL for a moment of UTC, made of the name of a time.
+    """
+    return f"""
+select
+    *,
+    case
+        when message like '%is disabled by killswitch.%' then 'disabled'
+        when result = 'UNKNOWN' then 'could_not_run'
+        when result = 'WARN' and regexp_matches(message, '{_COULD_NOT_RUN}') then 'could_not_run'
+        else 'ran'
+    end as result_quality,
+    case
+        when check_name is null or result is null then 'unsupported_schema'
+        when node_name is null or observed_at is null then 'missing_time_or_node'
+    end as problem
+from (
+    select
+        {keys},
+        nullif(trim(node), '') as node_name,
+        nullif(health_check, '') as check_name,
+        case
+            when lower("type") in ('nagios', 'periodic') then 'periodic'
+            when lower("type") in ('prolog', 'epilog', 'app', 'manual') then lower("type")
+        end as check_type,
+        code,
+        case
+            when upper(code) in ('0', '0.0', 'OK') then 'OK'
+            when upper(code) in ('1', '1.0', 'WARN', 'WARNING') then 'WARN'
+            when upper(code) in ('2', '2.0', 'CRITICAL') then 'CRITICAL'
+            when upper(code) in ('3', '3.0', 'UNKNOWN') then 'UNKNOWN'
+        end as result,
+        {moment("start_time")} as started_at,
+        {moment("end_time")} as observed_at,
+        -- digits are looked for, as a cast reads `25_4` as 254
+        case
+            when job_id <> '0'
+                then nullif(try_cast(nullif(regexp_extract(job_id, '^(\\d+)(?:\\.0)?$', 1), '') as bigint), 0)
+        end as job_id_raw,
+        message
+    from ({fields})
+)"""
+
+
 def results(records: str, stand_alone: bool = False) -> str:
-    """Give the query that types records (file_id, line_number, r) and says what is wrong with them.
+    """Give the query that reads records (file_id, line_number, r) as results.
 
     Each record that stands alone has a line of its own.
     """
-    return f"""
-with fields as (
+    fields = f"""
     select
         file_id,
         line_number,
-        nullif(trim({_first("normal.node", "node")}), '') as node_name,
-        nullif({_first("normal.health_check", "health_check")}, '') as check_name,
-        lower({_first('normal."type"', '"type"')}) as check_type,
-        upper({_first('"int".result', "result")}) as code,
-        -- digits are looked for, as a cast reads `25_4` as 254
-        case
-            when {_first('"int".job_id', "job_id")} <> '0'
-                then nullif(regexp_extract({_first('"int".job_id', "job_id")}, '^(\\d+)(?:\\.0)?$', 1), '')
-        end as job_id,
+        {_first("normal.node", "node")} as node,
+        {_first("normal.health_check", "health_check")} as health_check,
+        {_first('normal."type"', '"type"')} as "type",
+        {_first('"int".result', "result")} as code,
+        {_first('"int".job_id', "job_id")} as job_id,
         {_first('"double".start_time', "start_time")} as start_time,
         {
         _first(
@@ -86,75 +135,34 @@ with fields as (
         )
     } as end_time,
         {_first("normal._msg", "_msg")} as message
-    from ({records})
-),
-typed as (
-    select
-        file_id,
-        line_number,
-        node_name,
-        check_name,
-        case
-            when check_type in ('nagios', 'periodic') then 'periodic'
-            when check_type in ('prolog', 'epilog', 'app', 'manual') then check_type
-        end as check_type,
-        case
-            when code in ('0', '0.0', 'OK') then 'OK'
-            when code in ('1', '1.0', 'WARN', 'WARNING') then 'WARN'
-            when code in ('2', '2.0', 'CRITICAL') then 'CRITICAL'
-            when code in ('3', '3.0', 'UNKNOWN') then 'UNKNOWN'
-        end as result,
-        code,
-        {_moment("start_time")} as started_at,
-        {_moment("end_time")} as observed_at,
-        nullif(try_cast(job_id as bigint), 0) as job_id_raw,
-        message
-    from fields
-)
+    from ({records})"""
+    return f"""
 select
-    file_id,
-    line_number,
-    node_name,
-    check_name,
-    check_type,
-    result,
-    case
-        when message like '%is disabled by killswitch.%' then 'disabled'
-        when result = 'UNKNOWN' then 'could_not_run'
-        when result = 'WARN' and regexp_matches(message, '{_COULD_NOT_RUN}') then 'could_not_run'
-        else 'ran'
-    end as result_quality,
-    started_at,
-    observed_at,
-    job_id_raw,
-    case when contains(message, 'XID error: ') then {_xid_codes("message")} else [] end as xid_codes,
-    message,
+    * exclude (code),
+    {xid_codes("message")} as xid_codes,
     {stand_alone} as stands_alone,
     case
-        when check_name is null or result is null then 'unsupported_schema'
-        when node_name is null or observed_at is null then 'missing_time_or_node'
-    end as problem,
-    case
         when check_name is null then 'no health_check'
-        when result is null then 'result is ' || coalesce(code, 'missing')
+        when result is null then 'result is ' || coalesce(upper(code), 'missing')
         when node_name is null then 'no node'
         when observed_at is null then 'no end_time, start_time or time'
     end as problem_detail
-from typed"""
+from ({typed(fields, "file_id, line_number", _moment)})"""
 
 
 def _insert(records: str, stand_alone: bool = False) -> str:
     return f"insert into health_results by name{results(records, stand_alone)}"
 
 
-def _xid_codes(message: str) -> str:
+def xid_codes(message: str) -> str:
     """Give SQL for the XIDs of a message, critical ones first, each once."""
     marked = f"replace({message}, 'non-critical XID error: ', 'non-critical: ')"
     critical = f"regexp_extract_all({marked}, 'XID error: (\\d+)', 1)"
     harmless = f"regexp_extract_all({marked}, 'non-critical: (\\d+)', 1)"
     return (
+        f"case when contains({message}, 'XID error: ') then "
         f"list_transform(list_filter({critical} || {harmless}, lambda code, place: "
-        f"list_position({critical} || {harmless}, code) = place), lambda code: try_cast(code as integer))"
+        f"list_position({critical} || {harmless}, code) = place), lambda code: try_cast(code as integer)) else [] end"
     )
 
 

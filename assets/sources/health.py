@@ -1,6 +1,6 @@
 """Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
 
-The two dialects are read by `gcm_records` and `nhc_records`, files of GCM's records alone by `health_condensed`; here
+The two dialects are read by `gcm_records` and `nhc_records`, files of GCM's records alone by `health_whole`; here
 they are told apart, joined, cut down to what is new by `health_stretches`, and repeats are marked.
 Other tools' files are refused with the command that makes a readable one.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import gcm_records, health_condensed, health_stretches, nhc_records
+from assets.sources import gcm_records, health_stretches, health_whole, nhc_records
 from assets.sources.reading import Batch, SourceError, Step
 from assets.sources.settings import ClusterSettings
 
@@ -51,18 +51,18 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     )
 
 
-take = health_condensed.take
+take = health_whole.take
 
 
 def statements(batch: Batch) -> Sequence[Step]:
     """Give the steps that read the records of both tools."""
     zone = batch.cluster.settings.timezone
-    steps: list[Step] = [EMPTY_RESULTS, *health_condensed.EMPTY]
+    steps: list[Step] = [EMPTY_RESULTS, health_whole.EMPTY]
     if batch.dialects & {"gcm", "gcm_document"}:
         steps += gcm_records.result_steps(zone, has_documents="gcm_document" in batch.dialects)
     if "nhc" in batch.dialects:
         steps += nhc_records.result_steps(zone)
-    return [*steps, *health_stretches.STEPS, QUARANTINED, LOADED, SKIPPED]
+    return [*steps, *health_stretches.STEPS, QUARANTINED, LOADED, SKIPPED, SKIPPED_LINES]
 
 
 # One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
@@ -81,47 +81,35 @@ from health_results
 where problem is not null
 group by file_id, line_number"""
 
-LOADED = """
-create or replace temp table loaded_rows as
+LOADED = f"""
+create or replace temp view loaded_rows as
 select
     results.file_id, line_number, results.node_name, results.check_name, check_type, result, result_quality,
     started_at, observed_at, job_id_raw, xid_codes, message,
     case when observed_at = stretches.last_at then stretches.first_at end as unchanged_since
 from health_results as results
 left join health_stretches as stretches
-    on stretches.file_id = results.file_id and stretches.node_name = results.node_name
-        and stretches.check_name = results.check_name and stretches.day_date = results.observed_at::date
+    on stretches.file_id = results.file_id and {health_stretches.IS_OF_STRETCH}
 anti join health_unchanged as unchanged
     on unchanged.file_id = results.file_id and unchanged.line_number = results.line_number
 anti join quarantined_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number
 where skip_reason is null
 union all by name
-select
-    records.* exclude (record, problem),
-    kept.line_number, kept.started_at, kept.observed_at,
-    case when kept.observed_at = kept.last_at then kept.first_at end as unchanged_since
-from (
-    select entries.*, stretches.first_at, stretches.last_at
-    from health_entries as entries
-    left join health_record_stretches as stretches
-        on stretches.record = entries.record and stretches.day_date = entries.observed_at::date
-    where coalesce(entries.observed_at <= stretches.first_at or entries.observed_at >= stretches.last_at, true)
-) as kept
-inner join health_records as records on records.record = kept.record"""
+{health_whole.KEPT}"""
 
 SKIPPED = """
-create or replace temp table skipped_lines as
+create or replace temp table health_skipped as
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
-select file_id, line_number, skip_reason from health_results where skip_reason is not null
+select file_id, line_number, skip_reason from health_results where skip_reason is not null"""
+
+SKIPPED_LINES = f"""
+create or replace temp view skipped_lines as
+from health_skipped
 union all
 select file_id, line_number, 'unchanged' from health_unchanged
 union all
-select stretches.file_id, entries.line_number, 'unchanged'
-from health_entries as entries
-inner join health_record_stretches as stretches
-    on stretches.record = entries.record and stretches.day_date = entries.observed_at::date
-where entries.observed_at > stretches.first_at and entries.observed_at < stretches.last_at"""
+{health_whole.UNCHANGED}"""
 
 
 def dispositions() -> Sequence[Step]:

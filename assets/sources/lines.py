@@ -19,7 +19,7 @@ import zstandard
 
 from assets.sources.reading import SAMPLE_CHARACTERS, SourceError
 
-CHUNK, COMPRESSED_CHUNK = 1 << 20, 1 << 16
+CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 NEVER_IN_LOGS = "\x01\x02\x03\x04"
 """Column delimiter for DuckDB's reader; a file that holds it is copied without it."""
 ODD_CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\v\f\r\x1b\x1f")
@@ -44,8 +44,22 @@ def is_compressed(path: Path) -> bool:
     return path.suffix in {".gz", ".zst"}
 
 
+_ZSTD = type(zstandard.ZstdDecompressor().decompressobj())
+
+
 def _decompressor(path: Path) -> Any:
     return zlib.decompressobj(31) if path.suffix == ".gz" else zstandard.ZstdDecompressor().decompressobj()
+
+
+def _unpack(unpacker: Any, packed: bytes) -> Iterator[bytes]:
+    """Give what a piece of an archive holds; gzip's a little at a time, as that takes half the time (measured)."""
+    if isinstance(unpacker, _ZSTD):
+        yield unpacker.decompress(packed)
+        return
+    text = unpacker.decompress(packed, UNPACKED_CHUNK)
+    while text:
+        yield text
+        text = b"" if unpacker.eof else unpacker.decompress(unpacker.unconsumed_tail, UNPACKED_CHUNK)
 
 
 def chunks(path: Path) -> Iterator[bytes]:
@@ -59,11 +73,10 @@ def chunks(path: Path) -> Iterator[bytes]:
             packed = piece
             while packed:
                 try:
-                    text = unpacker.decompress(packed)
+                    texts = list(_unpack(unpacker, packed))
                 except (zlib.error, zstandard.ZstdError) as error:
                     raise EOFError(str(error)) from error
-                if text:
-                    yield text
+                yield from filter(None, texts)
                 packed, is_between = unpacker.unused_data, unpacker.eof
                 if is_between:
                     unpacker, packed = _decompressor(path), packed.lstrip(b"\0")

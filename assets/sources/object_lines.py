@@ -1,16 +1,14 @@
 """Files of JSON objects, one a line from its first byte on: DuckDB's JSON reader sees the lines that `lines` would.
 
-One look at a file's bytes says whether it is such a file. It also proves what DuckDB takes on trust: that a compressed
-file is whole, and text.
+One look at a file's bytes says whether it is such a file. An archive is unpacked at the same time: DuckDB would take on
+trust that it is whole, and text, and unpack it once more.
 """
 
 from __future__ import annotations
 
 import codecs
-import zlib
-from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,82 +16,52 @@ from assets.sources.lines import REPLACEMENT, chunks
 
 PIECE = 256 * 1024
 """What a processor core holds near."""
-PACKED_PIECE = 64 * 1024
 _NEWLINE, _BRACE = 10, 123
-_GZIP_MAGIC, _GZIP_NAME, _GZIP_FLAGS = b"\x1f\x8b\x08", 8, 3
 
 
-class ObjectLines(NamedTuple):
-    """How much text a file holds."""
-
-    lines: int
-    text_bytes: int
-
-
-def count_object_lines(path: Path) -> ObjectLines | None:
+def count_object_lines(path: Path, unpacked: Path | None = None) -> int | None:
     """Count the lines of a file of one JSON object a line; None when anything about its lines is out of the ordinary.
 
     Parameters
     ----------
     path
-        A gzip archive by its name, or a file that `lines.inspect` found plain.
+        An archive by its name, or a file that `lines.inspect` found plain.
+    unpacked
+        Where the text of an archive is written.
 
     A line that begins with anything but a brace, blank ones included; carriage returns, at which `lines` ends a line
     and JSON does not; bytes that `lines` replaces, unless JSON refuses them; lines of half a megabyte; archives
-    that DuckDB might refuse.
+    that are cut off or damaged.
     """
-    is_archive = path.suffix == ".gz"
-    decoder = codecs.getincrementaldecoder("utf-8")() if is_archive else None
-    lines, text_bytes, last = 0, 0, _NEWLINE
-    try:
-        for chunk in filter(None, _members(path) if is_archive else chunks(path)):
-            newlines = _count_newlines(chunk) if last != _NEWLINE or chunk[0] == _BRACE else None
-            if newlines is None or (decoder and REPLACEMENT in decoder.decode(chunk)):
-                return None
-            lines += newlines
-            text_bytes += len(chunk)
-            last = chunk[-1]
-        if decoder:
-            decoder.decode(b"", final=True)
-    except (EOFError, OSError, UnicodeDecodeError, zlib.error):
-        return None
-    return ObjectLines(lines + (last != _NEWLINE), text_bytes)
-
-
-def _count_newlines(chunk: bytes) -> int | None:
-    """Count the newlines of a chunk; None unless all are followed by a brace, if anything."""
-    if b"\r" in chunk:
-        return None
-    count = 0
-    codes = np.frombuffer(chunk, np.uint8)
-    for start in range(0, len(codes), PIECE):
-        piece, behind = codes[start : start + PIECE], codes[start + 1 : start + 1 + PIECE]
-        is_newline = piece == _NEWLINE
-        newlines = int(np.count_nonzero(is_newline))
-        if np.count_nonzero(is_newline[: len(behind)] & (behind != _BRACE)) or (newlines == 0 and len(piece) == PIECE):
+    decoder = codecs.getincrementaldecoder("utf-8")() if unpacked else None
+    lines, begun = 0, 0
+    with ExitStack() as stack:
+        out = stack.enter_context(unpacked.open("wb")) if unpacked else None
+        try:
+            for chunk in chunks(path):
+                if b"\r" in chunk or (decoder and REPLACEMENT in decoder.decode(chunk)):
+                    return None
+                for start in range(0, len(chunk), PIECE):
+                    piece = chunk[start : start + PIECE]
+                    ends = _line_ends(piece, is_at_begin=not begun)
+                    if ends is None or (not len(ends) and begun + len(piece) > PIECE):
+                        return None
+                    lines += len(ends)
+                    begun = len(piece) - int(ends[-1]) - 1 if len(ends) else begun + len(piece)
+                if out:
+                    out.write(chunk)
+            if decoder:
+                decoder.decode(b"", final=True)
+        except (EOFError, OSError, UnicodeDecodeError):
             return None
-        count += newlines
-    # An archive that hardly compresses comes in small chunks, and a long line goes over many of them.
-    return count if count or len(chunk) < PACKED_PIECE // 2 else None
+    return lines + bool(begun)
 
 
-def _members(path: Path) -> Iterator[bytes]:
-    """Give the text of a gzip archive of one member with nothing behind it, which DuckDB reads without fail.
-
-    Raises
-    ------
-    EOFError
-        It is cut off, or some other archive.
-    """
-    with path.open("rb") as stream:
-        head = stream.read(10)
-        if not head.startswith(_GZIP_MAGIC) or head[_GZIP_FLAGS] not in {0, _GZIP_NAME}:
-            raise EOFError("not a plain gzip archive")
-        unpacker = zlib.decompressobj(31)
-        yield unpacker.decompress(head)
-        for packed in iter(lambda: stream.read(PACKED_PIECE), b""):
-            if unpacker.eof:
-                raise EOFError("more than one archive")
-            yield unpacker.decompress(packed)
-        if not unpacker.eof or unpacker.unused_data:
-            raise EOFError("cut off, or followed by something")
+def _line_ends(piece: bytes, is_at_begin: bool) -> np.ndarray | None:
+    """Give the places of the newlines; None unless every line that begins here does so with a brace."""
+    codes = np.frombuffer(piece, np.uint8)
+    ends = np.flatnonzero(codes == _NEWLINE)
+    begins = ends[:-1] if len(ends) and ends[-1] == len(codes) - 1 else ends
+    if (is_at_begin and codes[0] != _BRACE) or not (codes[begins + 1] == _BRACE).all():
+        return None
+    return ends

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from assets.sources.batch import drop_temporary
 from assets.sources.reading import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
 
@@ -68,6 +69,7 @@ def _warehouse() -> duckdb.DuckDBPyConnection:
 def connect() -> duckdb.DuckDBPyConnection:
     """Give an empty warehouse in memory; it is the same one every time, emptied, as making one takes far longer."""
     con = _warehouse()
+    drop_temporary(con)
     for (table,) in con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall():
         con.execute(f"delete from raw.{table}")
     return con

@@ -10,8 +10,9 @@ from typing import Any
 
 import duckdb
 import pytest
+import zstandard
 
-from assets.sources import health, health_condensed, inventory, object_lines
+from assets.sources import health, health_whole, inventory, object_lines
 from assets.sources.folder import SourceFile
 from tests.sources.batches import TESTBED
 from tests.sources.cases import cases_of
@@ -66,7 +67,7 @@ def tables(folder: Path) -> dict[str, list[dict[str, Any]]]:
 def taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Read a folder both ways, compare every row and account, and name the files that were read as a whole."""
     names = []
-    original = health_condensed.take
+    original = health_whole.take
 
     def watched(con: Any, files: Any) -> None:
         original(con, files)
@@ -184,13 +185,10 @@ PACKED = gzip.compress(text(many(300)).encode())
 NOISE = text([record(number, _msg=random.Random(number).randbytes(40).hex()) for number in range(3000)])
 BAD_SUM = bytearray(gzip.compress(NOISE.encode()))
 BAD_SUM[-6] ^= 1
-ARCHIVES = {
+DAMAGED = {
     "cut": PACKED[:-30],
-    "two": PACKED + PACKED,
-    "padded": PACKED + b"\0" * 512,
     "followed by text": PACKED + b"text",
     "checksum": bytes(BAD_SUM),
-    "comment": PACKED[:3] + b"\x10" + PACKED[4:10] + b"why\0" + PACKED[10:],
     "bad bytes": gzip.compress(text(many(30)).encode().replace(b"up", b"\xff", 1)),
     "half a character": gzip.compress(text(many(30)).encode() + b"\xc3"),
     "replacement": gzip.compress(text(many(30)).replace("up", "\ufffd", 1).encode()),
@@ -198,20 +196,28 @@ ARCHIVES = {
 }
 
 
-@pytest.mark.parametrize("name", ARCHIVES)
+@pytest.mark.parametrize("name", DAMAGED)
 def test_an_odd_archive_is_read_line_by_line(name, tmp_path, monkeypatch):
-    assert read(tmp_path, monkeypatch, {"a.json.gz": ARCHIVES[name]}) == []
+    assert read(tmp_path, monkeypatch, {"a.json.gz": DAMAGED[name]}) == []
+
+
+ARCHIVES = {
+    "two.json.gz": PACKED + PACKED,
+    "padded.json.gz": PACKED + b"\0" * 512,
+    "comment.json.gz": PACKED[:3] + b"\x10" + PACKED[4:10] + b"why\0" + PACKED[10:],
+    "pattern[1].json.gz": PACKED,
+    "modern.json.zst": zstandard.compress(text(many(300)).encode()),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_any_whole_archive_is_read_whole(name, tmp_path, monkeypatch):
+    assert read(tmp_path, monkeypatch, {name: ARCHIVES[name]}) == [name]
 
 
 def test_paths_that_are_patterns_are_read_line_by_line(tmp_path, monkeypatch):
-    files = {"a[1].json.gz": PACKED, "b*.json": text(many(20)), "c.json": text(many(20))}
+    files = {"b*.json": text(many(20)), "c.json": text(many(20))}
     assert read(tmp_path, monkeypatch, files) == ["c.json"]
-
-
-def test_files_for_which_there_is_no_memory_are_read_line_by_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(health_condensed, "_memory", lambda _con: 150 * health_condensed.BYTES_PER_LINE)
-    files: dict[str, str | bytes] = {f"{count}.json": text(many(count)) for count in (100, 200, 80, 40)}
-    assert sorted(read(tmp_path, monkeypatch, files)) == ["100.json", "40.json"]
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -219,12 +225,10 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     """Larger than DuckDB's parallel units, small ones between, in an order that is not that of their names."""
     padding = "x" * 900
     for name, count in {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}.items():
-        lines = (record(number, _msg=padding, result=2, job_id=number + 1) for number in range(count))
+        lines = (record(number, check="check_a", _msg=padding, job_id=number + 1) for number in range(count))
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     counts = {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}
-    assert [object_lines.count_object_lines(tmp_path / name) for name in counts] == [
-        (count, (tmp_path / name).stat().st_size) for name, count in counts.items()
-    ]
+    assert [object_lines.count_object_lines(tmp_path / name) for name in counts] == list(counts.values())
     con = duckdb.connect(config={"threads": threads})
     con.execute("create temp table taken_files (file_id integer, line_count bigint)")
     files = {
@@ -233,11 +237,11 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
         )
         for number, name in enumerate(counts, 10)
     }
-    health_condensed.take(con, files)
+    health_whole.take(con, files)
     assert con.execute("from taken_files order by all").fetchall() == list(zip(files, counts.values(), strict=True))
-    wrong = con.execute(
-        "select count(*) from health_entries join health_records using (record) where job_id_raw <> line_number"
-    )
+    wrong = con.execute("select count(*) from health_whole where kept.job_id_raw <> line_number")
     assert wrong.fetchone() == (0,)
-    placed = con.execute("select file_id, count(*) from health_entries join health_records using (record) group by 1")
+    placed = con.execute("select file_id, count(*) from health_whole where kept is not null group by 1")
     assert dict(placed.fetchall()) == dict(zip(files, counts.values(), strict=True))
+    settings = "select current_setting('threads'), current_setting('preserve_insertion_order')"
+    assert con.execute(settings).fetchone() == (threads, True)

@@ -1,0 +1,161 @@
+"""Whole files of GCM's file sink in one scan: DuckDB's JSON reader gives columns, and no line is ever a text.
+
+Only files in which every line is a record as GCM writes it are taken; the others are left to `gcm_records`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+
+from assets.sources import gcm_records, health_stretches
+from assets.sources.batch_lines import scratch_folder
+from assets.sources.lines import is_compressed
+from assets.sources.object_lines import count_object_lines
+
+if TYPE_CHECKING:
+    from assets.sources.folder import SourceFile
+
+EMPTY = """
+create temp table if not exists health_whole (
+    file_id integer,
+    line_number bigint,
+    kept struct(
+        node_name varchar, check_name varchar, check_type varchar, result varchar, result_quality varchar,
+        started_at timestamp, observed_at timestamp, job_id_raw bigint, message varchar, unchanged_since timestamp
+    )
+)"""
+"""One row for every line of the files taken; nothing is kept of those inside a stretch."""
+
+KEPT = f"""
+select file_id, line_number, unnest(kept), {gcm_records.xid_codes("kept.message")} as xid_codes
+from health_whole where kept is not null"""
+UNCHANGED = "select file_id, line_number, 'unchanged' from health_whole where kept is null"
+
+# The places in which only other sinks put a field do not count where these are filled.
+_FIELDS = """
+select
+    row_number() over () as line_in_scan,
+    file_index,
+    normal.node,
+    normal.health_check,
+    normal."type",
+    "int".result as code,
+    "int".job_id,
+    "double".start_time,
+    "double".end_time,
+    normal._msg as message,
+    normal."type" is not null and "int".job_id is not null and normal._msg is not null as is_complete
+from read_json($paths, format = 'newline_delimited', ignore_errors = true, columns = {
+    'int': 'STRUCT(result VARCHAR, job_id VARCHAR)',
+    'double': 'STRUCT(start_time DOUBLE, end_time DOUBLE)',
+    'normal': 'STRUCT(node VARCHAR, health_check VARCHAR, "type" VARCHAR, _msg VARCHAR)'
+})"""
+
+
+def _seconds(number: str) -> str:
+    """Give SQL for epoch seconds; times in other units, or none, are left NULL here, and so to `gcm_records`."""
+    return f"case when {number} >= 1e8 and {number} < 1e11 then make_timestamp(({number} * 1e6)::bigint) end"
+
+
+# One statement: rows held for it cost a fifth of rows put into a table (measured), and are spilled like them.
+_READ = f"""
+insert into health_whole
+with results as materialized (
+    select * exclude (code, problem, is_complete), is_complete and problem is null and started_at is not null as is_good
+    from ({gcm_records.typed(_FIELDS, "line_in_scan, file_index, is_complete", _seconds)})
+),
+files as (
+    select found.file_index, found.first_line, scanned_files.file_id
+    from (
+        select
+            file_index,
+            min(line_in_scan) as first_line,
+            max(line_in_scan) as last_line,
+            count(*) filter (is_good) as good_count
+        from results
+        group by file_index
+    ) as found
+    inner join scanned_files on scanned_files.file_index = found.file_index
+    where found.good_count = scanned_files.line_count
+        and found.last_line - found.first_line + 1 = scanned_files.line_count
+),
+stretches as ({health_stretches.stretches("results", "file_index")})
+select
+    files.file_id,
+    results.line_in_scan - files.first_line + 1 as line_number,
+    case when not coalesce({health_stretches.IS_INSIDE}, false) then {{
+        node_name: results.node_name,
+        check_name: results.check_name,
+        check_type: results.check_type,
+        result: results.result,
+        result_quality: results.result_quality,
+        started_at: results.started_at,
+        observed_at: results.observed_at,
+        job_id_raw: results.job_id_raw,
+        message: results.message,
+        unchanged_since: case when results.observed_at = stretches.last_at then stretches.first_at end
+    }} end as kept
+from results
+inner join files on files.file_index = results.file_index
+left join stretches on stretches.file_index = results.file_index and {health_stretches.IS_OF_STRETCH}"""
+
+_TAKEN = """
+insert into taken_files
+select file_id, line_count from scanned_files where file_id in (select file_id from health_whole)"""
+
+
+def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
+    """Read the files that are nothing but GCM's records into `health_whole`; note which."""
+    con.execute(EMPTY)
+    with scratch_folder(con) as scratch:
+        counts: dict[int, int] = {}
+        paths: list[str] = []
+        for file_id, file in files.items():
+            if file.dialect == "gcm" and (file.is_plain or is_compressed(file.absolute)):
+                unpacked = Path(scratch) / f"{file_id}.jsonl" if is_compressed(file.absolute) else None
+                count = count_object_lines(file.absolute, unpacked)
+                if count:
+                    counts[file_id] = count
+                    paths.append(str(unpacked or file.absolute))
+                elif unpacked:
+                    unpacked.unlink()
+        if counts:
+            _scan(con, counts, paths)
+
+
+def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list[str]) -> None:
+    table = pa.table(
+        {
+            "file_index": pa.array(range(len(counts)), pa.int64()),
+            "file_id": pa.array(counts.keys(), pa.int32()),
+            "line_count": pa.array(counts.values(), pa.int64()),
+        }
+    )
+    con.register("scanned_files_table", table)
+    con.execute("create or replace temp table scanned_files as from scanned_files_table")
+    con.unregister("scanned_files_table")
+    with _one_thread(con):
+        con.execute(_READ, {"paths": paths})
+    con.execute(_TAKEN)
+
+
+@contextmanager
+def _one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Keep DuckDB to one thread, and free from keeping rows in order: lines are numbered while they are scanned.
+
+    Numbering is the work of one thread anyway, and others that wait for it take as much CPU time (measured).
+    """
+    threads = con.execute("select current_setting('threads')").fetchall()[0][0]
+    con.execute("set threads = 1")
+    con.execute("set preserve_insertion_order = false")
+    try:
+        yield
+    finally:
+        con.execute(f"set threads = {threads}")
+        con.execute("set preserve_insertion_order = true")
