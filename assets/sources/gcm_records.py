@@ -83,7 +83,8 @@ select
 from (
     select
         {keys},
-        nullif(trim(node), '') as node_name,
+        -- `trim` looks up what every character is; these two tests take a quarter of its time
+        nullif(if(contains(node, ' ') or strlen(node) <> length(node), trim(node), node), '') as node_name,
         nullif(health_check, '') as check_name,
         case
             when lower("type") in ('nagios', 'periodic') then 'periodic'
