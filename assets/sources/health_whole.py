@@ -25,6 +25,7 @@ EMPTY = """
 create temp table if not exists health_whole (
     file_id integer,
     line_number bigint,
+    is_unchanged boolean,
     kept struct(
         node_name varchar, check_name varchar, check_type varchar, result varchar, result_quality varchar,
         started_at timestamp, observed_at timestamp, job_id_raw bigint, message varchar, unchanged_since timestamp
@@ -34,8 +35,8 @@ create temp table if not exists health_whole (
 
 KEPT = f"""
 select file_id, line_number, unnest(kept), {gcm_records.xid_codes("kept.message")} as xid_codes
-from health_whole where kept is not null"""
-UNCHANGED = "select file_id, line_number, 'unchanged' from health_whole where kept is null"
+from health_whole where not is_unchanged"""
+UNCHANGED = "select file_id, line_number, 'unchanged' from health_whole where is_unchanged"
 
 # The places in which only other sinks put a field do not count where these are filled.
 _FIELDS = """
@@ -89,7 +90,8 @@ stretches as ({health_stretches.stretches("results", "file_index")})
 select
     files.file_id,
     results.line_in_scan - files.first_line + 1 as line_number,
-    case when not coalesce({health_stretches.IS_INSIDE}, false) then {{
+    coalesce({health_stretches.IS_INSIDE}, false) as is_unchanged,
+    case when not is_unchanged then {{
         node_name: results.node_name,
         check_name: results.check_name,
         check_type: results.check_type,
@@ -107,7 +109,7 @@ left join stretches on stretches.file_index = results.file_index and {health_str
 
 _TAKEN = """
 insert into taken_files
-select file_id, line_count from scanned_files where file_id in (select file_id from health_whole)"""
+select file_id, line_count from scanned_files where file_id in (select file_id from health_whole where line_number = 1)"""
 
 
 def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
