@@ -97,7 +97,7 @@ def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
             left(coalesce(texts.line, ''), {LONGEST_RAW}) as raw
         from all_quarantined as found
         inner join batch_files on batch_files.file_id = found.file_id
-        inner join (from lines union all from cut_lines) as texts
+        inner join (from lines union all from cut_lines union all from taken_lines) as texts
             on texts.file_id = found.file_id and texts.line_number = found.line_number
         """
     )

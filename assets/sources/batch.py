@@ -30,6 +30,7 @@ def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     finally:
         with suppress(duckdb.Error):
             con.execute("set preserve_insertion_order = true")
+            con.execute("reset disabled_optimizers")
 
 
 def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
@@ -87,6 +88,7 @@ def load_batch(
 def _take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile]) -> set[int]:
     """Let a reader that can do so read whole files at once; give their ids."""
     con.execute("create or replace temp table taken_files (file_id integer, line_count bigint)")
+    con.execute("create or replace temp table taken_lines (file_id integer, line_number bigint, line varchar)")
     if isinstance(reader, WholeFileReader):
         reader.take(con, dict(enumerate(files)))
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}

@@ -6,6 +6,7 @@ What the warehouse holds afterwards depends only on the files that are there, no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import duckdb
@@ -14,7 +15,8 @@ import pyarrow as pa
 from assets.sources.batch import load_batch, transaction
 from assets.sources.batch_lines import batches
 from assets.sources.folder import KnownFile, Progress, SourceFile, Survey, no_progress
-from assets.sources.reading import Reader, reader_key
+from assets.sources.one_thread import one_thread
+from assets.sources.reading import Reader, WholeFileReader, reader_key
 
 
 @dataclass
@@ -87,7 +89,9 @@ def load_kind(
     total, done_bytes = sum(map(len, pending.values())), 0
     for cluster_id, files in pending.items():
         for batch in batches(files):
-            with transaction(con):
+            # Whole files are read in the order of their lines, and so by one thread.
+            threads = one_thread(con) if isinstance(reader, WholeFileReader) else nullcontext()
+            with threads, transaction(con):
                 _forget(con, reader, [file.key for file in batch if file.key in known])
                 load_batch(con, survey.clusters[cluster_id], reader, batch, run_id)
             result.files_read += len(batch)

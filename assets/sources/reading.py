@@ -15,6 +15,8 @@ Given to the steps (temp tables):
 
     taken_files(file_id integer, line_count bigint)
         Files that a `WholeFileReader` has read before; their lines are not in `lines`.
+    taken_lines(file_id integer, line_number bigint, line varchar)
+        Empty: such a reader puts the lines there that it quarantines.
 
 Left by the steps (temp tables), every line in exactly one of them, several loaded rows per line allowed:
 

@@ -17,8 +17,9 @@ from assets.sources.sacct_lines import split_step
 from assets.sources.sacct_lookups import lookup_step, years_printed
 from assets.sources.sacct_sql import type_records
 from assets.sources.sacct_values import OPEN_STATES
+from assets.sources.sacct_whole import NOTHING_TAKEN, take
 
-__all__ = ["DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "statements"]
+__all__ = ["DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "statements", "take"]
 
 KIND = "sacct"
 TABLE = "sacct"
@@ -28,8 +29,10 @@ VERSION = 1
 def statements(batch: Batch) -> Sequence[Step]:
     """Give the steps from `lines` to typed rows."""
     return [
+        *NOTHING_TAKEN,
         split_step(batch.cluster),
         lookup_step(batch.cluster),
+        "create or replace temp view sacct_texts as from sacct_line_texts union all from sacct_file_texts",
         _type_step(batch.cluster.settings.timezone),
         """
         create or replace temp view loaded_rows as
@@ -41,9 +44,12 @@ def statements(batch: Batch) -> Sequence[Step]:
         union all
         select file_id, line_number, skipped as reason from sacct_odd where skipped is not null
         """,
+        # The lookups are smaller than the records, of whose number DuckDB has no idea before it has read the files.
+        "set disabled_optimizers = 'join_order,build_side_probe_side'",
         KEEP_ROWS,
+        "reset disabled_optimizers",
         # What was not kept is typed once more, for its problem.
-        "insert into sacct_aside (file_id, line_number) from loaded_lines",
+        _leave_what_was_not_kept,
         """
         delete from sacct_repaired using loaded_lines as kept
         where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
@@ -64,6 +70,25 @@ def _type_step(zone: str) -> Step:
         con.execute(f"create or replace temp view sacct_typed as {type_records(zone, years)}")
 
     return type_all
+
+
+def _leave_what_was_not_kept(con: duckdb.DuckDBPyConnection) -> None:
+    """Take out of `sacct_texts` what raw now holds; of whole files that is mostly all, and none is read again."""
+    lost = con.execute(
+        """
+        select coalesce(sum(line_count), 0)
+            > (select count(*) from sacct_aside_in_files)
+            + (select count(*) from loaded_lines semi join taken_files using (file_id))
+        from taken_files
+        """
+    ).fetchone()
+    con.execute("insert into sacct_aside (file_id, line_number) from loaded_lines")
+    left = "from sacct_line_texts"
+    if lost == (True,):
+        but_kept = "anti join sacct_aside using (file_id, line_number)"
+        con.execute(f"insert into taken_lines from sacct_file_lines {but_kept}")
+        left = f"{left} union all from sacct_file_texts {but_kept}"
+    con.execute(f"create or replace temp view sacct_texts as {left}")
 
 
 _WARN_ABOUT_FILES = """

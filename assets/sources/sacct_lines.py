@@ -9,18 +9,18 @@ import duckdb
 from assets.sources.lines import REPLACEMENT
 from assets.sources.python_rows import put
 from assets.sources.reading import SourceError, Step
+from assets.sources.sacct_fields import no_texts, outcome_expression, places_of_list, texts_of
 from assets.sources.sacct_layout import Layout, configured_layout, header_layout, require_columns
 from assets.sources.sacct_records import OddLine, above_header, assemble
-from assets.sources.sacct_sql import outcome_expression, texts_of
 from assets.sources.settings import ClusterSettings
 
 
 def split_step(cluster: ClusterSettings) -> Step:
-    """Give the step from `lines` to the attempts in `sacct_texts` and to what is none of them.
+    """Give the step from `lines` to the attempts in `sacct_line_texts` and to what is none of them.
 
-    `sacct_texts` is a view: splitting a line again costs a tenth of keeping thirty texts of it in a table. It leaves
-    out the lines in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders and
-    the odd lines, of which `sacct_odd` says what became.
+    `sacct_line_texts` is a view: splitting a line again costs a tenth of keeping thirty texts of it in a table. It
+    leaves out the lines in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders
+    and the odd lines, of which `sacct_odd` says what became.
     """
 
     def split(con: duckdb.DuckDBPyConnection) -> None:
@@ -29,6 +29,8 @@ def split_step(cluster: ClusterSettings) -> Step:
             """
             create or replace temp table sacct_aside as
             select file_id, line_number, 'header' as reason, layout_id from sacct_headers where line_number > 0
+            union all
+            select file_id, line_number, reason, null as layout_id from sacct_aside_in_files
             """
         )
         placed = _placed_lines(con)
@@ -112,9 +114,16 @@ def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layo
             select
                 file_id, line_number,
                 case
-                    when line is null or len(f) <> {len(layout.columns)} then 'odd' else {outcome_expression(layout)}
+                    when line is null or field_count <> {len(layout.columns)} then 'odd'
+                    else {outcome_expression(layout)}
                 end as reason
-            from (select file_id, line_number, line, {_fields(layout)} as f from {placed} where layout_id = {layout_id})
+            from (
+                select file_id, line_number, line, len(f) as field_count, {places_of_list(layout)}
+                from (
+                    select file_id, line_number, line, {_fields(layout)} as f
+                    from {placed} where layout_id = {layout_id}
+                )
+            )
         ),
         -- A condition on the reason would be moved down to the lines, and split each of them once more per mention.
         told as (
@@ -126,19 +135,22 @@ def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layo
 
 
 def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[Layout]) -> None:
-    """Make the view `sacct_texts` of the attempts on their lines and of those in `sacct_repaired`."""
+    """Make the view `sacct_line_texts` of the attempts on their lines and of those in `sacct_repaired`."""
     queries = []
     for layout_id, layout in enumerate(layouts):
         under = "true" if placed == "lines" else f"layout_id = {layout_id}"
         source = f"""
-            select file_id, line_number, {_fields(layout)} as f, contains(line, '{REPLACEMENT}') as has_bad_bytes
-            from {placed} anti join sacct_aside using (file_id, line_number) where {under}
-            union all
-            select file_id, line_number, f, contains(f::varchar, '{REPLACEMENT}') as has_bad_bytes
-            from sacct_repaired where layout_id = {layout_id}
+            select file_id, line_number, has_bad_bytes, {places_of_list(layout)}
+            from (
+                select file_id, line_number, {_fields(layout)} as f, contains(line, '{REPLACEMENT}') as has_bad_bytes
+                from {placed} anti join sacct_aside using (file_id, line_number) where {under}
+                union all
+                select file_id, line_number, f, contains(f::varchar, '{REPLACEMENT}') as has_bad_bytes
+                from sacct_repaired where layout_id = {layout_id}
+            )
         """
         queries.append(texts_of(layout, source))
-    con.execute(f"create or replace temp view sacct_texts as {' union all '.join(queries)}")
+    con.execute(f"create or replace temp view sacct_line_texts as {' union all '.join(queries) or no_texts()}")
 
 
 def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout]) -> None:
@@ -179,7 +191,10 @@ def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout
         con.execute(
             f"""
             update sacct_aside set reason = told.outcome
-            from (select *, {outcome_expression(layouts[layout_id])} as outcome from sacct_repaired) as told
+            from (
+                select file_id, line_number, layout_id, {outcome_expression(layouts[layout_id])} as outcome
+                from (select *, {places_of_list(layouts[layout_id])} from sacct_repaired)
+            ) as told
             where told.file_id = sacct_aside.file_id and told.line_number = sacct_aside.line_number
                 and told.layout_id = {layout_id} and told.outcome is not null
             """

@@ -13,7 +13,8 @@ from assets.sources.nodelists import expansion_table
 from assets.sources.nodes import basic_name
 from assets.sources.python_rows import put
 from assets.sources.reading import Step
-from assets.sources.sacct_sql import MOMENTS, TEXTS, exclusion_text
+from assets.sources.sacct_moments import MOMENTS
+from assets.sources.sacct_seen import seen_in
 from assets.sources.sacct_values import (
     ValueProblem,
     read_duration,
@@ -24,44 +25,10 @@ from assets.sources.sacct_values import (
 )
 from assets.sources.settings import ClusterSettings
 
-_SEEN = {
-    "states": ("State", "true"),
-    "allocated": ("AllocTRES", "true"),
-    "requested": ("ReqTRES", "true"),
-    "memory": ("ReqMem", "true"),
-    "suspended": ("Suspended", "true"),
-    # A plain number makes the duration beside it superfluous.
-    "elapsed": ("Elapsed", f"{TEXTS['ElapsedRaw']} is null"),
-    "time_limits": ("Timelimit", f"{TEXTS['TimelimitRaw']} is null"),
-    "node_lists": ("NodeList", "true"),
-    "failed_nodes": ("FailedNode", "true"),
-}
-"""Lists of distinct values in `sacct_seen`: of which field, in which records."""
-
-
-def _see(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
-    """Make `sacct_seen`, one row of lists, in one pass over the records.
-
-    Beside the lists of `_SEEN`: exclusions, years of local times, and files that name another cluster.
-    """
-    lists = {name: (TEXTS[field], condition) for name, (field, condition) in _SEEN.items()}
-    lists["exclusions"] = exclusion_text(), "true"
-    lists["other_cluster_files"] = "file_id", f"lower({TEXTS['Cluster']}) <> lower($cluster_id)"
-    if times.offset_changes(cluster.settings.timezone):
-        lists.update({f"years_{n}": (f"left({TEXTS[n]}, 4)", f"length({TEXTS[n]}) >= 19") for n in MOMENTS})
-    columns = ", ".join(
-        f"coalesce(list(distinct {text}) filter ({condition} and {text} is not null), []) as {name}"
-        for name, (text, condition) in lists.items()
-    )
-    con.execute(
-        f"create or replace temp table sacct_seen as select {columns} from sacct_texts",
-        {"cluster_id": cluster.cluster_id},
-    )
-
 
 def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
-    lists = con.execute(f"select {', '.join(names)} from sacct_seen").fetchone() or ()
-    return list(dict.fromkeys(value for values in lists for value in values))
+    parts = con.execute(f"select {', '.join(names)} from sacct_seen").fetchall()
+    return list(dict.fromkeys(value for lists in parts for values in lists for value in values))
 
 
 def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
@@ -76,7 +43,13 @@ def lookup_step(cluster: ClusterSettings) -> Step:
     """Give the step that makes the lookup tables of `sacct_texts`, and keeps new node lists in `raw.node_lists`."""
 
     def look_up(con: duckdb.DuckDBPyConnection) -> None:
-        _see(con, cluster)
+        con.execute(
+            f"""
+            create or replace temp table sacct_seen as
+            {seen_in("sacct_line_texts")} union all by name from sacct_seen_in_files
+            """,
+            {"cluster_id": cluster.cluster_id},
+        )
         states = [_state_row(text) for text in _distinct(con, "states")]
         put(
             con, "sacct_states",

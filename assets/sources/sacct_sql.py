@@ -3,60 +3,9 @@
 from __future__ import annotations
 
 from assets.sources import times
-from assets.sources.sacct_layout import FIELDS, Layout
+from assets.sources.sacct_fields import TEXTS, exclusion_text
+from assets.sources.sacct_moments import MOMENTS, moment_columns, moment_problem, placed
 from assets.sources.sacct_values import OPEN_STATES
-
-MOMENTS = ("Submit", "Eligible", "Start", "End")
-NEVER = "('', 'Unknown', 'None', 'N/A', '(null)', '0')"
-TEXTS = {name: f"text_{name}" for name in FIELDS}
-"""Columns of `sacct_texts`."""
-
-
-def field_expression(layout: Layout, name: str) -> str:
-    """Give SQL for a column's text out of the list `f`; NULL when it is empty or not exported."""
-    places = layout.places(name)
-    if not places:
-        return "null::varchar"
-    values = ", ".join(f"nullif(f[{place}], '')" for place in places)
-    return values if len(places) == 1 else f"coalesce({values})"
-
-
-def conflict_expression(layout: Layout) -> str:
-    """Give SQL that is true when a column printed twice says two things."""
-    tests = [
-        f"(f[{first}] <> f[{second}] and f[{first}] <> '' and f[{second}] <> '')"
-        for name in FIELDS
-        for first, second in zip(layout.places(name), layout.places(name)[1:], strict=False)
-    ]
-    return " or ".join(tests) or "false"
-
-
-def outcome_expression(layout: Layout) -> str:
-    """Give SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
-    job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
-    return f"""case
-        when contains({job}, '[') and {field_expression(layout, "State")} = 'PENDING' then 'pending_array'
-        when contains({job}, '.') then 'step'
-    end"""
-
-
-def texts_of(layout: Layout, source: str) -> str:
-    """Give a query that takes the fields out of lists: what sacct printed, NULL when empty or not exported.
-
-    Parameters
-    ----------
-    layout
-        Columns in order.
-    source
-        A query giving file_id, line_number, f (the list of fields) and has_bad_bytes.
-    """
-    taken = ", ".join(f"{field_expression(layout, name)} as {TEXTS[name]}" for name in FIELDS)
-    return f"""
-        select
-            file_id, line_number, has_bad_bytes, {conflict_expression(layout)} as has_conflict,
-            {"NodeList" in layout.columns} as has_node_column, {taken}
-        from ({source})
-    """
 
 
 def count_of(text: str) -> str:
@@ -70,103 +19,6 @@ def count_of(text: str) -> str:
 def _code_of(text: str, place: int) -> str:
     """Give SQL for the exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0."""
     return f"case when {text} = '0:0' then 0 else try_cast(split_part({text}, ':', {place}) as integer) end"
-
-
-def _moment_columns(name: str) -> str:
-    """Parse one moment into `<name>_exact` (UTC), or `<name>_local` (naive)."""
-    text = TEXTS[name]
-    return f"""
-        case when length({text}) = 19 then try_cast({text} as timestamp)
-             when length({text}) > 19 and not {times.has_offset(text)} then try_cast({text} as timestamp)
-        end as {name}_local,
-        case when length({text}) between 9 and 11 and try_cast({text} as bigint) is not null
-             then make_timestamp(try_cast({text} as bigint) * 1000000)
-             when length({text}) > 19 and {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp
-        end as {name}_exact
-    """
-
-
-def _moment_problem(name: str) -> str:
-    """Give SQL for the reason why a moment's text is none, NULL when it is fine."""
-    text = TEXTS[name]
-    return rf"""case
-        when {text} is null or {name}_local is not null or {name}_exact is not null or {text} in {NEVER} then null
-        when regexp_full_match({text}, '\d\d:\d\d(:\d\d)?')
-            or regexp_full_match({text}, '(\d{{1,2}} )?[A-Z][a-z]+ \d\d:\d\d')
-            then 'relative_timestamp'
-        when regexp_full_match({text}, '\d{{4}}-\d\d-[0-9T:.+-]*') then 'truncated_timestamp'
-        else 'bad_timestamp'
-    end"""
-
-
-def exclusion_text() -> str:
-    """Give SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
-
-    Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded.
-    """
-    text = TEXTS["SubmitLine"]
-    first = f"least(nullif(instr({text}, ' -x'), 0), nullif(instr({text}, ' --exclude'), 0))"
-    return rf"""case when contains({text}, ' -x') or contains({text}, ' --exclude') then
-        case when regexp_matches({text}, '^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)')
-            then '-' || substr({text}, {first}) else {text} end
-    end"""
-
-
-def _placed(zone: str, years: times.Years) -> str:
-    """Give the CTEs from `parsed` to `placed`, with `<name>_at` in UTC, is_ambiguous and is_nonexistent.
-
-    A doubled Start or End is settled by End - Start = Elapsed + Suspended, where both passes fit by the one that does
-    not start before Submit; else by Submit <= Eligible <= Start <= End; else the first pass is meant and the row says
-    so.
-    """
-    first = {n: f"coalesce({n}_exact, {times.utc(f'{n}_local', zone, years=years)})" for n in MOMENTS}
-    if not times.changes_within(zone, years):
-        columns = ", ".join(f"{first[n]} as {n}_at" for n in MOMENTS)
-        return f"placed as (select *, {columns}, false as is_ambiguous, false as is_nonexistent from parsed)"
-    columns = ", ".join(
-        f"{first[n]} as {n}_first, case when {n}_doubled "
-        f"then {times.utc(f'{n}_local', zone, second_of_fold=True, years=years)} else {first[n]} end as {n}_second"
-        for n in MOMENTS
-    )
-    doubled = ",\n".join(
-        f"coalesce({times.is_ambiguous(f'{n}_local', zone, years=years)}, false) as {n}_doubled" for n in MOMENTS
-    )
-    gap = " or ".join(f"coalesce({times.is_nonexistent(f'{n}_local', zone, years=years)}, false)" for n in MOMENTS)
-    lasted = "told_elapsed + coalesce(told_suspended, 0) - date_diff('second', {0}, {1}) between -1 and 1"
-    pairs = [("first", "first"), ("second", "second"), ("first", "second"), ("second", "first")]
-    fits = [(place, lasted.format(f"Start_{s}", f"End_{e}"), s) for place, (s, e) in enumerate(pairs, 1)]
-    settled = "\n".join(
-        [f"when {fit} and Start_{s} >= Submit_first then {place}" for place, fit, s in fits]
-        + [f"when {fit} then {place}" for place, fit, _ in fits]
-    )
-
-    def ordered(name: str, earlier: str) -> str:
-        return f"case when {name}_doubled and {name}_first < {earlier} then {name}_second else {name}_first end"
-
-    return f"""
-        flagged as (select *, {doubled}, {gap} as is_nonexistent from parsed),
-        twice as (select *, {columns} from flagged),
-        fitted as (
-            select *,
-                case when not (Start_doubled or End_doubled) then 1 {settled} else 0 end as fitting,
-                Submit_first as Submit_at
-            from twice
-        ),
-        begun as (
-            select *,
-                {ordered("Eligible", "Submit_at")} as Eligible_at,
-                case fitting when 0 then {ordered("Start", "Submit_at")}
-                     when 2 then Start_second when 4 then Start_second else Start_first end as Start_at
-            from fitted
-        ),
-        placed as (
-            select *,
-                case fitting when 0 then {ordered("End", "Start_at")}
-                     when 2 then End_second when 3 then End_second else End_first end as End_at,
-                Submit_doubled or Eligible_doubled or ((Start_doubled or End_doubled) and fitting = 0) as is_ambiguous
-            from begun
-        )
-    """
 
 
 def type_records(zone: str, years: times.Years) -> str:
@@ -188,7 +40,7 @@ def type_records(zone: str, years: times.Years) -> str:
         with parsed as (
             select *,
                 {exclusion_text()} as exclusion_text,
-                {", ".join(_moment_columns(n) for n in MOMENTS)},
+                {", ".join(moment_columns(n) for n in MOMENTS)},
                 coalesce(try_cast({t["ElapsedRaw"]} as bigint), elapsed.seconds) as told_elapsed,
                 suspended.seconds as told_suspended,
                 coalesce(try_cast({t["TimelimitRaw"]} as bigint) * 60, timelimit.seconds) as time_limit_seconds
@@ -197,10 +49,10 @@ def type_records(zone: str, years: times.Years) -> str:
             left join sacct_durations as suspended on suspended.text = {t["Suspended"]}
             left join sacct_durations as timelimit on timelimit.text = {t["Timelimit"]}
         ),
-        {_placed(zone, years)},
+        {placed(zone, years)},
         judged as (
             select *,
-                {", ".join(f"{_moment_problem(n)} as {n}_problem" for n in MOMENTS)},
+                {", ".join(f"{moment_problem(n)} as {n}_problem" for n in MOMENTS)},
                 {utc},
                 coalesce(
                     try_cast({t["JobIDRaw"]} as bigint), try_cast({t["JobID"]} as bigint)
