@@ -44,6 +44,12 @@ def split_outside_brackets(text: str) -> list[str]:
     return parts
 
 
+@lru_cache(maxsize=8)
+def _spelled(width: int) -> tuple[str, ...]:
+    """Spell the first numbers with zeros up to a width: few are left to spell one by one."""
+    return tuple(str(number).zfill(width) for number in range(10_000))
+
+
 @lru_cache(maxsize=4096)
 def _numbers(inside: str) -> tuple[str, ...]:
     """Expand what stands between brackets, `001-003,7`, keeping the zeros."""
@@ -62,7 +68,11 @@ def _numbers(inside: str) -> tuple[str, ...]:
         if high - low + 1 + len(numbers) > MAXIMUM_HOSTS:
             raise NodeListError("nodelist_too_large", f"{part[:80]!r} names more than {MAXIMUM_HOSTS} hosts")
         width = len(first) if first.startswith("0") else 0
-        numbers.extend(str(number).zfill(width) for number in range(low, high + 1))
+        spelled = _spelled(width)
+        if high < len(spelled):
+            numbers.extend(spelled[low : high + 1])
+        else:
+            numbers.extend(str(number).zfill(width) for number in range(low, high + 1))
     return tuple(numbers)
 
 
@@ -74,7 +84,9 @@ def _expand_one(pattern: str) -> list[str]:
         numbers = _numbers(inside)
         if len(names) * len(numbers) > MAXIMUM_HOSTS:
             raise NodeListError("nodelist_too_large", f"{pattern[:80]!r} names more than {MAXIMUM_HOSTS} hosts")
-        names = [name + number + literal for name in names for number in numbers]
+        names = [name + number for name in names for number in numbers]
+        if literal:
+            names = [name + literal for name in names]
     if _NAME.fullmatch(names[0]) is None:
         raise NodeListError("bad_nodelist", f"not a node name: {names[0][:80]!r}")
     return names
@@ -143,22 +155,26 @@ def exclude_option(names: list[str]) -> str | None:
 
 def expansion_table(lists: list[str]) -> pa.Table:
     """Expand distinct lists into a table (node_list, node_names, problem, problem_detail)."""
-    names: list[list[str] | None] = []
+    names: list[str] = []
+    ends = [0]
     problems: list[str | None] = []
     details: list[str | None] = []
     for text in lists:
         try:
-            names.append(expand(text))
+            names.extend(expand(text))
             problems.append(None)
             details.append(None)
         except NodeListError as error:
-            names.append(None)
             problems.append(error.reason)
             details.append(str(error))
+        ends.append(len(names))
+    unread = pa.array([problem is not None for problem in problems], pa.bool_())
     return pa.table(
         {
             "node_list": pa.array(lists, pa.string()),
-            "node_names": pa.array(names, pa.list_(pa.string())),
+            "node_names": pa.ListArray.from_arrays(
+                pa.array(ends, pa.int32()), pa.array(names, pa.string()), mask=unread
+            ),
             "problem": pa.array(problems, pa.string()),
             "problem_detail": pa.array(details, pa.string()),
         }

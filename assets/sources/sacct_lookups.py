@@ -107,10 +107,9 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
     new = con.execute(
         "select node_list from sacct_printed_lists where node_list not in (select node_list from sacct_node_lists)"
     ).fetchall()
-    node_id = cache(partial(basic_name, rules=cluster.settings.nodes))
     expanded = expansion_table([row[0] for row in new])
-    ids = [None if names is None else [node_id(name) for name in names] for names in expanded["node_names"].to_pylist()]
-    con.register("expanded_node_lists", expanded.append_column("node_ids", pa.array(ids, pa.list_(pa.string()))))
+    ids = _node_ids(expanded["node_names"].combine_chunks(), cluster)
+    con.register("expanded_node_lists", expanded.append_column("node_ids", ids))
     try:
         con.execute("insert into sacct_node_lists by name select * from expanded_node_lists")
         con.execute(
@@ -123,6 +122,13 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
         )
     finally:
         con.unregister("expanded_node_lists")
+
+
+def _node_ids(lists: pa.ListArray, cluster: ClusterSettings) -> pa.ListArray:
+    """Give the ids of the nodes in lists of names; each name is looked at once, however many lists it is in."""
+    names = lists.values.dictionary_encode()
+    ids = [basic_name(name, cluster.settings.nodes) for name in names.dictionary.to_pylist()]
+    return pa.ListArray.from_arrays(lists.offsets, pa.array(ids, pa.string()).take(names.indices), mask=lists.is_null())
 
 
 def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
