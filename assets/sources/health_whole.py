@@ -109,7 +109,8 @@ left join stretches on stretches.file_index = results.file_index and {health_str
 
 _TAKEN = """
 insert into taken_files
-select file_id, line_count from scanned_files where file_id in (select file_id from health_whole where line_number = 1)"""
+select file_id, line_count from scanned_files
+where file_id in (select file_id from health_whole where line_number = 1)"""
 
 
 def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
