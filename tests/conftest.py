@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
+from hypothesis import HealthCheck, settings
 from rich.console import Console
 
 from orchestration.environment import choose_home
@@ -16,6 +17,10 @@ from orchestration.home import PROJECT, Home
 
 if TYPE_CHECKING:
     from tests.recovery.comparison import Comparison
+
+# On a busy machine an example may take any time; what is fast enough is for the benchmarks to say.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 CAPTURE = PROJECT / "data" / "sources" / "testbed"
 FIXTURES = PROJECT / "tests" / "fixtures"

@@ -57,7 +57,7 @@ def test_a_comma_separated_export(tmp_path):
         assert facts(con) == expected, name
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(name=FREE_TEXT, line=FREE_TEXT)
 def test_delimiters_in_free_text_are_repaired_or_refused_but_never_misread(name, line):
     record = {**BASE, "JobName": name, "SubmitLine": line}

@@ -45,7 +45,7 @@ def assert_same(zone, moments):
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(moments=st.lists(st.datetimes(datetime(1995, 1, 1), datetime(2050, 1, 1)), min_size=1, max_size=100))
 def test_any_moment(zone, moments):
     assert_same(zone, [moment.replace(microsecond=0, fold=0) for moment in moments])
