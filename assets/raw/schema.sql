@@ -251,6 +251,7 @@ create table if not exists ops.unsettled (    -- raw tables whose dispositions a
     table_name varchar not null,
     lost_rows boolean not null                -- rows of files that changed or vanished were deleted
 );
+-- A home filled by an earlier version has the table without it.
 alter table ops.unsettled add column if not exists lost_rows boolean;
 
 create table if not exists ops.quarantine (

@@ -5,8 +5,7 @@ Only files in which every line is a record as GCM writes it are taken; the other
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from assets.sources import gcm_records, health_stretches
 from assets.sources.batch_lines import scratch_folder
 from assets.sources.lines import is_compressed
 from assets.sources.object_lines import count_object_lines
+from assets.sources.one_thread import one_thread
 
 if TYPE_CHECKING:
     from assets.sources.folder import SourceFile
@@ -143,22 +143,11 @@ def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list
     con.register("scanned_files_table", table)
     con.execute("create or replace temp table scanned_files as from scanned_files_table")
     con.unregister("scanned_files_table")
-    with _one_thread(con):
-        con.execute(_READ, {"paths": paths})
+    # Lines are numbered while they are scanned. One thread keeps their order without being told to.
+    with one_thread(con):
+        con.execute("set preserve_insertion_order = false")
+        try:
+            con.execute(_READ, {"paths": paths})
+        finally:
+            con.execute("set preserve_insertion_order = true")
     con.execute(_TAKEN)
-
-
-@contextmanager
-def _one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Keep DuckDB to one thread, and free from keeping rows in order: lines are numbered while they are scanned.
-
-    Numbering is the work of one thread anyway, and others that wait for it take as much CPU time (measured).
-    """
-    threads = con.execute("select current_setting('threads')").fetchall()[0][0]
-    con.execute("set threads = 1")
-    con.execute("set preserve_insertion_order = false")
-    try:
-        yield
-    finally:
-        con.execute(f"set threads = {threads}")
-        con.execute("set preserve_insertion_order = true")

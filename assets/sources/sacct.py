@@ -15,7 +15,7 @@ from assets.sources.reading import KEEP_ROWS, Batch, Step
 from assets.sources.sacct_layout import DIALECTS, detect
 from assets.sources.sacct_lines import split_step
 from assets.sources.sacct_lookups import lookup_step, years_printed
-from assets.sources.sacct_sql import type_records
+from assets.sources.sacct_typing import type_records
 from assets.sources.sacct_values import OPEN_STATES
 from assets.sources.sacct_whole import NOTHING_TAKEN, take
 

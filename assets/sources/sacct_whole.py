@@ -152,8 +152,9 @@ def _line(layout: Layout) -> str:
 def _numbered(exports: list[Export], options: str = STRICT) -> str:
     """Give the query of the records of exports of one layout by their places, with their places in the files.
 
-    DuckDB keeps the order of a file list and of the lines in it (checked in tests with files larger than its parallel
-    units), so a running number minus the number of records in the files before gives the line.
+    DuckDB keeps the order of a file list and of the lines in it, also where rows need no order as long as one thread
+    reads (checked in tests with files larger than its parallel units), so a running number minus the number of records
+    in the files before gives the line.
     """
     layout = exports[0].layout
     names = [f"c{place}" for place in range(1, len(layout.columns) + 1)]

@@ -19,15 +19,14 @@ events as (
 
 ),
 
--- As far as the widest window of marts.agg_attribution_controls reaches.
 event_quarter_hours as (
 
     select
         events.cluster_id,
         events.node_id,
         {{ unnested_numbers(
-            quarter_hour('events.observed_at - ' ~ seconds('cast(2 * clusters.attribution_after_seconds as bigint)')),
-            quarter_hour('events.observed_at + ' ~ seconds('cast(4 * clusters.attribution_before_seconds as bigint)'))
+            quarter_hour('events.observed_at - ' ~ seconds('cast(' ~ widest_after_seconds('clusters') ~ ' as bigint)')),
+            quarter_hour('events.observed_at + ' ~ seconds('cast(' ~ widest_before_seconds('clusters') ~ ' as bigint)'))
         ) }} as quarter_hour
     from events
     inner join clusters on events.cluster_id = clusters.cluster_id

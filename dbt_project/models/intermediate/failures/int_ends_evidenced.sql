@@ -29,8 +29,8 @@ reaches as (
 
     select
         cluster_id,
-        4 * attribution_before_seconds as before_seconds,
-        2 * attribution_after_seconds as after_seconds
+        {{ widest_before_seconds('clusters') }} as before_seconds,
+        {{ widest_after_seconds('clusters') }} as after_seconds
     from clusters
 
 ),
