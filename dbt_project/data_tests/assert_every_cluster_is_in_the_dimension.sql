@@ -1,0 +1,57 @@
+-- Whatever belongs to a cluster belongs to one of the dimension: one test for all tables, where one for each would cost
+-- more time in dbt than in the database.
+{% set tables = [
+    'agg_attribution_controls',
+    'agg_check_introductions',
+    'agg_cooccurrence',
+    'agg_crash_loops',
+    'agg_failure_rates_by_cause',
+    'agg_failure_rates_daily',
+    'agg_job_sizes',
+    'agg_job_states',
+    'agg_lemon_signals',
+    'agg_lemon_windows',
+    'agg_lost_goodput',
+    'agg_lost_hours_by_account',
+    'dim_annotations',
+    'dim_nodes',
+    'fct_attempts',
+    'fct_failure_evidence',
+    'fct_failures',
+    'fct_health_events',
+    'fct_incident_suspects',
+    'fct_incidents',
+    'fct_job_exclusions',
+    'fct_job_runs',
+    'fct_node_days',
+    'fct_node_outages',
+    'fct_preemptions',
+    'fct_tickets',
+] %}
+
+with
+
+clusters as (
+
+    select * from {{ ref('dim_clusters') }}
+
+),
+
+mentions as (
+
+    {% for table in tables %}
+        select distinct
+            '{{ table }}' as table_name,
+            cluster_id
+        from {{ ref(table) }}
+        {{ 'union all' if not loop.last }}
+    {% endfor %}
+
+)
+
+select
+    mentions.table_name,
+    mentions.cluster_id
+from mentions
+left join clusters on mentions.cluster_id = clusters.cluster_id
+where clusters.cluster_id is null
