@@ -12,11 +12,12 @@ boots as (
 
 ),
 
+-- One number for a line is what makes millions of them quick to sort and to find again.
 files as (
 
     select
         source_path,
-        row_number() over (order by source_path) as file_number
+        row_number() over (order by source_path) * 100000000000 as lines_before
     from (select distinct source_path from {{ ref('stg_health__checks') }}) as paths
 
 ),
@@ -65,8 +66,8 @@ answered as (
         observed_at,
         source_path,
         source_line_number,
-        result,
-        {{ hash_of(['xid_codes']) }} as codes_key,
+        result = 'OK' as is_good,
+        {{ hash_of(['result', 'xid_codes']) }} as finding_key,
         {{ hash_of(['message']) }} as message_key,
         unchanged_since
     from {{ ref('stg_health__checks') }}
@@ -82,12 +83,11 @@ spoken_for as (
 
     select
         streams.stream_number,
-        files.file_number,
-        answered.source_line_number,
+        files.lines_before + answered.source_line_number as line_place,
         answered.observed_at,
         answered.unchanged_since,
-        answered.result,
-        answered.codes_key,
+        answered.is_good,
+        answered.finding_key,
         case when message_rules.check_key is not null then answered.message_key end as telling_message_key,
         answered.message_key
     from answered
@@ -102,7 +102,7 @@ spoken_for as (
         coalesce(answered.subject, '') = streams.subject
         or (
             answered.subject is null
-            and answered.result = 'OK'
+            and answered.is_good
             and answered.check_stream in ('nhc', {{ checks_with_subjects() }})
         )
 
@@ -113,13 +113,13 @@ sequenced as (
     select
         *,
         lag(observed_at) over stream as previous_observed_at,
-        lag(result) over stream as previous_result,
-        lag(codes_key) over stream as previous_codes_key,
+        lag(is_good) over stream as was_good,
+        lag(finding_key) over stream as previous_finding_key,
         lag(message_key) over stream as previous_message_key
     from spoken_for
     window stream as (
         partition by stream_number
-        order by observed_at, file_number, source_line_number
+        order by observed_at, line_place
     )
 
 ),
@@ -129,8 +129,8 @@ failing_or_healed as (
 
     select * from sequenced
     where
-        result != 'OK'
-        or previous_result != 'OK'
+        not is_good
+        or not was_good
 
 ),
 
@@ -162,13 +162,13 @@ placed_after_boot as (
         {{ all_but('observed_at') }},
         -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
         case
-            when result != 'OK' and booted_at > unchanged_since and unchanged_since = previous_observed_at
+            when not is_good and booted_at > unchanged_since and unchanged_since = previous_observed_at
                 then booted_at
             else observed_at
         end as observed_at,
         coalesce(
-            result != 'OK'
-            and previous_result != 'OK'
+            not is_good
+            and not was_good
             and (
                 observed_at > previous_observed_at + interval 1 day
                 or booted_at > previous_observed_at
@@ -185,10 +185,19 @@ changed as (
     from placed_after_boot
     where
         is_new_episode
-        or previous_result is null
-        or result != previous_result
-        or codes_key != previous_codes_key
+        or previous_finding_key is null
+        or finding_key != previous_finding_key
         or telling_message_key != previous_message_key
+
+),
+
+placed_checks as (
+
+    select
+        checks.*,
+        files.lines_before + checks.source_line_number as line_place
+    from checks
+    inner join files on checks.source_path = files.source_path
 
 ),
 
@@ -213,11 +222,7 @@ described as (
         checks.source_line_number
     from changed
     inner join streams on changed.stream_number = streams.stream_number
-    inner join files on changed.file_number = files.file_number
-    inner join checks
-        on
-            files.source_path = checks.source_path
-            and changed.source_line_number = checks.source_line_number
+    inner join placed_checks as checks on changed.line_place = checks.line_place
 
 )
 
