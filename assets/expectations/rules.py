@@ -7,12 +7,31 @@ rows costs one scan. Every rule carries its name and the sentence that must hold
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
 from great_expectations import expectations as gxe
+from great_expectations.core.expectation_validation_result import ExpectationValidationResult
+from great_expectations.execution_engine import ExecutionEngine
 from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.metadata_types import FailureSeverity
 
 EARLIEST = "2000-01-01"
+
+
+class NoFinding(gxe.UnexpectedRowsExpectation):
+    """Great Expectations' rule that a query finds no row, in one scan, not two: a row says how many there are."""
+
+    metric_dependencies: ClassVar[tuple[str, ...]] = ("unexpected_rows_query.table",)
+
+    def _validate(
+        self,
+        metrics: dict[str, Any],
+        runtime_configuration: dict[str, Any] | None = None,
+        execution_engine: ExecutionEngine | None = None,
+    ) -> ExpectationValidationResult | dict[str, Any]:
+        found = metrics["unexpected_rows_query.table"]
+        counted = {**metrics, "unexpected_rows_query.row_count": found[0]["finding_count"] if found else 0}
+        return super()._validate(counted, runtime_configuration, execution_engine)
 
 
 def columns(*names: str) -> Expectation:
@@ -51,8 +70,8 @@ def no_row(check: str, where: str, shows: Sequence[str], holds: str, warns: bool
 
 def no_finding(check: str, query: str, holds: str, warns: bool = False) -> Expectation:
     """Demand that a query over `{batch}` returns no row; its column `finding` says in words what is wrong."""
-    return gxe.UnexpectedRowsExpectation(
-        unexpected_rows_query=query,
+    return NoFinding(
+        unexpected_rows_query=f"select *, count(*) over () as finding_count from ({query}) as findings",
         meta=_meta(check, holds),
         severity=FailureSeverity.WARNING if warns else FailureSeverity.CRITICAL,
     )
