@@ -4,6 +4,7 @@ It holds no rule about the data. The manifest is made by `prepare`, never at imp
 """
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -26,6 +27,7 @@ from orchestration.home import DBT_PROJECT, Home
 
 MANIFEST = DBT_PROJECT / "target" / "manifest.json"
 LINEAGE = MANIFEST.with_name("column_lineage.json")
+DBT = (sys.executable, "-m", "orchestration.dbt_command")
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
 
 
@@ -68,34 +70,44 @@ def prepare(home: Home) -> None:
     files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES and "target" not in path.parts]
     if MANIFEST.exists() and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return
-    from dbt.cli.main import dbtRunner
-
     LINEAGE.unlink(missing_ok=True)
-    choose_files(home)
+    set_profile(home, Settings.current())
     MANIFEST.parent.mkdir(exist_ok=True)
+    home.work.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="parse-", dir=MANIFEST.parent) as target:
         folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
         outputs = ["--target-path", target, "--log-path", str(home.work / "dbt-logs")]
-        result = dbtRunner().invoke(["--quiet", "parse", *folders, *outputs])
-        if not result.success:
-            raise RuntimeError(f"dbt could not parse {DBT_PROJECT}: {result.exception}")
+        parse = subprocess.run([*DBT, "parse", *folders, *outputs], capture_output=True, text=True, check=False)
+        if parse.returncode:
+            raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
         for name in ("partial_parse.msgpack", MANIFEST.name):
             Path(target, name).replace(MANIFEST.with_name(name))
 
 
-def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
-    """Build the resource; files and limits reach dbt's profile through variables."""
+def set_profile(home: Home, settings: Settings) -> None:
+    """Give dbt's profile its files and limits, which reach it through variables."""
     choose_files(home)
     os.environ[MEMORY], os.environ[THREADS] = settings.memory_limit, str(settings.threads)
-    executable = Path(sys.executable).with_name("dbt")
+
+
+def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
+    """Build the resource."""
+    set_profile(home, settings)
+    executable, *flags = DBT
     return FastDbtCliResource(
-        project_dir=str(DBT_PROJECT), profiles_dir=str(DBT_PROJECT), dbt_executable=str(executable)
+        project_dir=str(DBT_PROJECT),
+        profiles_dir=str(DBT_PROJECT),
+        dbt_executable=executable,
+        global_config_flags=flags,
     )
 
 
 def build_arguments() -> list[str]:
-    """Arguments of the one `dbt build`; unit tests judge the code, not the data, and run with the other tests."""
-    return ["build", "--threads", "1", "--exclude-resource-type", "unit_test"]
+    """Arguments of the one `dbt build`; unit tests judge the code, not the data, and run with the other tests.
+
+    Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time.
+    """
+    return ["build", "--threads", "1", "--log-level-file", "info", "--exclude-resource-type", "unit_test"]
 
 
 def dbt_models(home: Home) -> dg.AssetsDefinition:

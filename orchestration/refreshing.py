@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from rich.console import Console
 
+from orchestration.environment import collect_garbage_seldom
 from orchestration.home import Home
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
     started = time.monotonic()
     if not full and _nothing_new(home):
         return _outcome(home, "unchanged", started)
+    collect_garbage_seldom()
     _check_can_start(home)
     try:
         result = _execute(home, console)

@@ -2,11 +2,12 @@
 
 import json
 import os
+import subprocess
 
 import pytest
-from dbt.cli.main import dbtRunner
 
 from orchestration import dbt
+from orchestration.environment import Settings
 from orchestration.home import Home
 
 
@@ -24,14 +25,14 @@ def shared(tmp_path, monkeypatch):
 
 def test_others_read_the_old_manifest_until_the_new_one_is_whole(shared, tmp_path, monkeypatch):
     seen = []
-    invoke = dbtRunner.invoke
+    run = subprocess.run
 
-    def watched(self, arguments):
-        result = invoke(self, arguments)
+    def watched(*arguments, **options):
+        result = run(*arguments, **options)
         seen.append(json.loads(shared.read_text()))
         return result
 
-    monkeypatch.setattr(dbtRunner, "invoke", watched)
+    monkeypatch.setattr(subprocess, "run", watched)
     dbt.prepare(Home.at(tmp_path / "home"))
     assert seen == [{"parsed": "before"}]
     assert "model.faultline.fct_attempts" in json.loads(shared.read_text())["nodes"]
@@ -39,11 +40,25 @@ def test_others_read_the_old_manifest_until_the_new_one_is_whole(shared, tmp_pat
 
 
 def test_a_parse_that_fails_leaves_the_manifest_that_was(shared, tmp_path, monkeypatch):
-    def cut_off(self, arguments):
+    def cut_off(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dbtRunner, "invoke", cut_off)
+    monkeypatch.setattr(subprocess, "run", cut_off)
     with pytest.raises(KeyboardInterrupt):
         dbt.prepare(Home.at(tmp_path / "home"))
     assert [path.name for path in shared.parent.iterdir()] == ["manifest.json"]
     assert json.loads(shared.read_text()) == {"parsed": "before"}
+
+
+def test_one_parsed_project_serves_every_home(shared, tmp_path):
+    """dbt says so in its log when it parses the whole project again."""
+    dbt.prepare(Home.at(tmp_path / "parsed"))
+    home = Home.at(tmp_path / "another")
+    home.work.mkdir(parents=True)
+    resource = dbt.dbt_resource(home, Settings.current())
+    target = home.work / "dbt"
+    target.mkdir()
+    (target / "partial_parse.msgpack").write_bytes((shared.parent / "partial_parse.msgpack").read_bytes())
+    listed = resource.cli(["ls", "--log-level-file", "debug"], target_path=target).wait()
+    assert listed.is_successful()
+    assert "Unable to do partial parsing" not in (target / "dbt.log").read_text()
