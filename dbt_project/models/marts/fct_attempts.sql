@@ -1,4 +1,5 @@
 {% set generated = {
+    'job_id': 'coalesce(composite_job_id, cast(job_id_raw as string))',
     'run_id': 'coalesce(continued_run_id, attempt_id)',
     'queue_seconds': queue_seconds('eligible_at', 'started_at'),
     'gpu_hours': 'gpu_count * runtime_seconds / 3600',
@@ -33,8 +34,8 @@ joined as (
     select
         attempts.cluster_id,
         attempts.attempt_id,
-        attempts.job_id,
         attempts.job_id_raw,
+        nullif(attempts.job_id, cast(attempts.job_id_raw as string)) as composite_job_id,
         nullif(coalesce(chained_jobs.run_id, attempts.job_key), attempts.attempt_id) as continued_run_id,
         cast(attempts.attempt_number as integer) as attempt_number,
         cast(
@@ -97,6 +98,7 @@ joined as (
 
 select
     *,
+    {{ generated.job_id }} as job_id,
     {{ generated.run_id }} as run_id,
     {{ generated.queue_seconds }} as queue_seconds,
     {{ generated.gpu_hours }} as gpu_hours,
