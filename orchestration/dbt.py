@@ -28,6 +28,7 @@ from orchestration.home import DBT_PROJECT, Home
 MANIFEST = DBT_PROJECT / "target" / "manifest.json"
 LINEAGE = MANIFEST.with_name("column_lineage.json")
 DBT = (sys.executable, "-m", "orchestration.dbt_command")
+"""What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
 
 

@@ -78,6 +78,6 @@ def collect_garbage_seldom() -> None:
     """Look for circular garbage after 100,000 new objects, not after 700.
 
     Loading Dagster, dbt and Great Expectations makes millions of objects that stay; going through them again and again
-    took a fifteenth of what a refresh costs before it has any data.
+    took 6% of what a refresh costs before it has any data.
     """
     gc.set_threshold(100_000)
