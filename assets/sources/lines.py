@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import zstandard
+from isal import igzip_lib, isal_zlib
 
 from assets.sources.reading import SAMPLE_CHARACTERS, SourceError
 
@@ -44,11 +44,12 @@ def is_compressed(path: Path) -> bool:
     return path.suffix in {".gz", ".zst"}
 
 
+DAMAGED: tuple[type[Exception], ...] = (igzip_lib.IsalError, zstandard.ZstdError)  # type: ignore[assignment]
 _ZSTD = type(zstandard.ZstdDecompressor().decompressobj())
 
 
 def _decompressor(path: Path) -> Any:
-    return zlib.decompressobj(31) if path.suffix == ".gz" else zstandard.ZstdDecompressor().decompressobj()
+    return isal_zlib.decompressobj(31) if path.suffix == ".gz" else zstandard.ZstdDecompressor().decompressobj()
 
 
 def _unpack(unpacker: Any, packed: bytes) -> Iterator[bytes]:
@@ -74,7 +75,7 @@ def chunks(path: Path) -> Iterator[bytes]:
             while packed:
                 try:
                     texts = list(_unpack(unpacker, packed))
-                except (zlib.error, zstandard.ZstdError) as error:
+                except DAMAGED as error:
                     raise EOFError(str(error)) from error
                 yield from filter(None, texts)
                 packed, is_between = unpacker.unused_data, unpacker.eof
@@ -82,6 +83,17 @@ def chunks(path: Path) -> Iterator[bytes]:
                     unpacker, packed = _decompressor(path), packed.lstrip(b"\0")
         if not is_between:
             raise EOFError("the archive is cut off")
+
+
+def decode(decoder: codecs.IncrementalDecoder, chunk: bytes) -> str:
+    """Give the text of a chunk, or nothing where it is ASCII alone, as logs mostly are: told five times as fast.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        The bytes are no UTF-8, together with those of the last chunk that waited for more.
+    """
+    return "" if chunk.isascii() and not decoder.getstate()[0] else decoder.decode(chunk)
 
 
 def _sha256(path: Path) -> str:
@@ -151,7 +163,7 @@ def _scan(path: Path) -> tuple[bytes, str, bool, bytes]:
             head += chunk[: SAMPLE_CHARACTERS * 4 - len(head)]
         if is_plain:
             try:
-                decoder.decode(chunk)
+                decode(decoder, chunk)
             except UnicodeDecodeError:
                 is_plain = False
             is_plain = is_plain and b"\0" not in chunk and not _holds(chunk, delimiter)
@@ -216,7 +228,7 @@ def write_copy(path: Path, target: Path) -> Copy:
 def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> bool:
     """Tell whether DuckDB may see a chunk as it is; `text` is the chunk behind what was held back of the last one."""
     try:
-        checker.decode(chunk)
+        decode(checker, chunk)
     except UnicodeDecodeError:
         return False
     return b"\0" not in chunk and not _holds(text, NEVER_IN_LOGS.encode()) and not _holds(text, REPLACEMENT.encode())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.sources.lines import REPLACEMENT, chunks
+from assets.sources.lines import REPLACEMENT, chunks, decode
 
 PIECE = 256 * 1024
 """What a processor core holds near."""
@@ -39,15 +39,15 @@ def count_object_lines(path: Path, unpacked: Path | None = None) -> int | None:
         out = stack.enter_context(unpacked.open("wb")) if unpacked else None
         try:
             for chunk in chunks(path):
-                if b"\r" in chunk or (decoder and REPLACEMENT in decoder.decode(chunk)):
+                if b"\r" in chunk or (decoder and REPLACEMENT in decode(decoder, chunk)):
                     return None
                 for start in range(0, len(chunk), PIECE):
                     piece = chunk[start : start + PIECE]
-                    ends = _line_ends(piece, is_at_begin=not begun)
-                    if ends is None or (not len(ends) and begun + len(piece) > PIECE):
+                    ended = _count_lines(piece, is_at_begin=not begun)
+                    if ended is None or (not ended and begun + len(piece) > PIECE):
                         return None
-                    lines += len(ends)
-                    begun = len(piece) - int(ends[-1]) - 1 if len(ends) else begun + len(piece)
+                    lines += ended
+                    begun = len(piece) - piece.rfind(b"\n") - 1 if ended else begun + len(piece)
                 if out:
                     out.write(chunk)
             if decoder:
@@ -57,11 +57,12 @@ def count_object_lines(path: Path, unpacked: Path | None = None) -> int | None:
     return lines + bool(begun)
 
 
-def _line_ends(piece: bytes, is_at_begin: bool) -> np.ndarray | None:
-    """Give the places of the newlines; None unless every line that begins here does so with a brace."""
+def _count_lines(piece: bytes, is_at_begin: bool) -> int | None:
+    """Count the lines that end here; None unless every line that begins here does so with a brace."""
     codes = np.frombuffer(piece, np.uint8)
-    ends = np.flatnonzero(codes == _NEWLINE)
-    begins = ends[:-1] if len(ends) and ends[-1] == len(codes) - 1 else ends
-    if (is_at_begin and codes[0] != _BRACE) or not (codes[begins + 1] == _BRACE).all():
+    ends = codes == _NEWLINE
+    count = int(np.count_nonzero(ends))
+    begun = np.count_nonzero(ends[:-1] & (codes[1:] == _BRACE))
+    if (is_at_begin and codes[0] != _BRACE) or begun != count - ends[-1]:
         return None
-    return ends
+    return count

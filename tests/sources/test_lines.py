@@ -5,6 +5,7 @@ import random
 import duckdb
 import pytest
 
+from assets.sources import lines
 from assets.sources.lines import inspect, read_lines, write_copy
 from tests.sources.folders import export, load, make, rows
 
@@ -71,6 +72,18 @@ def test_plain_files_are_read_where_they_are(tmp_path):
     content = inspect(path, "a.txt")
     assert content.is_plain
     assert content.last_line_open
+
+
+@pytest.mark.parametrize(
+    ("content", "is_plain"),
+    [(b"ab\xc3\xbccd\n", True), (b"abc\xc3\xbcd\n", True), (b"abc\xc3defgh\n", False), (b"abcdefgh\xc3", False)],
+    ids=["whole", "cut by a chunk", "half a character", "half at the end"],
+)
+def test_characters_that_are_cut_by_a_chunk_are_text(content, is_plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK", 4)
+    path = tmp_path / "checks.jsonl"
+    path.write_bytes(content)
+    assert inspect(path, "checks.jsonl").is_plain is is_plain
 
 
 def test_a_block_of_nuls_after_a_crash_spoils_only_its_line(tmp_path):
