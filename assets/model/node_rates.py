@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,19 +36,32 @@ class NodeRates:
         Probability that the node is a lemon, and that it is not: they sum to 1.
     false_discovery_ratio
         Expected share of wrong names in the list of this node and all before it.
-    value, low, high
+    value
         Failures per node-day, drawn towards the group's mean by as much as the exposure is short.
     confidence_level
         Probability that [low, high] holds the node's rate.
+    parts
+        Gamma distributions of each node's rate: share, shape, inverse scale.
     """
 
     posterior_probability: Floats
     local_fdr: Floats
     false_discovery_ratio: Floats
     value: Floats
-    low: Floats
-    high: Floats
     confidence_level: float
+    parts: Sequence[tuple[Floats, Floats, Floats]]
+
+    @cached_property
+    def low(self) -> Floats:
+        """Lower limits of the rates; made when asked for, as they cost more than all the rest."""
+        limits: Floats = np.minimum(mixture_quantile((1.0 - self.confidence_level) / 2.0, self.parts), self.value)
+        return limits
+
+    @cached_property
+    def high(self) -> Floats:
+        """Upper limits of the rates."""
+        limits: Floats = np.maximum(mixture_quantile((1.0 + self.confidence_level) / 2.0, self.parts), self.value)
+        return limits
 
 
 def judge_nodes(
@@ -106,10 +120,7 @@ def judge_nodes(
     probability, fdr = np.mean([_membership(draw.fleet, count, time) for draw, count in pairs], axis=0)
     value = np.mean([posterior_rates(draw.fleet, count, time) for draw, count in pairs], axis=0)
     parts = [part for draw in (widest or draws) for part in _parts(draw, time, len(widest or draws))]
-    tail = (1.0 - confidence_level) / 2.0
-    low = np.minimum(mixture_quantile(tail, parts), value)
-    high = np.maximum(mixture_quantile(1.0 - tail, parts), value)
-    return NodeRates(probability, fdr, false_discovery_ratio(fdr), value, low, high, confidence_level)
+    return NodeRates(probability, fdr, false_discovery_ratio(fdr), value, confidence_level, parts)
 
 
 def posterior_rates(fleet: TwoGroups, count: Floats, time: Floats) -> Floats:
