@@ -11,6 +11,8 @@ from pathlib import Path
 
 import duckdb
 
+from orchestration.home import PROJECT
+
 CLUSTER = "checks"
 NODES = 1000
 CHECKS = (
@@ -97,10 +99,11 @@ def read(sources: Path, target: Path) -> None:
     from assets.sources.formats import READERS
     from assets.sources.loading import load_kind
     from assets.sources.settling import settle
-    from assets.warehouse import Warehouse
 
     found = survey(sources, READERS)
-    with Warehouse(path=str(target)).writing() as con:
+    with duckdb.connect(str(target)) as con:
+        con.execute("set timezone = 'UTC'")
+        con.execute((PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8"))
         for kind in ("sacct", "inventory", "health"):
             load_kind(con, found, READERS[kind], "benchmark")
             settle(con, found, READERS)
