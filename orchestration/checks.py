@@ -3,7 +3,7 @@
 It knows which suites exist from the tree alone, so that loading definitions does not import Great Expectations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -66,15 +66,18 @@ def check_name(schema: str, table: str) -> str:
     return f"{schema}_{table}_expectations"
 
 
-def all_checks() -> list[dg.AssetChecksDefinition]:
+def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
     """Build the checks of every suite.
 
-    The raw tables are judged together, and so are the marts, which one build makes: a file is opened once for all.
-    Estimates read each other, so each is judged before the next is made.
+    A file is opened once for what is judged together: the raw tables, the marts, which one build makes, and the
+    estimates, but for those that other estimates read: they are judged before the next is made.
     """
+    made = [asset for asset in estimates if isinstance(asset, dg.AssetsDefinition)]
+    are_read = {key for asset in made for key in asset.dependency_keys}
     together: dict[str, list[tuple[str, str]]] = {}
     for schema, table in suites():
-        step = f"estimates_{table}" if schema == "estimates" else "raw" if schema == "ops" else schema
+        is_read = schema == "estimates" and judged_asset(schema, table) in are_read
+        step = f"{schema}_{table}" if is_read else "raw" if schema == "ops" else schema
         together.setdefault(step, []).append((schema, table))
     return [checks_of(f"{step}_expectations", tables) for step, tables in together.items()]
 

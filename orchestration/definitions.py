@@ -25,7 +25,7 @@ def build(home: Home) -> dg.Definitions:
     published = publish.published_asset(home, upstream=dg.AssetKey(["report", "index"]))
     return dg.Definitions(
         assets=[*raw, models, *estimates, *report, published],
-        asset_checks=checks.all_checks(),
+        asset_checks=checks.all_checks(estimates),
         jobs=[refresh],
         schedules=[schedules.nightly(settings.cron, settings.timezone)],
         resources=resources(home, settings),
