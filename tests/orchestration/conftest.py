@@ -1,4 +1,4 @@
-"""A published home of the five clusters, and `faultline plan` run on it."""
+"""A small warehouse to judge; a published home of the five clusters, and `faultline plan` run on it."""
 
 import json
 
@@ -13,6 +13,15 @@ from assets.warehouse import Warehouse
 from orchestration.cli import app
 from orchestration.home import Home
 from tests.estimates.five_clusters import build
+from tests.expectations import small_warehouse
+
+
+@pytest.fixture
+def warehouse(tmp_path):
+    """A small cluster's, with every rule kept."""
+    path = tmp_path / "faultline.duckdb"
+    small_warehouse.build(path)
+    return Warehouse(path=str(path))
 
 
 @pytest.fixture(scope="session")

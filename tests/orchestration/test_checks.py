@@ -1,15 +1,10 @@
 """Checks stop what is downstream, leave their rows in ops.checks and release the file; warnings only speak."""
 
-import json
 import subprocess
 import sys
-from datetime import datetime
 
 import dagster as dg
-import duckdb
-import pytest
 
-from assets.warehouse import Warehouse
 from orchestration import verdicts
 from orchestration.checks import (
     all_checks,
@@ -17,18 +12,9 @@ from orchestration.checks import (
     failed_checks,
     judge,
     judged_asset,
-    record_dbt_results,
     suites,
     warnings_of,
 )
-from tests.expectations.small_warehouse import build
-
-
-@pytest.fixture
-def warehouse(tmp_path):
-    path = tmp_path / "faultline.duckdb"
-    build(path)
-    return Warehouse(path=str(path))
 
 
 def spoil(warehouse, statement):
@@ -169,138 +155,3 @@ def test_definitions_do_not_import_great_expectations():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "'assets.expectations'" in done.stdout
     assert "'great_expectations'" not in done.stdout
-
-
-@pytest.fixture
-def artifacts(tmp_path):
-    """dbt's artifacts of a build with a passing, a failing, a warning and a skipped test, and a model that broke."""
-    model = "model.faultline.fct_attempts"
-
-    def test(name, **config):
-        return {
-            "name": name, "schema": "dbt_test__audit", "attached_node": model, "depends_on": {"nodes": [model]},
-            "column_name": "attempt_id", "test_metadata": {"name": name.split("_")[0], "kwargs": {}}, "config": config,
-            "description": "",
-        }  # fmt: skip
-
-    manifest = {
-        "nodes": {
-            model: {"name": "fct_attempts", "schema": "marts"},
-            "test.faultline.unique_attempts": test("unique_attempts", severity="ERROR"),
-            "test.faultline.present_attempts": test("present_attempts", severity="error"),
-            "test.faultline.warned_attempts": test("warned_attempts", severity="warn"),
-            "test.faultline.skipped_attempts": test("skipped_attempts"),
-        },
-        "unit_tests": {
-            "unit_test.faultline.fct_attempts.window_edges": {
-                "name": "window_edges", "model": "fct_attempts", "schema": "marts", "depends_on": {"nodes": [model]},
-                "config": {}, "description": "Both edges of the window count.",
-            }
-        },
-    }  # fmt: skip
-    results = [
-        (model, "success", None),
-        ("test.faultline.unique_attempts", "fail", "Got 2 results, configured to fail if != 0"),
-        ("test.faultline.present_attempts", "pass", None),
-        ("test.faultline.warned_attempts", "warn", "Got 1 result, configured to warn if != 0"),
-        ("test.faultline.skipped_attempts", "skipped", None),
-        ("unit_test.faultline.fct_attempts.window_edges", "pass", None),
-    ]
-
-    def write(generated_at="2026-02-01T00:00:00.000000Z", results=results):
-        (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-        (tmp_path / "run_results.json").write_text(
-            json.dumps(
-                {
-                    "metadata": {"generated_at": generated_at},
-                    "results": [
-                        {
-                            "unique_id": unique_id,
-                            "status": status,
-                            "message": message,
-                            "compiled_code": "select cluster_id, count(*) as n from raw.nodes group by 1 -- why",
-                        }
-                        for unique_id, status, message in results
-                    ],
-                }
-            )
-        )
-        return tmp_path / "run_results.json", tmp_path / "manifest.json"
-
-    return write
-
-
-@pytest.fixture
-def con(warehouse):
-    with warehouse.writing() as con:
-        yield con
-
-
-def test_dbt_results_stand_beside_the_others(con, artifacts):
-    assert record_dbt_results(con, "run-1", *artifacts()) == 4
-    rows = con.execute(
-        "select table_name, check_name, passed, is_blocking, expected from ops.checks order by check_name"
-    ).fetchall()
-    assert rows == [
-        ("marts.fct_attempts", "present_attempts", True, True, "present of attempt_id"),
-        ("marts.fct_attempts", "unique_attempts", False, True, "unique of attempt_id"),
-        ("marts.fct_attempts", "warned_attempts", False, False, "warned of attempt_id"),
-        ("marts.fct_attempts", "window_edges", True, True, "Both edges of the window count."),
-    ]
-    (line,) = [str(verdict) for verdict in failed_checks(con, "run-1")]
-    assert line.startswith(
-        "marts: fct_attempts unique_attempts: Got 2 results, configured to fail if != 0; first: cluster_id alpha, n 2 ("
-    )
-
-
-def test_a_model_that_does_not_build_is_a_failed_check(con, artifacts):
-    broken = [("model.faultline.fct_attempts", "error", "Runtime Error\n  Binder Error: no column x")]
-    assert record_dbt_results(con, "run-1", *artifacts(results=broken)) == 1
-    (verdict,) = failed_checks(con, "run-1")
-    assert (verdict.check_name, verdict.observed) == ("builds", "Runtime Error Binder Error: no column x")
-
-
-def test_results_of_an_earlier_build_are_not_this_runs(con, artifacts):
-    started = con.execute("select started_at from ops.runs").fetchall()[0][0]
-    assert started == datetime(2026, 1, 3)
-    assert record_dbt_results(con, "run-1", *artifacts(generated_at="2026-01-02T23:59:59Z")) == 0
-    assert con.execute("select count(*) from ops.checks").fetchall() == [(0,)]
-
-
-def test_a_build_without_results_records_nothing(con, tmp_path):
-    assert record_dbt_results(con, "run-1", tmp_path / "run_results.json", tmp_path / "manifest.json") == 0
-
-
-class TestTheDialect:
-    """Private and surprising names that a newer version may change."""
-
-    def test_a_validation_releases_the_file(self, warehouse):
-        from orchestration.great_expectations_duckdb import validating
-
-        with pytest.raises(RuntimeError, match="inside"), validating(warehouse):
-            raise RuntimeError("inside")
-        with duckdb.connect(warehouse.path) as con:
-            con.execute("create table main.written as select 1 as x")
-
-    def test_results_are_not_empty(self, warehouse):
-        from great_expectations import expectations as gxe
-
-        from orchestration.great_expectations_duckdb import validating
-
-        suite = [
-            gxe.ExpectTableRowCountToEqual(value=9, meta={"check": "rows"}),
-            gxe.ExpectColumnMaxToBeBetween(column="gpu_count", max_value=16, meta={"check": "largest"}),
-        ]
-        with validating(warehouse) as validator:
-            results = validator.validate("raw", "sacct", suite)
-        observed = {result.expectation_config.meta["check"]: result.result["observed_value"] for result in results}
-        assert observed == {"rows": 9, "largest": 16}
-
-    def test_the_names_it_overrides_exist(self):
-        from sqlalchemy.engine.default import DefaultDialect
-
-        from orchestration.great_expectations_duckdb import ReadOnlyDialect
-
-        for name in ("do_begin", "do_commit", "do_rollback"):
-            assert hasattr(DefaultDialect, name)
-            assert name in vars(ReadOnlyDialect)

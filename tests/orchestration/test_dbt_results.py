@@ -1,0 +1,108 @@
+"""What a dbt build found stands in ops.checks beside the verdicts of the suites."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from orchestration.checks import failed_checks, record_dbt_results
+
+
+@pytest.fixture
+def artifacts(tmp_path):
+    """dbt's artifacts of a build with a passing, a failing, a warning and a skipped test, and a model that broke."""
+    model = "model.faultline.fct_attempts"
+
+    def test(name, **config):
+        return {
+            "name": name, "schema": "dbt_test__audit", "attached_node": model, "depends_on": {"nodes": [model]},
+            "column_name": "attempt_id", "test_metadata": {"name": name.split("_")[0], "kwargs": {}}, "config": config,
+            "description": "",
+        }  # fmt: skip
+
+    manifest = {
+        "nodes": {
+            model: {"name": "fct_attempts", "schema": "marts"},
+            "test.faultline.unique_attempts": test("unique_attempts", severity="ERROR"),
+            "test.faultline.present_attempts": test("present_attempts", severity="error"),
+            "test.faultline.warned_attempts": test("warned_attempts", severity="warn"),
+            "test.faultline.skipped_attempts": test("skipped_attempts"),
+        },
+        "unit_tests": {
+            "unit_test.faultline.fct_attempts.window_edges": {
+                "name": "window_edges", "model": "fct_attempts", "schema": "marts", "depends_on": {"nodes": [model]},
+                "config": {}, "description": "Both edges of the window count.",
+            }
+        },
+    }  # fmt: skip
+    results = [
+        (model, "success", None),
+        ("test.faultline.unique_attempts", "fail", "Got 2 results, configured to fail if != 0"),
+        ("test.faultline.present_attempts", "pass", None),
+        ("test.faultline.warned_attempts", "warn", "Got 1 result, configured to warn if != 0"),
+        ("test.faultline.skipped_attempts", "skipped", None),
+        ("unit_test.faultline.fct_attempts.window_edges", "pass", None),
+    ]
+
+    def write(generated_at="2026-02-01T00:00:00.000000Z", results=results):
+        (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+        (tmp_path / "run_results.json").write_text(
+            json.dumps(
+                {
+                    "metadata": {"generated_at": generated_at},
+                    "results": [
+                        {
+                            "unique_id": unique_id,
+                            "status": status,
+                            "message": message,
+                            "compiled_code": "select cluster_id, count(*) as n from raw.nodes group by 1 -- why",
+                        }
+                        for unique_id, status, message in results
+                    ],
+                }
+            )
+        )
+        return tmp_path / "run_results.json", tmp_path / "manifest.json"
+
+    return write
+
+
+@pytest.fixture
+def con(warehouse):
+    with warehouse.writing() as con:
+        yield con
+
+
+def test_dbt_results_stand_beside_the_others(con, artifacts):
+    assert record_dbt_results(con, "run-1", *artifacts()) == 4
+    rows = con.execute(
+        "select table_name, check_name, passed, is_blocking, expected from ops.checks order by check_name"
+    ).fetchall()
+    assert rows == [
+        ("marts.fct_attempts", "present_attempts", True, True, "present of attempt_id"),
+        ("marts.fct_attempts", "unique_attempts", False, True, "unique of attempt_id"),
+        ("marts.fct_attempts", "warned_attempts", False, False, "warned of attempt_id"),
+        ("marts.fct_attempts", "window_edges", True, True, "Both edges of the window count."),
+    ]
+    (line,) = [str(verdict) for verdict in failed_checks(con, "run-1")]
+    assert line.startswith(
+        "marts: fct_attempts unique_attempts: Got 2 results, configured to fail if != 0; first: cluster_id alpha, n 2 ("
+    )
+
+
+def test_a_model_that_does_not_build_is_a_failed_check(con, artifacts):
+    broken = [("model.faultline.fct_attempts", "error", "Runtime Error\n  Binder Error: no column x")]
+    assert record_dbt_results(con, "run-1", *artifacts(results=broken)) == 1
+    (verdict,) = failed_checks(con, "run-1")
+    assert (verdict.check_name, verdict.observed) == ("builds", "Runtime Error Binder Error: no column x")
+
+
+def test_results_of_an_earlier_build_are_not_this_runs(con, artifacts):
+    started = con.execute("select started_at from ops.runs").fetchall()[0][0]
+    assert started == datetime(2026, 1, 3)
+    assert record_dbt_results(con, "run-1", *artifacts(generated_at="2026-01-02T23:59:59Z")) == 0
+    assert con.execute("select count(*) from ops.checks").fetchall() == [(0,)]
+
+
+def test_a_build_without_results_records_nothing(con, tmp_path):
+    assert record_dbt_results(con, "run-1", tmp_path / "run_results.json", tmp_path / "manifest.json") == 0
