@@ -41,30 +41,17 @@ stays as (
 
 ),
 
--- Jobs share a node: each stay counts from when those before it have left.
-ordered_stays as (
-
-    select
-        *,
-        greatest(started_at, coalesce(max(ended_at) over (
-            partition by node_key
-            order by started_at, ended_at
-            rows between unbounded preceding and 1 preceding
-        ), started_at)) as counted_from
-    from stays
-
-),
-
 -- Most stays end on the day they began and need no expansion.
 stay_days as (
 
     select
         node_key,
         cast(started_at as date) as day_date,
-        greatest(0, {{ seconds_between('counted_from', 'ended_at') }}) as used_seconds,
+        started_at,
+        ended_at,
         is_allocation,
         gpu_hours
-    from ordered_stays
+    from stays
     where cast(started_at as date) = cast(ended_at as date)
 
     union all
@@ -72,10 +59,8 @@ stay_days as (
     select
         node_key,
         day_date,
-        greatest(0, {{ seconds_between(
-            'greatest(counted_from, cast(day_date as timestamp))',
-            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
-        ) }}) as used_seconds,
+        greatest(started_at, cast(day_date as timestamp)) as started_at,
+        least(ended_at, cast(day_date as timestamp) + interval 1 day) as ended_at,
         is_allocation,
         gpu_hours * {{ seconds_between(
             'greatest(started_at, cast(day_date as timestamp))',
@@ -85,9 +70,24 @@ stay_days as (
         select
             *,
             {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
-        from ordered_stays
+        from stays
         where cast(started_at as date) < cast(ended_at as date)
     ) as longer_stays
+
+),
+
+-- Jobs share a node: each stay counts from when those before it have left. Day by day, because the highest of all rows
+-- before is found in a fraction of the time where they are few.
+counted_stay_days as (
+
+    select
+        *,
+        greatest(started_at, coalesce(max(ended_at) over (
+            partition by node_key, day_date
+            order by started_at, ended_at
+            rows between unbounded preceding and 1 preceding
+        ), started_at)) as counted_from
+    from stay_days
 
 ),
 
@@ -96,9 +96,9 @@ days as (
     select
         node_key,
         day_date,
-        {{ exact_sum('used_seconds') }} as used_seconds,
+        {{ exact_sum('greatest(0, ' ~ seconds_between('counted_from', 'ended_at') ~ ')') }} as used_seconds,
         case when bool_or(is_allocation) then {{ exact_sum('gpu_hours', 12) }} else 0 end as allocated_gpu_hours
-    from stay_days
+    from counted_stay_days
     group by node_key, day_date
 
 )
