@@ -14,11 +14,7 @@ whole_node_gpus as (
 
 gpu_tracking as (
 
-    select
-        cluster_id,
-        bool_or(gpu_count_source in ('tres', 'tres_typed')) as is_gpu_tracked
-    from {{ ref('stg_sacct__records') }}
-    group by cluster_id
+    select * from {{ ref('int_gpus_tracked') }}
 
 ),
 

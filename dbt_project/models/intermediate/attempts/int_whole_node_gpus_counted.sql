@@ -22,10 +22,8 @@ nodes as (
 
 untracked_clusters as (
 
-    select cluster_id
-    from {{ ref('stg_sacct__records') }}
-    group by cluster_id
-    having not bool_or(gpu_count_source in ('tres', 'tres_typed'))
+    select cluster_id from {{ ref('int_gpus_tracked') }}
+    where not is_gpu_tracked
 
 ),
 
