@@ -21,13 +21,13 @@ _ADDED = f"""
     order by name
 """
 _BUILT = f"""
-    select schema_name || '.' || table_name from duckdb_tables()
-    where database_name = '{PUBLICATION}' and list_contains($schemas, schema_name)
+    select table_schema || '.' || table_name from information_schema.tables
+    where table_catalog = '{PUBLICATION}' and list_contains($schemas, table_schema)
 """
 
 
 def reader_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """List the tables that are published, as `schema.table`, in order."""
+    """List the tables and views that are published, as `schema.table`, in order."""
     built = con.execute(_BUILT, {"schemas": READER_SCHEMAS}).fetchall()
     return sorted([name for (name,) in built] + [name for _, name, _ in _added(con)])
 

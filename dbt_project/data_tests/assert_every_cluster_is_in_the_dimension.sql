@@ -26,6 +26,7 @@
     'fct_node_days',
     'fct_node_outages',
     'fct_preemptions',
+    'fct_restarted_runs',
     'fct_tickets',
 ] %}
 

@@ -137,6 +137,14 @@ ANOMALIES = [
         ("marts", "fct_job_runs"), "ettr_in_0_1", ["ettr 1.2"],
     ),
     (
+        ["update marts.fct_job_runs set ettr = 'nan' where run_id like 'alpha:3:%'"],
+        ("marts", "fct_job_runs"), "ettr_in_0_1", ["ettr nan"],
+    ),
+    (
+        ["update marts.fct_job_runs set unproductive_hours = -1 where run_id like 'alpha:3:%'"],
+        ("marts", "fct_job_runs"), "hours_not_negative", ["unproductive_hours -1.0"],
+    ),
+    (
         ["update marts.fct_node_days set allocated_gpu_hours = 400 where node_id = 'node001'"],
         ("marts", "fct_node_days"),
         "allocated_within_day",

@@ -1,5 +1,7 @@
 """The file for readers: their tables with types, constraints and comments, and nothing else."""
 
+import shutil
+
 import dagster as dg
 import duckdb
 import pytest
@@ -20,6 +22,7 @@ def warehouse(tmp_path):
         for schema in ("intermediate", "marts", "estimates", "ops"):
             con.execute(f"create table {schema}.t_{schema} (a integer not null, b varchar[])")
             con.execute(f"insert into {schema}.t_{schema} select range, ['x', 'it''s'] from range(1000)")
+        con.execute("create view publication.marts.v_marts as select a from marts.t_marts where a < 3")
         con.execute("comment on table marts.t_marts is 'What it''s for.'")
         con.execute("comment on column marts.t_marts.a is 'Number of it.'")
     return warehouse
@@ -31,17 +34,31 @@ def test_readers_get_their_tables_and_nothing_else(warehouse, tmp_path):
         expected = reader_tables(con)
     assert not (tmp_path / "publication.duckdb.wal").exists()
     with duckdb.connect(warehouse.publication, read_only=True) as con:
-        tables = con.execute("select schema_name || '.' || table_name, comment from duckdb_tables()").fetchall()
-        assert sorted(name for name, _ in tables) == expected
+        names = con.execute("select table_schema || '.' || table_name from information_schema.tables").fetchall()
+        assert sorted(name for (name,) in names) == expected
         assert {"estimates.t_estimates", "marts.t_marts", "ops.t_ops", "ops.runs", "raw.clusters"} < set(expected)
         assert not {"raw.sacct", "intermediate.t_intermediate"} & set(expected)
-        assert dict(tables)["marts.t_marts"] == "What it's for."
+        assert con.execute("select comment from duckdb_tables() where table_name = 't_marts'").fetchall() == [
+            ("What it's for.",)
+        ]
         columns = con.execute(
             "select column_name, data_type, is_nullable, comment from duckdb_columns() where table_name = 't_marts'"
         ).fetchall()
         assert columns == [("a", "INTEGER", False, "Number of it."), ("b", "VARCHAR[]", True, None)]
         for table in ("marts.t_marts", "ops.t_ops"):
             assert con.execute(f"select count(*), sum(a), min(b[2]) from {table}").fetchone() == (1000, 499500, "it's")
+
+
+def test_a_view_means_the_tables_of_its_own_file_whatever_that_is_called(warehouse, tmp_path):
+    with warehouse.writing() as con:
+        complete_publication(con)
+        assert "marts.v_marts" in reader_tables(con)
+    copy = shutil.copy(warehouse.publication, tmp_path / "of_another_name.duckdb")
+    with duckdb.connect(copy, read_only=True) as con:
+        assert con.execute("select sum(a) from marts.v_marts").fetchone() == (3,)
+    with duckdb.connect() as con:
+        con.execute(f"attach '{copy}' as somewhere (read_only)")
+        assert con.execute("select sum(a) from somewhere.marts.v_marts").fetchone() == (3,)
 
 
 def test_it_is_completed_anew_each_time(warehouse):

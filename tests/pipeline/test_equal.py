@@ -24,7 +24,7 @@ OF_A_RUN = ("runs", "checks", "published", "lineage")
 def content(home: Home) -> dict[str, list[tuple]]:
     """Give every row of every published table, save which run read a file."""
     with duckdb.connect(str(home.published_file), read_only=True) as con:
-        tables = con.execute("select schema_name, table_name from duckdb_tables() order by all").fetchall()
+        tables = con.execute("select table_schema, table_name from information_schema.tables order by all").fetchall()
         return {
             f"{schema}.{table}": con.execute(
                 f"select columns(c -> c <> 'run_id' or '{schema}' <> 'ops') from {schema}.{table} order by all"

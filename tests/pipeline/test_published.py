@@ -9,7 +9,12 @@ import pytest
 def test_every_table_says_what_one_row_is(con):
     silent = con.execute(
         """
-        select schema_name || '.' || table_name from duckdb_tables()
+        select schema_name || '.' || table_name
+        from (
+            select schema_name, table_name, comment from duckdb_tables()
+            union all
+            select schema_name, view_name, comment from duckdb_views()
+        )
         where schema_name in ('marts', 'estimates')
             and not regexp_matches(coalesce(comment, ''), 'One (row|file) per [^.]+\\.\\s*$')
         """
@@ -61,11 +66,13 @@ def test_hours_and_keys_are_worked_out_when_they_are_read(con):
         """
         select column_name from duckdb_columns()
         where schema_name = 'marts' and column_default is null
-            and (column_name in ('run_id', 'gpu_hours', 'node_days') and table_name = 'fct_attempts'
-                or (column_name like '%_hours%' or column_name like 'ettr%') and table_name = 'fct_job_runs')
+            and column_name in ('run_id', 'gpu_hours', 'node_days') and table_name = 'fct_attempts'
         """
     ).fetchall()
     assert stored == []
+    assert con.execute("select view_name from duckdb_views() where schema_name = 'marts'").fetchall() == [
+        ("fct_job_runs",)
+    ]
     odd_attempts = con.execute(
         """
         select count(*) from marts.fct_attempts

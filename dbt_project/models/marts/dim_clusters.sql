@@ -77,6 +77,9 @@ select
     clusters.gpu_model,
     clusters.price_per_gpu_hour,
     clusters.currency,
+    clusters.checkpoint_minutes,
+    clusters.restart_minutes,
+    clusters.write_minutes,
     coalesce(accounting.first_at, node_totals.first_at) as first_at,
     greatest(
         coalesce(accounting.last_at, node_totals.last_at), coalesce(node_totals.last_at, accounting.last_at)

@@ -1,0 +1,35 @@
+{#- Attempts that satisfy `condition`, with the work they did and what of it an interruption lost. A restart is paid once
+    per attempt; the next segment of a resized job goes on without one. Time after it is work and checkpoint writes in
+    turn. Checkpoints leave no trace in the accounting: what an interruption lost is an assumption, at most a whole
+    interval. -#}
+{% macro measured_work(attempts, clusters, condition) %}
+select
+    *,
+    case
+        when is_interrupted then least(working_seconds * work_ratio, checkpoint_seconds / 2) else 0
+    end as lost_seconds,
+    case
+        when is_interrupted then least(working_seconds * work_ratio, checkpoint_seconds) else 0
+    end as lost_seconds_high
+from (
+    select
+        attempts.*,
+        clusters.checkpoint_minutes * 60 as checkpoint_seconds,
+        case
+            when clusters.write_minutes > 0
+                then clusters.checkpoint_minutes / (clusters.checkpoint_minutes + clusters.write_minutes)
+            else 1
+        end as work_ratio,
+        greatest(
+            0,
+            attempts.runtime_seconds
+            - case when attempts.is_continuation then 0 else clusters.restart_minutes * 60 end
+        ) as working_seconds,
+        attempts.is_infrastructure_failure
+        or attempts.state in ('NODE_FAIL', 'PREEMPTED', 'REQUEUED')
+        or (attempts.state = 'TIMEOUT' and not attempts.is_last_of_run) as is_interrupted
+    from {{ attempts }} as attempts
+    inner join {{ clusters }} as clusters on attempts.cluster_id = clusters.cluster_id
+    where {{ condition }}
+) as working_attempts
+{%- endmacro %}
