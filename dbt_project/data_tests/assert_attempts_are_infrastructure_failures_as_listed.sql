@@ -1,4 +1,6 @@
 -- The flag of an attempt and the list of failures say the same, and every lost node is on the list.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_attempts'}}}) }}
+
 select
     attempts.cluster_id,
     attempts.attempt_id,

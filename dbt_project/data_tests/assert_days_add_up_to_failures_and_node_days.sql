@@ -1,4 +1,6 @@
 -- Accounting identity: day by day, a cause's failures are those listed, and the node-days those of the ended attempts.
+{{ config(meta={'dagster': {'ref': {'name': 'agg_failure_rates_daily'}}}) }}
+
 with
 
 daily as (

@@ -1,5 +1,7 @@
 -- Whatever belongs to a cluster belongs to one of the dimension: one test for all tables, where one for each would cost
 -- more time in dbt than in the database.
+{{ config(meta={'dagster': {'ref': {'name': 'dim_clusters'}}}) }}
+
 {% set tables = [
     'agg_attribution_controls',
     'agg_check_introductions',

@@ -1,4 +1,6 @@
 -- One primary event exactly where there is evidence, of the category and on the node the failure shows.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_failure_evidence'}}}) }}
+
 with
 
 evidence as (

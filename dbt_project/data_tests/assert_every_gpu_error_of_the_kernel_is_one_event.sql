@@ -1,4 +1,6 @@
 -- Xid and SXid messages are neither lost nor counted twice on their way to the events.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_health_events'}}}) }}
+
 with
 
 messages as (

@@ -1,4 +1,6 @@
 -- Recorded intervals are neither lost nor counted twice when they are merged into outages.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_node_outages'}}}) }}
+
 with
 
 node_events as (

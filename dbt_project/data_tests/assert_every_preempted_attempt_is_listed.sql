@@ -1,4 +1,6 @@
 -- Every PREEMPTED attempt stands there once, and nobody made room for a later attempt of the same run.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_preemptions'}}}) }}
+
 with
 
 preempted as (

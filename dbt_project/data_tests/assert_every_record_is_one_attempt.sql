@@ -1,4 +1,6 @@
 -- Accounting identity: loaded records of sacct = attempts, cluster by cluster.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_attempts'}}}) }}
+
 with
 
 records as (

@@ -1,4 +1,6 @@
 -- Warnings, repeats of other events, planned work, repair and whatever is never a cause prove nothing.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_health_events'}}}) }}
+
 with
 
 events as (

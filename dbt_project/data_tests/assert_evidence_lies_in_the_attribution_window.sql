@@ -1,4 +1,6 @@
 -- On a node of the attempt, inside the cluster's window, and not before the attempt began.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_failure_evidence'}}}) }}
+
 select
     evidence.cluster_id,
     evidence.attempt_id,

@@ -1,3 +1,5 @@
+{{ config(meta={'dagster': {'ref': {'name': 'fct_incidents'}}}) }}
+
 with
 
 incidents as (

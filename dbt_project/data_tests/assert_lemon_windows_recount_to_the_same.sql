@@ -1,4 +1,6 @@
 -- Running totals of what enters and leaves a window end where a plain count over its days ends.
+{{ config(meta={'dagster': {'ref': {'name': 'agg_lemon_windows'}}}) }}
+
 with
 
 signals as (

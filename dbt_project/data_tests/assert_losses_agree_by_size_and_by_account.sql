@@ -1,4 +1,6 @@
 -- Accounting identity: the work that failures and second-order preemptions lost, by size, by account and as listed.
+{{ config(meta={'dagster': {'ref': {'name': 'agg_lost_hours_by_account'}}}) }}
+
 with
 
 losses as (

@@ -1,4 +1,6 @@
 -- Splitting attempts over days and nodes neither loses nor makes GPU time.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_node_days'}}}) }}
+
 with
 
 node_days as (

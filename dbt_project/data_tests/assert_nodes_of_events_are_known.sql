@@ -1,4 +1,6 @@
 -- Events, outages, tickets and exclusions are about nodes of the dimension.
+{{ config(meta={'dagster': {'ref': {'name': 'dim_nodes'}}}) }}
+
 with
 
 nodes as (

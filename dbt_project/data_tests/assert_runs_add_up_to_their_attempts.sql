@@ -1,4 +1,6 @@
 -- Accounting identity: attempts, GPU time and scheduled time of the runs are those of the attempts, cluster by cluster.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_job_runs'}}}) }}
+
 with
 
 runs as (

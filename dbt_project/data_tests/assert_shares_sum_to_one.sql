@@ -1,4 +1,6 @@
 -- Shares of states, without the row INFRASTRUCTURE, and of sizes: of attempts always, of GPU time where any is known.
+{{ config(meta={'dagster': {'ref': {'name': 'agg_job_states'}}}) }}
+
 with
 
 shares as (

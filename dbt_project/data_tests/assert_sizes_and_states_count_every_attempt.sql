@@ -1,3 +1,5 @@
+{{ config(meta={'dagster': {'ref': {'name': 'agg_job_states'}}}) }}
+
 with
 
 attempts as (

@@ -1,4 +1,6 @@
 -- In the configured window, the control's failed attempts are the failures that evidence explains and nobody names.
+{{ config(meta={'dagster': {'ref': {'name': 'agg_attribution_controls'}}}) }}
+
 with
 
 controls as (

@@ -1,5 +1,6 @@
 """What Dagster loads: it loads, it names every table by its path, and its schedule keeps the configured zone."""
 
+import json
 from importlib.metadata import version
 
 import dagster as dg
@@ -7,7 +8,7 @@ import pytest
 from dagster_dbt import DbtCliResource
 
 from orchestration import schedules
-from orchestration.dbt import dbt_resource
+from orchestration.dbt import MANIFEST, dbt_resource
 from orchestration.environment import Settings
 from orchestration.home import PROJECT, Home
 
@@ -61,6 +62,14 @@ def test_every_stage_border_has_blocking_checks(definitions):
     graph = definitions.resolve_asset_graph()
     blocking = {key.asset_key.path[0] for key in graph.asset_check_keys if graph.get_check_spec(key).blocking}
     assert {"raw", "marts", "estimates"} <= blocking
+
+
+def test_every_dbt_test_is_a_check_of_a_table(definitions):
+    known = {key.name for key in definitions.resolve_asset_graph().asset_check_keys}
+    nodes = json.loads(MANIFEST.read_text(encoding="utf-8"))["nodes"].values()
+    tests = {node["name"] for node in nodes if node["resource_type"] == "test"}
+    assert len(tests) > 100
+    assert tests - known == set()
 
 
 def test_the_schedule_keeps_its_zone(monkeypatch):
