@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
@@ -26,11 +27,22 @@ class ReportFolder(dg.ConfigurableResource):
 
     def replace_page(self, html: str) -> Path:
         """Write the page beside its place, then rename it into place, and return its path."""
-        self.page.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.page.with_name(f".{self.page.name}.{os.getpid()}.tmp")
-        try:
-            beside.write_text(html, encoding="utf-8")
-            beside.replace(self.page)
-        finally:
-            beside.unlink(missing_ok=True)
+        _replace(self.page, html)
         return self.page
+
+    def kept(self, name: str, make: Callable[[], str]) -> str:
+        """Give a text that is always the same under its name: made once, then read from a file of the folder."""
+        file = Path(self.path) / name
+        if not file.exists():
+            _replace(file, make())
+        return file.read_text(encoding="utf-8")
+
+
+def _replace(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)

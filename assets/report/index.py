@@ -7,7 +7,7 @@ import datetime as dt
 import dagster as dg
 
 from assets.report.folder import ReportFolder
-from assets.report.page import build, figures_of, render
+from assets.report.page import VEGA, build, figures_of, render, vega_bundle
 from assets.report.queries import read_frames, tables_read
 from assets.warehouse import Warehouse
 
@@ -25,7 +25,7 @@ def index(warehouse: Warehouse, report: ReportFolder) -> dg.MaterializeResult[No
     with warehouse.reading() as con:
         frames = read_frames(con)
     page = build(frames, made_at)
-    html = render(page)
+    html = render(page, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)
     return dg.MaterializeResult(
         metadata={

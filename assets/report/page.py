@@ -11,7 +11,7 @@ import datetime as dt
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
@@ -37,14 +37,24 @@ from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
 
 TEMPLATES = Path(__file__).parent / "templates"
+VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
+"""Name of the script that draws the charts, in the version of the library that has it."""
 BUILDERS = (
     headline, nodes, lemons, causes, over_time, mttf, constant,
     ettr, checkpoints, states, sizes, preemptions, losses, gaps,
 )  # fmt: skip
 
 
-def render(page: Page) -> str:
-    """Fill the template with a page and return one HTML document that needs nothing beside it."""
+def render(page: Page, bundle: str) -> str:
+    """Fill the template with a page and return one HTML document that needs nothing beside it.
+
+    Parameters
+    ----------
+    page
+        What `build` returned.
+    bundle
+        What `vega_bundle` returned.
+    """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -54,7 +64,7 @@ def render(page: Page) -> str:
     )
     scripts = {
         "watch": (TEMPLATES / "watch.js").read_text(encoding="utf-8"),
-        "bundle": vega_bundle(),
+        "bundle": bundle,
         "charts": (TEMPLATES / "charts.js").read_text(encoding="utf-8"),
     }
     return environment.get_template("page.html.j2").render(
@@ -66,9 +76,8 @@ def render(page: Page) -> str:
     )
 
 
-@cache
 def vega_bundle() -> str:
-    """Bundle Vega, Vega-Lite and Vega-Embed into one script, which takes a second or two and is always the same."""
+    """Bundle Vega, Vega-Lite and Vega-Embed into one script, which takes a second or two and is the same for `VEGA`."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 

@@ -6,11 +6,14 @@ import datetime as dt
 import sys
 from pathlib import Path
 
-from assets.report.page import build, render
+from assets.report.folder import ReportFolder
+from assets.report.page import VEGA, build, render, vega_bundle
 from assets.report.queries import read_frames
 from assets.warehouse import Warehouse
 
 if __name__ == "__main__":
     with Warehouse(path=sys.argv[1], publication=sys.argv[2]).reading() as con:
         frames = read_frames(con)
-    Path(sys.argv[3]).write_text(render(build(frames, dt.datetime.now(dt.UTC))), encoding="utf-8")
+    page = build(frames, dt.datetime.now(dt.UTC))
+    report = ReportFolder(path=str(Path(sys.argv[1]).parent / "reports"))
+    Path(sys.argv[3]).write_text(render(page, report.kept(VEGA, vega_bundle)), encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.report.page import build, render
+from assets.report.page import build, render, vega_bundle
 from assets.report.queries import read_frames
 from assets.warehouse import Warehouse
 from tests.report.planting import MADE_AT, plant
@@ -35,9 +35,15 @@ def page(frames):
 
 
 @pytest.fixture(scope="session")
-def html(page) -> str:
+def bundle() -> str:
+    """The script that draws the charts."""
+    return vega_bundle()
+
+
+@pytest.fixture(scope="session")
+def html(page, bundle) -> str:
     """The planted report."""
-    return render(page)
+    return render(page, bundle)
 
 
 @pytest.fixture(scope="session")

@@ -45,21 +45,21 @@ def test_examples_hold(module):
     assert not failed
 
 
-def test_an_empty_warehouse_gives_a_page_that_says_so(empty):
+def test_an_empty_warehouse_gives_a_page_that_says_so(empty, bundle):
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
-    text = parse(render(page)).text
+    text = parse(render(page, bundle)).text
     assert "No cluster is in the warehouse" in text
     assert "No run is recorded" in text
     assert not list(figures_of(page))
 
 
-def test_a_cluster_without_attempts_gives_empty_sections(empty):
+def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
     with empty.writing() as con:
         con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('new & <odd>', false)")
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
-    root = parse(render(page))
+    root = parse(render(page, bundle))
     chapter = root.all("article")[0]
     assert chapter.all("h2")[0].text.startswith("new & <odd>")
     assert chapter.attributes["id"].startswith("new----odd--")
@@ -75,7 +75,7 @@ def test_a_cluster_without_attempts_gives_empty_sections(empty):
     assert chapter.text.count("missing") >= len(BY_FLAG)
 
 
-def test_a_cluster_whose_attempts_never_failed_has_bounds(empty):
+def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
     with empty.writing() as con:
         con.execute(
             "insert into marts.dim_clusters (cluster_id, is_simulated, node_count, gpu_count, first_at, last_at) "
@@ -101,7 +101,7 @@ def test_a_cluster_whose_attempts_never_failed_has_bounds(empty):
         """)
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
-    text = parse(render(page)).text
+    text = parse(render(page, bundle)).text
     assert "none seen; rate below 6.00 (90%) per 1\u202f000 node-days k = 0 failed attempts in 500 node-days" in text
     assert "none failed; MTTF above 83.3 days (90%)" in text
     assert [figure.key for _, figure in figures_of(page)] == ["mttf"]
@@ -117,6 +117,13 @@ def test_the_asset_replaces_the_page_in_one_step(planted, tmp_path):
     assert result.success
     assert folder.page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [path.name for path in folder.page.parent.iterdir()] == ["index.html"]
+
+
+def test_the_script_of_the_charts_is_made_once(tmp_path):
+    folder = ReportFolder(path=str(tmp_path / "reports"))
+    made = iter(["script", "another"])
+    assert [folder.kept("script.js", lambda: next(made)) for _ in range(3)] == ["script"] * 3
+    assert folder.kept("of-another-version.js", lambda: next(made)) == "another"
 
 
 def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch):
