@@ -61,6 +61,16 @@ def test_lineage_reaches_back_to_raw(con):
     assert {schema for (schema,) in upstream} >= {"raw", "staging", "intermediate", "marts"}
 
 
+def test_every_mart_has_a_lineage(con):
+    without = con.execute(
+        """
+        select table_name from information_schema.tables
+        where table_schema = 'marts' and 'marts.' || table_name not in (select table_name from ops.lineage)
+        """
+    ).fetchall()
+    assert without == []
+
+
 def test_hours_and_keys_are_worked_out_when_they_are_read(con):
     stored = con.execute(
         """

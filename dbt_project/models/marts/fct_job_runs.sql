@@ -3,25 +3,23 @@
 {% set productive_seconds_low = 'greatest(0, ' ~ productive_seconds_high ~ ' - lost_seconds_high)' %}
 {% set wallclock_seconds = '(queue_seconds + scheduled_seconds)' %}
 
-{{ config(pre_hook="{{ look_beside() }}", post_hook="{{ look_anywhere() }}") }}
-
 with
 
 attempts as (
 
-    select * from {{ beside('fct_attempts') }}
+    select * from {{ ref('fct_attempts') }}
 
 ),
 
 clusters as (
 
-    select * from {{ beside('dim_clusters') }}
+    select * from {{ ref('dim_clusters') }}
 
 ),
 
 restarted_runs as (
 
-    select * from {{ beside('fct_restarted_runs') }}
+    select * from {{ ref('fct_restarted_runs') }}
 
 ),
 
@@ -36,7 +34,34 @@ only_attempts as (
 -- Most runs are a single attempt: they are worked out from it when they are read, and only the others are kept.
 runs as (
 
-    select * from restarted_runs
+    select
+        cluster_id,
+        run_id,
+        user_name,
+        account,
+        partition,
+        qos,
+        job_name,
+        gpu_count,
+        node_count,
+        job_count,
+        attempt_count,
+        submitted_at,
+        started_at,
+        ended_at,
+        is_complete,
+        final_state,
+        queue_seconds,
+        scheduled_seconds,
+        working_seconds,
+        work_ratio,
+        lost_seconds,
+        lost_seconds_high,
+        gpu_seconds,
+        interruption_count,
+        infrastructure_failure_count,
+        preemption_count
+    from restarted_runs
 
     union all
 
