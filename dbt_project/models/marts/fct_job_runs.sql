@@ -97,23 +97,7 @@ runs as (
 )
 
 select
-    cluster_id,
-    run_id,
-    user_name,
-    account,
-    partition,
-    qos,
-    job_name,
-    gpu_count,
-    {{ gpu_size_bin('gpu_count') }} as gpu_size_bin,
-    node_count,
-    job_count,
-    attempt_count,
-    submitted_at,
-    started_at,
-    ended_at,
-    is_complete,
-    final_state,
+    *,
     queue_seconds / 3600 as queue_hours,
     scheduled_seconds / 3600 as scheduled_hours,
     {{ productive_seconds }} / 3600 as productive_hours,
@@ -125,14 +109,5 @@ select
     {{ productive_seconds_low }} / nullif({{ wallclock_seconds }}, 0) as ettr_low,
     {{ productive_seconds_high }} / nullif({{ wallclock_seconds }}, 0) as ettr_high,
     gpu_seconds / 3600 as gpu_hours,
-    queue_seconds,
-    scheduled_seconds,
-    working_seconds,
-    work_ratio,
-    lost_seconds,
-    lost_seconds_high,
-    gpu_seconds,
-    interruption_count,
-    infrastructure_failure_count,
-    preemption_count
+    {{ gpu_size_bin('gpu_count') }} as gpu_size_bin
 from runs
