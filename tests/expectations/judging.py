@@ -1,0 +1,27 @@
+"""Spoil a warehouse, and see which rules notice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from assets.warehouse import Warehouse
+from orchestration.checks import judge
+from orchestration.verdicts import Verdict
+
+
+def spoil(path: Path, *statements: str) -> None:
+    """Run statements on the file."""
+    with duckdb.connect(str(path)) as con:
+        for statement in statements:
+            con.execute(statement)
+
+
+def failed(path: Path, schema: str, table: str) -> dict[str, Verdict]:
+    """Give the failed checks of a table by their names."""
+    return {
+        verdict.check_name: verdict
+        for verdict in judge(Warehouse(path=str(path)), [(schema, table)])[schema, table]
+        if not verdict.passed
+    }
