@@ -94,4 +94,4 @@ lock:  ## Pin every dependency again, with hashes and without addresses.
 		--no-header --no-annotate --quiet -o requirements-spark.lock.txt
 
 clean:  ## Remove what a refresh made, never the sources.
-	rm -rf $(HOME_DIR)/work $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster dbt_project/target
+	rm -rf $(HOME_DIR)/work $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster dbt_project/target build

@@ -13,6 +13,8 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 DBT_PROJECT = PROJECT / "dbt_project"
+BUILT = PROJECT / "build"
+"""What is made of the code and its libraries alone, the same for every home."""
 _CODE = ("assets", "orchestration", "dbt_project")
 _CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".html", ".css", ".js", ".j2"}
 

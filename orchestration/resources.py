@@ -9,7 +9,7 @@ from assets.report.folder import ReportFolder
 from assets.warehouse import Warehouse
 from orchestration.dbt import dbt_resource
 from orchestration.environment import Settings
-from orchestration.home import Home
+from orchestration.home import BUILT, Home
 from orchestration.session import RefreshSession
 
 
@@ -23,7 +23,7 @@ def resources(home: Home, settings: Settings) -> dict[str, Any]:
             threads=settings.threads,
         ),
         "sources": SourcesFolder(path=str(home.sources), full=settings.is_full),
-        "report": ReportFolder(path=str(home.working_reports)),
+        "report": ReportFolder(path=str(home.working_reports), parts=str(BUILT)),
         "session": RefreshSession(working_file=str(home.working_file), lock_file=str(home.lock_file)),
         "dbt": dbt_resource(home, settings),
     }

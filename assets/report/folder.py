@@ -16,9 +16,12 @@ class ReportFolder(dg.ConfigurableResource):
     ----------
     path
         Absolute path; the page becomes `latest/index.html` below it.
+    parts
+        Absolute path of the folder of what is the same in every report; empty puts it below `path`.
     """
 
     path: str
+    parts: str = ""
 
     @property
     def page(self) -> Path:
@@ -31,8 +34,8 @@ class ReportFolder(dg.ConfigurableResource):
         return self.page
 
     def kept(self, name: str, make: Callable[[], str]) -> str:
-        """Give a text that is always the same under its name: made once, then read from a file of the folder."""
-        file = Path(self.path) / name
+        """Give a text that is always the same under its name: made once, then read from a file of `parts`."""
+        file = Path(self.parts or self.path) / name
         if not file.exists():
             _replace(file, make())
         return file.read_text(encoding="utf-8")

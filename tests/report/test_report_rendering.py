@@ -120,9 +120,10 @@ def test_the_asset_replaces_the_page_in_one_step(planted, tmp_path):
 
 
 def test_the_script_of_the_charts_is_made_once(tmp_path):
-    folder = ReportFolder(path=str(tmp_path / "reports"))
+    folders = [ReportFolder(path=str(tmp_path / home), parts=str(tmp_path / "parts")) for home in ("a", "b")]
     made = iter(["script", "another"])
-    assert [folder.kept("script.js", lambda: next(made)) for _ in range(3)] == ["script"] * 3
+    assert [folder.kept("script.js", lambda: next(made)) for folder in folders * 2] == ["script"] * 4
+    folder = ReportFolder(path=str(tmp_path / "reports"))
     assert folder.kept("of-another-version.js", lambda: next(made)) == "another"
 
 
