@@ -22,19 +22,29 @@ def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reade
     """Fail unless every line is in raw or in exactly one of the reader's other two tables.
 
     Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
-    compared one by one.
+    compared one by one. Of files with lines that the reader only counted, the numbers of lines have to be equal.
     """
-    outcomes = """(
+    con.execute(
+        """
+        create or replace temp view line_outcomes as
         from loaded_lines
         union all
         select file_id, line_number from skipped_lines
         union all
         select file_id, line_number from quarantined_lines
-    ) as outcomes"""
+        """
+    )
+    _prove_named_lines(con, reader)
+    _prove_counted_lines(con, reader)
+
+
+def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    outcomes = "(from line_outcomes anti join counted_skips using (file_id)) as outcomes"
     lines = """(
         select file_id, line_number from lines
         union all
-        select file_id, unnest(range(1, line_count + 1)) as line_number from taken_files
+        select file_id, unnest(range(1, line_count + 1)) as line_number
+        from taken_files anti join counted_skips using (file_id)
     ) as lines"""
     print_of = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
     there, told = (con.execute(f"{print_of} {rows}").fetchone() for rows in (lines, outcomes))
@@ -51,6 +61,25 @@ def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reade
     ).fetchone()
     where = "a line that is not in the file" if row is None else f"{row[0]}, line {row[1]}: {row[2]} outcomes, not one"
     raise AssertionError(f"{reader.KIND}: {there[0]} lines, {told[0]} outcomes; {where}")
+
+
+def _prove_counted_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    row = con.execute(
+        """
+        select batch_files.path, taken_files.line_count, sum(told.line_count) as told_count
+        from (
+            from counted_skips
+            union all
+            select file_id, null as reason, count(*) as line_count
+            from line_outcomes semi join counted_skips using (file_id) group by file_id
+        ) as told
+        inner join batch_files using (file_id)
+        left join taken_files using (file_id)
+        group by all having told_count is distinct from taken_files.line_count order by all limit 1
+        """
+    ).fetchone()
+    if row:
+        raise AssertionError(f"{reader.KIND}: {row[0]}: {row[1] or 'no'} lines read as a whole, {row[2]} outcomes")
 
 
 def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
@@ -79,10 +108,21 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
         _keep_quarantined_lines(con)
     con.execute(
         """
-        insert into ops.skips by name
-        select batch_files.cluster_id, batch_files.path, skipped_lines.reason, count(*) as line_count
-        from skipped_lines inner join batch_files on batch_files.file_id = skipped_lines.file_id
+        create or replace temp table skip_counts as
+        select file_id, reason, sum(line_count)::bigint as line_count
+        from (
+            select file_id, reason, count(*) as line_count from skipped_lines group by all
+            union all
+            from counted_skips
+        )
         group by all
+        """
+    )
+    con.execute(
+        """
+        insert into ops.skips by name
+        select batch_files.cluster_id, batch_files.path, skip_counts.reason, skip_counts.line_count
+        from skip_counts inner join batch_files on batch_files.file_id = skip_counts.file_id
         """
     )
     _account_for_files(con, reader, cluster, run_id)
@@ -108,7 +148,7 @@ def _account_for_files(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: 
         """
         insert into ops.files by name
         with loaded as (select file_id, count(*) as line_count from loaded_lines group by file_id),
-        skipped as (select file_id, count(*) as line_count from skipped_lines group by file_id),
+        skipped as (select file_id, sum(line_count) as line_count from skip_counts group by file_id),
         quarantined as (
             select
                 file_id,

@@ -87,12 +87,12 @@ from (
         nullif(if(contains(node, ' ') or strlen(node) <> length(node), trim(node), node), '') as node_name,
         nullif(health_check, '') as check_name,
         case
-            when lower("type") in ('nagios', 'periodic') then 'periodic'
+            when "type" = 'nagios' or lower("type") in ('nagios', 'periodic') then 'periodic'
             when lower("type") in ('prolog', 'epilog', 'app', 'manual') then lower("type")
         end as check_type,
         code,
         case
-            when upper(code) in ('0', '0.0', 'OK') then 'OK'
+            when code = '0' or upper(code) in ('0', '0.0', 'OK') then 'OK'
             when upper(code) in ('1', '1.0', 'WARN', 'WARNING') then 'WARN'
             when upper(code) in ('2', '2.0', 'CRITICAL') then 'CRITICAL'
             when upper(code) in ('3', '3.0', 'UNKNOWN') then 'UNKNOWN'

@@ -103,13 +103,11 @@ select file_id, line_number, 'blank' as reason from lines where line is null
 union all
 select file_id, line_number, skip_reason from health_results where skip_reason is not null"""
 
-SKIPPED_LINES = f"""
+SKIPPED_LINES = """
 create or replace temp view skipped_lines as
 from health_skipped
 union all
-select file_id, line_number, 'unchanged' from health_unchanged
-union all
-{health_whole.UNCHANGED}"""
+select file_id, line_number, 'unchanged' from health_unchanged"""
 
 
 def dispositions() -> Sequence[Step]:

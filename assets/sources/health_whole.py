@@ -23,20 +23,13 @@ if TYPE_CHECKING:
 
 EMPTY = """
 create temp table if not exists health_whole (
-    file_id integer,
-    line_number bigint,
-    is_unchanged boolean,
-    kept struct(
-        node_name varchar, check_name varchar, check_type varchar, result varchar, result_quality varchar,
-        started_at timestamp, observed_at timestamp, job_id_raw bigint, message varchar, unchanged_since timestamp
-    )
+    file_id integer, line_number bigint, node_name varchar, check_name varchar, check_type varchar, result varchar,
+    result_quality varchar, started_at timestamp, observed_at timestamp, job_id_raw bigint, message varchar,
+    unchanged_since timestamp
 )"""
-"""One row for every line of the files taken; nothing is kept of those inside a stretch."""
+"""The results that are kept of the files taken; of every file one at least, as the first of a stretch is."""
 
-KEPT = f"""
-select file_id, line_number, unnest(kept), {gcm_records.xid_codes("kept.message")} as xid_codes
-from health_whole where not is_unchanged"""
-UNCHANGED = "select file_id, line_number, 'unchanged' from health_whole where is_unchanged"
+KEPT = f"select *, {gcm_records.xid_codes('message')} as xid_codes from health_whole"
 
 # The places in which only other sinks put a field do not count where these are filled.
 _FIELDS = """
@@ -90,31 +83,34 @@ stretches as ({health_stretches.stretches("results", "file_index")})
 select
     files.file_id,
     results.line_in_scan - files.first_line + 1 as line_number,
-    coalesce({health_stretches.IS_INSIDE}, false) as is_unchanged,
-    case when not is_unchanged then {{
-        node_name: results.node_name,
-        check_name: results.check_name,
-        check_type: results.check_type,
-        result: results.result,
-        result_quality: results.result_quality,
-        started_at: results.started_at,
-        observed_at: results.observed_at,
-        job_id_raw: results.job_id_raw,
-        message: results.message,
-        unchanged_since: case when results.observed_at = stretches.last_at then stretches.first_at end
-    }} end as kept
+    results.node_name,
+    results.check_name,
+    results.check_type,
+    results.result,
+    results.result_quality,
+    results.started_at,
+    results.observed_at,
+    results.job_id_raw,
+    results.message,
+    case when results.observed_at = stretches.last_at then stretches.first_at end as unchanged_since
 from results
 inner join files on files.file_index = results.file_index
-left join stretches on stretches.file_index = results.file_index and {health_stretches.IS_OF_STRETCH}"""
+left join stretches on stretches.file_index = results.file_index and {health_stretches.IS_OF_STRETCH}
+where not coalesce({health_stretches.IS_INSIDE}, false)"""
 
 _TAKEN = """
 insert into taken_files
-select file_id, line_count from scanned_files
-where file_id in (select file_id from health_whole where line_number = 1)"""
+select file_id, line_count from scanned_files where file_id in (select file_id from health_whole)"""
+_COUNTED = """
+insert into counted_skips
+select file_id, 'unchanged', taken.line_count - kept.line_count
+from taken_files as taken
+inner join (select file_id, count(*) as line_count from health_whole group by file_id) as kept using (file_id)
+where kept.line_count < taken.line_count"""
 
 
 def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
-    """Read the files that are nothing but GCM's records into `health_whole`; note which."""
+    """Read the files that are nothing but GCM's records into `health_whole`; note which, and how much is unchanged."""
     con.execute(EMPTY)
     with scratch_folder(con) as scratch:
         counts: dict[int, int] = {}
@@ -151,3 +147,4 @@ def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list
         finally:
             con.execute("set preserve_insertion_order = true")
     con.execute(_TAKEN)
+    con.execute(_COUNTED)

@@ -17,8 +17,10 @@ Given to the steps (temp tables):
         Files that a `WholeFileReader` has read before; their lines are not in `lines`.
     taken_lines(file_id integer, line_number bigint, line varchar)
         Empty: such a reader puts the lines there that it quarantines.
+    counted_skips(file_id integer, reason varchar, line_count bigint)
+        Empty: such a reader puts there how many lines of a file it has skipped without naming them in `skipped_lines`.
 
-Left by the steps (temp tables), every line in exactly one of them, several loaded rows per line allowed:
+Left by the steps (temp tables), every line not counted in exactly one of them, several loaded rows per line allowed:
 
     loaded_rows          file_id, line_number and the columns of the raw table without cluster_id, path, disposition
                          (a missing nullable column is NULL; leave node_id out, the core resolves it from node_name);
@@ -124,7 +126,8 @@ class WholeFileReader(Protocol):
     def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
         """Read what files it can, given by `file_id`, and put them into `taken_files(file_id, line_count)`.
 
-        The lines of the others only are in `lines`; the reader's steps leave the outcomes of both.
+        The lines of the others only are in `lines`; the reader's steps leave the outcomes of both, but for the lines
+        that it counts in `counted_skips(file_id, reason, line_count)`.
         """
 
 

@@ -231,6 +231,7 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     assert [object_lines.count_object_lines(tmp_path / name) for name in counts] == list(counts.values())
     con = duckdb.connect(config={"threads": threads})
     con.execute("create temp table taken_files (file_id integer, line_count bigint)")
+    con.execute("create temp table counted_skips (file_id integer, reason varchar, line_count bigint)")
     files = {
         number: SourceFile(
             "c1", "health", name, tmp_path / name, size_bytes=1, modified_at=MODIFIED, dialect="gcm", is_plain=True
@@ -239,9 +240,26 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     }
     health_whole.take(con, files)
     assert con.execute("from taken_files order by all").fetchall() == list(zip(files, counts.values(), strict=True))
-    wrong = con.execute("select count(*) from health_whole where kept.job_id_raw <> line_number")
+    wrong = con.execute("select count(*) from health_whole where job_id_raw <> line_number")
     assert wrong.fetchone() == (0,)
-    placed = con.execute("select file_id, count(*) from health_whole where not is_unchanged group by 1")
+    placed = con.execute("select file_id, count(*) from health_whole group by 1")
     assert dict(placed.fetchall()) == dict(zip(files, counts.values(), strict=True))
     settings = "select current_setting('threads'), current_setting('preserve_insertion_order')"
     assert con.execute(settings).fetchone() == (threads, True)
+
+
+def test_a_line_lost_beside_lines_that_are_only_counted_is_found_out(tmp_path, monkeypatch):
+    original = health_whole.take
+
+    def loses(con: Any, files: Any) -> None:
+        original(con, files)
+        assert con.execute("from counted_skips").fetchall() == [(0, "unchanged", 2)]
+        con.execute("delete from health_whole where line_number = 1")
+
+    monkeypatch.setattr(health, "take", loses)
+    folder = make(
+        tmp_path,
+        {"c1/inventory/nodes.txt": NODES, "c1/health/a.jsonl": text([record(second) for second in (0, 60, 120, 180)])},
+    )
+    with pytest.raises(AssertionError, match=r"health: c1/health/a.jsonl: 4 lines read as a whole, 3 outcomes"):
+        load(folder, readers=READERS)
