@@ -15,7 +15,7 @@ import numpy as np
 from assets.sources.lines import REPLACEMENT, chunks, decode
 
 PIECE = 128 * 1024
-"""What is looked at together. The memory of larger pieces goes back to the system each time, which takes thrice as long."""
+"""What is looked at together. The memory of larger pieces goes back to the system each time: thrice the time."""
 LONGEST = 512 * 1024
 _NEWLINE, _BRACE = 10, 123
 
