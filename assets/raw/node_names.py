@@ -3,8 +3,8 @@
 import dagster as dg
 
 from assets.raw.folder import SourcesFolder
-from assets.sources.accounts import unknown_names
 from assets.sources.formats import READERS
+from assets.sources.settled_accounts import unknown_names
 from assets.sources.settling import settle
 from assets.warehouse import Warehouse
 

@@ -86,6 +86,7 @@ from (
         -- `trim` looks up what every character is; these two tests take a quarter of its time
         nullif(if(contains(node, ' ') or strlen(node) <> length(node), trim(node), node), '') as node_name,
         nullif(health_check, '') as check_name,
+        -- what nearly all say is tested as it is: lower and upper case are made of the rest only
         case
             when "type" = 'nagios' or lower("type") in ('nagios', 'periodic') then 'periodic'
             when lower("type") in ('prolog', 'epilog', 'app', 'manual') then lower("type")

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import duckdb
 import pyarrow as pa
 
-from assets.sources.accounts import account_for_dispositions
 from assets.sources.batch import run_steps, transaction
 from assets.sources.folder import Survey
 from assets.sources.nodes import NodeNames, basic_name
 from assets.sources.reading import Reader
+from assets.sources.settled_accounts import account_for_dispositions
 
 TABLES_WITH_NODES = (
     "health_checks",
