@@ -24,6 +24,7 @@ from orchestration.checks import record_dbt_results
 from orchestration.column_lineage import ColumnLineage
 from orchestration.environment import MEMORY, THREADS, Settings, choose_files
 from orchestration.home import DBT_PROJECT, Home
+from orchestration.kept import forget_touched, forget_what_was_built, keep_what_stays
 
 MANIFEST = DBT_PROJECT / "target" / "manifest.json"
 LINEAGE = MANIFEST.with_name("column_lineage.json")
@@ -121,9 +122,11 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
     )
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
         target = home.work / "dbt"
-        if not context.is_subset:
-            # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
-            remove_file(home.publication)
+        if context.is_subset:
+            with warehouse.writing() as con:
+                forget_what_was_built(con)
+        else:
+            begin_publication(home, warehouse, context)
         lineage = ColumnLineage(LINEAGE)
         invocation = dbt.cli(build_arguments(), context=context, target_path=target, raise_on_error=False)
         try:
@@ -132,6 +135,7 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
         finally:
             release_dbt_adapter()
             with warehouse.writing() as con:
+                forget_touched(con)
                 record_dbt_results(con, context.run_id, target / "run_results.json", target / "manifest.json")
                 replace_lineage(con, sorted({row[0] for row in lineage.rows}), lineage.rows)
         if invocation.process.returncode:
@@ -139,6 +143,18 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
         lineage.keep()
 
     return models
+
+
+def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecutionContext) -> None:
+    """Leave of the last publication what this build goes on from, or nothing."""
+    with warehouse.writing() as con:
+        reason = keep_what_stays(con, context.run_id, MANIFEST)
+    if reason is None:
+        context.log.info("rows of the last publication stay where nothing new touches them")
+        return
+    context.log.info(f"all rows are built anew: {reason}")
+    # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
+    remove_file(home.publication)
 
 
 def _with_column_metadata(invocation: DbtCliInvocation) -> Iterator[Any]:

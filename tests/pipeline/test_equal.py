@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -13,7 +14,7 @@ from assets.warehouse import Warehouse
 from orchestration.home import Home
 from tests.conftest import refresh
 from tests.sources.folders import load_results
-from tests.sources.nights import nights, simulated
+from tests.sources.nights import nights, shorten, simulated
 
 pytestmark = pytest.mark.slow
 
@@ -69,18 +70,48 @@ def test_the_sample_fills_the_tables(at_once: dict[str, list[tuple]]) -> None:
     assert len(empty) <= 8, empty
 
 
+REFRESHED = (0, 10, 20, 24, 26, 28, 29, 30)
+"""The nights that publish; from 24 on so little is new that rows of the publication before may stay."""
+
+
 def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str, list[tuple]], tmp_path: Path) -> None:
     home = Home.at(tmp_path / "home")
     warehouse = Warehouse(path=str(home.working_file))
+    stayed = set()
     for night in nights(logs, home.sources):
-        if night % 10 == 0:
+        if night == 29:
+            undo = _shorten_one_and_double_another(home.sources, tmp_path / "saved")
+        elif night == 30:
+            undo()
+        if night in REFRESHED:
+            file = home.publication.stat().st_ino if night else None
             refresh(home)
+            if home.publication.stat().st_ino == file:
+                stayed.add(night)
         else:
             with warehouse.writing() as con:
                 load_results(home.sources, con, READERS, run_id=f"night {night}")
+        if night == 29:
+            compare(content(home), refreshed(home.sources, tmp_path / "as_on_night_29"))
+    assert {26, 28, 30} <= stayed
     compare(content(home), at_once)
     refresh(home, full=True)
     compare(content(home), at_once)
+
+
+def _shorten_one_and_double_another(sources: Path, saved: Path) -> Callable[[], None]:
+    """Take records out of a day's accounting, leave one running, have another day there twice; give the way back."""
+    days = sorted(sources.glob("*/sacct/*"))
+    shortened, doubled = days[-12], days[-8]
+    shutil.copy2(shortened, saved)
+    shorten(shortened)
+    again = shutil.copy2(doubled, doubled.with_name(f"again-{doubled.name}"))
+
+    def undo() -> None:
+        shutil.copy2(saved, shortened)
+        again.unlink()
+
+    return undo
 
 
 @pytest.mark.parametrize(

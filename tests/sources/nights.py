@@ -51,7 +51,7 @@ def nights(complete: Path, growing: Path) -> Iterator[int]:
             if due == night or (due > DAYS and night == DAYS):
                 _copy(path, target)
                 if place.parts[1] == "sacct" and night == 3:
-                    _shorten(target)
+                    shorten(target)
                 if night == 6 and day is not None:
                     _copy(path, target.with_name(f"again-{target.name}"))
             elif place.parts[1] == "sacct" and night == 4 and due == 3:
@@ -62,7 +62,7 @@ def nights(complete: Path, growing: Path) -> Iterator[int]:
         yield night
 
 
-def _shorten(path: Path) -> None:
+def shorten(path: Path) -> None:
     """Leave out the last third of an export, and say of the record before it that it still runs."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = lines[: max(2, len(lines) * 2 // 3)]

@@ -7,15 +7,9 @@
     'gpu_size_bin': gpu_size_bin('gpu_count'),
 } %}
 
-{{ config(meta={'generated': generated}) }}
+{{ config(materialized='kept', meta={'generated': generated, 'replaced': replaced_attempts()}) }}
 
 with
-
-attempts as (
-
-    select * from {{ ref('int_attempts_resolved') }}
-
-),
 
 chained_jobs as (
 
@@ -26,6 +20,13 @@ chained_jobs as (
 failures as (
 
     select * from {{ ref('fct_failures') }}
+
+),
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    {{ renewed_jobs_only('chained_jobs', 'failures') }}
 
 ),
 

@@ -1,3 +1,5 @@
+{{ config(materialized='kept', meta={'replaced': replaced_attempts()}) }}
+
 with
 
 records as (
@@ -13,6 +15,7 @@ records as (
         db_index,
         state
     from {{ ref('stg_sacct__records') }}
+    {{ touched_jobs_only() }}
 
 ),
 

@@ -1,3 +1,5 @@
+{{ config(materialized='kept', meta={'replaced': replaced_days('int_nodes_used')}) }}
+
 with
 
 records as (
@@ -6,6 +8,7 @@ records as (
     where
         is_terminal
         and started_at is not null
+        and {{ is_on_touched_day('int_records_measured') }}
 
 ),
 
@@ -111,3 +114,4 @@ select
     days.allocated_gpu_hours
 from days
 inner join nodes on days.node_key = nodes.node_key
+{{ touched_days_only('nodes', 'days') }}

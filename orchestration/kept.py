@@ -1,0 +1,178 @@
+"""What of the last publication stays: the rows of models materialized as `kept` that nothing new can have changed.
+
+Before dbt starts, what these models were last built from (schema `built` of the working file) is held against what raw
+holds now. While only records came, went or changed, schema `touched` names their jobs for as long as dbt runs, and the
+publication is built on in the file it lies in. In every other case all is built anew in an empty file: after a refresh
+that published nothing, under another version of the code, with other settings, nodes or names, or for many records.
+It decides nothing about a row: `macros/dialect/kept_rows.sql` and the models do.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from assets.sources.batch import transaction
+from assets.warehouse import PUBLICATION
+from orchestration.home import code_version
+
+LARGEST_SHARE = 0.2
+"""Of all records: above it, building anew costs less than looking for what may stay."""
+
+_LAST_PUBLISHED = "select run_id, code_version from {}.ops.published order by published_at desc limit 1"
+
+_FILES = "select cluster_id, path, run_id from ops.files where kind = 'sacct'"
+
+_INPUTS = {
+    "clusters": "from raw.clusters",
+    "nodes": "select distinct cluster_id, node_id, gpu_count, cpu_count from raw.nodes where disposition = 'loaded'",
+    # A cluster whose records name GPUs at all is another matter than one whose records do not.
+    "gpu_sources": "select distinct cluster_id, gpu_count_source from raw.sacct where disposition = 'loaded'",
+    "node_names": "from raw.node_names",
+}
+"""What kept models read beside the records, by table of schema `built`. Any change may change any row."""
+
+_ONLY_ADDED = {"node_names"}
+"""A new name changes no record there was; where it changes what another name means, that one's row is another."""
+
+_CHANGED_FILES = f"""
+    create or replace temp table changed_files as
+    select distinct cluster_id, path
+    from (
+        (({_FILES}) except from built.files)
+        union all
+        (from built.files except ({_FILES}))
+    )
+"""
+
+_TOUCHED = {
+    # Repeats too: a record may take the place of another, and only ever of the same job.
+    "jobs": f"""
+        select distinct cluster_id, job_id_raw from raw.sacct semi join changed_files using (cluster_id, path)
+        union
+        select cluster_id, job_id_raw from {PUBLICATION}.marts.fct_attempts as attempts
+        where exists (
+            from changed_files as files
+            where files.cluster_id = attempts.cluster_id and files.path = attempts.source_path
+        )
+    """,
+    "attempts": f"""
+        select cluster_id, attempt_id, started_at, ended_at
+        from {PUBLICATION}.marts.fct_attempts semi join touched.jobs using (cluster_id, job_id_raw)
+    """,
+    "days": """
+        select cluster_id, min(started_at)::date as first_day, max(ended_at)::date as last_day
+        from (
+            select cluster_id, started_at, ended_at from touched.attempts
+            union all
+            select cluster_id, started_at, ended_at from raw.sacct semi join touched.jobs using (cluster_id, job_id_raw)
+        )
+        where ended_at is not null
+        group by cluster_id
+    """,
+    "jobs_chained": "from intermediate.int_jobs_chained",
+    "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
+}
+"""By table of schema `touched`: what was published of what is touched, and of what can change without a new record."""
+
+
+def keep_what_stays(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -> str | None:
+    """Leave of the last publication what a build may go on from; name the reason where nothing may stay.
+
+    Parameters
+    ----------
+    con
+        A writing connection to the working file, with the publication attached.
+    run_id
+        The run that builds.
+    manifest
+        dbt's, which says what is kept.
+
+    Returns
+    -------
+    None, or why all is to be built anew: then the publication is as it was, to be removed.
+    """
+    con.execute("drop schema if exists touched cascade")
+    with transaction(con):
+        reason = _why_it_is_not_the_last(con) or _changed_input(con) or _find_touched(con)
+        con.execute("drop schema if exists built cascade")
+        con.execute("create schema built")
+        con.execute("create table built.run as select $run_id as run_id", {"run_id": run_id})
+        for name, query in {**_INPUTS, "files": _FILES}.items():
+            con.execute(f"create table built.{name} as {query}")
+    if reason is None:
+        _drop_all_but(con, _kept_tables(manifest))
+    return reason
+
+
+def forget_what_was_built(con: duckdb.DuckDBPyConnection) -> None:
+    """Have the next whole build start anew: some models were built without the others."""
+    con.execute("drop schema if exists touched cascade; drop schema if exists built cascade")
+
+
+def forget_touched(con: duckdb.DuckDBPyConnection) -> None:
+    """End what `keep_what_stays` began."""
+    con.execute("drop schema if exists touched cascade")
+
+
+def _why_it_is_not_the_last(con: duckdb.DuckDBPyConnection) -> str | None:
+    """Ask whether the models were last built by the run that published last, by the code of now, into this file."""
+    ((database,),) = _rows(con, "select current_database()")
+    tables = _rows(con, "select database_name, schema_name, table_name from duckdb_tables()")
+    if (database, "built", "run") not in tables:
+        return "no whole build before"
+    if (PUBLICATION, "ops", "published") not in tables:
+        return "the last refresh published nothing"
+    last, of_file = (_rows(con, _LAST_PUBLISHED.format(where)) for where in (database, PUBLICATION))
+    ((built_by,),) = _rows(con, "from built.run")
+    if last != of_file or [run_id for run_id, _ in last] != [built_by]:
+        return "the last refresh published nothing"
+    return None if last[0][1] == code_version() else "another version of Faultline"
+
+
+def _changed_input(con: duckdb.DuckDBPyConnection) -> str | None:
+    for name, query in _INPUTS.items():
+        gone = f"from built.{name} except ({query})"
+        come = f"select * from (({query}) except from built.{name}) semi join built.clusters using (cluster_id)"
+        if _rows(con, f"{gone} limit 1") or (name not in _ONLY_ADDED and _rows(con, f"{come} limit 1")):
+            return f"other {name.replace('_', ' ')} than in the last publication"
+    return None
+
+
+def _find_touched(con: duckdb.DuckDBPyConnection) -> str | None:
+    con.execute(_CHANGED_FILES)
+    ((touched, records),) = _rows(
+        con, "select count(*) filter (where (cluster_id, path) in (from changed_files)), count(*) from raw.sacct"
+    )
+    if touched > LARGEST_SHARE * records:
+        return f"{touched:,} of {records:,} records are new"
+    con.execute("create schema touched")
+    for name, query in _TOUCHED.items():
+        con.execute(f"create table touched.{name} as {query}")
+    return None
+
+
+def _kept_tables(manifest: Path) -> set[str]:
+    nodes = json.loads(manifest.read_text(encoding="utf-8"))["nodes"].values()
+    return {f"{node['schema']}.{node['alias']}" for node in nodes if node["config"].get("materialized") == "kept"}
+
+
+def _drop_all_but(con: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
+    """Drop everything else of the publication first, so that what is built next takes its place in the file."""
+    for kind in ("view", "table"):
+        found = _rows(
+            con,
+            f"select schema_name || '.' || {kind}_name from duckdb_{kind}s() where database_name = '{PUBLICATION}'"
+            + (" and not internal" if kind == "view" else ""),
+        )
+        for (name,) in found:
+            if name not in kept:
+                con.execute(f"drop {kind} {PUBLICATION}.{name}")
+    con.execute(f"checkpoint {PUBLICATION}")
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    return con.execute(query).fetchall()
