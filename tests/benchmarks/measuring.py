@@ -21,6 +21,7 @@ from orchestration.home import PROJECT
 SAMPLE_SECONDS = 0.2
 SAMPLES_PER_SEARCH = 3
 TAIL_LINES = 12
+REFERENCE_LOOPS, REFERENCE_RUNS = 1_000_000, 3
 
 
 class CommandFailed(Exception):
@@ -41,6 +42,8 @@ class Cost:
         Highest resident memory of the largest process, as the kernel counted it.
     exit_code
         0 when the command did what it should.
+    reference_seconds
+        CPU time of the same small piece of work, the mean of before and after: the machine's speed beside this run.
     """
 
     wall_seconds: float
@@ -48,6 +51,7 @@ class Cost:
     peak_mb: float
     process_mb: float
     exit_code: int = 0
+    reference_seconds: float = 0
 
 
 def measure(
@@ -68,6 +72,7 @@ def measure(
     """
     variables = {**os.environ, "PYTHONPATH": str(PROJECT), **(environment or {})}
     log.parent.mkdir(parents=True, exist_ok=True)
+    before = reference_seconds()
     with log.open("wb") as output:
         started = time.perf_counter()
         process = subprocess.Popen(
@@ -101,7 +106,18 @@ def measure(
         peak_mb=max(process_bytes, sampler.peak_bytes) / 1e6,
         process_mb=process_bytes / 1e6,
         exit_code=process.returncode,
+        reference_seconds=(before + reference_seconds()) / 2,
     )
+
+
+def reference_seconds() -> float:
+    """Time a fixed piece of arithmetic: CPU seconds, the median of a few."""
+    seconds = []
+    for _ in range(REFERENCE_RUNS):
+        started = time.thread_time()
+        sum(number * number for number in range(REFERENCE_LOOPS))
+        seconds.append(time.thread_time() - started)
+    return statistics.median(seconds)
 
 
 def median(costs: Sequence[Cost]) -> Cost:
@@ -112,6 +128,7 @@ def median(costs: Sequence[Cost]) -> Cost:
         statistics.median(cost.peak_mb for cost in costs),
         statistics.median(cost.process_mb for cost in costs),
         max(abs(cost.exit_code) for cost in costs),
+        statistics.median(cost.reference_seconds for cost in costs),
     )
 
 

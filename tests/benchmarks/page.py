@@ -35,6 +35,9 @@ NOTES = """## How to read it
 * **No-op** is a refresh without anything new.
 * **Disk** is all that a home holds besides the logs: working file, published file, report, Dagster's own storage. For
   the floor it is the file it writes, for the report the page.
+* **Pace** is how long the same small piece of arithmetic took just before and after a stage, 1 where it was quickest.
+  At 1.3 something else had a part of the processor: the seconds of that row are too high, and its ratio as well
+  unless the floor ran at the same pace.
 * **Memory** is resident memory, sampled five times a second over the whole tree of processes, shared files counted
   once; the peak that the kernel kept of the largest process is its lower limit.
 * **Refresh of the capture** is that of four minutes of a real cluster, read in full: the price of starting Dagster, dbt
@@ -60,8 +63,18 @@ def page(found: Results, command: str) -> str:
         parts += [
             "## Refresh\n",
             _table(
-                ("scale", "what", "wall s", "CPU s", "CPU / floor", "wall / floor", "peak memory GB", "disk MB"),
-                (row for scale in found.scales for row in _stages(scale)),
+                (
+                    "scale",
+                    "what",
+                    "wall s",
+                    "CPU s",
+                    "CPU / floor",
+                    "wall / floor",
+                    "peak memory GB",
+                    "disk MB",
+                    "pace",
+                ),
+                (row for scale in found.scales for row in _stages(scale, found.quickest_reference)),
             ),
             *([_fixed(found.fixed)] if found.fixed else []),
             "## Size\n",
@@ -117,7 +130,7 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.target, verdict.measured, {True: "yes", False: "**no**", None: "-"}[verdict.is_met]
 
 
-def _stages(scale: Scale) -> Iterable[tuple[str, ...]]:
+def _stages(scale: Scale, quickest: float) -> Iterable[tuple[str, ...]]:
     floor = scale.cost(results.FLOOR)
     for name in (
         results.FLOOR, results.FULL, results.LIMITED, results.NIGHTLY, results.NO_OP, results.REPORT,
@@ -139,6 +152,7 @@ def _stages(scale: Scale) -> Iterable[tuple[str, ...]]:
             *ratios,
             f"{cost.peak_mb / 1000:.2f}",
             "-" if disk is None else _megabytes(disk),
+            f"{cost.reference_seconds / quickest:.2f}" if quickest else "-",
         )
 
 

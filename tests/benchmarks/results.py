@@ -101,6 +101,12 @@ class Results:
         """The scale that the targets are about: 1, or else the one closest to it."""
         return min(self.scales, key=lambda found: abs(math.log(found.scale)))
 
+    @property
+    def quickest_reference(self) -> float:
+        """The least time that the reference work took beside any stage of any scale, 0 where none was measured."""
+        costs = (cost for scale in self.scales for runs in scale.costs.values() for cost in runs)
+        return min((cost.reference_seconds for cost in costs), default=0)
+
     def as_dict(self) -> dict[str, object]:
         """Return the JSON form."""
         return {**asdict(self), "growth_exponent": growth_exponent(self.scales)}

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from tests.benchmarks import measuring
 from tests.benchmarks.measuring import CommandFailed, Cost, measure, median
 
 HOLDS = "import time; kept = b'x' * 150_000_000; time.sleep(1.5)"
@@ -39,5 +40,15 @@ def test_the_environment_reaches_the_command(tmp_path):
 
 
 def test_each_number_has_its_own_median():
-    costs = [Cost(1, 9, 5, 5), Cost(2, 8, 4, 4), Cost(3, 7, 6, 3, exit_code=1)]
-    assert median(costs) == Cost(2, 8, 5, 4, exit_code=1)
+    costs = [Cost(1, 9, 5, 5, 0, 0.3), Cost(2, 8, 4, 4, 0, 0.1), Cost(3, 7, 6, 3, 1, 0.2)]
+    assert median(costs) == Cost(2, 8, 5, 4, 1, 0.2)
+
+
+def test_every_run_says_how_fast_the_machine_was(tmp_path, monkeypatch):
+    times = iter([0.1, 0.3])
+    monkeypatch.setattr(measuring, "reference_seconds", lambda: next(times))
+    assert measure([sys.executable, "-c", ""], tmp_path / "log").reference_seconds == pytest.approx(0.2)
+
+
+def test_the_reference_is_work_and_not_waiting():
+    assert measuring.reference_seconds() > 0.001

@@ -15,10 +15,10 @@ from tests.benchmarks.targets import verdicts
 
 def scale(size: str, attempts: int, cpu: float, published_mb: float = 100) -> Scale:
     found = Scale(Fraction(size), attempts, 10 * attempts, 50, published_mb=published_mb, working_mb=2 * published_mb)
-    found.add(results.FLOOR, Cost(10, 20, 1000, 1000))
-    found.add(results.FULL, Cost(40, cpu, 3000, 2500))
-    found.add(results.NIGHTLY, Cost(8, 0.4 * cpu, 900, 900))
-    found.add("query", Cost(0.5, 0.4, 80, 80))
+    found.add(results.FLOOR, Cost(10, 20, 1000, 1000, reference_seconds=0.1))
+    found.add(results.FULL, Cost(40, cpu, 3000, 2500, reference_seconds=0.13))
+    found.add(results.NIGHTLY, Cost(8, 0.4 * cpu, 900, 900, reference_seconds=0.11))
+    found.add("query", Cost(0.5, 0.4, 80, 80, reference_seconds=0.12))
     found.disk_mb = {results.FLOOR: 70, results.FULL: 300}
     found.asked_seconds, found.direct_seconds = {"a": 0.5, "b": 0.7}, {"a": 0.01, "b": 0.03}
     return found
@@ -33,8 +33,14 @@ def found():
 
 def test_a_stage_is_a_ratio_to_the_floor(found):
     text = page(found, "make bench")
-    assert "| 1/16 | floor | 10.0 | 20.0 | 1.00 | 1.00 | 1.00 | 70 |" in text
-    assert "| 1 | full refresh | 40.0 | 60.0 | 3.00 | 4.00 | 3.00 | 300 |" in text
+    assert "| 1/16 | floor | 10.0 | 20.0 | 1.00 | 1.00 | 1.00 | 70 | 1.00 |" in text
+    assert "| 1 | full refresh | 40.0 | 60.0 | 3.00 | 4.00 | 3.00 | 300 | 1.30 |" in text
+
+
+def test_without_a_reference_there_is_no_pace(found):
+    for sized in found.scales:
+        sized.costs = {name: [Cost(1, 1, 1, 1)] for name in sized.costs}
+    assert "| 1 | full refresh | 1.00 | 1.00 | 1.00 | 1.00 | 0.00 | 300 | - |" in page(found, "make bench")
 
 
 def test_every_table_has_rows_as_wide_as_its_header(found):
@@ -51,7 +57,7 @@ def test_targets_are_judged_at_the_scale_nearest_to_one(found):
 
 
 def test_a_refresh_that_ran_out_of_memory_is_shown_as_such(found):
-    found.scales[1].add(results.LIMITED, Cost(5, 5, 1100, 1100, exit_code=1))
+    found.scales[1].add(results.LIMITED, Cost(5, 5, 1100, 1100, exit_code=1, reference_seconds=0.1))
     text = page(found, "make bench")
     assert "full refresh, 1 GB (did not complete)" in text
     assert "fails with exit status 1, peak 1.10 GB at scale 1 | **no** |" in text
