@@ -122,12 +122,13 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
     )
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
         target = home.work / "dbt"
-        if context.is_subset:
+        lineage = ColumnLineage(LINEAGE)
+        if context.is_subset or not lineage.is_known:
+            # Lineage is read from the models' statements, which have to be those for all rows then.
             with warehouse.writing() as con:
                 forget_what_was_built(con)
-        else:
+        if not context.is_subset:
             begin_publication(home, warehouse, context)
-        lineage = ColumnLineage(LINEAGE)
         invocation = dbt.cli(build_arguments(), context=context, target_path=target, raise_on_error=False)
         try:
             for event in invocation.stream() if lineage.is_known else _with_column_metadata(invocation):

@@ -109,7 +109,7 @@ def keep_what_stays(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path)
 
 
 def forget_what_was_built(con: duckdb.DuckDBPyConnection) -> None:
-    """Have the next whole build start anew: some models were built without the others."""
+    """Have the next whole build start anew, as it must once some models were built without the others."""
     con.execute("drop schema if exists touched cascade; drop schema if exists built cascade")
 
 

@@ -1,5 +1,6 @@
 {#- Rows of the last publication that stay: those that nothing which is new can have changed. A model that is
-    materialized as `kept` gives all its rows where keeps_rows() is false, else those to be put in the place of others.
+    materialized as `kept` (materializations/kept.sql) gives all its rows where keeps_rows() is false, else those to be
+    put in the place of others.
     What is touched is found before dbt starts, in the schema `touched`, see orchestration/kept.py. -#}
 
 
