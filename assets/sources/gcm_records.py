@@ -93,9 +93,12 @@ from (
         end as check_type,
         code,
         case
-            when code = '0' or upper(code) in ('0', '0.0', 'OK') then 'OK'
-            when upper(code) in ('1', '1.0', 'WARN', 'WARNING') then 'WARN'
-            when upper(code) in ('2', '2.0', 'CRITICAL') then 'CRITICAL'
+            when code = '0' then 'OK'
+            when code = '2' then 'CRITICAL'
+            when code = '1' then 'WARN'
+            when upper(code) in ('0.0', 'OK') then 'OK'
+            when upper(code) in ('1.0', 'WARN', 'WARNING') then 'WARN'
+            when upper(code) in ('2.0', 'CRITICAL') then 'CRITICAL'
             when upper(code) in ('3', '3.0', 'UNKNOWN') then 'UNKNOWN'
         end as result,
         {moment("start_time")} as started_at,

@@ -14,7 +14,7 @@ QUARTER_HOURS = 48
 """As many as half a day has: a bit each in two numbers."""
 
 _NAMED = ", ".join(f"'{name}'" for name in SUBJECTS)
-_QUARTER = "(date_part('hour', {moment}) * 4 + date_part('minute', {moment}) // 15)"
+_QUARTER = f"(epoch_us({{moment}}) // 900000000 % {2 * QUARTER_HOURS})"
 
 
 def _quarters(half: int) -> str:
@@ -49,7 +49,7 @@ group by {file}, node_name, check_name, day_date
 having count(*) > 2
     and min({verdict}) = max({verdict})
     and (
-        (min(result) = 'OK' and lower(trim(check_name)) not in ({_NAMED}))
+        (bool_and(result = 'OK') and lower(trim(check_name)) not in ({_NAMED}))
         or min({words}) = max({words})
     )
     -- asked of an aggregate, so that it is asked of groups: a condition on their key is moved down to the results

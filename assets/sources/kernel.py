@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from assets.sources import kernel_lines, kernel_symptoms
-from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.reading import Batch, SourceError, Step, prevailing
 from assets.sources.settings import ClusterSettings
 
 KIND = "kernel"
@@ -24,27 +24,23 @@ COALESCE_SECONDS = 5
 _TRUST_IN_TIMES = ("exact", "second", "local_assumed", "year_inferred", "dmesg_t", "boot_relative")
 """Of copies the one with the best time stays."""
 
-_DIALECT_HEADS = tuple(
-    (dialect, re.compile("^" + head, re.M))
-    for dialect, head in (
-        ("journal_json", r"\{.*\"(?:MESSAGE|__REALTIME_TIMESTAMP)\""),
-        ("dmesg_decoded", r"[a-z]+ *:[a-z]+ *: "),
-        ("kmsg", r"\d+,\d+,\d+,[^;]*;"),
-        ("dmesg_ctime", r"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] "),
-        ("dmesg_plain", r"(?:<\d+>)?\[ *\d+\.\d+\] "),
-        ("syslog_iso", r"(?:<\d+>)?(?:1 )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d"),
-        ("syslog", r"(?:<\d+>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"),
-    )
-)
+_DIALECT_HEADS = {
+    "journal_json": r"^\{.*\"(?:MESSAGE|__REALTIME_TIMESTAMP)\"",
+    "dmesg_decoded": r"^[a-z]+ *:[a-z]+ *: ",
+    "kmsg": r"^\d+,\d+,\d+,[^;]*;",
+    "dmesg_ctime": r"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ",
+    "dmesg_plain": r"^(?:<\d+>)?\[ *\d+\.\d+\] ",
+    "syslog_iso": r"^(?:<\d+>)?(?:1 )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
+    "syslog": r"^(?:<\d+>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d",
+}
 # A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
 _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Name the envelope most of the lines come in."""
-    counts = {dialect: len(head.findall(sample)) for dialect, head in _DIALECT_HEADS}
-    dialect = max(counts, key=lambda name: counts[name])
-    if counts[dialect]:
+    dialect = prevailing(_DIALECT_HEADS, sample)
+    if dialect:
         return dialect
     if _BARE.search(sample):
         return "syslog"

@@ -37,6 +37,7 @@ Other temp tables of a reader are made with `create or replace temp table`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -54,6 +55,22 @@ KEEP_ROWS = "keep loaded_rows"
 """The step at which the core moves `loaded_rows` into raw, for readers that go on with what was kept."""
 
 SAMPLE_CHARACTERS = 65536
+FIRST_CHARACTERS = 8192
+
+
+def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
+    r"""Name the pattern that most lines at the beginning of a sample fit, of all its lines if none there fits any.
+
+    >>> prevailing({"digits": r"^\d+$", "letters": "^[a-z]+$"}, "12\nab\ncd\n")
+    'letters'
+    """
+    # A cluster has thousands of files: patterns over all of every sample took a third of looking at them (measured).
+    for text in (sample[:FIRST_CHARACTERS], sample):
+        counts = {name: sum(1 for _ in re.finditer(shape, text, re.M)) for name, shape in shapes.items()}
+        name = max(counts, key=lambda name: counts[name])
+        if counts[name]:
+            return name
+    return None
 
 
 class SourceError(Exception):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from assets.sources import nodelists, slurmctld_messages, times, undated
-from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.reading import Batch, SourceError, Step, prevailing
 from assets.sources.settings import ClusterSettings
 
 KIND = "slurmctld"
@@ -37,9 +37,8 @@ _BEGINS = {
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Name the form of the lines' times; a log without dates is refused."""
-    counts = {name: sum(1 for _ in re.finditer(shape, sample, re.M)) for name, shape in _SHAPES.items()}
-    dialect = max(counts, key=lambda name: counts[name])
-    if counts[dialect]:
+    dialect = prevailing(_SHAPES, sample)
+    if dialect:
         return dialect
     raise SourceError(
         path,

@@ -8,7 +8,8 @@ from datetime import datetime
 import pytest
 
 from assets.sources import kernel
-from tests.sources.batches import TESTBED, load, read
+from assets.sources.reading import FIRST_CHARACTERS, SourceError
+from tests.sources.batches import TESTBED, cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 
 IDS = {
@@ -40,6 +41,13 @@ def test_the_genuine_capture_is_read_whole() -> None:
         ("node016", 63, "0000:67:00"),
     }
     assert {row["occurred_at"].year for row in outcome.loaded} == {2026}
+
+
+def test_the_envelope_is_found_behind_many_lines_without_one() -> None:
+    text = "no time and no host\n" * FIRST_CHARACTERS + f"Nov 20 10:00:00 node001 kernel: {XID}\n"
+    assert kernel.detect(text, "c1/kernel/syslog", cluster_of()) == "syslog"
+    with pytest.raises(SourceError, match="no line looks like"):
+        kernel.detect("no time and no host\n" * FIRST_CHARACTERS, "c1/kernel/syslog", cluster_of())
 
 
 def test_the_same_line_in_syslog_and_kern_log_counts_once() -> None:
