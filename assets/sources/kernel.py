@@ -38,7 +38,7 @@ _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the envelope most of the lines come in."""
+    """Name the envelope most of the first lines come in; each line is read in its own, whatever the name."""
     dialect = prevailing(_DIALECT_HEADS, sample)
     if dialect:
         return dialect

@@ -36,7 +36,7 @@ _BEGINS = {
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the form of the lines' times; a log without dates is refused."""
+    """Name the form of the first lines' times; a log without dates is refused."""
     dialect = prevailing(_SHAPES, sample)
     if dialect:
         return dialect

@@ -37,7 +37,7 @@ NOTES = """## How to read it
   the floor it is the file it writes, for the report the page.
 * **Pace** is how long the same small piece of arithmetic took just before and after a stage, 1 where it was quickest.
   At 1.3 something else had a part of the processor: the seconds of that row are too high, and its ratio as well
-  unless the floor ran at the same pace.
+  unless the floor ran at the same pace. So it is with a night's share of the full refresh: it is of two rows.
 * **Memory** is resident memory, sampled five times a second over the whole tree of processes, shared files counted
   once; the peak that the kernel kept of the largest process is its lower limit.
 * **Refresh of the capture** is that of four minutes of a real cluster, read in full: the price of starting Dagster, dbt

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from assets.sources import kernel
-from assets.sources.reading import FIRST_CHARACTERS, SourceError
+from assets.sources.reading import FIRST_CHARACTERS, SAMPLE_CHARACTERS, SourceError
 from tests.sources.batches import TESTBED, cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 
@@ -44,10 +44,23 @@ def test_the_genuine_capture_is_read_whole() -> None:
 
 
 def test_the_envelope_is_found_behind_many_lines_without_one() -> None:
-    text = "no time and no host\n" * FIRST_CHARACTERS + f"Nov 20 10:00:00 node001 kernel: {XID}\n"
+    nothing = "no time and no host\n" * (FIRST_CHARACTERS // 10)
+    assert FIRST_CHARACTERS < len(nothing) < SAMPLE_CHARACTERS
+    text = nothing + f"Nov 20 10:00:00 node001 kernel: {XID}\n"
     assert kernel.detect(text, "c1/kernel/syslog", cluster_of()) == "syslog"
     with pytest.raises(SourceError, match="no line looks like"):
-        kernel.detect("no time and no host\n" * FIRST_CHARACTERS, "c1/kernel/syslog", cluster_of())
+        kernel.detect(nothing, "c1/kernel/syslog", cluster_of())
+
+
+def test_the_first_lines_name_a_mixed_file_and_every_line_is_read() -> None:
+    first = [f"2025-11-20T10:{minute:02}:00+00:00 node001 kernel: {XID}\n" for minute in range(60)] * 2
+    last = [f"Nov 20 11:{minute:02}:00 node001 kernel: {XID}\n" for minute in range(60)] * 4
+    text = "".join(first + last)
+    assert FIRST_CHARACTERS < len(text) < SAMPLE_CHARACTERS
+    assert kernel.detect(text, "c1/kernel/syslog", cluster_of()) == "syslog_iso"
+    outcome = read(kernel, text)
+    assert not outcome.quarantined
+    assert {row["occurred_at"].hour for row in outcome.loaded} == {10, 11}
 
 
 def test_the_same_line_in_syslog_and_kern_log_counts_once() -> None:
