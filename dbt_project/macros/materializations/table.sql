@@ -1,0 +1,32 @@
+{#- dbt's own builds a second table beside the first and renames both, for readers that must not miss it, and asks for
+    the columns before it describes them. Nobody reads the files that a refresh builds in, DuckDB undoes a statement
+    that fails, and the contract knows the columns: one statement does it all. -#}
+{% materialization table, adapter='duckdb' %}
+    {{ return(build_at_once('table')) }}
+{% endmaterialization %}
+
+
+{% materialization view, adapter='duckdb' %}
+    {{ return(build_at_once('view')) }}
+{% endmaterialization %}
+
+
+{% macro build_at_once(type) %}
+    {%- set relation = this.incorporate(type=type) -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {%- set described = model.columns.values() | selectattr('description') if config.persist_column_docs() else [] -%}
+    {% call statement('main') -%}
+        {% if existing is not none -%}
+            drop {{ existing.type }} {{ existing }} cascade;
+        {%- endif %}
+        {{ create_table_as(False, relation, compiled_code) if type == 'table' else create_view_as(relation, compiled_code) }};
+        {% if config.persist_relation_docs() and model.description -%}
+            {{ alter_relation_comment(relation, model.description) }}
+        {%- endif %}
+        {%- for column in described %}
+            comment on column {{ relation }}.{{ column.name }} is {{ duckdb_escape_comment(column.description) }};
+        {%- endfor %}
+    {%- endcall %}
+    {{ adapter.commit() }}
+    {{ return({'relations': [relation]}) }}
+{% endmacro %}
