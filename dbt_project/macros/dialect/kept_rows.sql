@@ -25,10 +25,16 @@
 {%- endmacro %}
 
 
+{#- The touched jobs. -#}
+{% macro replaced_jobs() -%}
+    (cluster_id, job_id_raw) in (select cluster_id, job_id_raw from touched.jobs)
+{%- endmacro %}
+
+
 {#- Records of touched jobs, where other rows are kept. -#}
 {% macro touched_jobs_only() -%}
     {%- if keeps_rows() -%}
-        where (cluster_id, job_id_raw) in (select cluster_id, job_id_raw from touched.jobs)
+        where {{ replaced_jobs() }}
     {%- endif -%}
 {%- endmacro %}
 

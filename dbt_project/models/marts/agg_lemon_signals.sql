@@ -70,19 +70,37 @@ daily_changes as (
         cast(sum(case when signal = 'multi_node_incident' then amount end) as bigint) as multi_node_change,
         cast(sum(case when signal = 'single_node_incident' then amount end) as bigint) as single_node_change,
         cast(sum(case when signal = 'single_node_failure' then amount end) as bigint) as single_node_failure_change,
-        cast(sum(case when signal = 'single_node_attempt' then amount end) as bigint) as single_node_attempt_change,
-        cast(sum(case when signal = 'used_second' then amount end) as bigint) as used_seconds_change
+        cast(sum(case when signal = 'single_node_attempt' then amount end) as bigint) as single_node_attempt_change
     from changes
     group by cluster_id, node_id, day_date
+
+),
+
+-- Use has a value every day: a day's enters, and that of the day which leaves is looked up.
+used_days as (
+
+    select
+        node_days.cluster_id,
+        node_days.node_id,
+        node_days.day_date,
+        cast(round(3600 * node_days.in_use_hours) as bigint)
+        - coalesce(cast(round(3600 * left_days.in_use_hours) as bigint), 0) as used_seconds_change
+    from node_days
+    inner join settings on node_days.cluster_id = settings.cluster_id
+    left join node_days as left_days
+        on
+            node_days.cluster_id = left_days.cluster_id
+            and node_days.node_id = left_days.node_id
+            and node_days.day_date - settings.lemon_window_days = left_days.day_date
 
 ),
 
 totals as (
 
     select
-        node_days.cluster_id,
-        node_days.node_id,
-        node_days.day_date,
+        used_days.cluster_id,
+        used_days.node_id,
+        used_days.day_date,
         coalesce(sum(daily_changes.exclusion_change) over node_so_far, 0) as exclusion_count,
         coalesce(sum(daily_changes.code_change) over node_so_far, 0) as code_count,
         coalesce(sum(daily_changes.ticket_change) over node_so_far, 0) as ticket_count,
@@ -91,16 +109,16 @@ totals as (
         coalesce(sum(daily_changes.single_node_change) over node_so_far, 0) as single_node_count,
         coalesce(sum(daily_changes.single_node_failure_change) over node_so_far, 0) as single_node_failure_count,
         coalesce(sum(daily_changes.single_node_attempt_change) over node_so_far, 0) as single_node_attempt_count,
-        coalesce(sum(daily_changes.used_seconds_change) over node_so_far, 0) as used_seconds
-    from node_days
+        sum(used_days.used_seconds_change) over node_so_far as used_seconds
+    from used_days
     left join daily_changes
         on
-            node_days.cluster_id = daily_changes.cluster_id
-            and node_days.node_id = daily_changes.node_id
-            and node_days.day_date = daily_changes.day_date
+            used_days.cluster_id = daily_changes.cluster_id
+            and used_days.node_id = daily_changes.node_id
+            and used_days.day_date = daily_changes.day_date
     window node_so_far as (
-        partition by node_days.cluster_id, node_days.node_id
-        order by node_days.day_date
+        partition by used_days.cluster_id, used_days.node_id
+        order by used_days.day_date
         rows between unbounded preceding and current row
     )
 

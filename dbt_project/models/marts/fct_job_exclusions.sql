@@ -1,8 +1,12 @@
+{#- What queue snapshots show is little, and always put in anew. -#}
+{{ config(materialized='kept', meta={'replaced': replaced_jobs() ~ " or source = 'squeue'"}) }}
+
 with
 
 records as (
 
     select * from {{ ref('stg_sacct__records') }}
+    {{ touched_jobs_only() }}
 
 ),
 

@@ -28,6 +28,10 @@ counted_attempts as (
         end as wanted_gpu_count,
         coalesce(pending_reason = 'Dependency', false) as is_dependent
     from attempts
+    where
+        attempt_number > 1
+        or not is_last_of_job
+        or {{ hash_of(name) }} in (select name_key from repeated_names)
 
 )
 
@@ -50,7 +54,6 @@ from counted_attempts
 where
     attempt_number = 1
     and is_last_of_job
-    and {{ hash_of(name) }} in (select name_key from repeated_names)
 
 union all
 

@@ -1,8 +1,11 @@
+{{ config(materialized='kept', meta={'replaced': replaced_attempts()}) }}
+
 with
 
 attempts as (
 
     select * from {{ ref('int_attempts_resolved') }}
+    {{ touched_jobs_only() }}
 
 ),
 

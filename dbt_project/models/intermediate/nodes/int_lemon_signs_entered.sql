@@ -1,11 +1,5 @@
 with
 
-node_days as (
-
-    select * from {{ ref('fct_node_days') }}
-
-),
-
 exclusions as (
 
     select * from {{ ref('fct_job_exclusions') }}
@@ -198,16 +192,3 @@ select
     count(*) as amount
 from records
 group by cluster_id, {{ first_item('node_ids') }}, cast(ended_at as date)
-
-union all
-
-select
-    cluster_id,
-    node_id,
-    'used_second' as signal,
-    day_date as first_date,
-    day_date as last_date,
-    cast(null as date) as next_date,
-    cast(round(3600 * in_use_hours) as bigint) as amount
-from node_days
-where in_use_hours > 0
