@@ -31,6 +31,8 @@ class SourceFile:
     is_plain: bool = False
     """DuckDB can read it where it is; otherwise a clean copy is made first."""
     last_line_open: bool = False
+    object_lines: int | None = None
+    """Lines of a plain file of JSON objects, one a line; None for any other file."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -248,5 +250,6 @@ def _look(
         dialect=dialect,
         is_plain=content.is_plain,
         last_line_open=content.last_line_open,
+        object_lines=content.object_lines,
     )
     return looked[key]

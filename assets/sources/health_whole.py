@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from assets.sources import gcm_records, health_stretches
 from assets.sources.batch_lines import scratch_folder
-from assets.sources.lines import is_compressed
-from assets.sources.object_lines import count_object_lines
+from assets.sources.lines import is_compressed, unpack_object_lines
+from assets.sources.object_lines import LONGEST
 from assets.sources.one_thread import one_thread
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ create temp table if not exists health_whole (
 
 KEPT = f"select *, {gcm_records.xid_codes('message')} as xid_codes from health_whole"
 
-# The places in which only other sinks put a field do not count where these are filled.
-_FIELDS = """
+# The places in which only other sinks put a field do not count where these are filled. Numbers are taken as the file
+# writes them: DuckDB would make a number and a text again of each. In quotes they are left to `gcm_records`.
+_FIELDS = f"""
 select
     row_number() over () as line_in_scan,
     file_index,
@@ -44,12 +45,15 @@ select
     "double".start_time,
     "double".end_time,
     normal._msg as message,
-    normal."type" is not null and "int".job_id is not null and normal._msg is not null as is_complete
-from read_json($paths, format = 'newline_delimited', ignore_errors = true, columns = {
-    'int': 'STRUCT(result VARCHAR, job_id VARCHAR)',
-    'double': 'STRUCT(start_time DOUBLE, end_time DOUBLE)',
-    'normal': 'STRUCT(node VARCHAR, health_check VARCHAR, "type" VARCHAR, _msg VARCHAR)'
-})"""
+    normal."type" is not null and normal._msg is not null
+    and if("int".job_id = '0', true, not starts_with("int".job_id, '"')) as is_complete
+from read_json(
+    $paths, format = 'newline_delimited', ignore_errors = true, maximum_object_size = {2 * LONGEST}, columns = {{
+        'int': 'STRUCT(result JSON, job_id JSON)',
+        'double': 'STRUCT(start_time DOUBLE, end_time DOUBLE)',
+        'normal': 'STRUCT(node VARCHAR, health_check VARCHAR, "type" VARCHAR, _msg VARCHAR)'
+    }}
+)"""
 
 
 def _seconds(number: str) -> str:
@@ -116,16 +120,23 @@ def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> Non
         counts: dict[int, int] = {}
         paths: list[str] = []
         for file_id, file in files.items():
-            if file.dialect == "gcm" and (file.is_plain or is_compressed(file.absolute)):
-                unpacked = Path(scratch) / f"{file_id}.jsonl" if is_compressed(file.absolute) else None
-                count = count_object_lines(file.absolute, unpacked)
+            if file.dialect == "gcm" and (file.object_lines or is_compressed(file.absolute)):
+                path, count = _as_objects(file, Path(scratch) / f"{file_id}.jsonl")
                 if count:
                     counts[file_id] = count
-                    paths.append(str(unpacked or file.absolute))
-                elif unpacked:
-                    unpacked.unlink()
+                    paths.append(str(path))
         if counts:
             _scan(con, counts, paths)
+
+
+def _as_objects(file: SourceFile, unpacked: Path) -> tuple[Path, int | None]:
+    """Give where DuckDB reads a file, and how many lines it has; none when it is not for JSON's reader."""
+    if not is_compressed(file.absolute):
+        return file.absolute, file.object_lines
+    count = unpack_object_lines(file.absolute, unpacked)
+    if not count:
+        unpacked.unlink(missing_ok=True)
+    return unpacked, count
 
 
 def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list[str]) -> None:

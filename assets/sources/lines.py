@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 import zstandard
 from isal import igzip_lib, isal_zlib
 
+from assets.sources.object_lines import ObjectLines
 from assets.sources.reading import SAMPLE_CHARACTERS, SourceError
 
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
@@ -37,6 +38,8 @@ class Content:
     is_plain: bool
     """DuckDB can read the file where it is."""
     last_line_open: bool
+    object_lines: int | None = None
+    """Lines of a plain file of JSON objects, one a line from its first byte on; None for any other file."""
 
 
 def is_compressed(path: Path) -> bool:
@@ -125,10 +128,10 @@ def inspect(path: Path, shown: str) -> Content:
     """
     try:
         if is_compressed(path):
-            head, is_plain, last = _head_of_compressed(path), False, b"\n"
-            digest = _sha256(path)
+            content = Content(_sha256(path), "", is_plain=False, last_line_open=False)
+            head = _head_of_compressed(path)
         else:
-            head, digest, is_plain, last = _scan(path)
+            head, content = _scan(path)
     except EOFError:
         raise SourceError(shown, "not an archive, or cut off before its first byte of text", "Copy it again.") from None
     except OSError as error:
@@ -137,7 +140,7 @@ def inspect(path: Path, shown: str) -> Content:
         ) from error
     if not head.strip(b"\r\n\t \xef\xbb\xbf"):
         raise SourceError(shown, "empty file", "Export it again or remove it.")
-    return Content(digest, _decode_sample(head, shown), is_plain, last != b"\n")
+    return replace(content, sample=_decode_sample(head, shown))
 
 
 def _head_of_compressed(path: Path) -> bytes:
@@ -154,8 +157,9 @@ def _head_of_compressed(path: Path) -> bytes:
     return head[: SAMPLE_CHARACTERS * 4]
 
 
-def _scan(path: Path) -> tuple[bytes, str, bool, bytes]:
-    digest, decoder = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")()
+def _scan(path: Path) -> tuple[bytes, Content]:
+    """Give the first bytes of a file, and what all of them say."""
+    digest, decoder, objects = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), ObjectLines()
     head, tail, is_plain, last = b"", b"", not set("*?[]") & set(str(path)), b""
     delimiter = NEVER_IN_LOGS.encode()
     for chunk in chunks(path):
@@ -170,13 +174,15 @@ def _scan(path: Path) -> tuple[bytes, str, bool, bytes]:
             is_plain = is_plain and b"\0" not in chunk and not _holds(chunk, delimiter)
             is_plain = is_plain and delimiter not in tail + chunk[: len(delimiter)]
             tail = chunk[-len(delimiter) :]
+            objects.add(chunk)
         last = chunk[-1:]
     if is_plain:
         try:
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             is_plain = False
-    return head, digest.hexdigest(), is_plain, last
+    lines = objects.count if is_plain else None
+    return head, Content(digest.hexdigest(), "", is_plain, last_line_open=last != b"\n", object_lines=lines)
 
 
 @dataclass(frozen=True)
@@ -224,6 +230,26 @@ def write_copy(path: Path, target: Path) -> Copy:
             is_cut = True
         write_repaired(decoder.decode(held, final=True))
     return Copy(target, is_cut, last != b"\n", has_bad_bytes)
+
+
+def unpack_object_lines(path: Path, target: Path) -> int | None:
+    """Write the text of an archive of JSON objects, and count its lines; None when it is anything else.
+
+    DuckDB would take on trust that the archive is whole, and text. None is given as well for one that is cut off or
+    damaged, and for bytes that `write_copy` replaces, unless JSON refuses them.
+    """
+    decoder, objects = codecs.getincrementaldecoder("utf-8")(), ObjectLines()
+    try:
+        with target.open("wb") as out:
+            for chunk in chunks(path):
+                objects.add(chunk)
+                if objects.is_odd or REPLACEMENT in decode(decoder, chunk):
+                    return None
+                out.write(chunk)
+        decoder.decode(b"", final=True)
+    except (EOFError, OSError, UnicodeDecodeError):
+        return None
+    return objects.count
 
 
 def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> bool:

@@ -12,8 +12,9 @@ import duckdb
 import pytest
 import zstandard
 
-from assets.sources import health, health_whole, inventory, object_lines
+from assets.sources import health, health_whole, inventory
 from assets.sources.folder import SourceFile
+from assets.sources.lines import inspect
 from tests.sources.batches import TESTBED
 from tests.sources.cases import cases_of
 from tests.sources.folders import MODIFIED, load, make, rows
@@ -50,10 +51,10 @@ def many(count: int, seed: int = 1) -> list[str]:
             moment,
             generator.choice(["n1", "n2"]),
             generator.choice(["check pci", "service status", "check ssd", "check_lbnl"]),
-            0 if generator.random() < 0.995 else generator.choice([1, 2, "WARN", "3.0"]),
+            0 if generator.random() < 0.995 else generator.choice([1, 2, 3.0]),
             _msg=generator.choice(["up"] * 30 + ["GPU 1: XID error: 79", 'é "quoted" \\ \u0000', ""]),
             type=generator.choice(["nagios"] * 40 + ["prolog", "strange"]),
-            job_id=generator.choice([0] * 40 + [7, "8", 9.5]),
+            job_id=generator.choice([0] * 40 + [7, 8.0, 9.5]),
         )
         for moment in moments
     ]
@@ -129,6 +130,10 @@ ODD_LINES = {
     "blank node": GOOD.replace('"n1"', '" "'),
     "null check": GOOD.replace('"check pci"', "null"),
     "other result": GOOD.replace('"result": 0', '"result": 0.4'),
+    "true result": GOOD.replace('"result": 0', '"result": true'),
+    "result as text": GOOD.replace('"result": 0', '"result": "WARN"'),
+    "job as text": GOOD.replace('"job_id": 0', '"job_id": "25"'),
+    "job of an array as text": GOOD.replace('"job_id": 0', '"job_id": "25_4"'),
     "no message": GOOD.replace('"_msg"', '"message"'),
     "no job": GOOD.replace('"job_id": 0', '"jobid": 7'),
     "flat job": GOOD.replace('"job_id": 0', '"jobid": 7').replace('"tags"', '"job_id"').replace("{}", "8"),
@@ -228,15 +233,24 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
         lines = (record(number, check="check_a", _msg=padding, job_id=number + 1) for number in range(count))
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     counts = {"d": 60_000, "a": 1, "c": 3, "e": 70_000, "b": 2}
-    assert [object_lines.count_object_lines(tmp_path / name) for name in counts] == list(counts.values())
+    found = {name: inspect(tmp_path / name, name).object_lines for name in counts}
+    assert found == counts
     con = duckdb.connect(config={"threads": threads})
     con.execute("create temp table taken_files (file_id integer, line_count bigint)")
     con.execute("create temp table counted_skips (file_id integer, reason varchar, line_count bigint)")
     files = {
         number: SourceFile(
-            "c1", "health", name, tmp_path / name, size_bytes=1, modified_at=MODIFIED, dialect="gcm", is_plain=True
+            "c1",
+            "health",
+            name,
+            tmp_path / name,
+            size_bytes=1,
+            modified_at=MODIFIED,
+            dialect="gcm",
+            is_plain=True,
+            object_lines=lines,
         )
-        for number, name in enumerate(counts, 10)
+        for number, (name, lines) in enumerate(found.items(), 10)
     }
     health_whole.take(con, files)
     assert con.execute("from taken_files order by all").fetchall() == list(zip(files, counts.values(), strict=True))
