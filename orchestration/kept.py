@@ -1,9 +1,10 @@
 """What of the last publication stays: the rows of models materialized as `kept` that nothing new can have changed.
 
 Before dbt starts, what these models were last built from (schema `built` of the working file) is held against what raw
-holds now. While only records came, went or changed, schema `touched` names their jobs for as long as dbt runs, and the
-publication is built on in the file it lies in. In every other case all is built anew in an empty file: after a refresh
-that published nothing, under another version of the code, with other settings, nodes or names, or for many records.
+holds now. While only records and check results came, went or changed, schema `touched` names the jobs of the one and
+the first moment of the other for as long as dbt runs, and the publication is built on in the file it lies in. In every
+other case all is built anew in an empty file: after a refresh that published nothing, under another version of the
+code, with other settings, nodes or names, or for many records.
 It decides nothing about a row: `macros/dialect/kept_rows.sql` and the models do.
 """
 
@@ -25,6 +26,12 @@ LARGEST_SHARE = 0.2
 _LAST_PUBLISHED = "select run_id, code_version from {}.ops.published order by published_at desc limit 1"
 
 _FILES = "select cluster_id, path, run_id from ops.files where kind = 'sacct'"
+_HEALTH_FILES = """
+    select cluster_id, path, run_id, min(observed_at) as first_at
+    from ops.files left join raw.health_checks using (cluster_id, path)
+    where kind = 'health'
+    group by cluster_id, path, run_id
+"""
 
 _INPUTS = {
     "clusters": "from raw.clusters",
@@ -73,6 +80,23 @@ _TOUCHED = {
         where ended_at is not null
         group by cluster_id
     """,
+    # A name that was no node's takes its results with it, which are in files that are as they were.
+    "health_checks": f"""
+        select cluster_id, min(first_at) as first_at
+        from (
+            (({_HEALTH_FILES}) except from built.health_files)
+            union all
+            (from built.health_files except ({_HEALTH_FILES}))
+            union all by name
+            select cluster_id, observed_at as first_at
+            from raw.health_checks
+            semi join (from raw.node_names except from built.node_names) as names
+                on names.cluster_id = health_checks.cluster_id and names.name_as_seen = health_checks.node_name
+        )
+        where first_at is not null
+        group by cluster_id
+    """,
+    "node_boots": "from intermediate.int_node_boots",
     "jobs_chained": "from intermediate.int_jobs_chained",
     "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
 }
@@ -101,7 +125,7 @@ def keep_what_stays(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path)
         con.execute("drop schema if exists built cascade")
         con.execute("create schema built")
         con.execute("create table built.run as select $run_id as run_id", {"run_id": run_id})
-        for name, query in {**_INPUTS, "files": _FILES}.items():
+        for name, query in {**_INPUTS, "files": _FILES, "health_files": _HEALTH_FILES}.items():
             con.execute(f"create table built.{name} as {query}")
     if reason is None:
         _drop_all_but(con, _kept_tables(manifest))

@@ -43,8 +43,17 @@ CLUSTER = """
         1 as write_minutes, 28 as lemon_window_days, 90 as lemon_rate_days, '{{}}' as lemon_thresholds,
         0.1 as quarantine_max_share, '[]' as annotations
 """
+RESULT = """
+    insert into raw.health_checks by name
+    select
+        'c' as cluster_id, '{path}' as path, 1 as line_number, 'loaded' as disposition, '{node}' as node_name,
+        'check pci' as check_name, 'OK' as result, 'ran' as result_quality, timestamp '{at}' as observed_at,
+        [] as xid_codes
+"""
 BUILD = """
     create schema if not exists intermediate;
+    create or replace table intermediate.int_node_boots as
+    select 'c' as cluster_id, 'n1' as node_id, timestamp '2026-01-01' as booted_at;
     create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;
     create or replace table publication.marts.fct_attempts as
     select
@@ -93,6 +102,10 @@ def con(tmp_path: Path, manifest: Path):
         for job in range(1, JOBS + 1):
             con.execute(RECORD.format(path=f"c/{job}", job=job, hours=30, source="tres"))
             con.execute(FILE.format(path=f"c/{job}", kind="sacct", run="first"))
+        for day in (3, 4, 5):
+            con.execute(RESULT.format(path=f"c/h{day}", node="n1", at=f"2026-01-0{day} 06:00"))
+            con.execute(RESULT.format(path=f"c/h{day}", node="n9", at=f"2026-01-0{day} 07:00"))
+            con.execute(FILE.format(path=f"c/h{day}", kind="health", run="first"))
         assert keep_what_stays(con, "first", manifest) == "no whole build before"
         publish(con, "first")
         yield con
@@ -141,6 +154,33 @@ def test_a_repeat_touches_its_job(con, manifest):
     con.execute(FILE.format(path="c/again", kind="sacct", run="second"))
     assert keep_what_stays(con, "second", manifest) is None
     assert touched(con) == [7]
+
+
+@pytest.mark.parametrize(
+    ("change", "first_at"),
+    [
+        ("", None),
+        (
+            RESULT.format(path="c/new", node="n1", at="2026-01-09")
+            + ";"
+            + FILE.format(path="c/new", kind="health", run="2"),
+            9,
+        ),
+        ("delete from raw.health_checks where path = 'c/h4'; delete from ops.files where path = 'c/h4'", 4),
+        ("update raw.health_checks set observed_at = '2026-01-08' where path = 'c/h5'", 5),
+        ("update raw.health_checks set observed_at = '2026-01-02' where path = 'c/h5' and node_name = 'n1'", 2),
+        ("update ops.files set run_id = 'second' where path = 'c/h5'", 5),
+        ("insert into raw.node_names values ('c', 'n9', 'n9')", 3),
+    ],
+)
+def test_results_are_followed_anew_from_the_first_that_came_or_went(con, manifest, change, first_at):
+    con.execute(change)
+    assert keep_what_stays(con, "second", manifest) is None
+    found = con.execute("select day(first_at) from touched.health_checks").fetchall()
+    assert found == ([(first_at,)] if first_at else [])
+    assert (
+        con.execute("from touched.node_boots").fetchall() == con.execute("from intermediate.int_node_boots").fetchall()
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
     stayed = set()
     for night in nights(logs, home.sources):
         if night == 29:
-            undo = _shorten_one_and_double_another(home.sources, tmp_path / "saved")
+            undo = _damage(home.sources, tmp_path / "saved")
         elif night == 30:
             undo()
         if night in REFRESHED:
@@ -99,16 +100,22 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
     compare(content(home), at_once)
 
 
-def _shorten_one_and_double_another(sources: Path, saved: Path) -> Callable[[], None]:
-    """Take records out of a day's accounting, leave one running, have another day there twice; give the way back."""
-    days = sorted(sources.glob("*/sacct/*"))
-    shortened, doubled = days[-12], days[-8]
-    shutil.copy2(shortened, saved)
-    shorten(shortened)
+def _damage(sources: Path, saved: Path) -> Callable[[], None]:
+    """Take records and check results of some days away, leave a job running, have a day twice; give the way back."""
+    days, results = sorted(sources.glob("*/sacct/*")), sorted(sources.glob("*/health/*"))
+    shortened, doubled, halved, gone = days[-12], days[-8], results[-9], results[-5]
     again = shutil.copy2(doubled, doubled.with_name(f"again-{doubled.name}"))
+    saved.mkdir()
+    for path in (shortened, halved, gone):
+        shutil.copy2(path, saved)
+    shorten(shortened)
+    lines = gzip.decompress(halved.read_bytes()).splitlines(keepends=True)
+    halved.write_bytes(gzip.compress(b"".join(lines[: len(lines) // 2])))
+    gone.unlink()
 
     def undo() -> None:
-        shutil.copy2(saved, shortened)
+        for path in (shortened, halved, gone):
+            shutil.copy2(saved / path.name, path)
         again.unlink()
 
     return undo

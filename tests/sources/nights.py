@@ -13,7 +13,7 @@ from assets.simulation import simulate
 
 DAYS = 30
 LATE_DAY, ARRIVES = 8, 28
-"""The accounting and kernel log of the ninth day come 20 days later."""
+"""Accounting, kernel log and check results of the ninth day come 20 days later."""
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
@@ -46,7 +46,7 @@ def nights(complete: Path, growing: Path) -> Iterator[int]:
         for path in files:
             day, place = day_of(path), path.relative_to(complete)
             target = growing / place
-            is_late = day == first + timedelta(days=LATE_DAY) and place.parts[1] in ("sacct", "kernel")
+            is_late = day == first + timedelta(days=LATE_DAY) and place.parts[1] in ("sacct", "kernel", "health")
             due = ARRIVES if is_late else 0 if day is None else max(0, (day - first).days)
             if due == night or (due > DAYS and night == DAYS):
                 _copy(path, target)

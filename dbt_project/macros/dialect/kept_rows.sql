@@ -102,3 +102,111 @@
         )
     {%- endif -%}
 {%- endmacro %}
+
+
+{#- The first day on which health results are new or gone, or another boot is known. Whether a result says something new is
+    told by the one before it and the last boot: what is older stays as it is. Stretches of unchanged results end at
+    midnight, and so none goes on into that day. -#}
+{% macro first_touched_day_of_checks(boots) -%}
+    select coalesce(date_trunc('day', min(touched_at)), timestamp '9999-12-31')
+    from (
+        select first_at as touched_at from touched.health_checks
+        union all
+        select booted_at from (from {{ boots }} except from touched.node_boots)
+        union all
+        select booted_at from (from touched.node_boots except from {{ boots }})
+    )
+{%- endmacro %}
+
+
+{#- All health results from that day on. -#}
+{% macro replaced_checks(boots) -%}
+    observed_at >= ({{ first_touched_day_of_checks(boots) }})
+{%- endmacro %}
+
+
+{#- That day as a constant, at which DuckDB leaves out what it need not read; nothing where no rows are kept. -#}
+{% macro checks_touched_from(boots) -%}
+    {%- if keeps_rows() -%}
+        timestamp '{{ run_query(first_touched_day_of_checks(boots)).columns[0][0] }}'
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Whether a result is of that day or later. -#}
+{% macro is_touched_check(observed_at, boots) -%}
+    {%- set first_day = checks_touched_from(boots) -%}
+    {{ observed_at ~ ' >= ' ~ first_day if first_day else 'true' }}
+{%- endmacro %}
+
+
+{#- Behind the subjects that failed since: those that failed before. -#}
+{% macro union_failed_before(changed) -%}
+    {%- if keeps_rows() -%}
+        union
+        select cluster_id, node_id, check_stream, subject from {{ changed }} where result != 'OK'
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Has a CTE worked out for each that reads it, of the rows that one reads, where each reads few of them. -#}
+{% macro where_it_is_read() -%}
+    {{- 'not materialized' if keeps_rows() -}}
+{%- endmacro %}
+
+
+{#- Results that touched ones follow on: those of the week before, and of streams that were silent then, all there are. -#}
+{% macro followed_checks(answered, streams, boots) -%}
+    {%- set first_day = checks_touched_from(boots) -%}
+    {%- if first_day -%}
+    {%- set week_before = first_day ~ ' - interval 7 day' -%}
+    select * from {{ answered }}
+    where observed_at >= {{ week_before }}
+    union all
+    select * from {{ answered }}
+    where
+        observed_at < {{ week_before }}
+        and (cluster_id, node_id, check_stream) in (
+            select {{ streams }}.cluster_id, {{ streams }}.node_id, {{ streams }}.check_stream
+            from {{ streams }}
+            inner join {{ answered }}
+                on
+                    {{ streams }}.cluster_id = {{ answered }}.cluster_id
+                    and {{ streams }}.node_id = {{ answered }}.node_id
+                    and {{ streams }}.check_stream = {{ answered }}.check_stream
+            where {{ answered }}.observed_at >= {{ week_before }} and {{ speaks_for(answered, streams) }}
+            group by {{ streams }}.cluster_id, {{ streams }}.node_id, {{ streams }}.check_stream, {{ streams }}.subject
+            having min({{ answered }}.observed_at) >= {{ first_day }}
+        )
+    {%- else -%}
+    select * from {{ answered }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Changes with their numbers, which go on from those that stay. -#}
+{% macro numbered_on(numbered, changed, boots) -%}
+    {%- set first_day = checks_touched_from(boots) -%}
+    {%- if first_day -%}
+    select
+        {{ numbered }}.* replace (
+            {{ numbered }}.change_number + coalesce(before.change_number, 0) as change_number,
+            {{ numbered }}.episode_number + coalesce(before.episode_number, 0) as episode_number
+        )
+    from {{ numbered }}
+    left join (
+        select
+            cluster_id,
+            node_id,
+            check_stream,
+            subject,
+            max(change_number) as change_number,
+            max(episode_number) as episode_number
+        from {{ changed }}
+        where observed_at < {{ first_day }}
+        group by all
+    ) as before using (cluster_id, node_id, check_stream, subject)
+    {%- else -%}
+    select * from {{ numbered }}
+    {%- endif -%}
+{%- endmacro %}

@@ -1,3 +1,8 @@
+{{ config(
+    materialized='kept',
+    meta={'replaced': replaced_checks('intermediate.int_node_boots')}
+) }}
+
 with
 
 checks as (
@@ -41,6 +46,8 @@ failed_subjects as (
         node_id is not null
         and result_quality = 'ran'
         and result in ('WARN', 'CRITICAL')
+        and {{ is_touched_check('observed_at', ref('int_node_boots')) }}
+    {{ union_failed_before(this) }}
 
 ),
 
@@ -55,7 +62,7 @@ streams as (
 
 -- A check that was switched off, crashed or could not tell says neither that a fault is there nor that it went.
 -- What says the same as before is left out by numbers alone: a sort of millions of texts is what this would cost.
-answered as (
+answered as {{ where_it_is_read() }} (
 
     select
         cluster_id,
@@ -78,33 +85,33 @@ answered as (
 
 ),
 
+followed as (
+
+    {{ followed_checks('answered', 'streams', ref('int_node_boots')) | indent(4) }}
+
+),
+
 -- A good result that names no subject speaks for all of them that ever failed.
 spoken_for as (
 
     select
         streams.stream_number,
-        files.lines_before + answered.source_line_number as line_place,
-        answered.observed_at,
-        answered.unchanged_since,
-        answered.is_good,
-        answered.finding_key,
-        case when message_rules.check_key is not null then answered.message_key end as telling_message_key,
-        answered.message_key
-    from answered
+        files.lines_before + followed.source_line_number as line_place,
+        followed.observed_at,
+        followed.unchanged_since,
+        followed.is_good,
+        followed.finding_key,
+        case when message_rules.check_key is not null then followed.message_key end as telling_message_key,
+        followed.message_key
+    from followed
     inner join streams
         on
-            answered.cluster_id = streams.cluster_id
-            and answered.node_id = streams.node_id
-            and answered.check_stream = streams.check_stream
-    inner join files on answered.source_path = files.source_path
-    left join message_rules on answered.check_key = message_rules.check_key
-    where
-        coalesce(answered.subject, '') = streams.subject
-        or (
-            answered.subject is null
-            and answered.is_good
-            and answered.check_stream in ('nhc', {{ checks_with_subjects() }})
-        )
+            followed.cluster_id = streams.cluster_id
+            and followed.node_id = streams.node_id
+            and followed.check_stream = streams.check_stream
+    inner join files on followed.source_path = files.source_path
+    left join message_rules on followed.check_key = message_rules.check_key
+    where {{ speaks_for('followed', 'streams') }}
 
 ),
 
@@ -198,6 +205,7 @@ placed_checks as (
         files.lines_before + checks.source_line_number as line_place
     from checks
     inner join files on checks.source_path = files.source_path
+    where {{ is_touched_check('checks.observed_at', ref('int_node_boots')) }}
 
 ),
 
@@ -224,32 +232,38 @@ described as (
     inner join streams on changed.stream_number = streams.stream_number
     inner join placed_checks as checks on changed.line_place = checks.line_place
 
+),
+
+numbered as (
+
+    select
+        cluster_id,
+        node_id,
+        check_stream,
+        check_key,
+        check_name,
+        subject,
+        row_number() over (
+            partition by cluster_id, node_id, check_stream, subject
+            order by observed_at, source_path, source_line_number
+        ) as change_number,
+        sum(case when is_new_episode then 1 else 0 end) over (
+            partition by cluster_id, node_id, check_stream, subject
+            order by observed_at, source_path, source_line_number
+            rows between unbounded preceding and current row
+        ) as episode_number,
+        is_new_episode,
+        observed_at,
+        case when not is_new_episode then previous_observed_at end as previous_observed_at,
+        check_type,
+        result,
+        xid_codes,
+        message,
+        job_id_raw,
+        source_path,
+        source_line_number
+    from described
+
 )
 
-select
-    cluster_id,
-    node_id,
-    check_stream,
-    check_key,
-    check_name,
-    subject,
-    row_number() over (
-        partition by cluster_id, node_id, check_stream, subject
-        order by observed_at, source_path, source_line_number
-    ) as change_number,
-    sum(case when is_new_episode then 1 else 0 end) over (
-        partition by cluster_id, node_id, check_stream, subject
-        order by observed_at, source_path, source_line_number
-        rows between unbounded preceding and current row
-    ) as episode_number,
-    is_new_episode,
-    observed_at,
-    case when not is_new_episode then previous_observed_at end as previous_observed_at,
-    check_type,
-    result,
-    xid_codes,
-    message,
-    job_id_raw,
-    source_path,
-    source_line_number
-from described
+{{ numbered_on('numbered', this, ref('int_node_boots')) }}

@@ -1,0 +1,137 @@
+"""Changes of health checks worked out anew from any day on are those that are worked out from all results."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestration.home import DBT_PROJECT, Home
+
+MODEL = "int_health_checks_changed"
+BEGIN, DAYS = datetime(2026, 1, 1), 30
+SUBJECTS = ("sssd", "slurmd", "munge")
+TOUCHED = """
+    create schema touched;
+    create table touched.jobs (cluster_id varchar, job_id_raw bigint);
+    create table touched.health_checks as select 'c1' as cluster_id, timestamp '2026-01-20 12:34:56' as first_at;
+    create table touched.node_boots as from intermediate.int_node_boots;
+"""
+
+
+def compiled(folder: Path) -> str:
+    """Give the model's SQL among what dbt compiled into a folder."""
+    (path,) = (folder / "compiled").rglob(f"{MODEL}.sql")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def queries(testbed_home, tmp_path_factory):
+    """The model's query of all rows, that of the touched ones alone, and a working file to ask them."""
+    folder = tmp_path_factory.mktemp("kept")
+    home = Home(root=folder, sources=testbed_home.sources)
+    home.work.mkdir()
+    shutil.copy(testbed_home.working_file, home.working_file)
+    shutil.copy(testbed_home.publication, home.publication)
+    with duckdb.connect(str(home.working_file)) as con:
+        con.execute(TOUCHED)
+    command = [Path(sys.executable).with_name("dbt"), "compile", "--select", MODEL, "--target-path", folder]
+    command += ["--log-path", folder, "--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
+    files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
+    subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=True)
+    return compiled(testbed_home.work / "dbt"), compiled(folder), home.working_file
+
+
+def results(generator: random.Random) -> list[tuple]:
+    """Results as awkward as they come: of one second, after weeks of silence, repeated, switched off, in stretches."""
+    rows = []
+    for line in range(600):
+        day = generator.choice([generator.randrange(DAYS), generator.randrange(3), generator.randrange(20, DAYS)])
+        second = generator.choice([0, 3600, 7200, generator.randrange(86400)])
+        at = BEGIN + timedelta(days=day, seconds=second)
+        check = generator.choice(
+            ["check pci", "service status", "xid errors", "check_fs", "check_ib", "mounted directory", "mce errors"]
+        )
+        result = generator.choice(["OK", "OK", "OK", "CRITICAL", "CRITICAL", "WARN"])
+        subject, is_good = generator.choice(SUBJECTS), result == "OK"
+        messages = {
+            "service status": ["All services are running.", f"Service {subject} is running"]
+            if is_good
+            else [f"Service {subject} is not running"],
+            "mounted directory": ["", f"/mnt/{subject}"] if is_good else [f"/mnt/{subject} is not mounted"],
+        }
+        codes = [79] if check == "xid errors" and not is_good and generator.random() < 0.7 else []
+        row = {
+            "cluster_id": generator.choice(["c1", "c2"]),
+            "path": f"f{generator.randrange(5)}/{at.date()}",
+            "line_number": line,
+            "disposition": generator.choice(["loaded"] * 9 + ["duplicate"]),
+            "node_name": "n",
+            "node_id": generator.choice(["n1", "n2", "n3", None]),
+            "check_name": check,
+            "check_type": "periodic",
+            "result": result,
+            "result_quality": generator.choice(["ran"] * 8 + ["disabled"]),
+            "started_at": at,
+            "observed_at": at,
+            "xid_codes": codes,
+            "message": generator.choice(messages.get(check, ["a", "b", "all good"])),
+            "unchanged_since": None,
+        }
+        if generator.random() < 0.2:
+            begun = max(at - timedelta(seconds=generator.randrange(60, 40000)), BEGIN + timedelta(days=day))
+            rows.append({**row, "line_number": line + 1000, "started_at": begun, "observed_at": begun})
+            row["unchanged_since"] = begun
+        rows.append(row)
+    return [tuple(row.values()) for row in rows]
+
+
+COLUMNS = """
+    cluster_id, path, line_number, disposition, node_name, node_id, check_name, check_type, result, result_quality,
+    started_at, observed_at, xid_codes, message, unchanged_since
+"""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_follows_a_day_is_the_same_beside_what_stays(seed, queries):
+    of_all, of_touched, file = queries
+    days = set(re.findall(r"timestamp '([^']+)'", of_touched))
+    assert days == {"2026-01-20 00:00:00"}
+    generator = random.Random(seed)
+    with duckdb.connect(str(file)) as con:
+        con.execute("set timezone = 'UTC'")
+        con.execute("delete from raw.health_checks; delete from intermediate.int_node_boots")
+        con.executemany(
+            f"insert into raw.health_checks ({COLUMNS}) values ({', '.join('?' * len(COLUMNS.split(',')))})",
+            results(generator),
+        )
+        boots = [
+            (generator.choice(["c1", "c2"]), generator.choice(["n1", "n2"]), generator.randrange(DAYS * 86400))
+            for _ in range(25)
+        ]
+        con.executemany(
+            f"insert into intermediate.int_node_boots values (?, ?, timestamp '{BEGIN}' + to_seconds(?))", boots
+        )
+        con.execute(f"create temp table expected as {of_all}")
+        for day in generator.sample(range(DAYS + 2), 4):
+            first = BEGIN + timedelta(days=day)
+            # What the last publication held of later days is to be ignored.
+            con.execute(
+                f"create or replace table intermediate.{MODEL} as select * replace ("
+                "if(observed_at < $first, subject, subject || 'old') as subject, "
+                "if(observed_at < $first, change_number, change_number + 7) as change_number) from expected",
+                {"first": first},
+            )
+            found = con.execute(of_touched.replace(*days, str(first)) + " order by all").fetchall()
+            later = con.execute("from expected where observed_at >= ? order by all", [first]).fetchall()
+            assert found == later, day
+            assert later or day >= DAYS
+        assert len(con.execute("select distinct subject from expected").fetchall()) > len(SUBJECTS)
