@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import shutil
-import subprocess
-import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from orchestration.home import DBT_PROJECT, Home
+from tests.dbt.on_a_copy import copy_of, dbt
 
 MODEL = "int_health_checks_changed"
 BEGIN, DAYS = datetime(2026, 1, 1), 30
@@ -36,18 +32,12 @@ def compiled(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def queries(testbed_home, tmp_path_factory):
     """The model's query of all rows, that of the touched ones alone, and a working file to ask them."""
-    folder = tmp_path_factory.mktemp("kept")
-    home = Home(root=folder, sources=testbed_home.sources)
-    home.work.mkdir()
-    shutil.copy(testbed_home.working_file, home.working_file)
-    shutil.copy(testbed_home.publication, home.publication)
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("kept"))
     with duckdb.connect(str(home.working_file)) as con:
         con.execute(TOUCHED)
-    command = [Path(sys.executable).with_name("dbt"), "compile", "--select", MODEL, "--target-path", folder]
-    command += ["--log-path", folder, "--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
-    files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
-    subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=True)
-    return compiled(testbed_home.work / "dbt"), compiled(folder), home.working_file
+    done = dbt(home, "compile", "--select", MODEL)
+    assert done.returncode == 0, done.stdout
+    return compiled(testbed_home.work / "dbt"), compiled(home.root), home.working_file
 
 
 def results(generator: random.Random) -> list[tuple]:

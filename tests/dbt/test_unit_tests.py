@@ -1,31 +1,18 @@
 """dbt's own unit tests: each subtle rule on a handful of hand-made rows."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from orchestration.home import DBT_PROJECT, Home
+from tests.dbt.on_a_copy import copy_of, dbt
 
 
 @pytest.fixture(scope="module")
 def results(testbed_home, tmp_path_factory):
-    """Status and message of every unit test; dbt wants the tables above a tested model to exist."""
-    folder = tmp_path_factory.mktemp("dbt")
-    home = Home(root=folder, sources=testbed_home.sources)
-    home.work.mkdir()
-    shutil.copy(testbed_home.working_file, home.working_file)
-    shutil.copy(testbed_home.publication, home.publication)
-    command = [Path(sys.executable).with_name("dbt"), "test", "--select", "test_type:unit", "--target-path", folder]
-    command += ["--log-path", folder, "--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
-    files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
-    environment = {**os.environ, **files}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    report = folder / "run_results.json"
+    """Status and message of every unit test."""
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
+    done = dbt(home, "test", "--select", "test_type:unit")
+    report = home.root / "run_results.json"
     assert report.exists(), done.stdout
     return {
         result["unique_id"].removeprefix("unit_test.faultline."): (result["status"], result["message"])
