@@ -9,8 +9,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from assets.sources.copies import write_copy
 from assets.sources.folder import SourceFile
-from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines, write_copy
+from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines
 from assets.sources.reading import SourceError, SourceErrors
 from assets.sources.settings import ClusterSettings
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from assets.sources import gcm_records, health_stretches
 from assets.sources.batch_lines import scratch_folder
-from assets.sources.lines import is_compressed, unpack_object_lines
+from assets.sources.copies import unpack_object_lines
+from assets.sources.lines import is_compressed
 from assets.sources.object_lines import LONGEST
 from assets.sources.one_thread import one_thread
 

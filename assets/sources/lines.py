@@ -1,6 +1,6 @@
 """Files to numbered lines: one streaming look at a file's bytes, then DuckDB reads whole batches at disk speed.
 
-Compressed files, and files whose bytes DuckDB must not see as they are, are first written out as clean UTF-8 copies.
+Compressed files, and files whose bytes DuckDB must not see as they are, are first written out (`copies`).
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _scan(path: Path) -> tuple[bytes, Content]:
                 decode(decoder, chunk)
             except UnicodeDecodeError:
                 is_plain = False
-            is_plain = is_plain and b"\0" not in chunk and not _holds(chunk, delimiter)
+            is_plain = is_plain and b"\0" not in chunk and not holds(chunk, delimiter)
             is_plain = is_plain and delimiter not in tail + chunk[: len(delimiter)]
             tail = chunk[-len(delimiter) :]
             objects.add(chunk)
@@ -185,91 +185,9 @@ def _scan(path: Path) -> tuple[bytes, Content]:
     return head, Content(digest.hexdigest(), "", is_plain, last_line_open=last != b"\n", object_lines=lines)
 
 
-@dataclass(frozen=True)
-class Copy:
-    """A clean copy of a file's text, and what had to be done to it."""
-
-    path: Path
-    is_cut: bool
-    """The archive ended early: the last line is not to be trusted."""
-    last_line_open: bool
-    has_bad_bytes: bool
-    """Bytes that are not UTF-8, or NULs, were replaced."""
-
-
-def write_copy(path: Path, target: Path) -> Copy:
-    """Write a file's text as UTF-8 that DuckDB can read, undecodable bytes and NULs replaced.
-
-    Bytes that are clean, by far the most, are written as they came.
-    """
-    checker = codecs.getincrementaldecoder("utf-8")()
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    is_clean, is_cut, has_bad_bytes, last, held = True, False, False, b"", b""
-    with target.open("wb") as out:
-
-        def write_repaired(text: str) -> None:
-            nonlocal has_bad_bytes
-            clean = text.replace("\0", REPLACEMENT).replace(NEVER_IN_LOGS, REPLACEMENT)
-            has_bad_bytes = has_bad_bytes or REPLACEMENT in clean
-            out.write(clean.encode())
-
-        try:
-            for chunk in chunks(path):
-                last = chunk[-1:] or last
-                text = held + chunk
-                is_clean = is_clean and _is_clean(checker, chunk, text)
-                if is_clean:
-                    # What the next chunk may turn into something else waits: half a character, half a delimiter.
-                    ready = len(text) - max(len(checker.getstate()[0]), _delimiter_begun(text))
-                    out.write(text[:ready])
-                    held = text[ready:]
-                else:
-                    write_repaired(decoder.decode(text))
-                    held = b""
-        except EOFError:
-            is_cut = True
-        write_repaired(decoder.decode(held, final=True))
-    return Copy(target, is_cut, last != b"\n", has_bad_bytes)
-
-
-def unpack_object_lines(path: Path, target: Path) -> int | None:
-    """Write the text of an archive of JSON objects, and count its lines; None when it is anything else.
-
-    DuckDB would take on trust that the archive is whole, and text. None is given as well for one that is cut off or
-    damaged, and for bytes that `write_copy` replaces, unless JSON refuses them.
-    """
-    decoder, objects = codecs.getincrementaldecoder("utf-8")(), ObjectLines()
-    try:
-        with target.open("wb") as out:
-            for chunk in chunks(path):
-                objects.add(chunk)
-                if objects.is_odd or REPLACEMENT in decode(decoder, chunk):
-                    return None
-                out.write(chunk)
-        decoder.decode(b"", final=True)
-    except (EOFError, OSError, UnicodeDecodeError):
-        return None
-    return objects.count
-
-
-def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> bool:
-    """Tell whether DuckDB may see a chunk as it is; `text` is the chunk behind what was held back of the last one."""
-    try:
-        decode(checker, chunk)
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in chunk and not _holds(text, NEVER_IN_LOGS.encode()) and not _holds(text, REPLACEMENT.encode())
-
-
-def _holds(text: bytes, sought: bytes) -> bool:
+def holds(text: bytes, sought: bytes) -> bool:
     """Look for a rare sequence; for its first byte alone, as that takes a tenth of the time."""
     return sought[:1] in text and sought in text
-
-
-def _delimiter_begun(text: bytes) -> int:
-    """Count the bytes at the end of a text with which the delimiter may begin."""
-    delimiter = NEVER_IN_LOGS.encode()
-    return next((length for length in range(len(delimiter) - 1, 0, -1) if text.endswith(delimiter[:length])), 0)
 
 
 _SCAN = """read_csv(

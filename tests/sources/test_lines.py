@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from assets.sources import lines
-from assets.sources.lines import inspect, read_lines, write_copy
+from assets.sources.copies import write_copy
+from assets.sources.lines import inspect, read_lines
 from tests.sources.folders import export, load, make, rows
 
 
