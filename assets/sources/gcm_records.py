@@ -1,4 +1,4 @@
-"""GCM's health-check records as SQL: the file sink's envelope, flat objects, arrays, and documents over several lines.
+"""GCM's health-check records as SQL, a line each: the file sink's envelope, flat objects, and arrays.
 
 Every shape becomes one struct with the nested and the flat places of each field; the first that is filled counts.
 """
@@ -30,18 +30,6 @@ _COULD_NOT_RUN = "FAILED to execute|Command timeout|Exception|Invalid .*output|r
 _RESULT = "enum('OK', 'WARN', 'CRITICAL', 'UNKNOWN')"
 _QUALITY = "enum('ran', 'disabled', 'could_not_run')"
 _TYPE = "enum('periodic', 'prolog', 'epilog', 'app', 'manual')"
-
-
-def is_spread_over_lines(sample: str) -> bool:
-    """Tell whether records stand on several lines, or several lines in one array, as `jq .` and editors write them."""
-    lines = [line for line in sample.splitlines() if line.strip()]
-    start = next((place for place, line in enumerate(lines) if line.startswith(("{", "["))), None)
-    if start is None:
-        return False
-    first = lines[start].strip()
-    if first in ("{", "[", "[{") or first.endswith("},"):
-        return True
-    return not first.endswith(("}", "]")) and start + 1 < len(lines) and lines[start + 1].startswith((" ", "\t"))
 
 
 def _first(*places: str) -> str:
@@ -161,7 +149,8 @@ select
 from ({typed(fields, "file_id, line_number", _moment)})"""
 
 
-def _insert(records: str, stand_alone: bool = False) -> str:
+def insertion(records: str, stand_alone: bool = False) -> str:
+    """Give the statement that puts records (file_id, line_number, r) into `health_results`."""
     return f"insert into health_results by name{results(records, stand_alone)}"
 
 
@@ -206,67 +195,6 @@ from lines
 join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'
 where line[1] = '[' and json_valid(line) and json_array_length(line) = 0"""
 
-# Braces outside strings give the depth at the start and end of each line; JSON strings do not span lines.
-_DOCUMENT_LINES = r"""
-create or replace temp table health_document_lines as
-with bare as (
-    select
-        lines.file_id,
-        lines.line_number,
-        line,
-        regexp_replace(line, '"(?:[^"\\]|\\.)*"', '""', 'g') as outside_strings
-    from lines
-    join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm_document'
-    where line is not null
-),
-depths as (
-    select
-        *,
-        coalesce(sum(change) over (in_file rows between unbounded preceding and 1 preceding), 0) as depth_before
-    from (
-        select
-            *,
-            len(outside_strings) - len(replace(outside_strings, '{', ''))
-                - len(outside_strings) + len(replace(outside_strings, '}', '')) as change
-        from bare
-    )
-    window in_file as (partition by file_id order by line_number)
-)
-select
-    file_id,
-    line_number,
-    line,
-    change <> 0 or depth_before > 0 or contains(outside_strings, '{') as is_in_record,
-    sum((depth_before = 0 and contains(outside_strings, '{'))::integer) over (
-        partition by file_id order by line_number
-    ) as record
-from depths"""
-
-_DOCUMENT_RECORDS = r"""
-create or replace temp table health_document_records as
-select
-    file_id,
-    min(line_number) as line_number,
-    '[' || regexp_replace(
-        regexp_replace(string_agg(line, ' ' order by line_number), '^\s*[\[,]*\s*', ''), '[\s,\]]*$', ''
-    ) || ']' as text
-from health_document_lines
-where is_in_record
-group by file_id, record"""
-
-_DOCUMENT_REST = """
-insert into health_results by name
-select
-    document_lines.file_id,
-    document_lines.line_number,
-    case when records.text is null then 'continuation' end as skip_reason,
-    case when records.text is not null then 'bad_json' end as problem,
-    case when records.text is not null then 'the record that begins here is not valid JSON' end as problem_detail
-from health_document_lines as document_lines
-left join health_document_records as records
-    on records.file_id = document_lines.file_id and records.line_number = document_lines.line_number
-where records.text is null or not json_valid(records.text)"""
-
 
 def _other_steps(elements: str) -> Step:
     """Give the step that reads the lines which are no object; clean logs have none, and are not looked at again."""
@@ -283,14 +211,14 @@ def _other_steps(elements: str) -> Step:
             """
         ).fetchone()
         if missing is not None and missing[0]:
-            for statement in (_insert(elements), _EMPTY_ARRAYS, _OTHER_LINES):
+            for statement in (insertion(elements), _EMPTY_ARRAYS, _OTHER_LINES):
                 con.execute(statement)
 
     return read_others
 
 
-def result_steps(zone: str, has_documents: bool) -> list[Step]:
-    """Give the statements that fill `health_results` from files of dialect gcm and gcm_document."""
+def result_steps() -> list[Step]:
+    """Give the statements that fill `health_results` from files of dialect gcm."""
     of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'"
     objects = f"""
     select lines.file_id, lines.line_number, json_transform(line, '{STRUCTURE}') as r
@@ -300,11 +228,4 @@ def result_steps(zone: str, has_documents: bool) -> list[Step]:
     select lines.file_id, lines.line_number, unnest(from_json(line, '[{STRUCTURE}]')) as r
     from lines {of_dialect}
     where case when line[1] = '[' then json_valid(line) else false end"""
-    steps: list[Step] = [_insert(objects, stand_alone=True), _other_steps(elements)]
-    if has_documents:
-        records = f"""
-    select file_id, line_number, unnest(from_json(text, '[{STRUCTURE}]')) as r
-    from health_document_records
-    where json_valid(text)"""
-        steps += [_DOCUMENT_LINES, _DOCUMENT_RECORDS, _insert(records), _DOCUMENT_REST]
-    return steps
+    return [insertion(objects, stand_alone=True), _other_steps(elements)]

@@ -1,7 +1,7 @@
 """Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
 
-The two dialects are read by `gcm_records` and `nhc_records`, files of GCM's records alone by `health_whole`; here
-they are told apart, joined, cut down to what is new by `health_stretches`, and repeats are marked.
+The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, files of GCM's records alone by
+`health_whole`; here they are told apart, joined, cut down to what is new by `health_stretches`, and repeats are marked.
 Other tools' files are refused with the command that makes a readable one.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import gcm_records, health_stretches, health_whole, nhc_records
+from assets.sources import gcm_documents, gcm_records, health_stretches, health_whole, nhc_records
 from assets.sources.reading import Batch, SourceError, Step
 from assets.sources.settings import ClusterSettings
 
@@ -31,7 +31,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Tell GCM's JSON lines, a GCM document over several lines, and NHC logs apart."""
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if '"health_check"' in sample:
-        return "gcm_document" if gcm_records.is_spread_over_lines(sample) else "gcm"
+        return "gcm_document" if gcm_documents.is_spread_over_lines(sample) else "gcm"
     if _NHC.search(sample):
         return "nhc"
     if _GCM_TEXT.search(sample):
@@ -56,12 +56,13 @@ take = health_whole.take
 
 def statements(batch: Batch) -> Sequence[Step]:
     """Give the steps that read the records of both tools."""
-    zone = batch.cluster.settings.timezone
     steps: list[Step] = [EMPTY_RESULTS, health_whole.EMPTY]
-    if batch.dialects & {"gcm", "gcm_document"}:
-        steps += gcm_records.result_steps(zone, has_documents="gcm_document" in batch.dialects)
+    if "gcm" in batch.dialects:
+        steps += gcm_records.result_steps()
+    if "gcm_document" in batch.dialects:
+        steps += gcm_documents.RESULT_STEPS
     if "nhc" in batch.dialects:
-        steps += nhc_records.result_steps(zone)
+        steps += nhc_records.result_steps(batch.cluster.settings.timezone)
     return [*steps, *health_stretches.STEPS, QUARANTINED, LOADED, SKIPPED, SKIPPED_LINES]
 
 
