@@ -1,8 +1,19 @@
 with
 
+-- A loop is of several attempts; most runs have one.
 attempts as (
 
     select * from {{ ref('fct_attempts') }}
+    where
+        run_attempt_number > 1
+        or not is_last_of_run
+
+),
+
+preempted_attempts as (
+
+    select * from {{ ref('fct_attempts') }}
+    where state = 'PREEMPTED'
 
 ),
 
@@ -121,7 +132,7 @@ victims as (
         loops.run_id,
         count(*) as victim_count,
         count(case when preemptions.is_second_order then 1 end) as second_order_victim_count,
-        sum(victim_attempts.gpu_count) as victim_gpu_count,
+        sum(preempted_attempts.gpu_count) as victim_gpu_count,
         {{ exact_sum('preemptions.lost_gpu_hours', 12) }} as victim_gpu_hours
     from loops
     inner join attempts as instigators
@@ -132,10 +143,10 @@ victims as (
         on
             instigators.cluster_id = preemptions.cluster_id
             and instigators.attempt_id = preemptions.instigator_attempt_id
-    inner join attempts as victim_attempts
+    inner join preempted_attempts
         on
-            preemptions.cluster_id = victim_attempts.cluster_id
-            and preemptions.attempt_id = victim_attempts.attempt_id
+            preemptions.cluster_id = preempted_attempts.cluster_id
+            and preemptions.attempt_id = preempted_attempts.attempt_id
     group by loops.cluster_id, loops.run_id
 
 )

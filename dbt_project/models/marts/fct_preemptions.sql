@@ -59,14 +59,13 @@ victims as (
 
 ),
 
-instigators as (
+restarts_after_failure as (
 
     select
         attempts.cluster_id,
-        attempts.attempt_id,
-        failures.attempt_id is not null as is_restart_after_failure
+        attempts.attempt_id
     from attempts
-    left join failures
+    inner join failures
         on
             attempts.cluster_id = failures.cluster_id
             and attempts.previous_attempt_id = failures.attempt_id
@@ -81,10 +80,10 @@ select
     victims.instigator_attempt_id,
     victims.instigator_rule,
     victims.is_inferred,
-    coalesce(instigators.is_restart_after_failure, false) as is_second_order,
+    restarts_after_failure.attempt_id is not null as is_second_order,
     {{ lost_gpu_hours('victims.runtime_seconds', 'victims.gpu_count') }} as lost_gpu_hours
 from victims
-left join instigators
+left join restarts_after_failure
     on
-        victims.cluster_id = instigators.cluster_id
-        and victims.instigator_attempt_id = instigators.attempt_id
+        victims.cluster_id = restarts_after_failure.cluster_id
+        and victims.instigator_attempt_id = restarts_after_failure.attempt_id

@@ -1,8 +1,27 @@
 with
 
-exclusions as (
+-- What a job's submit line excludes, queue snapshots may show again. Few jobs are in any, so few need adding up.
+queued_jobs as (
+
+    select distinct
+        cluster_id,
+        job_id_raw
+    from {{ ref('fct_job_exclusions') }}
+    where source = 'squeue'
+
+),
+
+exclusions_by_queued_jobs as (
 
     select * from {{ ref('fct_job_exclusions') }}
+    where (cluster_id, job_id_raw) in (select * from queued_jobs)
+
+),
+
+exclusions_by_other_jobs as (
+
+    select * from {{ ref('fct_job_exclusions') }}
+    where (cluster_id, job_id_raw) not in (select * from queued_jobs)
 
 ),
 
@@ -54,10 +73,19 @@ excluding_jobs as (
     select
         cluster_id,
         node_id,
-        job_id_raw,
+        cast(first_seen_at as date) as first_date,
+        cast(coalesce(last_seen_at, first_seen_at) as date) as last_date
+    from exclusions_by_other_jobs
+    where first_seen_at is not null
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
         cast(min(first_seen_at) as date) as first_date,
         cast(max(coalesce(last_seen_at, first_seen_at)) as date) as last_date
-    from exclusions
+    from exclusions_by_queued_jobs
     where first_seen_at is not null
     group by cluster_id, node_id, job_id_raw
 

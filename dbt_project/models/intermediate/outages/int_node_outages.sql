@@ -145,7 +145,7 @@ left join withdrawals
 left join nodes
     on
         outages.cluster_id = nodes.cluster_id
-        and outages.node_id = nodes.node_id
-        and outages.ended_at is null
+        -- within the equality: beside it, DuckDB would hold every outage against every node
+        and case when outages.ended_at is null then outages.node_id end = nodes.node_id
         and lower(outages.reason) = lower(nodes.reason)
         and nodes.reason_at <= outages.started_at + interval 2 second
