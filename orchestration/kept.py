@@ -70,15 +70,17 @@ _TOUCHED = {
         select cluster_id, attempt_id, started_at, ended_at
         from {PUBLICATION}.marts.fct_attempts semi join touched.jobs using (cluster_id, job_id_raw)
     """,
+    # One row; without a touched job its days are none, from the last there can be to the first.
     "days": """
-        select cluster_id, min(started_at)::date as first_day, max(ended_at)::date as last_day
+        select
+            coalesce(min(started_at)::date, date '9999-12-31') as first_day,
+            coalesce(max(ended_at)::date, date '0001-01-01') as last_day
         from (
-            select cluster_id, started_at, ended_at from touched.attempts
+            select started_at, ended_at from touched.attempts
             union all
-            select cluster_id, started_at, ended_at from raw.sacct semi join touched.jobs using (cluster_id, job_id_raw)
+            select started_at, ended_at from raw.sacct semi join touched.jobs using (cluster_id, job_id_raw)
         )
         where ended_at is not null
-        group by cluster_id
     """,
     # A name that was no node's takes its results with it, which are in files that are as they were.
     "health_checks": f"""

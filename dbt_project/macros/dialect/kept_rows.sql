@@ -64,42 +64,34 @@
 {%- endmacro %}
 
 
-{#- All rows of the days of a cluster on which a touched job ran, or runs. -#}
-{% macro replaced_days(table) -%}
-    exists (
-        from touched.days
-        where
-            days.cluster_id = {{ table }}.cluster_id
-            and {{ table }}.day_date between days.first_day and days.last_day
-    )
+{#- All rows of the days on which a touched job ran, or runs. -#}
+{% macro replaced_days() -%}
+    day_date between (select first_day from touched.days) and (select last_day from touched.days)
 {%- endmacro %}
 
 
-{#- Whether a record ran on one of those days, where the rows of other days are kept. -#}
-{% macro is_on_touched_day(records) -%}
+{#- The first and the last of those days as constants, at which DuckDB leaves out what it need not read; nothing where no
+    rows are kept. -#}
+{% macro touched_days() -%}
     {%- if keeps_rows() -%}
-        exists (
-            from touched.days
-            where
-                days.cluster_id = {{ records }}.cluster_id
-                and {{ records }}.ended_at >= days.first_day
-                and {{ records }}.started_at < days.last_day + interval 1 day
-        )
-    {%- else -%}
-        true
+        {%- set found = run_query('select first_day, last_day from touched.days').rows[0] -%}
+        {{- return(["date '" ~ found[0] ~ "'", "date '" ~ found[1] ~ "'"]) -}}
     {%- endif -%}
 {%- endmacro %}
 
 
+{#- Whether a record ran on one of those days, where the rows of other days are kept. -#}
+{% macro is_on_touched_day() -%}
+    {%- set days = touched_days() -%}
+    {{ 'ended_at >= ' ~ days[0] ~ ' and started_at < ' ~ days[1] ~ ' + interval 1 day' if days else 'true' }}
+{%- endmacro %}
+
+
 {#- Those days themselves. -#}
-{% macro touched_days_only(clusters, days) -%}
-    {%- if keeps_rows() -%}
-        where exists (
-            from touched.days as touched_days
-            where
-                touched_days.cluster_id = {{ clusters }}.cluster_id
-                and {{ days }}.day_date between touched_days.first_day and touched_days.last_day
-        )
+{% macro touched_days_only(days) -%}
+    {%- set touched = touched_days() -%}
+    {%- if touched -%}
+        where {{ days }}.day_date between {{ touched[0] }} and {{ touched[1] }}
     {%- endif -%}
 {%- endmacro %}
 

@@ -1,4 +1,4 @@
-{{ config(materialized='kept', meta={'replaced': replaced_days('int_nodes_used')}) }}
+{{ config(materialized='kept', meta={'replaced': replaced_days()}) }}
 
 with
 
@@ -8,7 +8,7 @@ records as (
     where
         is_terminal
         and started_at is not null
-        and {{ is_on_touched_day('int_records_measured') }}
+        and {{ is_on_touched_day() }}
 
 ),
 
@@ -114,4 +114,4 @@ select
     days.allocated_gpu_hours
 from days
 inner join nodes on days.node_key = nodes.node_key
-{{ touched_days_only('nodes', 'days') }}
+{{ touched_days_only('days') }}
