@@ -13,15 +13,24 @@ queued_jobs as (
 
 exclusions_by_queued_jobs as (
 
-    select * from {{ ref('fct_job_exclusions') }}
-    where (cluster_id, job_id_raw) in (select * from queued_jobs)
+    select exclusions.*
+    from {{ ref('fct_job_exclusions') }} as exclusions
+    inner join queued_jobs
+        on
+            exclusions.cluster_id = queued_jobs.cluster_id
+            and exclusions.job_id_raw = queued_jobs.job_id_raw
 
 ),
 
 exclusions_by_other_jobs as (
 
-    select * from {{ ref('fct_job_exclusions') }}
-    where (cluster_id, job_id_raw) not in (select * from queued_jobs)
+    select exclusions.*
+    from {{ ref('fct_job_exclusions') }} as exclusions
+    left join queued_jobs
+        on
+            exclusions.cluster_id = queued_jobs.cluster_id
+            and exclusions.job_id_raw = queued_jobs.job_id_raw
+    where queued_jobs.job_id_raw is null
 
 ),
 
