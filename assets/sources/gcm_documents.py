@@ -9,7 +9,7 @@ from assets.sources import gcm_records
 
 
 def is_spread_over_lines(sample: str) -> bool:
-    """Tell whether records stand on several lines, or several lines in one array, as `jq .` and editors write them."""
+    """Tell whether a record takes several lines, or one array of records does."""
     lines = [line for line in sample.splitlines() if line.strip()]
     start = next((place for place, line in enumerate(lines) if line.startswith(("{", "["))), None)
     if start is None:
