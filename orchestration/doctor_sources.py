@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from assets.sources.errors import SourceErrors
 from assets.sources.folder import IGNORED_SUFFIXES, KINDS, cluster_folders
-from assets.sources.reading import SourceErrors
 from assets.sources.settings import ClusterSettings, read_settings
 from orchestration.findings import Finding, Level
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import duckdb
 
+from assets.sources.errors import SourceErrors
 from assets.sources.folder import survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files
-from assets.sources.reading import SourceErrors
 from orchestration.home import Home, code_version
 
 

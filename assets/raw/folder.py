@@ -9,9 +9,10 @@ import dagster as dg
 import duckdb
 from pydantic import PrivateAttr
 
-from assets.sources.folder import LookKey, Progress, SourceFile, Survey, survey
+from assets.sources.folder import LookKey, Progress, Survey, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files, load_kind
+from assets.sources.reading import SourceFile
 from assets.sources.settling import settle
 from assets.warehouse import Warehouse
 

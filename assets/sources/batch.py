@@ -10,8 +10,8 @@ import duckdb
 
 from assets.sources.accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.batch_lines import read_batch_lines, scratch_folder, set_cut_lines_aside
-from assets.sources.folder import SourceFile
-from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceError, SourceErrors, Step, WholeFileReader
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
 from assets.sources.settings import ClusterSettings
 
 

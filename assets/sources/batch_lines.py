@@ -10,9 +10,9 @@ import duckdb
 import pyarrow as pa
 
 from assets.sources.copies import write_copy
-from assets.sources.folder import SourceFile
+from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines
-from assets.sources.reading import SourceError, SourceErrors
+from assets.sources.reading import SourceFile
 from assets.sources.settings import ClusterSettings
 
 BATCH_BYTES = 256 * 1024 * 1024

@@ -7,37 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.lines import inspect
-from assets.sources.reading import Reader, SourceError, SourceErrors, reader_key
+from assets.sources.reading import Reader, SourceFile, reader_key
 from assets.sources.settings import ClusterSettings, read_settings
 
 KINDS = ("sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets")
 IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """One file of the folder, looked at but not yet read."""
-
-    cluster_id: str
-    kind: str
-    path: str
-    """Relative to the sources folder, with forward slashes."""
-    absolute: Path
-    size_bytes: int
-    modified_at: datetime
-    sha256: str = ""
-    dialect: str = ""
-    is_plain: bool = False
-    """DuckDB can read it where it is; otherwise a clean copy is made first."""
-    last_line_open: bool = False
-    object_lines: int | None = None
-    """Lines of a plain file of JSON objects, one a line; None for any other file."""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What names the file in `ops.files`."""
-        return self.cluster_id, self.path
 
 
 @dataclass(frozen=True)

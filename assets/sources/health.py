@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 
 from assets.sources import gcm_documents, gcm_records, health_stretches, health_whole, nhc_records
-from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.errors import SourceError
+from assets.sources.reading import Batch, Step
 from assets.sources.settings import ClusterSettings
 
 KIND = "health"

@@ -20,7 +20,7 @@ from assets.sources.object_lines import LONGEST
 from assets.sources.one_thread import one_thread
 
 if TYPE_CHECKING:
-    from assets.sources.folder import SourceFile
+    from assets.sources.reading import SourceFile
 
 EMPTY = """
 create temp table if not exists health_whole (

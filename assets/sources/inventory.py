@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 
 from assets.sources import times
-from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.errors import SourceError
+from assets.sources.reading import Batch, Step
 from assets.sources.settings import ClusterSettings
 
 KIND = "inventory"

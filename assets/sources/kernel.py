@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from assets.sources import kernel_lines, kernel_symptoms
-from assets.sources.reading import Batch, SourceError, Step, prevailing
+from assets.sources.errors import SourceError
+from assets.sources.reading import Batch, Step, prevailing
 from assets.sources.settings import ClusterSettings
 
 KIND = "kernel"

@@ -17,8 +17,9 @@ import pyarrow as pa
 import zstandard
 from isal import igzip_lib, isal_zlib
 
+from assets.sources.errors import SourceError
 from assets.sources.object_lines import ObjectLines
-from assets.sources.reading import SAMPLE_CHARACTERS, SourceError
+from assets.sources.reading import SAMPLE_CHARACTERS
 
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 NEVER_IN_LOGS = "\x01\x02\x03\x04"

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from assets.sources.batch import load_batch, transaction
 from assets.sources.batch_lines import batches
-from assets.sources.folder import KnownFile, Progress, SourceFile, Survey, no_progress
+from assets.sources.folder import KnownFile, Progress, Survey, no_progress
 from assets.sources.one_thread import one_thread
-from assets.sources.reading import Reader, WholeFileReader, reader_key
+from assets.sources.reading import Reader, SourceFile, WholeFileReader, reader_key
 
 
 @dataclass

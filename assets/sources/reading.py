@@ -1,4 +1,4 @@
-"""The agreement between the loading core and the format readers, and the errors both raise.
+"""The agreement between the loading core and the format readers.
 
 A reader is a module with the names of `Reader`. The core opens a transaction, puts the files of one kind and one
 cluster into `lines` and `batch_files`, runs the reader's steps and moves what they leave into `raw` and `ops`.
@@ -40,12 +40,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import duckdb
 
 if TYPE_CHECKING:
-    from assets.sources.folder import SourceFile
     from assets.sources.settings import ClusterSettings
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
@@ -73,21 +74,29 @@ def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
     return None
 
 
-class SourceError(Exception):
-    """A file, folder or setting that cannot be used: what is wrong, where, and the next step."""
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of the folder, looked at but not yet read."""
 
-    def __init__(self, path: str, what: str, next_step: str, line: int | None = None) -> None:
-        self.path, self.what, self.next_step, self.line = path, what, next_step, line
-        where = path if line is None else f"{path}, line {line}"
-        super().__init__(f"{where}: {what}. {next_step}")
+    cluster_id: str
+    kind: str
+    path: str
+    """Relative to the sources folder, with forward slashes."""
+    absolute: Path
+    size_bytes: int
+    modified_at: datetime
+    sha256: str = ""
+    dialect: str = ""
+    is_plain: bool = False
+    """DuckDB can read it where it is; otherwise a clean copy is made first."""
+    last_line_open: bool = False
+    object_lines: int | None = None
+    """Lines of a plain file of JSON objects, one a line; None for any other file."""
 
-
-class SourceErrors(Exception):
-    """Everything wrong with a sources folder at once; its text is one line per error."""
-
-    def __init__(self, errors: Sequence[SourceError]) -> None:
-        self.errors = tuple(errors)
-        super().__init__("\n".join(str(error) for error in self.errors))
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names the file in `ops.files`."""
+        return self.cluster_id, self.path
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from assets.sources.reading import SourceError
+from assets.sources.errors import SourceError
 from assets.sources.settings import ClusterSettings
 
 DELIMITERS = {"|#": "pipe_hash", "|": "pipe", "\x1f": "unit_separator", ";": "semicolon", "\t": "tab", ",": "comma"}

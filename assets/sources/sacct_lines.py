@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import duckdb
 
+from assets.sources.errors import SourceError
 from assets.sources.lines import REPLACEMENT
 from assets.sources.python_rows import put
-from assets.sources.reading import SourceError, Step
+from assets.sources.reading import Step
 from assets.sources.sacct_fields import no_texts, outcome_expression, places_of_list, texts_of
 from assets.sources.sacct_layout import Layout, configured_layout, header_layout, require_columns
 from assets.sources.sacct_records import OddLine, above_header, assemble

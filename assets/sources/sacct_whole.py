@@ -21,7 +21,7 @@ from assets.sources.sacct_layout import Layout, header_layout
 from assets.sources.sacct_seen import NOTHING_SEEN, seen_in
 
 if TYPE_CHECKING:
-    from assets.sources.folder import SourceFile
+    from assets.sources.reading import SourceFile
 
 LONGEST_HEADER = 65536
 STRICT = "strict_mode = true"

@@ -11,8 +11,8 @@ import duckdb
 
 from assets.sources.accounts import LONGEST_RAW
 from assets.sources.batch_lines import batches, read_batch_lines, scratch_folder
-from assets.sources.folder import SourceFile, Survey
-from assets.sources.reading import Reader
+from assets.sources.folder import Survey
+from assets.sources.reading import Reader, SourceFile
 
 DERIVED_SKIPS = ("duplicate", "coalesced")
 

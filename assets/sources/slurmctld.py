@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 
 from assets.sources import nodelists, slurmctld_messages, times, undated
-from assets.sources.reading import Batch, SourceError, Step, prevailing
+from assets.sources.errors import SourceError
+from assets.sources.reading import Batch, Step, prevailing
 from assets.sources.settings import ClusterSettings
 
 KIND = "slurmctld"

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from assets.sources import delimited, nodelists, undated
 from assets.sources.delimited import named_field
-from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.errors import SourceError
+from assets.sources.reading import Batch, Step
 from assets.sources.settings import ClusterSettings
 
 KIND = "squeue"

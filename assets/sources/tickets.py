@@ -15,7 +15,8 @@ import duckdb
 import pyarrow as pa
 
 from assets.sources import ticket_values
-from assets.sources.reading import Batch, SourceError, Step
+from assets.sources.errors import SourceError
+from assets.sources.reading import Batch, Step
 from assets.sources.settings import ClusterSettings, Tickets
 from assets.sources.ticket_values import ValueProblem
 

@@ -157,7 +157,7 @@ def test_a_running_record_gives_way_to_its_end(tmp_path, clean_facts):
 
 
 def test_a_fixed_width_table_is_refused_with_the_right_command(tmp_path):
-    from assets.sources.reading import SourceErrors
+    from assets.sources.errors import SourceErrors
 
     folder = make(tmp_path, {"testbed/sacct/table.txt": (DIALECTS / "sacct_default.txt").read_bytes()})
     with pytest.raises(SourceErrors, match=r"fixed_width_output.*sacct -a -D -X -P"):

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from assets.sources import lines
+from assets.sources.errors import SourceErrors
 from assets.sources.folder import survey
 from assets.sources.formats import READERS
-from assets.sources.reading import SourceErrors
 from tests.sources.folders import ONLY_SACCT, export, load, make
 
 GOOD = export([{}])

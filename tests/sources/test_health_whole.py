@@ -13,8 +13,8 @@ import pytest
 import zstandard
 
 from assets.sources import health, health_whole, inventory
-from assets.sources.folder import SourceFile
 from assets.sources.lines import inspect
+from assets.sources.reading import SourceFile
 from tests.sources.batches import TESTBED
 from tests.sources.cases import cases_of
 from tests.sources.folders import MODIFIED, load, make, rows

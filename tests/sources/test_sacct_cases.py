@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.sources.reading import SourceErrors
+from assets.sources.errors import SourceErrors
 from tests.sources.folders import MODIFIED, export, load, make, rows
 
 CASES = [
