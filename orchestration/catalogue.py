@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from orchestration.home import DBT_PROJECT, PROJECT
-from orchestration.reading import ReadingError
+from orchestration.published import ReadingError
 
 SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "intermediate", "staging")
 RAW_DDL = PROJECT / "assets" / "raw" / "schema.sql"

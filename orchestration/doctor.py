@@ -12,7 +12,7 @@ from orchestration.doctor_sources import sources_findings
 from orchestration.doctor_warehouse import warehouse_findings
 from orchestration.findings import Finding, Level, print_findings
 from orchestration.home import Home
-from orchestration.reading import ReadingError
+from orchestration.published import ReadingError
 from orchestration.status import free_of_refresh, status
 
 __all__ = ["doctor", "print_findings"]

@@ -9,7 +9,7 @@ import duckdb
 from assets.report.gap_catalogue import BY_WARNING
 from orchestration.findings import Finding
 from orchestration.home import Home
-from orchestration.reading import published
+from orchestration.published import published
 
 STALE_AFTER = timedelta(days=2)
 WARNED = """

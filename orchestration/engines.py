@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from orchestration.home import Home
-from orchestration.reading import ReadingError
+from orchestration.published import ReadingError
 
 
 def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from assets.report.numbers import GAP, chance, short
 from assets.sources.nodelists import exclude_option
 from orchestration.plan import WrongQuestion
-from orchestration.reading import ReadingError, published
+from orchestration.published import ReadingError, published
 
 Answer = dict[str, Any]
 

@@ -23,7 +23,7 @@ def fail(message: str) -> NoReturn:
 
 def answer(call: Callable[[], Any]) -> Any:
     """Run a command; a problem it can name becomes one line and status 1."""
-    from orchestration.reading import ReadingError
+    from orchestration.published import ReadingError
 
     try:
         return call()

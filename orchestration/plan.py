@@ -25,7 +25,7 @@ from assets.model.run_plan import (
     probability_uninterrupted,
     run_outlook,
 )
-from orchestration.reading import ReadingError, published
+from orchestration.published import ReadingError, published
 
 # The standard error of a probability is at most 0.008; the seed gives the same answer to the same question.
 SIMULATED_RUNS = 4_000

@@ -7,43 +7,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 import duckdb
 
+from orchestration.published import ReadingError, one_line, published
+
 if TYPE_CHECKING:
     from orchestration.home import Home
 
 Format = Literal["table", "csv", "json"]
 _READING = {"SELECT", "EXPLAIN"}
-
-
-class ReadingError(Exception):
-    """A question that cannot be answered: what is wrong and what to do next, on one line."""
-
-
-@contextmanager
-def published(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the published file; what is asked of it can reach no other file and change nothing."""
-    if not path.exists():
-        raise ReadingError(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
-    try:
-        con = duckdb.connect(str(path), read_only=True)
-    except duckdb.Error as error:
-        raise ReadingError(f"{path} cannot be opened: {_one_line(error)}; run `faultline refresh --full`") from None
-    try:
-        con.execute("set timezone = 'UTC'")
-        con.execute("set enable_external_access = false")
-        con.execute("set lock_configuration = true")
-        yield con
-    except duckdb.CatalogException as error:
-        raise ReadingError(f"{path} is of another version: {_one_line(error)}; run `faultline refresh`") from None
-    finally:
-        con.close()
 
 
 def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = None) -> int:
@@ -67,7 +43,7 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
             _refuse_all_but_reading(con, sql)
             return write_rows(con.execute(sql), fmt, out or sys.stdout)
         except duckdb.Error as error:
-            raise ReadingError(f"{_one_line(error)}; `faultline tables` lists what there is") from None
+            raise ReadingError(f"{one_line(error)}; `faultline tables` lists what there is") from None
 
 
 def show_tables(path: Path, as_json: bool = False) -> None:
@@ -127,8 +103,3 @@ def _refuse_all_but_reading(con: duckdb.DuckDBPyConnection, sql: str) -> None:
     if len(statements) != 1 or statements[0].type.name not in _READING:
         found = ", ".join(statement.type.name for statement in statements) or "nothing"
         raise ReadingError(f"one SELECT is wanted and {found} was given; the published file is for reading only")
-
-
-def _one_line(error: BaseException) -> str:
-    """Keep the message and DuckDB's suggestion; drop the drawing of the line."""
-    return " ".join(str(error).split("\n\nLINE")[0].split())

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from orchestration.reading import ReadingError, published
+from orchestration.published import ReadingError, published
 
 PUBLICATION = """
     select run_id, published_at, code_version from ops.published order by published_at desc limit 1

@@ -7,7 +7,7 @@ import pytest
 
 from orchestration import engines
 from orchestration.home import Home
-from orchestration.reading import ReadingError
+from orchestration.published import ReadingError
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import sys
 import duckdb
 import pytest
 
-from orchestration import reading
 from orchestration.home import PROJECT
 from orchestration.plan import minutes_of
+from orchestration.published import published
 
 KEYS = {
     "gpu_count", "node_count", "failures_per_1000_node_days", "mttf_hours", "mttf_hours_low", "mttf_hours_high",
@@ -185,5 +185,5 @@ def test_the_published_file_is_not_touched(home, run):
     before = home.published_file.read_bytes()
     run("--gpus", 64, "--cluster", "large")
     assert home.published_file.read_bytes() == before
-    with reading.published(home.published_file) as con:
+    with published(home.published_file) as con:
         assert con.execute("select count(*) from estimates.est_failure_rates").fetchall() == [(20,)]

@@ -14,7 +14,8 @@ from orchestration import reading
 from orchestration.catalogue import definitions, list_tables, where
 from orchestration.doctor import doctor
 from orchestration.home import PROJECT, Home
-from orchestration.reading import ReadingError, published, run_query
+from orchestration.published import ReadingError, published
+from orchestration.reading import run_query
 from orchestration.status import status
 from orchestration.status_lines import lines_of
 from tests.expectations.small_warehouse import build

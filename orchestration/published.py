@@ -1,0 +1,38 @@
+"""The published file, opened for reading only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+
+class ReadingError(Exception):
+    """A question that cannot be answered: what is wrong and what to do next, on one line."""
+
+
+@contextmanager
+def published(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the published file; what is asked of it can reach no other file and change nothing."""
+    if not path.exists():
+        raise ReadingError(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
+    try:
+        con = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise ReadingError(f"{path} cannot be opened: {one_line(error)}; run `faultline refresh --full`") from None
+    try:
+        con.execute("set timezone = 'UTC'")
+        con.execute("set enable_external_access = false")
+        con.execute("set lock_configuration = true")
+        yield con
+    except duckdb.CatalogException as error:
+        raise ReadingError(f"{path} is of another version: {one_line(error)}; run `faultline refresh`") from None
+    finally:
+        con.close()
+
+
+def one_line(error: BaseException) -> str:
+    """Keep the message and DuckDB's suggestion; drop the drawing of the line."""
+    return " ".join(str(error).split("\n\nLINE")[0].split())
