@@ -1,7 +1,8 @@
 """Is there anything to do? Compares the sources folder and the code with what the published file was made from.
 
 A log file whose size and modification time are those of the publication counts as unchanged; otherwise its hash
-decides. A folder with something wrong in it is never up to date: the refresh itself will say what is wrong.
+decides, and the time as well where rows can tell it. A folder with something wrong in it is never up to date: the
+refresh itself will say what is wrong.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import duckdb
 
 from assets.sources.errors import SourceErrors
-from assets.sources.folder import survey
+from assets.sources.folder import is_as_it_was, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files
 from orchestration.home import Home, code_version
@@ -29,6 +30,9 @@ def is_up_to_date(home: Home) -> bool:
         found = survey(home.sources, READERS, known)
     except SourceErrors:
         return False
-    return {file.key: file.sha256 for file in found.files} == {key: file.sha256 for key, file in known.items()} and {
-        name: cluster.config_sha256 for name, cluster in found.clusters.items()
-    } == configured
+    if {name: cluster.config_sha256 for name, cluster in found.clusters.items()} != configured:
+        return False
+    files = {file.key: file for file in found.files}
+    return files.keys() == known.keys() and all(
+        is_as_it_was(file, known[key], READERS[file.kind]) for key, file in files.items()
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.lines import inspect
-from assets.sources.reading import Reader, SourceFile, reader_key
+from assets.sources.reading import Reader, SourceFile, TimedReader, reader_key
 from assets.sources.settings import ClusterSettings, read_settings
 
 KINDS = ("sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets")
@@ -38,6 +38,14 @@ class Survey:
     def of_kind(self, kind: str) -> list[SourceFile]:
         """Give the files of one kind, in the order of their names."""
         return [file for file in self.files if file.kind == kind]
+
+
+def is_as_it_was(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
+    """Tell whether a file would be read as it was: the same bytes, and the same time where its rows can tell it."""
+    if file.sha256 != before.sha256:
+        return False
+    timed = isinstance(reader, TimedReader) and reader.is_timed_by_modification(file.path, file.dialect)
+    return file.modified_at == before.modified_at or not timed
 
 
 LookKey = tuple[str, int, int, str]

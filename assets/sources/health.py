@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import gcm_documents, gcm_records, health_stretches, health_whole, nhc_records
+from assets.sources import gcm_documents, gcm_records, health_stretches, health_whole, nhc_records, undated
 from assets.sources.errors import SourceError
 from assets.sources.reading import Batch, Step
 from assets.sources.settings import ClusterSettings
@@ -50,6 +50,11 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
         "Write GCM records with `health_checks ... --sink=file --sink-opts file_path=checks.jsonl`, or copy nhc.log "
         "as syslog wrote it, with time and host.",
     )
+
+
+def is_timed_by_modification(path: str, dialect: str) -> bool:
+    """Tell whether the years of a log of NHC, or its times, are those of its modification."""
+    return dialect == "nhc" and not undated.is_named_by_time(path)
 
 
 take = health_whole.take

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import kernel_lines, kernel_symptoms
+from assets.sources import kernel_lines, kernel_symptoms, undated
 from assets.sources.errors import SourceError
 from assets.sources.reading import Batch, Step, prevailing
 from assets.sources.settings import ClusterSettings
@@ -50,6 +50,11 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
         "unsupported_schema: no line looks like syslog, journalctl, dmesg or /dev/kmsg output",
         "Export with `journalctl -k -o json > <host>.jsonl`, or copy /var/log/kern.log or syslog.",
     )
+
+
+def is_timed_by_modification(path: str, dialect: str) -> bool:
+    """Tell whether the years of a log are inferred backwards from its modification."""
+    return dialect == "syslog" and not undated.is_named_by_time(path)
 
 
 def statements(batch: Batch) -> Sequence[Step]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from assets.sources.batch import load_batch, transaction
 from assets.sources.batch_lines import batches
-from assets.sources.folder import KnownFile, Progress, Survey, no_progress
+from assets.sources.folder import KnownFile, Progress, Survey, is_as_it_was, no_progress
 from assets.sources.one_thread import one_thread
 from assets.sources.reading import Reader, SourceFile, WholeFileReader, reader_key
 
@@ -80,7 +80,7 @@ def load_kind(
     for file in present:
         before = known.get(file.key)
         key = reader_key(reader, survey.clusters[file.cluster_id])
-        if full or before is None or (before.sha256, before.reader) != (file.sha256, key):
+        if full or before is None or before.reader != key or not is_as_it_was(file, before, reader):
             pending.setdefault(file.cluster_id, []).append(file)
             continue
         result.files_unchanged += 1

@@ -157,6 +157,14 @@ class WholeFileReader(Protocol):
         """
 
 
+@runtime_checkable
+class TimedReader(Protocol):
+    """What a reader adds whose rows can tell when their file was modified: such a file is read again when touched."""
+
+    def is_timed_by_modification(self, path: str, dialect: str) -> bool:
+        """Tell whether the time of modification can show in the rows of a file."""
+
+
 def reader_key(reader: Reader, cluster: ClusterSettings) -> str:
     """Name the version and settings a file is read with; another name means reading again."""
     return f"{reader.VERSION}:{cluster.reading_hash}"

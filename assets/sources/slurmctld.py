@@ -49,6 +49,11 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     )
 
 
+def is_timed_by_modification(path: str, dialect: str) -> bool:
+    """Tell whether the years of a log are inferred backwards from its modification."""
+    return dialect in ("bracketed_short", "syslog") and not undated.is_named_by_time(path)
+
+
 def statements(batch: Batch) -> Sequence[Step]:
     """Give the steps that read the relevant lines and count the others."""
     zone = batch.cluster.settings.timezone

@@ -48,6 +48,11 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     raise SourceError(path, "no_header: the first line does not name JOBID", _COMMAND, line=1)
 
 
+def is_timed_by_modification(path: str, _dialect: str) -> bool:
+    """Tell whether a snapshot is as old as its file, as its name tells no time."""
+    return not undated.is_named_by_time(path)
+
+
 def statements(batch: Batch) -> Sequence[Step]:
     """Give the steps that read the exclusions."""
     return [

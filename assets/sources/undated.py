@@ -5,6 +5,8 @@ Years are inferred backwards from the date that log rotation puts into the file'
 
 from __future__ import annotations
 
+import re
+
 LEAP_YEAR = 2024
 
 ANCHORS_PER_FILE = 10_000
@@ -14,15 +16,27 @@ BACKWARD_DAYS = 35
 """A step back by more is a new year; by less it is disorder, or rotated files joined newest first."""
 
 
+_EPOCH, _DAY = r"(?:^|\D)(1\d{9})(?:\D|$)", r"(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(?:\D|$)"
+
+
 def file_moment(path: str, modified_at: str) -> str:
     """Give SQL for when a file was written, give or take a day: epoch or date in its name, else its modification."""
     name = rf"regexp_extract({path}, '[^/]+$')"
-    epoch = rf"regexp_extract({name}, '(?:^|\D)(1\d{{9}})(?:\D|$)', 1)"
-    day = rf"regexp_extract({name}, '(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(?:\D|$)', 1)"
+    epoch, day = f"regexp_extract({name}, '{_EPOCH}', 1)", f"regexp_extract({name}, '{_DAY}', 1)"
     return (
         f"coalesce(make_timestamp(try_cast(nullif({epoch}, '') as bigint) * 1000000), "
         f"try_strptime(replace({day}, '-', ''), '%Y%m%d'), {modified_at})"
     )
+
+
+def is_named_by_time(path: str) -> bool:
+    """Tell whether `file_moment` finds digits like those of an epoch or a date in a file's name.
+
+    >>> is_named_by_time("c/kernel/kern.log-20260104"), is_named_by_time("c-20260104/kernel/kern.log")
+    (True, False)
+    """
+    name = path.rpartition("/")[2]
+    return bool(re.search(_EPOCH, name) or re.search(_DAY, name))
 
 
 def year_steps(stamped: str, into: str) -> list[str]:

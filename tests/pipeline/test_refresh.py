@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from assets.model.failure_rate import garwood_interval
+from orchestration.freshness import is_up_to_date
 from orchestration.refreshing import RefreshFailed
 from tests.conftest import CAPTURE, new_home, refresh
 
@@ -54,6 +55,13 @@ def test_a_second_refresh_with_nothing_new_publishes_the_same(home):
     before = home.published_file.read_bytes()
     refresh(home)
     assert home.published_file.read_bytes() == before
+
+
+def test_touched_logs_are_nothing_new_save_where_rows_tell_the_time(home):
+    (home.sources / SACCT).touch()
+    assert is_up_to_date(home)
+    (home.sources / "testbed/inventory/scontrol_node.txt").touch()
+    assert not is_up_to_date(home)
 
 
 @pytest.fixture

@@ -1,15 +1,29 @@
 """What the warehouse holds depends only on the files that are there: not on when, in which order or how they came."""
 
 import gzip
+import os
 
 import pytest
 import zstandard
 
 from assets.sources import batch, batch_lines, sacct
 from assets.sources.folder import survey
+from assets.sources.formats import READERS
 from assets.sources.loading import load_kind
 from assets.sources.settling import settle
-from tests.sources.folders import ONLY_SACCT, connect, counts, export, facts, load, load_results, make, rows, violations
+from tests.sources.folders import (
+    MODIFIED,
+    ONLY_SACCT,
+    connect,
+    counts,
+    export,
+    facts,
+    load,
+    load_results,
+    make,
+    rows,
+    violations,
+)
 
 
 def numbered(numbers, **fields):
@@ -51,6 +65,65 @@ def test_a_file_touched_but_not_changed_is_not_read_again(tmp_path):
     (folder / "c1/sacct/a.txt").touch()
     assert load_results(folder, con)["sacct"].files_unchanged == 1
     assert load_results(folder, con, full=True)["sacct"].files_read == 1
+
+
+XID = "node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."
+OF_ONE_NODE = {
+    "c1/sacct/a.txt": export(numbered([1])),
+    "c1/kernel/kern.log": f"Nov 21 07:34:23 {XID}\n",
+    "c1/slurmctld/slurmctld.log": "[Nov 21 07:34:23.100] error: Nodes node001 not responding, setting DOWN\n",
+    "c1/health/nhc.log": "Nov 21 07:34:23 node001 nhc[1]: ERROR:  nhc:  Health check failed:  check_fs_free:  /tmp\n",
+    "c1/squeue/squeue.txt": "JOBID|EXC_NODES|STATE\n1|node001|RUNNING\n",
+    "c1/inventory/nodes.txt": "NodeName=node001 CPUTot=64 Gres=gpu:a100:8 RealMemory=1 State=IDLE\n",
+}
+YEARS_LATER = MODIFIED.timestamp() + 3 * 365 * 86_400
+NAMES_WITH_A_DATE = {
+    "kern.log": "kern.log-20261121", "squeue.txt": "squeue.2026-11-21.txt", "slurmctld.log": "slurmctld.log-20261121",
+}  # fmt: skip
+
+
+def times(con):
+    """Give the times that rows of every kind tell."""
+    return con.execute(
+        """
+        select 'kernel', occurred_at from raw.kernel_messages
+        union all select 'slurmctld', logged_at from raw.slurmctld_events
+        union all select 'health', observed_at from raw.health_checks
+        union all select 'squeue', seen_at from raw.squeue_exclusions
+        union all select 'inventory', captured_at from raw.nodes
+        order by all
+        """
+    ).fetchall()
+
+
+def test_a_touched_file_whose_rows_tell_its_time_is_read_again(tmp_path):
+    folder = make(tmp_path, OF_ONE_NODE)
+    con = load(folder, readers=READERS)
+    before = times(con)
+    assert len(before) == 5
+    for name in OF_ONE_NODE:
+        os.utime(folder / name, (YEARS_LATER, YEARS_LATER))
+    found = load_results(folder, con, READERS)
+    assert {kind for kind, result in found.items() if result.files_read} == {kind for kind, _ in before}
+    assert times(con) == times(load(folder, readers=READERS))
+    assert not set(times(con)) & set(before)
+
+
+def test_a_touched_file_whose_name_tells_its_time_is_not_read_again(tmp_path):
+    logs = {
+        path.replace(name, dated): text
+        for path, text in OF_ONE_NODE.items()
+        for name, dated in NAMES_WITH_A_DATE.items()
+        if path.endswith(name)
+    }
+    folder = make(tmp_path, {"c1/sacct/a.txt": OF_ONE_NODE["c1/sacct/a.txt"], **logs})
+    con = load(folder, readers=READERS)
+    before = times(con)
+    for name in logs:
+        os.utime(folder / name, (YEARS_LATER, YEARS_LATER))
+    assert not any(result.files_read for result in load_results(folder, con, READERS).values())
+    assert times(con) == before == times(load(folder, readers=READERS))
+    assert len(before) == len(logs)
 
 
 def test_other_settings_read_again_what_they_change(tmp_path):
