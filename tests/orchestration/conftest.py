@@ -1,7 +1,8 @@
-"""A small warehouse to judge; a published home of the five clusters, and `faultline plan` run on it."""
+"""A small warehouse to judge, and to ask; a published home of the five clusters, and `faultline plan` run on it."""
 
 import json
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -44,6 +45,22 @@ def own_home(home, tmp_path):
     own.published_file.parent.mkdir()
     own.published_file.write_bytes(home.published_file.read_bytes())
     return own
+
+
+@pytest.fixture
+def small_home(tmp_path):
+    """A home with a publication and the sources of its two clusters."""
+    home = Home.at(tmp_path / "home")
+    for folder in (home.work, home.published_file.parent, home.sources / "alpha" / "sacct"):
+        folder.mkdir(parents=True)
+    (home.sources / "alpha" / "sacct" / "all.psv").write_text("JobID|State\n1|COMPLETED\n")
+    (home.sources / "alpha" / "cluster.toml").write_text('timezone = "UTC"\n')
+    small_warehouse.build(home.published_file)
+    with duckdb.connect(str(home.published_file)) as con:
+        con.execute("comment on table marts.fct_attempts is 'What Slurm recorded. One row per attempt. Times are UTC.'")
+        con.execute("update ops.runs set status = 'succeeded', ended_at = timestamp '2026-01-03 00:01'")
+        con.execute("insert into ops.published values ('run-1', timestamp '2026-01-03 00:01', 'h', '0.1.0+abc', '{}')")
+    return home
 
 
 @pytest.fixture

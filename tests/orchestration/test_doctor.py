@@ -1,0 +1,92 @@
+"""What `faultline doctor` finds wrong or missing, and the next step it names."""
+
+import json
+
+import duckdb
+import pytest
+
+from orchestration import reading
+from orchestration.doctor import doctor
+from orchestration.home import Home
+
+
+@pytest.fixture
+def home(small_home):
+    return small_home
+
+
+class TestDoctor:
+    @pytest.fixture
+    def findings(self, home):
+        return lambda: {finding.where: finding for finding in doctor(home)}
+
+    def test_a_missing_kind_says_what_it_hides_and_how_to_export_it(self, home, findings):
+        found = findings()["alpha/events"]
+        assert found.level == "warning"
+        assert "hours out of service" in found.what
+        assert "sacctmgr -P show event" in found.next_step
+        assert str(home.sources / "alpha" / "events") in found.next_step
+
+    def test_a_missing_sources_folder_is_an_error(self, tmp_path):
+        (first, *_) = doctor(Home.at(tmp_path / "none"))
+        assert first.level == "error"
+        assert "sacct -a -D -X -P" in first.next_step
+
+    def test_a_cluster_without_accounting_is_an_error(self, home, findings):
+        (home.sources / "gamma").mkdir()
+        assert findings()["gamma/sacct"].level == "error"
+
+    def test_settings_are_checked(self, home, findings):
+        (home.sources / "alpha" / "cluster.toml").write_text('timezone = "Mars/Olympus"\n')
+        found = findings()["alpha/cluster.toml"]
+        assert (found.level, "Mars/Olympus" in found.what) == ("error", True)
+
+    def test_the_default_timezone_is_a_warning(self, home, findings):
+        (home.sources / "alpha" / "cluster.toml").unlink()
+        assert "read as UTC" in findings()["alpha/cluster.toml"].what
+
+    def test_empty_files_and_unknown_folders_are_named(self, home, findings):
+        (home.sources / "alpha" / "sacct" / "empty.psv").touch()
+        (home.sources / "alpha" / "syslogs").mkdir()
+        found = findings()
+        assert found["alpha/sacct/empty.psv"].level == "error"
+        assert "kernel" in found["alpha/syslogs"].next_step
+
+    def test_an_export_without_duplicates_is_told(self, home, findings):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update ops.files set warnings = ['exported_without_duplicates'] where path like 'beta/%'")
+        found = findings()["beta/sacct/all.psv"]
+        assert "without --duplicates" in found.what
+        assert "sacct -a -D" in found.next_step
+
+    def test_quarantined_lines_are_told(self, findings):
+        found = findings()["alpha/sacct/all.psv"]
+        assert "1 line was not understood, mostly unknown_state, the first is line 12" in found.what
+        assert "ops.quarantine" in found.next_step
+
+    def test_old_data_is_told_except_for_simulated_clusters(self, home, findings):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update raw.clusters set is_simulated = true where cluster_id = 'beta'")
+        found = findings()
+        assert "2026-01-01" in found["alpha/sacct"].what
+        assert "beta/sacct" not in found
+
+    def test_a_full_disk_is_told(self, home, findings, monkeypatch):
+        monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1 << 20})())
+        assert findings()[str(home.root)].level == "warning"
+
+    def test_what_a_killed_refresh_left_is_told(self, home, findings):
+        left = home.published_file.parent / ".faultline.duckdb.123.tmp"
+        left.write_bytes(b"half")
+        assert findings()[str(left)].next_step == f"rm '{left}'"
+
+    def test_a_failed_run_is_an_error(self, home, capsys):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update ops.runs set status = 'failed', message = 'no space is left'")
+        assert not reading.show_doctor(home)
+        assert "no space is left" in capsys.readouterr().out
+
+    def test_json(self, home, capsys):
+        assert reading.show_doctor(home, as_json=True)
+        findings = json.loads(capsys.readouterr().out)
+        assert {"level", "what", "where", "next_step"} == set(findings[0])
