@@ -30,6 +30,7 @@ accounting as (
         cluster_id,
         min(submitted_at) as first_at,
         max(greatest(submitted_at, coalesce(started_at, submitted_at), coalesce(ended_at, submitted_at))) as last_at,
+        min(case when started_at is not null then ended_at end) as first_ended_at,
         bool_or(submit_line is not null) as has_submit_lines
     from records
     group by cluster_id
@@ -84,6 +85,9 @@ select
     greatest(
         coalesce(accounting.last_at, node_totals.last_at), coalesce(node_totals.last_at, accounting.last_at)
     ) as last_at,
+    accounting.first_ended_at as study_from_at,
+    case when accounting.first_ended_at is not null then accounting.last_at end as study_to_at,
+    accounting.last_at as data_through_at,
     accounting.cluster_id is not null as has_accounting,
     coalesce(kinds_read.has_health_checks, false) as has_health_checks,
     coalesce(kinds_read.has_kernel_messages, false) as has_kernel_messages,

@@ -59,6 +59,7 @@ joined as (
         {{ to_the_second('attempts.ended_at') }} as ended_at,
         attempts.time_quality,
         attempts.runtime_seconds,
+        attempts.exposure_seconds,
         attempts.elapsed_seconds,
         attempts.suspended_seconds,
         attempts.time_limit_seconds,

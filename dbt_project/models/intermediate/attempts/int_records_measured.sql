@@ -78,6 +78,21 @@ measured_records as (
         {{ queue_seconds('eligible_at', 'segment_started_at') }} as queue_seconds
     from timed_records
 
+),
+
+-- An attempt that still runs has been exposed to failures until now. A runaway suspect has lost its end: nobody knows
+-- for how long it ran.
+exposed_records as (
+
+    select
+        *,
+        case
+            when has_ended then runtime_seconds
+            when segment_started_at is null or array_contains(warnings, 'runaway_suspect') then 0
+            else elapsed_seconds
+        end as exposure_seconds
+    from measured_records
+
 )
 
 select
@@ -103,6 +118,7 @@ select
     suspended_seconds,
     queue_seconds,
     runtime_seconds,
+    exposure_seconds,
     state,
     is_terminal,
     has_ended,
@@ -127,4 +143,4 @@ select
     allocated_gpu_count * runtime_seconds / 3600 as gpu_hours,
     node_count * runtime_seconds / 86400 as node_days,
     {{ gpu_size_bin('allocated_gpu_count') }} as gpu_size_bin
-from measured_records
+from exposed_records
