@@ -59,6 +59,7 @@ LONGEST_FIRST = (
     "tests/sources/test_sacct_whole.py",
     "tests/lint/test_style.py",
     "tests/sources/test_nights.py",
+    "tests/minimal",
 )
 """Groups that start first, so that no process is left with one of them at the end."""
 

@@ -1,0 +1,25 @@
+"""Minimal clusters: a few lines of logs, and the number that must come out of them, worked out by hand.
+
+All clusters of this folder lie in one home and are refreshed once per session, because a refresh takes about fifteen
+seconds and a cluster more takes next to nothing. A test module names its clusters in `CLUSTERS` and reads the published
+file through the fixture `minimal`, a read-only DuckDB connection:
+
+    from tests.minimal.cluster import Cluster, at
+
+    CLUSTERS = {
+        "drained-for-an-hour": Cluster()
+        .job(1, "n1", at(0), at(9))
+        .slurmctld(at(10), "update_node: node n1 reason set to: fan", "update_node: node n1 state set to DRAINED")
+        .slurmctld(at(11), "update_node: node n1 state set to IDLE"),
+    }
+
+
+    def test_a_drain_ends_when_the_node_is_idle(minimal):
+        hours = "select date_diff('minute', started_at, ended_at) / 60 from marts.fct_node_outages"
+        assert minimal.execute(f"{hours} where cluster_id = 'drained-for-an-hour'").fetchall() == [(1.0,)]
+
+A name is the name of the cluster's folder and so its `cluster_id`; it must be unique within this folder of tests. Name
+what the cluster shows. Times are UTC, `at(hours)` counts from midnight of 1 May 2024. Lines of a kind that no method
+writes are given to `Cluster.file`, just as they stand in a log. What is written for a cluster:
+`python -m tests.minimal.cluster NAME DIR`.
+"""
