@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL, RateInterval, garwood_interval
+from assets.model.incident_counts import weighted_interval
 
 HOURS_PER_DAY = 24.0
 
@@ -70,7 +71,10 @@ def nodes_of(gpu_count: ArrayLike, gpus_per_node: ArrayLike) -> NDArray[np.float
 
 
 def mttf_from_runtime(
-    failure_count: ArrayLike, runtime_hours: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
+    failure_count: ArrayLike,
+    runtime_hours: ArrayLike,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    failure_variance: ArrayLike | None = None,
 ) -> MttfInterval:
     """Measure the MTTF of jobs of one size: hours run per failure.
 
@@ -82,6 +86,9 @@ def mttf_from_runtime(
         Wall-clock hours that all attempts of the size ran, however they ended.
     confidence_level
         Between 0 and 1.
+    failure_variance
+        Variance of the count as `weighted_interval` takes it, where failures come in incidents or are doubtful; counts
+        need not be whole then. None: that of a Poisson count.
 
     Returns
     -------
@@ -91,12 +98,12 @@ def mttf_from_runtime(
     Raises
     ------
     ValueError
-        As in `garwood_interval`.
+        As in `garwood_interval`, or `weighted_interval` where a variance is given.
 
     Notes
     -----
-    ``MTTF = hours / failures``; limits are the reciprocals of Garwood's. An attempt that ended otherwise is censored:
-    it adds hours and no failure.
+    ``MTTF = hours / failures``; limits are the reciprocals of those of the rate. An attempt that ended otherwise is
+    censored: it adds hours and no failure.
 
     When it lies: it assumes a constant hazard within an attempt. Where jobs mostly die in their first minutes, the
     mean says little of how long a job that got going will last. Sizes of a bin are taken to be alike.
@@ -107,7 +114,9 @@ def mttf_from_runtime(
     >>> mttf.hours.tolist(), mttf.low.round(1).tolist(), mttf.high.round(1).tolist()
     ([250.0, nan], [109.2, 333.8], [731.9, inf])
     """
-    return _reciprocal(garwood_interval(failure_count, runtime_hours, confidence_level), 1.0)
+    if failure_variance is None:
+        return _reciprocal(garwood_interval(failure_count, runtime_hours, confidence_level), 1.0)
+    return _reciprocal(weighted_interval(failure_count, failure_variance, runtime_hours, confidence_level), 1.0)
 
 
 def mttf_at_scale(rate: RateInterval, node_count: ArrayLike) -> MttfInterval:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from assets.model.failure_rate import NO_EXPOSURE, garwood_interval
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime, nodes_of
@@ -60,3 +61,11 @@ def test_a_job_without_nodes_and_a_node_without_gpus_are_refused():
         mttf_at_scale(RSC1, 0)
     with pytest.raises(ValueError, match="gpus_per_node"):
         nodes_of(8, 0)
+
+
+def test_an_mttf_of_failures_that_came_in_incidents_is_less_certain():
+    """Four failures in two incidents of two: k = 4, V = 8, phi = 2."""
+    apart, joined = mttf_from_runtime(4, 1000.0), mttf_from_runtime(4, 1000.0, failure_variance=8)
+    assert joined.hours == apart.hours == 250.0
+    assert 1 / joined.low == pytest.approx(stats.chi2.ppf(0.95, 2 * 3) / 1000.0)
+    assert 1 / joined.high == pytest.approx(stats.chi2.ppf(0.05, 2 * 2) / 1000.0)
