@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assets.model.rate_ratio import CONDITIONAL_BINOMIAL, NO_EVENTS, NO_EXPOSURE, rate_ratio
+from assets.model.rate_ratio import (
+    CONDITIONAL_BETA,
+    CONDITIONAL_BINOMIAL,
+    NO_EVENTS,
+    NO_EXPOSURE,
+    common_dispersion,
+    rate_ratio,
+)
 
 
 def test_the_example_of_r_poisson_test():
@@ -60,12 +67,14 @@ def test_nothing_is_said_without_exposure_or_knowledge():
     assert (ratio.method == NO_EXPOSURE).all()
 
 
-@pytest.mark.parametrize("wrong", [(-1, 1, 1, 1), (1.5, 1, 1, 1), (1, -1, 1, 1), (1, 1, 1, np.inf), (1, 1, -2, 1)])
+@pytest.mark.parametrize("wrong", [(-1, 1, 1, 1), (1, -1, 1, 1), (1, 1, 1, np.inf), (1, 1, -2, 1)])
 def test_impossible_inputs_are_refused(wrong):
     with pytest.raises(ValueError):
         rate_ratio(*wrong)
     with pytest.raises(ValueError):
         rate_ratio(1, 1, 1, 1, confidence_level=90)
+    with pytest.raises(ValueError):
+        rate_ratio(1, 1, 1, 1, dispersion=0.9)
 
 
 @pytest.mark.parametrize(("expected", "truth"), [(3.0, 1.0), (10.0, 2.78), (40.0, 0.5)])
@@ -79,3 +88,51 @@ def test_limits_are_within_two_points_of_nominal_with_many_events():
     rng = np.random.default_rng(32)
     ratio = rate_ratio(rng.poisson(834.0, 20_000), 3.0, rng.poisson(200.0, 20_000), 2.0)
     assert ((ratio.low <= 2.78) & (ratio.high >= 2.78)).mean() == pytest.approx(0.90, abs=0.02)
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([1.5, 2.0, 3.75]))
+def test_dispersed_counts_have_the_limits_of_as_many_events_as_they_stand_for(k1, k2, phi):
+    ratio = rate_ratio(k1 * phi, 4.0, k2 * phi, 5.0, dispersion=phi)
+    plain = rate_ratio(k1, 4.0, k2, 5.0)
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((plain.value, plain.low, plain.high))
+    assert ratio.method == CONDITIONAL_BETA
+
+
+def test_counts_that_are_not_whole_have_beta_limits():
+    ratio = rate_ratio(2.75, 1.0, 6.5, 1.0)
+    low, high = stats.beta.ppf(0.05, 2.75, 7.5), stats.beta.ppf(0.95, 3.75, 6.5)
+    assert (ratio.low, ratio.high) == pytest.approx((low / (1 - low), high / (1 - high)))
+    assert ratio.method == CONDITIONAL_BETA
+
+
+def test_a_side_without_events_has_one_limit_also_where_counts_are_dispersed():
+    ratio = rate_ratio([0, 4], 10.0, [4, 0], 10.0, dispersion=2)
+    assert ratio.low.tolist()[0] == 0.0 and ratio.high[1] == np.inf
+    assert ratio.high[0] == pytest.approx(1 / ratio.low[1]) == pytest.approx(0.05**-0.5 - 1)
+    none = rate_ratio(0.0, 10.0, 0.0, 10.0, dispersion=2)
+    assert (none.low, none.high, none.p_value, none.method) == (0.0, np.inf, 1.0, NO_EVENTS)
+
+
+def test_the_dispersion_in_common_is_that_of_the_ratio():
+    assert common_dispersion(40, 40, 7, 7) == 1.0
+    assert common_dispersion(30, 60, 50, 100) == pytest.approx(2.0)
+    assert common_dispersion(0, 0, 10, 30) == pytest.approx(3.0)
+    assert common_dispersion(0, 0, 0, 0) == 1.0
+    assert np.isnan(common_dispersion(np.nan, np.nan, 3, 3))
+
+
+@pytest.mark.parametrize(("attempts", "other_attempts"), [(1.0, 3.0), (1.5, 1.5), (3.0, 3.0)])
+def test_limits_hold_the_ratio_of_attempts_that_come_in_incidents(attempts, other_attempts):
+    rng, rounds, incidents, truth = np.random.default_rng(33), 6000, np.array([40, 60]), 1.3
+
+    def side(expected, per_incident):
+        of = np.repeat(np.arange(rounds), rng.poisson(expected, rounds))
+        m = rng.geometric(1 / per_incident, of.size)
+        return np.bincount(of, m, rounds), np.bincount(of, m * m, rounds)
+
+    (k1, v1), (k2, v2) = side(incidents[0], attempts), side(incidents[1], other_attempts)
+    t1, t2 = incidents[0] * attempts / truth, incidents[1] * other_attempts
+    found = rate_ratio(k1, t1, k2, t2, dispersion=common_dispersion(k1, v1, k2, v2))
+    assert ((found.low <= truth) & (truth <= found.high)).mean() == pytest.approx(0.905, abs=0.025)
+    plain = rate_ratio(k1, t1, k2, t2)
+    assert ((plain.low <= truth) & (truth <= plain.high)).mean() < 0.87
