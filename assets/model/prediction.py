@@ -1,6 +1,7 @@
 """What a rate that was measured says about the future: how many events an exposure still to come will bring.
 
-The limits carry the doubt about the rate and the play of chance; those of the rate alone are too narrow for a count.
+The limits carry the doubt about the rate, the difference between months and the play of chance; those of the rate alone
+are too narrow for a count.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from assets.model.failure_rate import CONFIDENCE_LEVEL, NO_EXPOSURE, garwood_interval
+from assets.model.failure_rate import CONFIDENCE_LEVEL, NO_EXPOSURE, dispersed_interval
 
 NEGATIVE_BINOMIAL = "negative_binomial"
 POISSON = "poisson"
@@ -48,19 +49,27 @@ def prediction_interval(
     exposure: ArrayLike,
     future_exposure: ArrayLike,
     confidence_level: float = CONFIDENCE_LEVEL,
+    *,
+    dispersion: ArrayLike = 1.0,
+    relative_variance: ArrayLike = 0.0,
 ) -> PredictionInterval:
     """Predict the number of events in a future exposure from those counted in a past one.
 
     Parameters
     ----------
     event_count
-        Events k counted, any shape; whole numbers, 0 or more.
+        Events k counted, any shape; 0 or more, not necessarily whole.
     exposure
         Exposure T they were counted over, for instance node-days; broadcast against the others.
     future_exposure
         Exposure t to come, in the same unit, 0 or more.
     confidence_level
         1 - a, between 0 and 1.
+    dispersion
+        Variance over mean of the past count, phi, 1 or more. The future count is one of events that come one by one: a
+        single run is hit once by an incident that fails many.
+    relative_variance
+        How far the future's true rate may lie from the past's, as variance over squared mean (`MonthVariation`).
 
     Returns
     -------
@@ -70,16 +79,17 @@ def prediction_interval(
     Raises
     ------
     ValueError
-        As in `garwood_interval`; a future exposure below 0.
+        As in `dispersed_interval`; a future exposure or a relative variance below 0.
 
     Notes
     -----
     ``value = k t / T``. The limits are the a/2 and 1 - a/2 quantiles of the negative binomial distribution with
-    k + 1/2 successes and probability T / (T + t): a Poisson count whose rate has the posterior Gamma(k + 1/2, T).
-    Where the expectation lies outside, as when 0.04 events most likely are none, they are widened to hold it.
+    k + 1/2 successes and probability T / (T + t): a Poisson count whose rate has the posterior Gamma(k + 1/2, T). A
+    dispersion makes it Gamma(k / phi + 1/2, T / phi). A relative variance v is added to that of the Gamma distribution,
+    whose shape s becomes ``1 / (1 / s + v)`` at the same mean. Where the expectation lies outside, as when 0.04 events
+    most likely are none, the limits are widened to hold it.
 
-    When it lies: it takes the future to be like the past, and events to strike independently. Failures that come in
-    groups scatter more than it allows.
+    When it lies: it takes the past's mean to be that of the future, so that a rate that climbs escapes it.
 
     References
     ----------
@@ -93,20 +103,32 @@ def prediction_interval(
     >>> future = prediction_interval(65, 10_000.0, 2048 * 30)
     >>> print(f"{future.value:.1f} [{future.low:.0f}, {future.high:.0f}]")
     399.4 [318, 494]
+
+    The same where months differ by 30%:
+
+    >>> future = prediction_interval(65, 10_000.0, 2048 * 30, relative_variance=0.09)
+    >>> print(f"{future.value:.1f} [{future.low:.0f}, {future.high:.0f}]")
+    399.4 [212, 641]
     """
-    rate = garwood_interval(event_count, exposure, confidence_level)
-    future = np.asarray(future_exposure, dtype=float)
+    rate = dispersed_interval(event_count, exposure, dispersion, confidence_level)
+    future, variance = np.asarray(future_exposure, dtype=float), np.asarray(relative_variance, dtype=float)
     if np.any(future < 0):
         raise ValueError(f"a future exposure is 0 or more, not {future_exposure!r}")
-    count, past, coming, method = np.broadcast_arrays(rate.event_count, rate.exposure, future, rate.method)
-    known = (method != NO_EXPOSURE) & np.isfinite(coming)
-    shape = np.where(known, count, 0.0) + PRIOR_EVENTS
-    ratio = np.where(known, coming / np.where(past > 0, past, 1.0), 0.0)
-    share = 1.0 / (1.0 + ratio)
-    low, high = _limits(
-        lambda n: special.betainc(shape, n + 1.0, share), shape * ratio, shape * ratio * (1.0 + ratio), confidence_level
+    if np.any(variance < 0):
+        raise ValueError(f"a relative variance is 0 or more, not {relative_variance!r}")
+    count, past, phi, method, coming, variance = np.broadcast_arrays(
+        rate.event_count, rate.exposure, rate.dispersion, rate.method, future, variance
     )
-    value = np.where(known & (count > 0), count * ratio, np.nan)
+    known = (method != NO_EXPOSURE) & np.isfinite(coming) & np.isfinite(variance)
+    scale = np.where(known, phi * coming / np.where(past > 0, past, 1.0), 0.0)
+    counted = np.where(known, count / phi, 0.0) + PRIOR_EVENTS
+    mean = counted * scale
+    shape = gamma_shape(counted, np.where(known, variance, 0.0))
+    share = shape / (shape + mean)
+    low, high = _limits(
+        lambda n: special.betainc(shape, n + 1.0, share), mean, mean * (1.0 + mean / shape), confidence_level
+    )
+    value = np.where(known & (count > 0), count * coming / np.where(past > 0, past, 1.0), np.nan)
     return PredictionInterval(
         value,
         np.where(known, np.fmin(low, np.floor(value)), np.nan),
@@ -114,6 +136,30 @@ def prediction_interval(
         confidence_level,
         np.where(known, NEGATIVE_BINOMIAL, NO_EXPOSURE),
     )
+
+
+def gamma_shape(shape: ArrayLike, relative_variance: ArrayLike) -> NDArray[np.float64]:
+    """Widen a Gamma distribution by a relative variance, its mean kept.
+
+    Parameters
+    ----------
+    shape
+        Shape s of the distribution, above 0.
+    relative_variance
+        Variance over squared mean to add, 0 or more; broadcast.
+
+    Returns
+    -------
+    ndarray
+        ``1 / (1 / s + v)``.
+
+    Examples
+    --------
+    >>> gamma_shape(100.0, 0.09).round(2).item()
+    10.0
+    """
+    s, v = np.asarray(shape, dtype=float), np.asarray(relative_variance, dtype=float)
+    return np.asarray(s / (1.0 + v * s))
 
 
 def prediction_at_known_rate(

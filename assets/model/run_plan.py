@@ -14,7 +14,13 @@ from assets.model.checkpoint import daly_minutes, optimal_minutes, young_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact
 from assets.model.ettr_simulation import simulate_runs
 from assets.model.failure_rate import CONFIDENCE_LEVEL, RateInterval
-from assets.model.prediction import PRIOR_EVENTS, PredictionInterval, prediction_at_known_rate, prediction_interval
+from assets.model.prediction import (
+    PRIOR_EVENTS,
+    PredictionInterval,
+    gamma_shape,
+    prediction_at_known_rate,
+    prediction_interval,
+)
 
 ASSUMED = "assumed"
 MOST_SIMULATED_FAILURES = 1_000.0
@@ -100,15 +106,20 @@ def assumed_rate(failures_per_node_day: ArrayLike) -> RateInterval:
     return RateInterval(unknown, unknown, rate, rate, rate, CONFIDENCE_LEVEL, np.full(rate.shape, ASSUMED))
 
 
-def predict_interruptions(rate: RateInterval, node_days: ArrayLike) -> PredictionInterval:
+def predict_interruptions(
+    rate: RateInterval, node_days: ArrayLike, relative_variance: ArrayLike = 0.0
+) -> PredictionInterval:
     """Predict how often runs of so many node-days will be interrupted.
 
     Parameters
     ----------
     rate
-        Per node-day, counted (`garwood_interval`) or assumed (`assumed_rate`).
+        Per node-day, counted (`garwood_interval`, `weighted_interval`) or assumed (`assumed_rate`).
     node_days
         Nodes x days of scheduled time of each run, broadcast against the rate.
+    relative_variance
+        How far the rate of the run's days may lie from the one counted (`MonthVariation.of_future`); a rate that is
+        assumed is taken at its word.
 
     Returns
     -------
@@ -123,15 +134,24 @@ def predict_interruptions(rate: RateInterval, node_days: ArrayLike) -> Predictio
     """
     if np.all(rate.method == ASSUMED):
         return prediction_at_known_rate(rate.value * np.asarray(node_days, dtype=float), rate.confidence_level)
-    return prediction_interval(rate.event_count, rate.exposure, node_days, rate.confidence_level)
+    return prediction_interval(
+        rate.event_count,
+        rate.exposure,
+        node_days,
+        rate.confidence_level,
+        dispersion=rate.dispersion,
+        relative_variance=relative_variance,
+    )
 
 
-def probability_uninterrupted(rate: RateInterval, node_days: ArrayLike) -> NDArray[np.float64]:
+def probability_uninterrupted(
+    rate: RateInterval, node_days: ArrayLike, relative_variance: ArrayLike = 0.0
+) -> NDArray[np.float64]:
     """Work out how likely a run of so many node-days is to meet no failure at all.
 
     Parameters
     ----------
-    rate, node_days
+    rate, node_days, relative_variance
         As in `predict_interruptions`.
 
     Returns
@@ -141,7 +161,8 @@ def probability_uninterrupted(rate: RateInterval, node_days: ArrayLike) -> NDArr
 
     Notes
     -----
-    ``exp(-r t)`` at an assumed rate r; ``(T / (T + t))^(k + 1/2)``, its mean over Gamma(k + 1/2, T), at a counted one.
+    ``exp(-r t)`` at an assumed rate r; at a counted one its mean over the Gamma distribution of the rate, with shape s
+    and mean m: ``(s / (s + m t))^s``. Of a plain count that is Gamma(k + 1/2, T).
 
     When it lies: as `prediction_interval`.
 
@@ -153,8 +174,16 @@ def probability_uninterrupted(rate: RateInterval, node_days: ArrayLike) -> NDArr
     future = np.asarray(node_days, dtype=float)
     if np.all(rate.method == ASSUMED):
         return np.exp(-rate.value * future)
-    exposure = np.where(rate.value > 0, rate.exposure, np.nan)
-    return np.asarray((exposure / (exposure + future)) ** (rate.event_count + PRIOR_EVENTS))
+    shape, mean = _possible_rates(rate, relative_variance)
+    return np.asarray((shape / (shape + np.where(rate.value > 0, mean, np.nan) * future)) ** shape)
+
+
+def _possible_rates(
+    rate: RateInterval, relative_variance: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give shape and mean of the Gamma distribution that a count leaves for the rate of the days to come."""
+    counted = rate.event_count / rate.dispersion + PRIOR_EVENTS
+    return gamma_shape(counted, relative_variance), np.asarray(counted * rate.dispersion / rate.exposure)
 
 
 def plan_checkpoints(
@@ -227,13 +256,15 @@ def run_outlook(
     target: float,
     run_count: int,
     generator: np.random.Generator,
+    relative_variance: float = 0.0,
 ) -> RunOutlook:
     """Simulate a planned run at the rates that the count leaves possible, to see whether its ETTR reaches a target.
 
     Parameters
     ----------
     rate
-        Per node-day, of one element: counted, so that its rates are drawn from Gamma(k + 1/2, T), or assumed.
+        Per node-day, of one element: counted, so that its rates are drawn from Gamma(k / phi + 1/2, T / phi), or
+        assumed.
     node_count, checkpoint_minutes, restart_minutes, write_minutes, queue_minutes
         As in `expected_ettr`; a checkpoint interval of 0, write all the time, is taken as a 1,000th of a minute.
     scheduled_days
@@ -244,6 +275,8 @@ def run_outlook(
         Number of runs to simulate; the standard error of the probability is at most 1 / (2 sqrt(run_count)).
     generator
         Source of randomness.
+    relative_variance
+        As in `predict_interruptions`.
 
     Returns
     -------
@@ -273,7 +306,8 @@ def run_outlook(
     if rate.method == ASSUMED:
         per_node_day = np.full(run_count, float(rate.value))
     else:
-        per_node_day = generator.gamma(float(rate.event_count) + PRIOR_EVENTS, size=run_count) / float(rate.exposure)
+        shape, mean = (float(x) for x in _possible_rates(rate, relative_variance))
+        per_node_day = generator.gamma(shape, size=run_count) * mean / shape
     runs = simulate_runs(
         per_node_day * node_count,
         float(_usable(np.asarray(checkpoint_minutes, dtype=float))),

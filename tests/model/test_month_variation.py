@@ -1,0 +1,101 @@
+"""The variation between months: by hand, on simulated months, and the coverage of predictions that know of it."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assets.model.failure_rate import garwood_interval
+from assets.model.incident_counts import weighted_interval
+from assets.model.month_variation import USUAL_CV, month_variation
+from assets.model.prediction import prediction_interval
+from assets.model.run_plan import predict_interruptions, probability_uninterrupted, run_outlook
+
+
+def test_two_months_by_hand():
+    """10 and 30 in equal months: squares 200, chance 40 / 2 = 20, and K^2 (S - 2 S3 + S^2) = 1600 / 4 = 400."""
+    found = month_variation([10, 30], [100.0, 100.0])
+    assert found.observed == pytest.approx((200 - 20) / 400)
+    assert found.relative_variance == pytest.approx((2 * USUAL_CV**2 + 1 * 0.45) / 3)
+    assert (found.month_count, found.concentration) == (2, 0.5)
+
+
+def test_a_dispersion_within_the_month_is_not_taken_for_variation_between_months():
+    assert month_variation([10, 30], [1.0, 1.0], dispersion=10).observed == pytest.approx(0.0)
+
+
+def test_few_months_say_what_is_usual():
+    for found in (month_variation([], []), month_variation([9], [50.0]), month_variation([0, 0, 0], [5, 5, 5.0])):
+        assert found.cv == pytest.approx(USUAL_CV)
+        assert np.isnan(found.observed)
+    assert month_variation([9, 0], [50.0, 0.0]).month_count == 1
+
+
+def test_months_that_agree_take_the_variation_down_to_none():
+    assert month_variation(np.full(60, 200), np.full(60, 1.0)).relative_variance == 0.0
+
+
+@pytest.mark.parametrize("cv", [0.0, 0.3, 0.6])
+def test_the_months_own_estimate_is_right_on_average(cv):
+    rng, months = np.random.default_rng(8), np.array([1.0, 1.2, 0.4, 1.0, 0.9, 1.1, 1.0, 1.3])
+    rates = rng.gamma(1 / cv**2, cv**2, (4000, months.size)) if cv else np.ones((4000, months.size))
+    counts = rng.poisson(80 * rates * months)
+    found = [month_variation(count, months).observed for count in counts]
+    # The square of the total, which it divides by, is itself a little more than the square of its mean.
+    assert np.mean(found) == pytest.approx(cv**2, abs=0.003 + 0.1 * cv**2)
+
+
+def test_a_long_future_averages_over_its_months():
+    found = month_variation([10, 30], [100.0, 100.0])
+    v = found.relative_variance
+    assert found.of_future([7, 30, 300]) == pytest.approx([1.5 * v, 1.5 * v, 0.6 * v])
+
+
+def test_impossible_months_are_refused():
+    for count, exposure in (([1, 2], [1.0]), ([-1], [1.0]), ([1], [np.nan]), ([1], [-1.0])):
+        with pytest.raises(ValueError):
+            month_variation(count, exposure)
+
+
+def held(rng, cv, months, per_month, rounds=1500):
+    """Share of months to come whose count falls between the limits made from the months before: with and without."""
+    rates = rng.gamma(1 / cv**2, cv**2, (rounds, months + 1)) if cv else np.ones((rounds, months + 1))
+    counts = rng.poisson(per_month * rates)
+    past, future = counts[:, :-1], counts[:, -1]
+    variances = np.array([month_variation(row, np.ones(months)).of_future(30) for row in past])
+    limits = [prediction_interval(past.sum(axis=1), months, 1.0, relative_variance=v) for v in (variances, 0.0)]
+    return [float(((found.low <= future) & (future <= found.high)).mean()) for found in limits]
+
+
+@pytest.mark.parametrize("months", [1, 3, 12])
+def test_predictions_hold_the_next_month_where_months_differ_by_30_percent(months):
+    knowing, plain = held(np.random.default_rng(21), 0.3, months, 50)
+    assert knowing == pytest.approx(0.88, abs=0.025)
+    assert plain == pytest.approx(0.54, abs=0.05)
+
+
+def test_predictions_hold_the_next_month_where_months_do_not_differ():
+    knowing, plain = held(np.random.default_rng(22), 0.0, 12, 10)
+    assert knowing >= plain >= 0.89
+    assert knowing <= 0.96
+
+
+def test_a_dispersed_past_and_months_that_differ_widen_every_answer_about_a_run():
+    plain = garwood_interval(40, 10_000.0)
+    dispersed = weighted_interval(40, 120, 10_000.0)
+    narrow, wide = predict_interruptions(plain, 3000.0), predict_interruptions(dispersed, 3000.0, 0.09)
+    assert wide.value == narrow.value
+    assert wide.low < narrow.low and wide.high > narrow.high
+    assert predict_interruptions(dispersed, 3000.0).high > narrow.high
+
+    run = {"restart_minutes": 5, "write_minutes": 0, "scheduled_days": 30, "target": 0.9, "run_count": 2000}
+    sure = run_outlook(plain, 512, 60, **run, generator=np.random.default_rng(1))
+    unsure = run_outlook(dispersed, 512, 60, **run, generator=np.random.default_rng(1), relative_variance=0.09)
+    assert unsure.ettr_low < sure.ettr_low and unsure.ettr_high > sure.ettr_high
+
+
+def test_the_chance_of_no_interruption_is_that_of_the_negative_binomial():
+    rate, node_days, v = weighted_interval(40, 80, 10_000.0), 200.0, 0.09
+    shape = 1 / (1 / 20.5 + v)
+    mean = 20.5 * 2 * node_days / 10_000
+    expected = stats.nbinom.pmf(0, shape, shape / (shape + mean))
+    assert probability_uninterrupted(rate, node_days, v) == pytest.approx(expected)
