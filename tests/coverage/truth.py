@@ -1,0 +1,129 @@
+"""What was planted in a cluster, as JSON can hold it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.coverage.checks import KernelLine, Result
+from tests.coverage.happenings import DAY, Attempt, Happenings, node_name
+from tests.coverage.logs import is_exported
+
+BEFORE_SECONDS = 600
+AFTER_SECONDS = 300
+REFERENCE_GPUS = 128
+
+
+def planted(happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> dict[str, Any]:
+    """Return attempts with what ended them, faults, rates and months.
+
+    `planted_per_1000_node_days` is what the processes that made the data expect on the exposure there was, `all`
+    counting every attempt's own node-days. A fault without any trace is in `unseen_share`, not in the visible rate.
+    """
+    site = happenings.site
+    signs = _onsets(happenings, results)
+    for line in lines:
+        if line.category != "user":
+            signs.setdefault(line.node, []).append(line.at)
+    attempts = [_attempt(happenings, a, signs) for a in happenings.attempts if is_exported(a, happenings)]
+    return {
+        "cluster_id": site.name,
+        "first": happenings.first,
+        "last": happenings.last,
+        "attempts": attempts,
+        "faults": [
+            {
+                "at": fault.at,
+                "nodes": [node_name(site, node) for node in fault.nodes],
+                "failure_category": fault.category,
+                "state": fault.state,
+                "is_silent": fault.is_silent,
+            }
+            for fault in happenings.faults
+        ],
+        "lemons": [node_name(site, node) for node in happenings.notes["lemons"]],
+        "months": [{"from": a, "to": b, "factor": f} for a, b, f in happenings.months],
+        "unseen_share": (1 - site.node_fail_share) * site.unseen_share,
+        "planted_per_1000_node_days": {
+            "gpus_gt_128": _rate(happenings, REFERENCE_GPUS),
+            "all": _rate(happenings, 0),
+        },
+    }
+
+
+def _onsets(happenings: Happenings, results: list[Result]) -> dict[int, list[float]]:
+    """First failures of a check after a run that was well, by node."""
+    last_failure: dict[tuple[int, str], float] = {}
+    onsets: dict[int, list[float]] = {}
+    for result in results:
+        if result.is_failure:
+            key = result.node, result.category
+            if result.at - last_failure.get(key, -np.inf) > 1.5 * happenings.site.check_period:
+                onsets.setdefault(result.node, []).append(result.at)
+            last_failure[key] = result.at
+    return onsets
+
+
+def _attempt(happenings: Happenings, attempt: Attempt, signs: dict[int, list[float]]) -> dict[str, Any]:
+    is_over = attempt.ended < happenings.last
+    has_evidence = is_over and any(
+        -BEFORE_SECONDS <= at - attempt.ended <= AFTER_SECONDS and at >= attempt.started
+        for node in attempt.nodes
+        for at in signs.get(node, ())
+    )
+    fault = None if attempt.fault is None or not is_over else happenings.faults[attempt.fault]
+    struck = set(fault.nodes) & set(attempt.nodes) if fault else set()
+    has_own = fault is not None and any(
+        -BEFORE_SECONDS <= at - attempt.ended <= AFTER_SECONDS and at >= fault.at - 60
+        for node in struck
+        for at in signs.get(node, ())
+    )
+    return {
+        "job_id_raw": attempt.job.number,
+        "started": int(attempt.started),
+        "ended": int(attempt.ended) if is_over else None,
+        "state": attempt.state if is_over else "RUNNING",
+        "node_count": attempt.job.node_count,
+        "gpu_count": attempt.job.gpus,
+        "node_days": _node_days(attempt, happenings),
+        "is_planned_end": is_over and attempt.is_planned_end,
+        "fault": attempt.fault if fault else None,
+        "nodes_struck": sorted(node_name(happenings.site, node) for node in struck),
+        "failure_category": fault.category if fault else None,
+        "has_evidence_in_window": has_evidence,
+        "left_evidence": has_own,
+    }
+
+
+def _node_days(attempt: Attempt, happenings: Happenings) -> float:
+    seconds = min(attempt.ended, happenings.last) - max(attempt.started, happenings.first)
+    return max(0.0, seconds) * attempt.job.node_count / DAY
+
+
+def _rate(happenings: Happenings, more_than_gpus: int) -> dict[str, float]:
+    """Faults that the planted processes expect to end attempts of a population, over their node-days."""
+    site = happenings.site
+    expected = exposure = 0.0
+    failures = 0
+    for attempt in happenings.attempts:
+        if attempt.job.gpus <= more_than_gpus:
+            continue
+        start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)
+        if end <= start:
+            continue
+        factor_seconds = sum(f * max(0.0, min(end, b) - max(start, a)) for a, b, f in happenings.months)
+        groups = np.unique(np.array(attempt.nodes) // site.nodes_per_switch, return_counts=True)[1]
+        switches = site.switch_rate / 1000 / DAY * np.sum(1 - (1 - site.switch_reach) ** groups)
+        expected += factor_seconds * (happenings.hazards[attempt.nodes].sum() + switches)
+        exposure += (end - start) * len(attempt.nodes) / DAY
+        failures += attempt.fault is not None and happenings.first <= attempt.ended < happenings.last
+    visible = 1 - (1 - site.node_fail_share) * site.unseen_share
+    per = 1000 / exposure if exposure else float("nan")
+    return {
+        "rate": expected * per,
+        "visible_rate": expected * per * visible,
+        "observed_rate": failures * per,
+        "failure_count": failures,
+        "node_days": exposure,
+    }
