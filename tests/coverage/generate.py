@@ -1,4 +1,4 @@
-"""Write a home of independent clusters: `python -m tests.coverage.generate --out DIR --clusters 8 --days 60 --seed 1`."""
+"""Write a home of independent clusters: `python -m tests.coverage.generate --out DIR --clusters 8 --days 60`."""
 
 from __future__ import annotations
 

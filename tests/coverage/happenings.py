@@ -26,7 +26,7 @@ CATEGORY_SHARES = (0.2, 0.2, 0.1, 0.25, 0.1, 0.15)
 
 @dataclass
 class Job:
-    """What a user asked for: whole nodes, or `gpus` of one node. `run_seconds` is what it needs or how soon it fails."""
+    """What a user asked for: whole nodes, or `gpus` of one node. `run_seconds` is until it ends by itself."""
 
     number: int
     user: str

@@ -29,7 +29,7 @@ NHC_CHECKS = {
 KERNEL_MESSAGES = {
     "gpu_unavailable": "NVRM: Xid (PCI:0000:9b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
     "gpu_memory": "NVRM: Xid (PCI:0000:17:00): 95, pid=9, name=python, Uncontained: LTC. RST: Yes, D-RST: No",
-    "gpu_nvlink": "NVRM: Xid (PCI:0000:3d:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 4",
+    "gpu_nvlink": "NVRM: Xid (PCI:0000:3d:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error on link 4",
     "ib_link": "mlx5_core 0000:c1:00.0 ib3: Link down",
     "pcie": "pcieport 0000:97:01.0: AER: Uncorrected (Fatal) error received: 0000:98:00.0",
     "filesystem_mount": "nfs: server store01 not responding, timed out",
