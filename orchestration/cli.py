@@ -68,8 +68,9 @@ def simulate(  # noqa: PLR0917
     profile: Annotated[
         str,
         typer.Argument(
-            help="What to simulate: **rsc1** (2,000 nodes, 334 days), **rsc2** (1,000 nodes, 334 days), or **demo** "
-            "(two small clusters, 90 days)."
+            help="What to simulate: **rsc1** (2,000 nodes, 334 days), **rsc2** (1,000 nodes, 334 days), **demo** "
+            "(two small clusters, 90 days), or one of them that is harder to read: **rsc2-default**, "
+            "**rsc2-hard**, **demo-default**, **demo-hard**."
         ),
     ],
     out: Annotated[

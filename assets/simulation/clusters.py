@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import date
 
 from assets.simulation.causes import Cooccurrence
+from assets.simulation.harder import DEFAULT, HARD, harder
 from assets.simulation.profiles import (
     DAY,
     HOUR,
@@ -355,5 +356,13 @@ DEMO_VISION = Profile(
     ),
 )
 
-PROFILES = {"rsc1": (RSC1,), "rsc2": (RSC2,), "demo": (DEMO_LLM, DEMO_VISION)}
+PROFILES = {
+    "rsc1": (RSC1,),
+    "rsc2": (RSC2,),
+    "rsc2-default": (harder(RSC2, "rsc2-default", DEFAULT),),
+    "rsc2-hard": (harder(RSC2, "rsc2-hard", HARD),),
+    "demo": (DEMO_LLM, DEMO_VISION),
+    "demo-default": (harder(DEMO_LLM, "demo-default", DEFAULT),),
+    "demo-hard": (harder(DEMO_LLM, "demo-hard", HARD),),
+}
 """What `faultline simulate` can be asked for; `demo` is two clusters."""

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from assets.simulation.clock import Clock
+from assets.simulation.false_alarms import AlarmSource
 from assets.simulation.faults import Faults
 from assets.simulation.jobs import Jobs
 from assets.simulation.ledger import Ledger
+from assets.simulation.months import Months
 from assets.simulation.nodes import NodePool
 from assets.simulation.profiles import Profile
 from assets.simulation.scheduler import Scheduler
@@ -31,15 +33,18 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     progress
         Told the share of simulated time that has passed.
     """
-    workload_rng, events_rng = rng.spawn(2)
+    workload_rng, events_rng, months_rng, alarms_rng = rng.spawn(4)
     world = World(profile, Clock(), NodePool(profile.node_count, profile.gpus_per_node), Ledger(), events_rng)
     jobs = Jobs(world)
     scheduler = Scheduler(world, jobs)
     service = Service(world, wake=scheduler.wake)
     jobs.enqueue, jobs.freed, jobs.emptied = scheduler.enqueue, scheduler.wake, service.emptied
     jobs.kept = scheduler.keep
-    Strikes(world, jobs, Faults(world, jobs, service), service)
-    jobs.book(draw_workload(workload_rng, profile))
+    workload, months = draw_workload(workload_rng, profile), Months(profile, months_rng)
+    world.ledger.month_factors = months.factors
+    alarms = AlarmSource(profile, workload, alarms_rng) if profile.false_alarms else None
+    Strikes(world, jobs, Faults(world, jobs, service), service, months, alarms)
+    jobs.book(workload)
     world.clock.run(profile.horizon, progress)
     for job in scheduler.waiting():
         if jobs.waits(job):

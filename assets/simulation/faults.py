@@ -9,6 +9,7 @@ import numpy as np
 
 from assets.simulation.causes import CAUSES
 from assets.simulation.even_chance import EvenChance
+from assets.simulation.false_alarms import Alarm
 from assets.simulation.jobs import Jobs
 from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, HOUR
@@ -48,6 +49,7 @@ class Faults:
         self.world, self._jobs, self._service = world, jobs, service
         self._broken: dict[int, list[int]] = {}
         self._armed: dict[int, int] = {}
+        self._alarms: dict[int, Alarm] = {}
         self._chance = [EvenChance(world.rng) for _ in ("nobody", "one job", "several jobs")]
         self._course = {
             CRASH: self._crash,
@@ -78,10 +80,12 @@ class Faults:
         incident: int | None = None,
         is_lemon: bool = False,
         code: int | None = None,
+        alarm: Alarm | None = None,
     ) -> None:
         """Let a fault strike, unless its node is out of service or broken already.
 
         Before the only check that finds a category exists, its faults kill the application and leave nothing to see.
+        A false alarm is drawn here unless one is given as `alarm`.
         """
         world, rng = self.world, self.world.rng
         if self._service.is_out(node) or not self._may_strike(node, mechanism):
@@ -95,7 +99,9 @@ class Faults:
         if is_unseen:
             mechanism = CRASH
         drains, alarms = mechanism == DRAIN, mechanism == ALARM
-        if alarms:
+        if alarm is not None:
+            symptoms = alarm.symptoms
+        elif alarms:
             symptoms = self._show_alarm(gpu)
         elif drains:
             symptoms = show_low_severity(rng, category, gpu)
@@ -129,13 +135,19 @@ class Faults:
         )
         world.ledger.symptoms.append(symptoms)
         self._broken.setdefault(node, []).append(fault)
+        if alarm is not None:
+            self._alarms[fault] = alarm
         if not waits and not is_silent:
             self._service.cancel_drain(node)
         self._course[mechanism](fault, node)
 
+    def missing_checks(self) -> set[str]:
+        """Name the checks that do not exist yet."""
+        return {name for name, day in self.world.profile.checks_introduced if self.world.clock.now < day * DAY}
+
     def _show_alarm(self, gpu: int) -> Symptoms:
         """Draw a false alarm of a check that exists by now."""
-        missing = {name for name, day in self.world.profile.checks_introduced if self.world.clock.now < day * DAY}
+        missing = self.missing_checks()
         symptoms = show_alarm(self.world.rng, gpu)
         while symptoms.checks[0][0] in missing:
             symptoms = show_alarm(self.world.rng, gpu)
@@ -154,12 +166,23 @@ class Faults:
         self.world.clock.at(self._service.next_check(node), self._found, fault, -1)
 
     def _cry_wolf(self, fault: int, node: int) -> None:
-        """Let a check fail once or twice although nothing is wrong."""
+        """Let a check fail although nothing is wrong, once or twice unless the alarm says for how long."""
         faults, period = self.world.ledger.faults, self.world.profile.check_seconds
-        found = self._service.next_check(node)
-        faults["detected"][fault] = faults["checks_from"][fault] = found
-        over = found + period * (1 + int(self.world.rng.random() * ALARM_TICKS)) - 1
-        self.world.clock.at(over, self._clear, fault, node)
+        found, alarm = self._service.next_check(node), self._alarms.pop(fault, None)
+        if self.world.ledger.symptoms[fault].checks:
+            faults["detected"][fault] = faults["checks_from"][fault] = found
+        if alarm is None:
+            over = found + period * (1 + int(self.world.rng.random() * ALARM_TICKS)) - 1
+            self.world.clock.at(over, self._clear, fault, node)
+        elif alarm.drained_after is None:
+            self.world.clock.at(found + alarm.seconds, self._clear, fault, node)
+        else:
+            self.world.clock.at(found + alarm.drained_after, self._drain_for_nothing, fault, node)
+
+    def _drain_for_nothing(self, fault: int, node: int) -> None:
+        """Drain a node for a false alarm, unless it is being taken out already or the alarm is over."""
+        if self.world.ledger.faults["cleared"][fault] < 0 and self.world.pool.accepts[node]:
+            self._drain(fault, node, self.world.ledger.symptoms[fault].reason)
 
     def _clear(self, fault: int, node: int) -> None:
         """End a fault that went away by itself."""

@@ -236,19 +236,36 @@ class Jobs:
 
     def fail(self, attempt: int, state: int, culprit: int, exit_code: int = 0) -> None:
         """End an attempt because of a fault: requeued under its id, or resubmitted by its user, or given up."""
-        ledger, rng, clock = self.world.ledger, self.world.rng, self.world.clock
+        ledger = self.world.ledger
         job = self.running[attempt].job
         run = ledger.jobs["run"][job]
         nodes = self.running[attempt].nodes
         self._stop(attempt, state, exit_code)
         ledger.runs["failed_by_fault"][run] = 1
         self._submissions.learn(ledger.jobs["user"][job], culprit)
+        if self._comes_back(job, attempt, state) and (
+            ledger.jobs["qos"][job] == TOP_QOS and run not in self.requeue_seconds
+        ):
+            self.kept(job, nodes)
+
+    def end_planned(self, attempt: int, state: int, node: int) -> None:
+        """End an attempt because planned work takes one of its nodes; like after a fault, it may come back."""
+        job = self.running[attempt].job
+        self._stop(attempt, state)
+        at = self.world.ledger.attempts["end"][attempt]
+        self.world.ledger.planned_ends.append(attempt=attempt, at=at, node=node)
+        self._comes_back(job, attempt, state)
+
+    def _comes_back(self, job: int, attempt: int, state: int) -> bool:
+        """Requeue a job that was stopped, else let its user perhaps submit it again; tells whether it was requeued."""
+        ledger, rng, clock = self.world.ledger, self.world.rng, self.world.clock
         if state == REQUEUED or (state == NODE_FAIL and ledger.jobs["can_requeue"][job]):
             self.requeue(job, attempt)
-            if ledger.jobs["qos"][job] == TOP_QOS and run not in self.requeue_seconds:
-                self.kept(job, nodes)
-        elif rng.random() < RESUBMIT_SHARE:
+            return True
+        if rng.random() < RESUBMIT_SHARE:
+            run = ledger.jobs["run"][job]
             outcome, left = ledger.jobs["outcome"][job], ledger.jobs["left"][job]
             low, high = RESUBMIT_SECONDS
             at = clock.now + low + (high - low) * rng.random()
             clock.at(at, self._submissions.again, run, outcome, left)
+        return False

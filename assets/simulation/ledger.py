@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assets.simulation.columns import Columns, Ragged
 
@@ -44,6 +45,10 @@ class Ledger:
         One row per fault; `symptoms` under the same row number.
     failures
         One row per attempt that a fault ended.
+    planned_ends
+        One row per attempt that planned maintenance ended.
+    month_factors
+        When each calendar month begins, and the factor on the rate of faults in it; empty where months are alike.
     outages
         One row per interval of a node out of service with one state and reason; `reasons` under the same row number.
     """
@@ -74,6 +79,8 @@ class Ledger:
         )
         self.symptoms: list[Symptoms] = []
         self.failures = Columns("attempt fault at node")
+        self.planned_ends = Columns("attempt at node")
+        self.month_factors: list[tuple[int, float]] = []
         self.preemptions = Columns("victim instigator at", flags="is_named is_second_order")
         self.outages = Columns("requested start end fault ticket node", flags="is_down is_silent by_slurm is_planned")
         self.reasons: list[str] = []
@@ -84,6 +91,11 @@ class Ledger:
         for table in vars(self).values():
             if isinstance(table, Columns | Ragged):
                 table.freeze()
+
+    def drained_faults(self) -> NDArray[np.int64]:
+        """Give the faults, by row of a frozen ledger, for which a node was taken out of service."""
+        faults: NDArray[np.int64] = np.unique(self.outages["fault"]).astype(np.int64)
+        return faults[faults >= 0]
 
     def gpus(self) -> Any:
         """Give the GPUs of every attempt of a frozen ledger."""

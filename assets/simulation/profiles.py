@@ -95,13 +95,42 @@ class CrashLoop:
 
 @dataclass(frozen=True)
 class Maintenance:
-    """Planned work on neighbouring nodes; a node is taken once its jobs have ended."""
+    """Planned work on neighbouring nodes.
+
+    A node is taken once its jobs have ended. Where `ends_jobs_as` names a state, NODE_FAIL or CANCELLED, it is taken
+    at once, and its jobs end in that state.
+    """
 
     day: float
     first_position: float
     node_count: int
     hours: float
     reason: str
+    ends_jobs_as: str | None = None
+
+
+@dataclass(frozen=True)
+class FalseAlarms:
+    """Evidence of faults that never were.
+
+    Attributes
+    ----------
+    completed_share
+        Share of the completed attempts that have evidence all the same: on one of their nodes a check begins to fail,
+        or the kernel reports an error, in the last ten minutes of the attempt or in the five minutes after it.
+        Findings of low severity are part of the share.
+    lasting_share
+        Share of the alarms that last 15 minutes or more; the others pass with one of the next two checks.
+    drained_share
+        Share of the alarms for which the node is drained; all of these last.
+    mean_extra_minutes
+        How much longer than 15 minutes a lasting alarm takes on average; the extra time is exponential.
+    """
+
+    completed_share: float
+    lasting_share: float = 0.3
+    drained_share: float = 0.1
+    mean_extra_minutes: float = 45.0
 
 
 @dataclass(frozen=True)
@@ -140,6 +169,17 @@ class LogHabits:
         Whether slurmctld.log has the submissions, starts and ends of jobs, or only what concerns nodes and preemption.
     squeue_seconds
         Time between two snapshots of the queue; 0 for none.
+    failure_only_checks
+        Names of checks whose good results are never kept.
+    accounting_skips_days
+        Length of the time at the start that the export of the accounting leaves out, as `sacct -S` does: what ended in
+        it is missing, what ended after it is there.
+    accounting_lacks_hours
+        Length of the time at the end that the export of the accounting leaves out, as an export made earlier than
+        those of the other logs: what ended in it is still shown as running, what was submitted in it is missing.
+    charges_whole_nodes
+        Whether the accounting charges a job with all processors and all memory of its nodes, also where it shares
+        them with other jobs.
     """
 
     step_share: float = 0.35
@@ -151,6 +191,10 @@ class LogHabits:
     has_controller_log: bool = True
     has_job_lines: bool = True
     squeue_seconds: int = 0
+    failure_only_checks: tuple[str, ...] = ()
+    accounting_skips_days: float = 0.0
+    accounting_lacks_hours: float = 0.0
+    charges_whole_nodes: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,6 +205,11 @@ class Profile:
     ----------
     checks_introduced
         Names of health checks that did not exist before a day; what only they can find stays unseen until then.
+    false_alarms
+        False alarms as a share of completed attempts; None for those of `alarm_rate`, which are few and pass at once.
+    month_variation
+        How much the rate of faults differs between calendar months: the coefficient of variation of a gamma
+        distribution, from which each month's factor is drawn. Bursts and shared faults do not follow it.
     """
 
     cluster_id: str
@@ -193,11 +242,23 @@ class Profile:
     price_per_gpu_hour: float = 2.0
     logs: LogHabits = LogHabits()
     annotations: tuple[tuple[int, str], ...] = ()
+    false_alarms: FalseAlarms | None = None
+    month_variation: float = 0.0
 
     @property
     def horizon(self) -> int:
         """Length of the simulation in seconds."""
         return self.days * DAY
+
+    @property
+    def accounting_from(self) -> int:
+        """Second from which the accounting is complete."""
+        return round(self.logs.accounting_skips_days * DAY)
+
+    @property
+    def accounting_until(self) -> int:
+        """Second at which the accounting was exported."""
+        return self.horizon - round(self.logs.accounting_lacks_hours * HOUR)
 
     @property
     def gpu_seconds(self) -> int:

@@ -12,11 +12,13 @@ from assets.simulation.causes import (
     draw_cause,
     draw_mechanism,
 )
+from assets.simulation.false_alarms import AlarmSource
 from assets.simulation.faults import Faults
 from assets.simulation.jobs import Jobs
+from assets.simulation.months import Months
 from assets.simulation.profiles import DAY, HOUR, Burst, CrashLoop, Lemon, Maintenance, SharedFault
 from assets.simulation.service import Drain, Service
-from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST, REQUEUE
+from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST, REQUEUE, STATES
 from assets.simulation.world import World
 
 FIRST_SHARED_INCIDENT = 1_000_000
@@ -31,15 +33,26 @@ LOOP_JOB_SECONDS, LOOP_END_SECONDS = 5 * DAY, HOUR
 class Strikes:
     """Books everything that goes wrong, or is planned, on every node."""
 
-    def __init__(self, world: World, jobs: Jobs, faults: Faults, service: Service) -> None:
+    def __init__(  # noqa: PLR0917
+        self,
+        world: World,
+        jobs: Jobs,
+        faults: Faults,
+        service: Service,
+        months: Months,
+        alarms: AlarmSource | None = None,
+    ) -> None:
         self.world, self._jobs, self._faults, self._service = world, jobs, faults, service
+        self._months, self._alarms = months, alarms
         profile = world.profile
         self._lemons: dict[int, Lemon] = {profile.node_at(lemon.position): lemon for lemon in profile.lemons}
         self._loops: dict[int, int] = {}
         for node in range(profile.node_count):
-            self._book(self._rate(node), self._strike, node)
+            self._book_strike(node)
             self._book(profile.drain_rate, self._find, node)
         self._book_alarm()
+        if alarms is not None:
+            self._book_false_alarm(alarms)
         for burst in profile.bursts:
             self._book_burst(burst)
         for number, shared in enumerate(profile.shared_faults):
@@ -57,8 +70,14 @@ class Strikes:
         if rate > 0:
             self.world.clock.at(self.world.clock.now + self.world.rng.exponential(DAY / rate), action, node)
 
+    def _book_strike(self, node: int) -> None:
+        rate = self._rate(node)
+        if rate > 0:
+            now, gap = self.world.clock.now, self.world.rng.exponential(DAY / rate)
+            self.world.clock.at(self._months.after(now, gap), self._strike, node)
+
     def _strike(self, node: int) -> None:
-        self._book(self._rate(node), self._strike, node)
+        self._book_strike(node)
         lemon = self._lemons.get(node)
         cause = draw_cause(self.world.rng, LEMON_CATEGORIES.get(lemon.root_cause) if lemon else None)
         self._faults.begin(node, cause, draw_mechanism(self.world.rng, cause), is_lemon=lemon is not None)
@@ -76,6 +95,14 @@ class Strikes:
         self._book_alarm()
         node = int(self.world.rng.integers(self.world.profile.node_count))
         self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], ALARM)
+
+    def _book_false_alarm(self, alarms: AlarmSource) -> None:
+        self.world.clock.at(self.world.clock.now + alarms.next_gap(), self._raise_false_alarm, alarms)
+
+    def _raise_false_alarm(self, alarms: AlarmSource) -> None:
+        self._book_false_alarm(alarms)
+        alarm = alarms.draw(self._faults.missing_checks())
+        self._faults.begin(alarm.node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
 
     def _book_burst(self, burst: Burst) -> None:
         profile, rng = self.world.profile, self.world.rng
@@ -106,7 +133,13 @@ class Strikes:
         for node in self._neighbours(planned.first_position, planned.node_count):
             if not self._faults.is_broken(node):
                 seconds = planned.hours * HOUR * float(self.world.rng.uniform(0.8, 1.2))
-                self._service.drain(node, Drain(-1, planned.reason, seconds, self.world.clock.now, is_planned=True))
+                wish = Drain(-1, planned.reason, seconds, self.world.clock.now, is_planned=True)
+                if planned.ends_jobs_as is None:
+                    self._service.drain(node, wish)
+                elif not self._service.is_out(node):
+                    self._service.take_down(node, wish)
+                    for attempt in list(self.world.pool.occupants[node]):
+                        self._jobs.end_planned(attempt, STATES.index(planned.ends_jobs_as), node)
 
     def _begin_loop(self, loop: CrashLoop) -> None:
         job = self._jobs.submit_important(loop.gpus, LOOP_JOB_SECONDS)

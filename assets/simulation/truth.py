@@ -17,16 +17,23 @@ from numpy.typing import NDArray
 from assets.simulation.arrow_columns import epochs, named, whole
 from assets.simulation.causes import CAUSES
 from assets.simulation.crash_loops import crash_loops
+from assets.simulation.exposure import expected_faults, held_node_days
 from assets.simulation.ledger import Ledger
+from assets.simulation.logs.accounting import Accounting
 from assets.simulation.logs.record import Record
+from assets.simulation.months import month_starts
 from assets.simulation.profiles import DAY
-from assets.simulation.states import ALARM, DRAIN, MECHANISMS, STATES
+from assets.simulation.states import ALARM, COMPLETED, DRAIN, MECHANISMS, STATES
 from assets.simulation.visibility import is_named, visible_categories
+from assets.simulation.window import has_any_evidence, has_false_evidence
 
 Table = dict[str, Any]
 ROWS_PER_GROUP = 1 << 18
 """Rows of a Parquet row group; it is also what is named at once, so that names of millions of runs take no memory."""
 CATEGORIES = [cause.category for cause in CAUSES]
+ENDED_BY = ("fault", "maintenance")
+LARGE_GPUS = 128
+"""The population of attempts whose rate is the reference has more GPUs than this."""
 
 
 def _keys(record: Record, attempts: Any, prefix: str = "") -> Table:
@@ -39,9 +46,15 @@ def _keys(record: Record, attempts: Any, prefix: str = "") -> Table:
 
 
 def _attempts(record: Record) -> Table:
+    """One row per attempt; what else ended than by fault or maintenance ended as its user or Slurm wanted."""
     ledger = record.ledger
     attempts, jobs, held = ledger.attempts, ledger.jobs, ledger.nodes
-    job = attempts["job"]
+    job, accounting = attempts["job"], Accounting(record.profile, ledger)
+    ended_by = np.full(len(attempts), -1)
+    ended_by[ledger.failures["attempt"]] = 0
+    ended_by[ledger.planned_ends["attempt"]] = 1
+    is_exported = np.zeros(len(attempts), np.bool_)
+    is_exported[accounting.shown] = True
     return {
         **_keys(record, slice(None)),
         "started_epoch": epochs(record.epoch, attempts["start"]),
@@ -54,6 +67,21 @@ def _attempts(record: Record) -> Table:
         ),
         "gpu_mask": whole(attempts["mask"]),
         "productive_seconds": whole(attempts["productive"]),
+        "ended_by": named(ended_by, ENDED_BY),
+        "has_false_evidence": has_false_evidence(ledger),
+        "is_exported": is_exported,
+        "exported_state": named(accounting.column("state"), STATES),
+    }
+
+
+def _planned_ends(record: Record) -> Table:
+    """One row per attempt that planned maintenance ended."""
+    ended = record.ledger.planned_ends
+    return {
+        **_keys(record, ended["attempt"]),
+        "ended_epoch": epochs(record.epoch, ended["at"]),
+        "state": named(record.ledger.attempts["state"][ended["attempt"]], STATES),
+        "node": named(ended["node"], record.node_names),
     }
 
 
@@ -87,6 +115,7 @@ def _faults(record: Record) -> Table:
         "co_occurring": pa.array([list(shown.others) for shown in record.ledger.symptoms], pa.list_(pa.string())),
         "mechanism": named(faults["mechanism"], MECHANISMS),
         "is_false_alarm": faults["mechanism"] == ALARM,
+        "is_drained": np.isin(np.arange(len(faults)), record.ledger.drained_faults()),
         "is_permanent": faults["is_permanent"],
         "is_shared": faults["is_shared"],
         "has_evidence": faults["has_evidence"],
@@ -212,6 +241,66 @@ def _crash_loops(record: Record) -> Table:
     }
 
 
+def _months(record: Record) -> Table:
+    """One row per calendar month: its factor on the rate of faults, and what came of it."""
+    profile, ledger = record.profile, record.ledger
+    starts = month_starts(profile)
+    ends = [*starts[1:], profile.horizon]
+    factors = dict(ledger.month_factors)
+    failures, gpus = ledger.failures, ledger.gpus()
+    is_large = gpus > LARGE_GPUS
+    days = [held_node_days(ledger, low, high) for low, high in zip(starts, ends, strict=True)]
+    month = np.searchsorted(starts, failures["at"], "right") - 1
+    large = is_large[failures["attempt"]]
+    return {
+        "started_epoch": epochs(record.epoch, np.array(starts)),
+        "ended_epoch": epochs(record.epoch, np.array(ends)),
+        "factor": [factors.get(start, 1.0) for start in starts],
+        "attempt_node_days": [float(held.sum()) for held in days],
+        "attempt_node_days_gt_128": [float(held[is_large].sum()) for held in days],
+        "failed_attempt_count": whole(np.bincount(month, minlength=len(starts))),
+        "failed_attempt_count_gt_128": whole(np.bincount(month[large], minlength=len(starts))),
+        "expected_fault_count": [
+            float(expected_faults(profile, ledger, low, high).sum()) for low, high in zip(starts, ends, strict=True)
+        ],
+        "expected_fault_count_gt_128": [
+            float(expected_faults(profile, ledger, low, high)[is_large].sum())
+            for low, high in zip(starts, ends, strict=True)
+        ],
+    }
+
+
+def _populations(record: Record) -> Table:
+    """One row per population of attempts, over the time in which the accounting is complete.
+
+    `expected_fault_count` is what the nodes were to expect while the attempts held them: the planted rate is that over
+    the node-days, once the failures of shared faults, which are planted one by one, are added.
+    """
+    profile, ledger, failures = record.profile, record.ledger, record.ledger.failures
+    low, high = profile.accounting_from, profile.accounting_until
+    days, expected = held_node_days(ledger, low, high), expected_faults(profile, ledger, low, high)
+    inside, gpus = (failures["at"] >= low) & (failures["at"] < high), ledger.gpus()
+    shared, incident = (ledger.faults[name][failures["fault"]] for name in ("is_shared", "incident"))
+    visible = is_named(visible_categories(ledger))
+    rows = []
+    for name, members in (("all", gpus > 0), (f"gpus_gt_{LARGE_GPUS}", gpus > LARGE_GPUS)):
+        failed = inside & members[failures["attempt"]]
+        rows.append(
+            {
+                "population": name,
+                "from_epoch": record.epoch + low,
+                "until_epoch": record.epoch + high,
+                "node_days": float(days[members].sum()),
+                "failed_attempt_count": int(failed.sum()),
+                "visible_failed_attempt_count": int((failed & visible).sum()),
+                "incident_count": len(np.unique(incident[failed])),
+                "shared_failed_attempt_count": int((failed & shared).sum()),
+                "expected_fault_count": float(expected[members].sum()),
+            }
+        )
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
 def _exposures(record: Record) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Give the GPUs and the node-days of every attempt, until the end of the simulation for those still running."""
     ledger = record.ledger
@@ -222,6 +311,10 @@ def _exposures(record: Record) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
 
 def _per_1000_node_days(count: int, node_days: float) -> float | None:
     return round(1000 * count / node_days, 4) if node_days > 0 else None
+
+
+def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float | None:
+    return round(float(part[whole].mean()), 6) if whole.any() else None
 
 
 def planted(record: Record) -> dict[str, Any]:
@@ -257,6 +350,9 @@ def planted(record: Record) -> dict[str, Any]:
         "incidents_per_1000_node_days": _per_1000_node_days(len(np.unique(incident)), all_days),
         "incidents_per_1000_node_days_gt_128": _per_1000_node_days(len(np.unique(incident[is_large])), large_days),
         "utilization": round(ledger.used_gpu_seconds(profile.horizon) / profile.gpu_seconds, 4),
+        "planned_end_count": len(ledger.planned_ends),
+        "completed_share_with_evidence": _share(has_any_evidence(ledger), ledger.attempts["state"] == COMPLETED),
+        "attempts_per_incident": round(len(failed) / max(len(np.unique(incident)), 1), 3),
         "assumed_checkpoint_seconds": profile.checkpoint_seconds,
         "restart_seconds": profile.restart_seconds,
     }
@@ -265,6 +361,7 @@ def planted(record: Record) -> dict[str, Any]:
 TABLES = {
     "attempts": _attempts,
     "failures": _failures,
+    "planned_ends": _planned_ends,
     "faults": _faults,
     "incidents": _incidents,
     "preemptions": _preemptions,
@@ -272,6 +369,8 @@ TABLES = {
     "nodes": _nodes,
     "runs": _runs,
     "crash_loops": _crash_loops,
+    "months": _months,
+    "populations": _populations,
 }
 
 

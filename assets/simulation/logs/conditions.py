@@ -112,5 +112,7 @@ def fails_until(record: Record) -> Ints:
     """
     faults = record.ledger.faults
     cleared = faults["cleared"].astype(np.int64)
-    ends = np.where(faults["mechanism"] == ALARM, cleared, cleared - BOOT_SECONDS)
+    passes_by_itself = faults["mechanism"] == ALARM
+    passes_by_itself[record.ledger.drained_faults()] = False
+    ends = np.where(passes_by_itself, cleared, cleared - BOOT_SECONDS)
     return np.where(cleared >= 0, ends, record.profile.horizon)

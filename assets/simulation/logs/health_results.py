@@ -85,8 +85,9 @@ class Routine:
         phases = np.array([check_phase(node, period) for node in nodes.tolist()])
         self._conditions, self._horizon = conditions, record.profile.horizon
         self._series: list[tuple[int, Ints, Ints, Ints, Ints]] = []
-        for checks, every, step in ((FREQUENT, logs.frequent_seconds, 0), (DAILY, logs.daily_seconds, 7 * period)):
-            place = np.arange(len(checks))[:, None] * every // len(checks) + nodes * step
+        for kind, every, step in ((FREQUENT, logs.frequent_seconds, 0), (DAILY, logs.daily_seconds, 7 * period)):
+            checks = [check for check in kind if check not in logs.failure_only_checks]
+            place = np.arange(len(checks))[:, None] * every // max(len(checks), 1) + nodes * step
             firsts = (phases + place // period * period % every).ravel()
             numbers = np.repeat([NUMBERS[check] for check in checks], len(nodes))
             said = np.repeat([wordings.good(check) for check in checks], len(nodes))
@@ -112,7 +113,8 @@ class Validations:
     def __init__(self, record: Record, conditions: Conditions, wordings: Wordings) -> None:
         rows, self._ends = _in_order(record.ledger.outages["end"], record.ledger.outages["end"] >= 0)
         self._nodes = _whole(record.ledger.outages["node"])[rows]
-        self._checks = np.arange(len(ALL))
+        silent = record.profile.logs.failure_only_checks
+        self._checks = np.array([number for check, number in NUMBERS.items() if check not in silent], np.int64)
         self._wordings = np.array([wordings.good(check) for check in ALL])
         self._conditions = conditions
 
@@ -145,7 +147,8 @@ class Failing:
                 series.append((first, min(until, horizon), node, number, wordings.number(CRITICAL, check, message)))
                 if job >= 0:
                     points.append((found, node, number, wordings.number(CRITICAL, check, message, AFTER_JOB), job))
-                if mechanism == ALARM and (passing := self._next_tick(node, until)) < horizon:
+                is_told = check not in record.profile.logs.failure_only_checks
+                if mechanism == ALARM and is_told and (passing := self._next_tick(node, until)) < horizon:
                     points.append((passing, node, number, wordings.good(check), 0))
         self._series = tuple(np.array(series, np.int64).reshape(-1, 5).T)
         self._points = np.array(sorted(points), np.int64).reshape(-1, 5).T
@@ -188,6 +191,7 @@ class AroundJobs:
         ran = (self._sizes > 0) & (starts >= 0) & (ends != starts)
         self._begun = _in_order(starts, ran & self._kept)
         self._ended = _in_order(ends, ran & (ends >= 0) & (self._kept | (self._app_xids > 0)))
+        self._silent = record.profile.logs.failure_only_checks
         self._good = {PROLOG: wordings.good(PROLOG, BEFORE_JOB), EPILOG: wordings.good(EPILOG, AFTER_JOB)}
         self._by_xid = np.full(max(XID_CAUSES) + 1, -1, np.int64)
         for xid in np.unique(self._app_xids[self._app_xids > 0]).tolist():
@@ -210,4 +214,5 @@ class AroundJobs:
         nodes = _whole(self._nodes[self._firsts[attempts] + position])
         said = np.where(xids > 0, self._by_xid[xids], self._good[check])
         well = self._conditions.well(nodes, np.full_like(nodes, NUMBERS[check]), seconds)
+        well &= (xids > 0) | (check not in self._silent)
         return Results(seconds[well], nodes[well], said[well], _whole(self._jobs[attempts])[well])

@@ -62,7 +62,8 @@ def _add_faults(record: Record, lines: Lines, rng: np.random.Generator) -> None:
     rows = zip(record.ledger.symptoms, faults["at"].tolist(), faults["node"].tolist(), fractions, strict=True)
     for symptoms, at, node, fraction in rows:
         for offset, text in symptoms.kernel:
-            lines.say(at + fraction + offset, node, text)
+            if at + fraction + offset < record.profile.horizon:
+                lines.say(at + fraction + offset, node, text)
 
 
 def _add_programs(record: Record, lines: Lines, rng: np.random.Generator) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.simulation.logs.accounting import Accounting
 from assets.simulation.logs.record import ACCOUNTS, CPUS_PER_GPU, FIRST_UID, MEMORY_MB_PER_GPU, Record, write_lines
 from assets.simulation.states import CANCELLED, COMPLETED, FAILED, OUT_OF_MEMORY, PENDING, QOS, RUNNING, STATES
 
@@ -31,11 +32,22 @@ UNNOTICED_WAIT = 60
 
 
 @lru_cache
-def tres(gpus: int, nodes: int, billing: bool = True) -> str:
-    """Write trackable resources in Slurm's order."""
-    cpus = gpus * CPUS_PER_GPU
+def tres(gpus: int, nodes: int, billing: bool = True, charged: int = 0) -> str:
+    """Write trackable resources in Slurm's order.
+
+    Parameters
+    ----------
+    gpus, nodes
+        What the job has.
+    billing
+        Whether the weighted sum is written.
+    charged
+        GPUs whose share of processors and memory is charged; 0 for those that the job has.
+    """
+    paid = charged or gpus
+    cpus = paid * CPUS_PER_GPU
     first = f"billing={cpus}," if billing else ""
-    return f"{first}cpu={cpus},gres/gpu:a100={gpus},gres/gpu={gpus},mem={gpus * MEMORY_MB_PER_GPU}M,node={nodes}"
+    return f"{first}cpu={cpus},gres/gpu:a100={gpus},gres/gpu={gpus},mem={paid * MEMORY_MB_PER_GPU}M,node={nodes}"
 
 
 @dataclass(frozen=True)
@@ -44,10 +56,11 @@ class Day:
 
     record: Record
     rows: IntArray
+    accounting: Accounting
 
     def attempts(self, name: str) -> NDArray[Any]:
         """Give a column of the attempts."""
-        column: NDArray[Any] = self.record.ledger.attempts[name][self.rows]
+        column: NDArray[Any] = self.accounting.column(name)[self.rows]
         return column
 
     def jobs(self, name: str) -> NDArray[Any]:
@@ -60,9 +73,11 @@ class Day:
         return [self.record.run_name(code) for code in self.record.ledger.runs["name"][self.jobs("run")].tolist()]
 
     def states(self) -> list[str]:
-        """Give the states, with the user who cancelled."""
-        pairs = zip(self.attempts("state").tolist(), self.jobs("user").tolist(), strict=True)
-        return [f"CANCELLED by {FIRST_UID + user}" if state == CANCELLED else STATES[state] for state, user in pairs]
+        """Give the states, with the user who cancelled: root, where planned work took the nodes."""
+        is_planned = np.isin(self.rows, self.record.ledger.planned_ends["attempt"])
+        uids = np.where(is_planned, 0, FIRST_UID + self.jobs("user")).tolist()
+        pairs = zip(self.attempts("state").tolist(), uids, strict=True)
+        return [f"CANCELLED by {uid}" if state == CANCELLED else STATES[state] for state, uid in pairs]
 
     def times(self, name: str, never: str) -> list[str]:
         """Give a column of times as text, `never` for those that have not come."""
@@ -80,9 +95,9 @@ class Day:
         return texts
 
     def elapsed(self) -> list[int]:
-        """Give the run times in seconds, up to the end of the simulation for what runs on."""
+        """Give the run times in seconds, up to the export for what runs on."""
         start, end = self.attempts("start"), self.attempts("end")
-        until = np.where(end >= 0, end, self.record.profile.horizon)
+        until = np.where(end >= 0, end, self.accounting.until)
         seconds: list[int] = np.where(start >= 0, np.maximum(until - start, 0), 0).tolist()
         return seconds
 
@@ -110,10 +125,10 @@ class Day:
         return [f"|{line} run.sh" for line in lines]
 
 
-def lines_of(record: Record, rows: IntArray, has_step: NDArray[np.bool_]) -> list[str]:
+def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
     """Write the rows of some attempts, those of the kept batch steps after their jobs'."""
-    day, cluster, per_node, users = (
-        Day(record, rows),
+    record, rows = day.record, day.rows
+    cluster, per_node, users = (
         record.profile.cluster_id,
         record.profile.gpus_per_node,
         record.users,
@@ -121,12 +136,18 @@ def lines_of(record: Record, rows: IntArray, has_step: NDArray[np.bool_]) -> lis
     lines: list[str] = []
     names, has_submit_lines = day.names(), record.profile.logs.has_submit_lines
     submit_lines = day.submit_lines(names) if has_submit_lines else [""] * len(rows)
+    # Who waits has no nodes yet, whatever it was given later.
+    where = [
+        nodes if start >= 0 else ""
+        for nodes, start in zip(record.node_lists(rows), day.attempts("start").tolist(), strict=True)
+    ]
+    charges_whole_nodes = record.profile.logs.charges_whole_nodes
     step_end = "|||||" if has_submit_lines else "||||"
     columns = zip(
         record.shown_job_ids(day.attempts("job")), day.jobs("job_id").tolist(), day.jobs("user").tolist(), day.jobs("qos").tolist(),
         names, day.attempts("state").tolist(), day.states(), day.attempts("exit_code").tolist(), day.attempts("exit_signal").tolist(),
         day.times("submit", "Unknown"), day.times("eligible", "Unknown"), day.started(), day.times("end", "Unknown"), day.elapsed(),
-        day.jobs("gpus").tolist(), record.node_lists(rows), (day.jobs("limit") // 60).tolist(), day.reasons(),
+        day.jobs("gpus").tolist(), where, (day.jobs("limit") // 60).tolist(), day.reasons(),
         day.attempts("backfilled").tolist(), submit_lines, has_step[day.attempts("job")].tolist(), strict=True,
     )  # fmt: skip
     for (
@@ -136,12 +157,13 @@ def lines_of(record: Record, rows: IntArray, has_step: NDArray[np.bool_]) -> lis
         account, node_count = ACCOUNTS[user % len(ACCOUNTS)], gpus // per_node or 1
         requested = tres(gpus, node_count)
         if nodes:
-            where, scheduler = f"{nodes}|{requested}", "SchedBackfill," if is_backfilled else "SchedMain,"
+            charged = tres(gpus, node_count, charged=node_count * per_node) if charges_whole_nodes else requested
+            placed, scheduler = f"{nodes}|{charged}", "SchedBackfill," if is_backfilled else "SchedMain,"
         else:
-            where, scheduler = "None assigned|", ""
+            placed, scheduler = "None assigned|", ""
         lines.append(
             f"{shown}|{raw}|{cluster}|{users[user]}|{account}|train|{QOS[qos]}|{name}|{state_text}|{exit_code}:{exit_signal}|0:0|{submitted}|{eligible}|"
-            f"{started}|{ended}|{elapsed}|00:00:00|{node_count}|{where}|{requested}|{minutes}|{reason}|{scheduler}StartRecieved{submit_line}"
+            f"{started}|{ended}|{elapsed}|00:00:00|{node_count}|{placed}|{requested}|{minutes}|{reason}|{scheduler}StartRecieved{submit_line}"
         )
         if is_step_kept and nodes:
             first = nodes if node_count == 1 else nodes.replace("[", "").partition("-")[0].partition(",")[0]
@@ -153,14 +175,14 @@ def lines_of(record: Record, rows: IntArray, has_step: NDArray[np.bool_]) -> lis
     return lines
 
 
-def _days(record: Record) -> Iterator[tuple[int, IntArray]]:
+def _days(record: Record, accounting: Accounting) -> Iterator[tuple[int, IntArray]]:
     """Give each local day with the attempts that ended on it, in order; the last day has the open ones too."""
-    ends = record.ledger.attempts["end"]
-    horizon = record.profile.horizon
-    days = record.wall_clock.days(np.where(ends >= 0, ends, horizon - 1))
-    order = np.lexsort((np.where(ends >= 0, ends, horizon), days))
+    shown, until = accounting.shown, accounting.until
+    ends = accounting.column("end")[shown]
+    days = record.wall_clock.days(np.where(ends >= 0, ends, until - 1))
+    order = np.lexsort((np.where(ends >= 0, ends, until), days))
     found, firsts = np.unique(days[order], return_index=True)
-    yield from zip(found.tolist(), np.split(order, firsts[1:]), strict=True)
+    yield from zip(found.tolist(), np.split(shown[order], firsts[1:]), strict=True)
 
 
 def write_sacct(record: Record, folder: Path) -> None:
@@ -168,6 +190,7 @@ def write_sacct(record: Record, folder: Path) -> None:
     habits = record.profile.logs
     has_step = record.rng("sacct").random(len(record.ledger.jobs)) < habits.step_share
     header = f"{HEADER}|SubmitLine" if habits.has_submit_lines else HEADER
-    for day, rows in _days(record):
-        lines = lines_of(record, rows, has_step)
+    accounting = Accounting(record.profile, record.ledger)
+    for day, rows in _days(record, accounting):
+        lines = lines_of(Day(record, rows, accounting), has_step)
         write_lines(folder / f"sacct-{record.wall_clock.date(day)}.psv", [header, *lines])

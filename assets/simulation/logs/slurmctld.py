@@ -63,8 +63,11 @@ class Jobs:
     def __init__(self, record: Record) -> None:
         self._record, self._attempts, self._jobs = record, record.ledger.attempts, record.ledger.jobs
         self._usecs = record.rng("slurmctld jobs").integers(280, 2400, len(self._jobs))
-        failures = record.ledger.failures
-        self._culprits = dict(zip(failures["attempt"].tolist(), failures["node"].tolist(), strict=True))
+        self._culprits: dict[int, int] = {}
+        for ended in (record.ledger.failures, record.ledger.planned_ends):
+            self._culprits |= dict(zip(ended["attempt"].tolist(), ended["node"].tolist(), strict=True))
+        self._by_root = np.zeros(len(self._attempts), np.bool_)
+        self._by_root[record.ledger.planned_ends["attempt"]] = True
 
     def happenings(self, has_job_lines: bool) -> Iterator[Happenings]:
         """Give all lines about jobs, or only those of requeues, failed nodes and preemption."""
@@ -138,7 +141,7 @@ class Jobs:
         return [f"Time limit exhausted for {name}" for name in self._names(rows)]
 
     def _cancellations(self, rows: IntArray) -> list[str]:
-        uids = (FIRST_UID + self._jobs["user"][self._attempts["job"][rows]]).tolist()
+        uids = np.where(self._by_root[rows], 0, FIRST_UID + self._jobs["user"][self._attempts["job"][rows]]).tolist()
         return [
             f"_slurm_rpc_kill_job: REQUEST_KILL_JOB {name} uid {uid}"
             for name, uid in zip(self._names(rows), uids, strict=True)

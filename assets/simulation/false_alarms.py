@@ -1,0 +1,162 @@
+"""Evidence of faults that never were, as often as a share of the completed attempts is to have some in its window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.simulation.ledger import Symptoms
+from assets.simulation.profiles import DAY, FalseAlarms, Profile
+from assets.simulation.states import COMPLETED
+from assets.simulation.workload import Workload
+from assets.simulation.xids import GPU_BUSES
+
+BEFORE_SECONDS, AFTER_SECONDS = 600, 300
+"""An event counts as evidence for an attempt from so long before its end until so long after it."""
+LASTING_SECONDS = 900
+MOST_TRANSIENT_CHECKS = 2
+DRAINED_AFTER_SECONDS = (30, 1500)
+"""When a node is drained for a false alarm, after the first check that failed."""
+RECOVERY_SHARE = 0.7
+"""Share of the kernel's alarms of a few minutes that end with a line which says that all is well again."""
+
+LINK_DOWN = "mlx5_core 0000:{bus}:00.1 ibp{gpu}: Link down"
+LINK_UP = "mlx5_core 0000:{bus}:00.1 ibp{gpu}: Link up"
+SERVER_AWAY = "nfs: server nfs02 not responding, still trying"
+SERVER_OK = "nfs: server nfs02 OK"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a false alarm says: a check and its message, a kernel line and the one that takes it back, or both."""
+
+    check: str | None = None
+    message: str = ""
+    kernel: str | None = None
+    recovery: str = ""
+
+
+IBSTAT = ("check ibstat", "ib link mlx5_{gpu} is down.")
+MOUNT = ("mounted directory", "Directory /checkpoint: directory is not mounted.")
+KINDS = (
+    Kind(*IBSTAT),
+    Kind(*IBSTAT, LINK_DOWN, LINK_UP),
+    Kind("nvidia smi ecc_uncorrected", "GPU {gpu}: uncorrected volatile ECC errors above threshold, 1 > 0."),
+    Kind("check dcgmi nvlink status", "GPU {gpu}: NVLink 6 is down."),
+    Kind("check pci", "PCI device 0000:{bus}:00.0: link width is x8, expected x16."),
+    Kind(*MOUNT),
+    Kind(*MOUNT, SERVER_AWAY, SERVER_OK),
+    Kind("service status", "Service sssd: not running. error_code: 3, output: inactive\n"),
+    Kind(None, "", LINK_DOWN, LINK_UP),
+    Kind(None, "", SERVER_AWAY, SERVER_OK),
+)
+"""The words of real failures, all equally often; each counts as critical."""
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """One false alarm.
+
+    Attributes
+    ----------
+    seconds
+        How long the check goes on failing after it first did.
+    drained_after
+        Seconds from the first failing check until the node is drained for it; None where it is not.
+    """
+
+    node: int
+    symptoms: Symptoms
+    seconds: int
+    drained_after: float | None
+
+
+def alarms_per_node_day(share: float, nodes: NDArray[Any], seconds: NDArray[Any], weights: NDArray[Any]) -> float:
+    """Give the rate of alarms at which the wanted share of attempts has at least one in its window.
+
+    Parameters
+    ----------
+    share
+        Share of attempts, from 0 to below 1.
+    nodes, seconds
+        Nodes and run times of attempts.
+    weights
+        How often there is an attempt like each.
+    """
+    exposed = nodes * (np.minimum(seconds, BEFORE_SECONDS) + AFTER_SECONDS) / DAY
+    low, high = 0.0, 1.0
+    while _share(high, exposed, weights) < share:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _share(middle, exposed, weights) < share else (low, middle)
+    return high
+
+
+def _share(rate: float, exposed: NDArray[Any], weights: NDArray[Any]) -> float:
+    return float(np.average(-np.expm1(-rate * exposed), weights=weights))
+
+
+class AlarmSource:
+    """Draws false alarms that come at one rate all over the fleet.
+
+    Parameters
+    ----------
+    profile
+        The cluster; it must have `false_alarms`.
+    workload
+        Its work, whose completed part gives the rate.
+    rng
+        Source of chance of its own.
+    """
+
+    def __init__(self, profile: Profile, workload: Workload, rng: np.random.Generator) -> None:
+        if profile.false_alarms is None:
+            raise ValueError(f"profile {profile.cluster_id} has no false alarms")
+        self._profile, self._habits, self._rng = profile, profile.false_alarms, rng
+        self.per_node_day = self._rate(self._habits, workload)
+
+    def _rate(self, habits: FalseAlarms, workload: Workload) -> float:
+        columns = (np.asarray(column) for column in (workload.gpus, workload.seconds, workload.outcome))
+        gpus, seconds, outcome = columns
+        weights = np.maximum(np.asarray(workload.tasks), 1) * np.asarray(workload.segments)
+        nodes = np.maximum(gpus // self._profile.gpus_per_node, 1)
+        done = outcome == COMPLETED
+        rate = alarms_per_node_day(habits.completed_share, nodes[done], seconds[done], weights[done])
+        # Findings of low severity are evidence too, and come beside the alarms.
+        return max(rate - self._profile.drain_rate - self._profile.alarm_rate, 0.01 * rate)
+
+    def next_gap(self) -> float:
+        """Give the seconds until the next alarm somewhere in the fleet."""
+        return float(self._rng.exponential(DAY / (self.per_node_day * self._profile.node_count)))
+
+    def draw(self, missing: set[str]) -> Alarm:
+        """Draw an alarm of a check that is not `missing`."""
+        rng, habits, period = self._rng, self._habits, self._profile.check_seconds
+        kinds = [kind for kind in KINDS if kind.check not in missing]
+        kind, node = kinds[int(rng.random() * len(kinds))], int(rng.integers(self._profile.node_count))
+        length = float(rng.random())
+        drained_after, lasts = None, length < habits.lasting_share
+        if lasts:
+            seconds = LASTING_SECONDS + int(rng.exponential(60 * habits.mean_extra_minutes))
+            if length < habits.drained_share:
+                drained_after = float(rng.uniform(*DRAINED_AFTER_SECONDS))
+        else:
+            seconds = period * (1 + int(rng.random() * MOST_TRANSIENT_CHECKS)) - 1
+        return Alarm(node, self._symptoms(kind, None if lasts else seconds), seconds, drained_after)
+
+    def _symptoms(self, kind: Kind, over_after: int | None) -> Symptoms:
+        gpu = int(self._rng.integers(self._profile.gpus_per_node))
+        names = {"gpu": gpu, "bus": GPU_BUSES[gpu]}
+        kernel: list[tuple[float, str]] = []
+        if kind.kernel is not None:
+            kernel.append((0.0, kind.kernel.format(**names)))
+            if over_after is not None and self._rng.random() < RECOVERY_SHARE:
+                kernel.append((float(over_after), kind.recovery.format(**names)))
+        message = kind.message.format(**names)
+        checks = [] if kind.check is None else [(kind.check, message)]
+        reason = f"HC: {kind.check}: {message.strip()}" if kind.check else kernel[0][1]
+        return Symptoms(kernel=kernel, checks=checks, reason=reason)

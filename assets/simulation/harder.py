@@ -1,0 +1,106 @@
+"""The same cluster with what makes real logs hard to read: variants on which recovery is tried, and nothing else.
+
+False alarms, checks that log only failures, exports that begin and end in the middle of jobs, nodes that many small
+jobs share, maintenance that kills jobs, months that differ, incidents that end several jobs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from assets.simulation.profiles import FalseAlarms, Maintenance, Profile, SharedFault, Stream
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """How hard a variant is.
+
+    Attributes
+    ----------
+    completed_share
+        Share of completed attempts with evidence in their window, as in `FalseAlarms`.
+    failure_only_checks
+        Checks whose good results are never kept.
+    one_gpu_share
+        Share of the GPU time of the lowest class that jobs of one GPU take; many of them share a node.
+    month_variation
+        Coefficient of variation of the rate of faults between months.
+    shared_fault_copies
+        How often each event that strikes neighbouring nodes comes, at other times and places.
+    """
+
+    completed_share: float
+    failure_only_checks: tuple[str, ...]
+    one_gpu_share: float = 0.1
+    month_variation: float = 0.3
+    shared_fault_copies: int = 2
+
+
+DEFAULT = Difficulty(completed_share=0.003, failure_only_checks=("check pci", "service status"))
+HARD = Difficulty(
+    completed_share=0.01,
+    failure_only_checks=(
+        "check pci",
+        "service status",
+        "check ibstat",
+        "check dcgmi nvlink status",
+        "nvidia smi ecc_uncorrected",
+    ),
+    one_gpu_share=0.2,
+    shared_fault_copies=3,
+)
+
+KILLED_AS = ("NODE_FAIL", "CANCELLED")
+"""What the jobs of maintained nodes end as, one maintenance after the other; each third one lets them finish."""
+SKIPPED_DAYS, LACKED_HOURS = 5.0, 12.0
+"""What the accounting's export leaves out at its start and at its end."""
+
+
+def harder(profile: Profile, cluster_id: str, difficulty: Difficulty) -> Profile:
+    """Give a variant of a cluster under another name."""
+    return replace(
+        profile,
+        cluster_id=cluster_id,
+        streams=tuple(_with_one_gpu(stream, difficulty.one_gpu_share) for stream in profile.streams),
+        alarm_rate=0.0,
+        false_alarms=FalseAlarms(difficulty.completed_share),
+        month_variation=difficulty.month_variation,
+        shared_faults=tuple(
+            _moved(shared, copy, profile.days)
+            for shared in profile.shared_faults
+            for copy in range(difficulty.shared_fault_copies)
+        ),
+        maintenance=tuple(_killing(planned, number) for number, planned in enumerate(profile.maintenance)),
+        logs=replace(
+            profile.logs,
+            failure_only_checks=difficulty.failure_only_checks,
+            accounting_skips_days=SKIPPED_DAYS,
+            accounting_lacks_hours=LACKED_HOURS,
+            charges_whole_nodes=True,
+        ),
+    )
+
+
+def _with_one_gpu(stream: Stream, share: float) -> Stream:
+    """Give jobs of one GPU a share of the lowest class's time, and take it from the other sizes in proportion."""
+    if stream.name != "scavenger":
+        return stream
+    others = sum(size.share for size in stream.sizes if size.gpus > 1)
+    sizes = (
+        replace(size, share=share if size.gpus == 1 else size.share * (1 - share) / others) for size in stream.sizes
+    )
+    return replace(stream, sizes=tuple(sizes))
+
+
+def _moved(shared: SharedFault, copy: int, days: int) -> SharedFault:
+    """Move a copy of an event to another time and place; the first stays where it is."""
+    return replace(
+        shared,
+        day=(shared.day + 11.7 * copy) % days,
+        first_position=(shared.first_position + 0.29 * copy) % 0.9,
+    )
+
+
+def _killing(planned: Maintenance, number: int) -> Maintenance:
+    kind = number % (len(KILLED_AS) + 1)
+    return replace(planned, ends_jobs_as=KILLED_AS[kind]) if kind < len(KILLED_AS) else planned

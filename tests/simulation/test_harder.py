@@ -1,0 +1,206 @@
+"""The harder variants: false alarms, windows of exports, shared nodes, maintenance that kills, months that differ."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assets.simulation import simulate
+from assets.simulation.clusters import PROFILES, RSC2
+from assets.simulation.exposure import expected_faults, held_node_days
+from assets.simulation.false_alarms import alarms_per_node_day
+from assets.simulation.ledger import Symptoms
+from assets.simulation.months import Months, month_starts
+from assets.simulation.profiles import DAY, HOUR, Burst, Lemon
+from assets.simulation.states import ALARM, FAILED
+from assets.simulation.window import has_any_evidence
+from tests.simulation.simulated import Simulated, epoch
+from tests.simulation.small_ledger import SmallLedger, site
+
+DAYS = 65
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
+    return Simulated(simulate("demo-hard", tmp_path_factory.mktemp("hard"), days=DAYS).clusters[0])
+
+
+@pytest.mark.parametrize(("profile", "share"), [("demo-default", 0.003), ("demo-hard", 0.01)])
+def test_so_many_completed_attempts_have_evidence(profile: str, share: float, tmp_path: Path) -> None:
+    planted = simulate(profile, tmp_path).clusters[0].planted
+    # About 18,000 attempts complete: the simulation's own error is a tenth, and a kernel line before a check adds some.
+    assert planted["completed_share_with_evidence"] == pytest.approx(share, rel=0.3)
+
+
+def test_false_alarms_last_as_long_as_planted_and_end_no_job(hard: Simulated) -> None:
+    alarms = [row for row in hard.truth("faults") if row["is_false_alarm"]]
+    assert len(alarms) > 1500
+    seen = [row for row in alarms if row["detected_epoch"] and row["cleared_epoch"]]
+    assert np.mean([row["is_drained"] for row in alarms]) == pytest.approx(0.1, abs=0.03)
+    lasting = np.mean([row["is_drained"] or row["cleared_epoch"] - row["detected_epoch"] >= 900 for row in seen])
+    assert lasting == pytest.approx(0.3, abs=0.04)
+    assert all(row["failed_attempt_count"] == 0 for row in alarms)
+    out = {(row["node"], row["requested_epoch"]) for row in hard.truth("outages") if row["reason"].startswith("HC: ")}
+    assert len(out) >= sum(row["is_drained"] for row in seen)
+
+
+def test_some_checks_log_only_failures(hard: Simulated) -> None:
+    results: dict[str, set[int]] = defaultdict(set)
+    for row in hard.health():
+        results[row["health_check"]].add(row["result"])
+    for check in PROFILES["demo-hard"][0].logs.failure_only_checks:
+        assert results[check] == {2}, check
+    assert results["mounted directory"] >= {0, 2}
+
+
+def test_the_export_begins_and_ends_in_the_middle_of_jobs(hard: Simulated) -> None:
+    first = epoch("2026-01-10T00:00:00") or 0
+    # 65 days after the first midnight, less 12 hours; clocks have gone forward in between.
+    last = epoch("2026-03-10T13:00:00") or 0
+    rows = hard.attempts()
+    assert all(row["End"] is None or first <= row["End"] < last for row in rows)
+    assert all(row["Submit"] <= last for row in rows)
+    survivors = [row for row in rows if row["Start"] is not None and row["Start"] < first]
+    assert survivors and all(row["state"] == "RUNNING" or row["End"] >= first for row in survivors)
+    running = [row for row in rows if row["state"] == "RUNNING"]
+    assert running and all(int(row["ElapsedRaw"]) == last - row["Start"] for row in running)
+    assert all(row["nodes"] == [] for row in rows if row["state"] == "PENDING")
+    truth = hard.truth("attempts")
+    assert len(rows) == sum(row["is_exported"] for row in truth) < len(truth)
+    exported = Counter(row["exported_state"] for row in truth if row["is_exported"])
+    assert exported == Counter(row["state"] for row in rows)
+
+
+def test_jobs_of_one_gpu_share_a_node_and_are_charged_with_all_of_it(hard: Simulated) -> None:
+    small = [row for row in hard.attempts() if row["gpus"] == 1 and row["nodes"]]
+    assert len(small) > 3000
+    for row in small:
+        assert row["AllocTRES"] == "billing=128,cpu=128,gres/gpu:a100=1,gres/gpu=1,mem=960000M,node=1"
+        assert row["ReqTRES"] == "billing=16,cpu=16,gres/gpu:a100=1,gres/gpu=1,mem=120000M,node=1"
+    noon = epoch("2026-02-10T12:00:00") or 0
+    held = Counter(row["nodes"][0] for row in small if row["Start"] <= noon < (row["End"] or noon + 1))
+    assert max(held.values()) >= 4
+
+
+def test_planned_maintenance_ends_jobs_and_is_no_fault(hard: Simulated) -> None:
+    planned = {(row["job_id_raw"], row["submitted_epoch"]): row for row in hard.truth("planned_ends")}
+    states = Counter(row["state"] for row in planned.values())
+    assert states["NODE_FAIL"] > 0 and states["CANCELLED"] > 0
+    failures = {(row["job_id_raw"], row["submitted_epoch"]) for row in hard.truth("failures")}
+    assert not failures & planned.keys()
+    rows = {(int(row["JobIDRaw"]), row["Submit"]): row for row in hard.attempts()}
+    events = {
+        (row["NodeName"], epoch(row["TimeStart"])): row
+        for row in hard.psv("events/events.psv")
+        if row["Reason"].startswith("maint: ")
+    }
+    killed = " ".join(hard.text("slurmctld/slurmctld.log"))
+    for key, end in planned.items():
+        event = events[end["node"], end["ended_epoch"]]
+        assert event["State"] == "DOWN" and event["User"].startswith("root")
+        assert rows[key]["State"] == ("CANCELLED by 0" if end["state"] == "CANCELLED" else "NODE_FAIL")
+        if end["state"] == "NODE_FAIL":
+            assert f"JobId={key[0]} on failed node {end['node']}" in killed or (
+                f"requeue job JobId={key[0]} due to failure of node {end['node']}" in killed
+            )
+    ended_by = Counter(row["ended_by"] for row in hard.truth("attempts"))
+    assert ended_by["maintenance"] == len(planned) and ended_by["fault"] == len(failures)
+
+
+def test_the_truth_has_the_rate_of_every_month(hard: Simulated) -> None:
+    months, planted = hard.truth("months"), hard.summary.planted
+    assert len(months) == 3
+    assert len({row["factor"] for row in months}) == 3
+    assert sum(row["failed_attempt_count"] for row in months) == planted["failed_attempt_count"]
+    assert sum(row["attempt_node_days"] for row in months) == pytest.approx(planted["attempt_node_days"])
+
+
+def test_the_truth_of_a_population_is_of_the_time_that_the_accounting_covers(hard: Simulated) -> None:
+    rows = {row["population"]: row for row in hard.truth("populations")}
+    assert rows["all"]["until_epoch"] - rows["all"]["from_epoch"] == (DAYS - 5) * DAY - 12 * HOUR
+    assert rows["all"]["node_days"] < hard.summary.planted["attempt_node_days"]
+    inside = [row for row in hard.truth("failures") if row["failed_epoch"] >= rows["all"]["from_epoch"]]
+    inside = [row for row in inside if row["failed_epoch"] < rows["all"]["until_epoch"]]
+    assert rows["all"]["failed_attempt_count"] == len(inside)
+    assert rows["all"]["incident_count"] == len({row["incident_number"] for row in inside}) < len(inside)
+
+
+def test_the_rate_of_alarms_gives_the_wanted_share() -> None:
+    # One node, an hour: 15 minutes of window. Two nodes, two minutes: 2 x 7 minutes.
+    exposed = np.array([15, 14]) / (24 * 60)
+    rate = alarms_per_node_day(0.05, np.array([1, 2]), np.array([3600, 120]), np.array([3, 1]))
+    assert np.average(1 - np.exp(-rate * exposed), weights=[3, 1]) == pytest.approx(0.05)
+
+
+def test_evidence_counts_in_the_window_and_not_before_the_start() -> None:
+    made = SmallLedger()
+    rows = [made.attempt(made.run(), start, end, FAILED) for start, end in ((0, 10_000), (9_500, 10_000))]
+    rows.append(made.attempt(made.run(), 0, 10_000, FAILED, nodes=(1, 2)))
+    line = Symptoms(kernel=[(0.0, "nfs: server nfs02 not responding, still trying")])
+    made.fault(0, 9_450, ALARM, symptoms=line, checks_from=-1)
+    made.fault(2, 10_301, ALARM, symptoms=line, checks_from=-1)
+    has = has_any_evidence(made.frozen())
+    assert [bool(has[row]) for row in rows] == [True, False, False]
+
+
+@pytest.mark.parametrize(("offset", "is_evidence"), [(-601, False), (-600, True), (300, True), (301, False)])
+def test_the_edges_of_the_window(offset: int, is_evidence: bool) -> None:
+    made = SmallLedger()
+    row = made.attempt(made.run(), 0, 10_000, FAILED)
+    shown = Symptoms(checks=[("check pci", "PCI device 0000:07:00.0: link width is x8, expected x16.")])
+    made.fault(0, 9_000, ALARM, symptoms=shown, checks_from=10_000 + offset)
+    assert bool(has_any_evidence(made.frozen())[row]) is is_evidence
+
+
+class Fixed(np.random.Generator):
+    """Gives the factors 0.5, 2, 1."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(1))
+
+    def gamma(self, shape, scale=1.0, size=None):
+        assert shape * scale == pytest.approx(1)
+        assert shape**-0.5 == pytest.approx(0.3)
+        return np.array([0.5, 2.0, 1.0])
+
+
+def test_months_run_at_their_factor() -> None:
+    # 5 January to 15 March: 27 days at half the rate, 28 at twice the rate, and then at the usual one.
+    profile = site(days=70, month_variation=0.3)
+    assert month_starts(profile) == [0, 27 * DAY, 55 * DAY]
+    months = Months(profile, Fixed())
+    assert months.after(0, 10 * DAY) == 20 * DAY
+    assert months.after(20 * DAY, 10 * DAY) == (27 + 6.5 / 2) * DAY
+    assert months.after(0, (13.5 + 56 + 3) * DAY) == 58 * DAY
+    assert Months(site(days=70), np.random.default_rng(1)).after(7, 11) == 18
+
+
+def test_what_nodes_were_to_expect_while_attempts_held_them() -> None:
+    profile = site(
+        fault_rate=0.01,
+        lemons=(Lemon(0.0, "GPU", 0.1),),
+        bursts=(Burst(2, 4, "ib_link", 0.5, positions=(0.0,)),),
+        days=10,
+        month_variation=0.3,
+    )
+    made = SmallLedger()
+    alone = made.attempt(made.run(), 0, 3 * DAY, nodes=(1,))
+    lemon = made.attempt(made.run(), 1 * DAY, 3 * DAY, nodes=(0, 1))
+    runs_on = made.attempt(made.run(), 9 * DAY, -1, nodes=(2,))
+    made.ledger.month_factors = [(0, 2.0), (2 * DAY, 1.0)]
+    ledger = made.frozen()
+    expected = expected_faults(profile, ledger, 0, 9.5 * DAY)
+    assert expected[alone] == pytest.approx(0.01 * (2 * 2 + 1))
+    assert expected[lemon] == pytest.approx((0.1 + 0.01) * (2 + 1) + 0.5 * 1)
+    assert expected[runs_on] == pytest.approx(0.01 * 0.5)
+    assert held_node_days(ledger, DAY, 2 * DAY).tolist() == [1, 2, 0]
+
+
+def test_the_cluster_itself_stays_as_easy_as_it_was() -> None:
+    assert RSC2.false_alarms is None and not RSC2.month_variation
+    assert {planned.ends_jobs_as for planned in RSC2.maintenance} == {None}
+    assert not RSC2.logs.failure_only_checks and not RSC2.logs.accounting_skips_days
+    assert (RSC2.accounting_from, RSC2.accounting_until) == (0, RSC2.horizon)
