@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.mean_ettr import measured_columns, measured_values
+from assets.estimates.mean_ettr import METHODS, measured_columns, measured_values
 from assets.estimates.table import Column, TableSpec, estimate, write
 from assets.warehouse import Warehouse
 
@@ -33,7 +33,7 @@ TABLE = TableSpec(
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
         *measured_columns(RUNS),
         *evidence(
-            "logit_t: Student's t on the logit scale; no_spread: too few runs, or no two that differ.",
+            METHODS,
             "Infrastructure failures of the runs.",
             ("marts.fct_job_runs.infrastructure_failure_count", *RUNS),
             "Scheduled hours of the runs.",

@@ -11,8 +11,9 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, evidence
-from assets.estimates.mean_ettr import RATIO, measured_columns, measured_values
+from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measured_values
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.model.checkpoint import expected_ettr_v2
 from assets.model.ettr import expected_ettr, expected_ettr_exact
 from assets.model.failure_rate import garwood_interval
 from assets.warehouse import Warehouse
@@ -47,6 +48,16 @@ TABLE = TableSpec(
         Column("ettr_expected_exact", "double", RATIO, "By the renewal form, for runs of this mean length.", EXPECTED),
         Column("ettr_expected_exact_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
         Column("ettr_expected_exact_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
+        Column(
+            "ettr_expected_v2",
+            "double",
+            RATIO,
+            "By the form of the paper's second version: writes of 5 minutes, 5 minutes to restart, and the interval "
+            "that Young's rule gives for them, sqrt(2 w / (nodes x rate)); no queue, a long run.",
+            (*REFERENCE_RATE, *NODES),
+        ),
+        Column("ettr_expected_v2_low", "double", RATIO, "At the upper limit of the rate.", (*REFERENCE_RATE, *NODES)),
+        Column("ettr_expected_v2_high", "double", RATIO, "At the lower limit of the rate.", (*REFERENCE_RATE, *NODES)),
         Column("rate_population", "varchar", "", "Population the failure rate comes from.", REFERENCE_RATE),
         Column("node_count_median", "double", "nodes", "Median over runs of the nodes allocated.", NODES),
         Column("queue_minutes_mean", "double", "minutes", "Time queued per attempt: hours over attempts.", QUEUE),
@@ -55,8 +66,8 @@ TABLE = TableSpec(
         Column("restart_minutes", "double", "minutes", "Configured restart time.", SETTINGS[1:2]),
         Column("write_minutes", "double", "minutes", "Configured time of one checkpoint write.", SETTINGS[2:]),
         *evidence(
-            "How ettr_measured got its limits. logit_t: Student's t on the logit scale; no_spread: too few runs, or no "
-            "two that differ. The limits of the expected values are those of the failure rate, carried along.",
+            f"How ettr_measured got its limits. {METHODS} The limits of the expected values are those of the failure "
+            "rate at the confidence level, carried along.",
             "Infrastructure failures of the runs.",
             FAILURES,
             "Scheduled hours of the runs.",
@@ -81,6 +92,7 @@ def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
         for name, form in forms.items()
         for limit, per_node_day in rates.items()
     }
+    expected |= {f"ettr_expected_v2{limit}": expected_ettr_v2(nodes * of) for limit, of in rates.items()}
     return sizes.assign(**expected, population="runs_ge_24h", **measured_values(sizes))
 
 

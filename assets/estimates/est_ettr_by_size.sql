@@ -49,6 +49,8 @@ sizes as (
         count(*) as run_count,
         avg(ettr order by run_id) as ettr_mean,
         stddev_samp(ettr order by run_id) as ettr_deviation,
+        min(ettr) as ettr_lowest,
+        max(ettr) as ettr_highest,
         avg(ettr_low order by run_id) as ettr_bound_low,
         avg(ettr_high order by run_id) as ettr_bound_high,
         median(node_count) as node_count_median,
@@ -74,6 +76,8 @@ select
         if(sizes.gpu_size_bin is null, 'runs whose GPU count is unknown', null),
         case
             when sizes.run_count = 1 then 'a single run: no limits'
+            when sizes.run_count < 10
+                then format('{} runs: the lowest and the highest in place of limits', sizes.run_count)
             when sizes.ettr_deviation = 0 then 'the runs do not differ: no limits'
         end,
         case

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assets.estimates.table import Column, numbers
-from assets.model.mean_ratio import mean_ratio_interval
+from assets.model.mean_ratio import mean_or_bounds
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RATIO = "ratio 0 to 1"
+METHODS = (
+    "logit_t: Student's t on the logit scale; bounds_of_few_runs: fewer than ten runs, so the lowest and the highest "
+    "run in place of limits, which hold no confidence level; no_spread: a single run, or no two that differ."
+)
 
 
 def measured_columns(runs: tuple[str, ...]) -> tuple[Column, ...]:
@@ -18,8 +22,20 @@ def measured_columns(runs: tuple[str, ...]) -> tuple[Column, ...]:
     return (
         Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", runs, is_required=True),
         Column("ettr_measured", "double", RATIO, "Mean ETTR of the runs.", _of("ettr", runs), is_required=True),
-        Column("ettr_measured_low", "double", RATIO, "Lower limit of the mean. NULL: see note.", _of("ettr", runs)),
-        Column("ettr_measured_high", "double", RATIO, "Upper limit of the mean. NULL: see note.", _of("ettr", runs)),
+        Column(
+            "ettr_measured_low",
+            "double",
+            RATIO,
+            "Lower limit of the mean; of fewer than ten runs the lowest run. NULL: see note.",
+            _of("ettr", runs),
+        ),
+        Column(
+            "ettr_measured_high",
+            "double",
+            RATIO,
+            "Upper limit of the mean; of fewer than ten runs the highest run. NULL: see note.",
+            _of("ettr", runs),
+        ),
         Column(
             "ettr_bound_low",
             "double",
@@ -43,9 +59,8 @@ def _of(column: str, runs: tuple[str, ...]) -> tuple[str, ...]:
 
 def measured_values(groups: pd.DataFrame) -> dict[str, Any]:
     """Work out the values of these columns and of the evidence from counts, means and deviations of groups of runs."""
-    mean = mean_ratio_interval(
-        numbers(groups, "run_count"), numbers(groups, "ettr_mean"), numbers(groups, "ettr_deviation")
-    )
+    names = ("run_count", "ettr_mean", "ettr_deviation", "ettr_lowest", "ettr_highest")
+    mean = mean_or_bounds(*(numbers(groups, name) for name in names))
     return {
         "ettr_measured": mean.value,
         "ettr_measured_low": mean.low,

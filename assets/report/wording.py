@@ -97,3 +97,15 @@ def plural(count: int, singular: str, many: str = "") -> str:
     ('1 node', '2 nodes', '2 histories')
     """
     return f"{whole(count)} {singular if count == 1 else many or singular + 's'}"
+
+
+def loss_rule(checkpoint_minutes: float) -> str:
+    """Say how the work lost at an interruption is reckoned.
+
+    >>> loss_rule(60.0)
+    'half the 60 minutes between checkpoints, or the runtime where that is shorter, times the GPUs.'
+    """
+    return (
+        f"half the {checkpoint_minutes:g} minutes between checkpoints, or the runtime where that is shorter, times the "
+        "GPUs."
+    )

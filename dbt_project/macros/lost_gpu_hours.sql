@@ -1,4 +1,4 @@
-{#- Work lost at an interruption: half an hour, the mean loss with a checkpoint every hour, or the whole of a shorter run. -#}
-{% macro lost_gpu_hours(runtime_seconds, gpu_count) -%}
-    least({{ runtime_seconds }}, 1800) / 3600 * {{ gpu_count }}
+{#- Work lost at an interruption: half the time between two checkpoints, the mean loss, or the whole of a shorter run. -#}
+{% macro lost_gpu_hours(runtime_seconds, gpu_count, checkpoint_minutes) -%}
+    least({{ runtime_seconds }}, 30 * {{ checkpoint_minutes }}) / 3600 * {{ gpu_count }}
 {%- endmacro %}

@@ -11,16 +11,38 @@ def size_of(rows, cluster_id, gpu_size_bin):
     return row
 
 
-def test_mean_of_runs_of_a_size_with_limits_and_bounds(rows):
-    """0.98, 0.94, 0.93: s = 0.02646, t = 2.920 with 2 degrees, so logit(0.95) = 2.9444 -/+ 0.9390."""
+def test_few_runs_of_a_size_show_the_lowest_and_the_highest(rows):
+    """0.98, 0.94, 0.93."""
     row = size_of(rows, "large", 256)
-    assert (row["run_count"], row["population"], row["method"]) == (3, "runs_ge_24h", "logit_t")
+    assert (row["run_count"], row["population"], row["method"]) == (3, "runs_ge_24h", "bounds_of_few_runs")
     assert row["ettr_measured"] == pytest.approx(0.95)
     assert (row["ettr_bound_low"], row["ettr_bound_high"]) == pytest.approx((0.94, 0.96))
-    assert row["ettr_measured_low"] == pytest.approx(0.8814, abs=5e-5)
-    assert row["ettr_measured_high"] == pytest.approx(0.9798, abs=5e-5)
+    assert (row["ettr_measured_low"], row["ettr_measured_high"]) == (0.93, 0.98)
     assert (row["event_count"], row["exposure"]) == (1, 390.0)
-    assert row["note"] is None
+    assert row["note"] == "3 runs: the lowest and the highest in place of limits"
+
+
+def test_ten_runs_of_a_size_have_limits(warehouse):
+    """Ten runs, five of 0.98 and five of 0.92: s = 0.03162, t = 1.833 with 9 degrees, logit(0.95) -/+ 0.3859."""
+    with warehouse.writing() as con:
+        con.execute(
+            "insert into marts.fct_job_runs select 'small', 's' || i, 64, 16, 1, 1, 29, 30, if(i % 2 = 0, 0.98, 0.92), "
+            "0.9, 0.99, 0, 'normal' from range(10) as runs (i)"
+        )
+    est_ettr_by_size(warehouse=warehouse)
+    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="small", gpu_size_bin=64)
+    assert (row["method"], row["note"]) == ("logit_t", None)
+    assert row["ettr_measured_low"] == pytest.approx(0.9281, abs=5e-5)
+    assert row["ettr_measured_high"] == pytest.approx(0.9655, abs=5e-5)
+
+
+def test_the_form_of_the_papers_second_version_stands_beside_the_measured_value(rows):
+    """0.08 failures a day: Young's interval for writes of 5 minutes is sqrt(10 x 18,000) = 424.3 minutes."""
+    row = size_of(rows, "large", 256)
+    interval = (2 * 5 * 1440 / 0.08) ** 0.5
+    expected = (1 - 0.08 / 1440 * (5 + interval / 2)) / (1 + 5 / interval)
+    assert row["ettr_expected_v2"] == pytest.approx(expected) == pytest.approx(0.97643, abs=5e-6)
+    assert row["ettr_expected_v2_low"] < row["ettr_expected_v2"] < row["ettr_expected_v2_high"]
 
 
 def test_expected_from_nodes_rate_queue_and_settings(rows):
@@ -79,4 +101,4 @@ def test_restarts_after_other_ends_than_failures_are_said(warehouse):
         con.execute("update marts.fct_job_runs set attempt_count = 12 where cluster_id = 'large' and run_id = 'r1'")
     est_ettr_by_size(warehouse=warehouse)
     (row,) = read(warehouse, "est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
-    assert row["note"] == "expected knows infrastructure failures only: 1 of 12 restarts"
+    assert row["note"].endswith("expected knows infrastructure failures only: 1 of 12 restarts")

@@ -98,7 +98,7 @@ insert into ops.runs values ('run-1', timestamp '2026-01-03', null, 'running', '
 MARTS = """
 create schema marts;
 
-create table marts.dim_clusters as select cluster_id, is_simulated from raw.clusters;
+create table marts.dim_clusters as select cluster_id, is_simulated, 60 as checkpoint_minutes from raw.clusters;
 
 create table marts.fct_attempts as
 select
@@ -269,7 +269,8 @@ select
     0.5::double as ettr_measured_low, 1.0::double as ettr_measured_high, 0.6::double as ettr_bound_low,
     0.9::double as ettr_bound_high, 0.8::double as ettr_expected, 0.7::double as ettr_expected_low,
     0.9::double as ettr_expected_high, 0.81::double as ettr_expected_exact, 0.7::double as ettr_expected_exact_low,
-    null::double as ettr_expected_exact_high, {EVIDENCE}
+    null::double as ettr_expected_exact_high, 0.8::double as ettr_expected_v2, 0.7::double as ettr_expected_v2_low,
+    0.9::double as ettr_expected_v2_high, {EVIDENCE}
 from range(1);
 
 create table estimates.est_ettr_by_qos as

@@ -277,7 +277,7 @@ ANOMALIES = [
     ),
     (
         ["update marts.agg_lost_goodput set first_order_gpu_hours = 9"],
-        ("marts", "agg_lost_goodput"), "at_most_half_an_hour", ["first_order_gpu_hours 9.0", "failure_count 1"],
+        ("marts", "agg_lost_goodput"), "at_most_half_a_checkpoint_interval", ["9.0 hours by 1 failures"],
     ),
     (
         ["update marts.agg_lost_goodput set first_order_gpu_hours = 7"],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from assets.model.checkpoint import daly_minutes, longest_minutes, optimal_minutes, young_minutes
+from assets.model.checkpoint import daly_minutes, expected_ettr_v2, longest_minutes, optimal_minutes, young_minutes
 from assets.model.ettr import expected_ettr_exact
 
 
@@ -67,3 +67,16 @@ def test_a_target_beyond_the_optimum_has_no_interval():
 def test_a_target_outside_0_and_1_is_refused(target):
     with pytest.raises(ValueError, match="a target lies between 0 and 1"):
         longest_minutes(1.0, target, restart_minutes=5)
+
+
+def test_the_form_of_the_papers_second_version_gives_its_curve():
+    """u0 = w = 5 minutes and Young's interval, RSC-1 and RSC-2, as worked out from the published form."""
+    nodes = np.array([256, 512, 1024, 2048, 4096, 8192, 12_000, 16_384]) / 8
+    rsc1 = [0.962, 0.946, 0.924, 0.893, 0.848, 0.785, 0.740, 0.696]
+    rsc2 = [0.977, 0.968, 0.954, 0.936, 0.909, 0.871, 0.844, 0.818]
+    assert expected_ettr_v2(nodes * 0.0065) == pytest.approx(rsc1, abs=6e-4)
+    assert expected_ettr_v2(nodes * 0.00234) == pytest.approx(rsc2, abs=6e-4)
+
+
+def test_the_second_versions_form_at_no_rate_and_at_none_that_is_known():
+    assert expected_ettr_v2([0.0, np.nan]).tolist() == [1.0, pytest.approx(np.nan, nan_ok=True)]

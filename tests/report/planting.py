@@ -143,7 +143,7 @@ def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
             "ettr_measured_low": value - 0.02 if several else None,
             "ettr_measured_high": value + 0.01 if several else None,
         }
-        for name in ("ettr_expected", "ettr_expected_exact"):
+        for name in ("ettr_expected", "ettr_expected_exact", "ettr_expected_v2"):
             row |= {name: value - 0.01, f"{name}_low": value - 0.03, f"{name}_high": value}
         row |= {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0, "confidence_level": 0.9}
         rows.append(row | {"note": None if several else "a single run: no limits"})

@@ -4,7 +4,7 @@ create schema estimates;
 
 create table marts.dim_clusters (
     cluster_id varchar, is_simulated boolean, timezone varchar, node_count integer, gpu_count integer,
-    gpus_per_node integer, first_at timestamp, last_at timestamp, has_health_checks boolean,
+    gpus_per_node integer, checkpoint_minutes double default 60, first_at timestamp, last_at timestamp, has_health_checks boolean,
     has_kernel_messages boolean, has_node_events boolean, has_slurmctld_log boolean, has_tickets boolean,
     has_inventory boolean, has_exclusions boolean
 );
@@ -69,7 +69,8 @@ create table estimates.est_ettr_by_size (
     cluster_id varchar, gpu_size_bin bigint, run_count bigint, ettr_measured double, ettr_measured_low double,
     ettr_measured_high double, ettr_bound_low double, ettr_bound_high double, ettr_expected double,
     ettr_expected_low double, ettr_expected_high double, ettr_expected_exact double, ettr_expected_exact_low double,
-    ettr_expected_exact_high double, checkpoint_minutes double, restart_minutes double, write_minutes double,
+    ettr_expected_exact_high double, ettr_expected_v2 double, ettr_expected_v2_low double,
+    ettr_expected_v2_high double, checkpoint_minutes double, restart_minutes double, write_minutes double,
     confidence_level double, event_count bigint, exposure double, note varchar
 );
 create table estimates.est_ettr_by_qos (

@@ -8,7 +8,7 @@ from assets.expectations.fitted import EVIDENCE, ettr_between_bounds, evidenced
 from assets.expectations.rules import columns, finite, interval, not_negative, ratio
 
 ROW = ("cluster_id", "gpu_size_bin")
-VALUES = ("ettr_measured", "ettr_expected", "ettr_expected_exact")
+VALUES = ("ettr_measured", "ettr_expected", "ettr_expected_exact", "ettr_expected_v2")
 RATIOS = tuple(f"{value}{limit}" for value in VALUES for limit in ("", "_low", "_high"))
 
 

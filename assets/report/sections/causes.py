@@ -10,7 +10,7 @@ from assets.report.figures.causes import causes as draw
 from assets.report.numbers import confidence, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster
 from assets.report.sections.attribution import trust
-from assets.report.wording import plural, rate, span
+from assets.report.wording import loss_rule, plural, rate, span
 
 MILLION = 1e6
 
@@ -33,7 +33,7 @@ def causes(frames: Frames, cluster: Row) -> Section:
         blocks.append(_figure(drawable))
     if rows:
         blocks.append(_table(rows))
-    blocks.extend(_attribution(frames, cluster["cluster_id"]))
+    blocks.extend(_attribution(frames, cluster))
     blocks.extend(trust(frames, cluster["cluster_id"]))
     return Section("causes", "Causes", "Why attempts failed", tuple(blocks))
 
@@ -89,8 +89,8 @@ def _table(rows: list[Row]) -> Table:
     )
 
 
-def _attribution(frames: Frames, cluster_id: str) -> list[Block]:
-    found = {each["kind"]: each for each in of_cluster(frames, "attribution", cluster_id)}
+def _attribution(frames: Frames, cluster: Row) -> list[Block]:
+    found = {each["kind"]: each for each in of_cluster(frames, "attribution", cluster["cluster_id"])}
     total = sum(each["failure_count"] for each in found.values())
     if not total:
         return []
@@ -107,8 +107,7 @@ def _attribution(frames: Frames, cluster_id: str) -> list[Block]:
             )
             for kind, (name, meaning) in KINDS.items()
         ),
-        note=f"Of {plural(total, 'infrastructure-failed attempt')}. Lost: the smaller of 30 minutes and the "
-        "runtime, times the GPUs.",
+        note=f"Of {plural(total, 'infrastructure-failed attempt')}. Lost: {loss_rule(cluster['checkpoint_minutes'])}",
     )
     return [table]
 

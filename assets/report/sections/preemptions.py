@@ -5,6 +5,7 @@ from __future__ import annotations
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.numbers import gpus, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.wording import loss_rule
 
 TITLE = "Preemptions and lost GPU time"
 OPEN_LIST = 12
@@ -20,7 +21,7 @@ def preemptions(frames: Frames, cluster: Row) -> Section:
     else:
         blocks.append(Text("No attempt was preempted."))
     if found or losses:
-        blocks.append(_losses(found, losses))
+        blocks.append(_losses(found, losses, cluster["checkpoint_minutes"]))
     latest = of_cluster(frames, "latest_preemptions", cluster_id)
     if latest:
         blocks.append(_latest(latest, found["preemption_count"]))
@@ -41,10 +42,10 @@ def _counts(found: Row) -> Table:
     )
 
 
-def _losses(found: Row, losses: Row) -> Table:
+def _losses(found: Row, losses: Row, minutes: float) -> Table:
     second_count = found.get("second_order_count", 0)
     unknown = found.get("unknown_loss_count", 0) + losses.get("unknown_loss_count", 0)
-    note = "The smaller of 30 minutes and the runtime, times the GPUs, per attempt."
+    note = f"Lost by each attempt: {loss_rule(minutes)}"
     if unknown:
         note += f" {whole(unknown)} of these attempts have an unknown number of GPUs and are not in the sums."
     return Table(

@@ -16,6 +16,15 @@ incidents as (
 
     select * from {{ ref('int_failures_grouped') }}
 
+),
+
+clusters as (
+
+    select
+        cluster_id,
+        checkpoint_minutes
+    from {{ ref('stg_config__clusters') }}
+
 )
 
 select
@@ -37,7 +46,7 @@ select
     failures.runtime_seconds,
     cast(failures.node_count as integer) as node_count,
     failures.gpu_count,
-    {{ lost_gpu_hours('failures.runtime_seconds', 'failures.gpu_count') }} as lost_gpu_hours
+    {{ lost_gpu_hours('failures.runtime_seconds', 'failures.gpu_count', 'clusters.checkpoint_minutes') }} as lost_gpu_hours
 from failures
 inner join coverage
     on
@@ -47,3 +56,4 @@ inner join incidents
     on
         failures.cluster_id = incidents.cluster_id
         and failures.attempt_id = incidents.attempt_id
+left join clusters on failures.cluster_id = clusters.cluster_id
