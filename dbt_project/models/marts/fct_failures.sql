@@ -46,7 +46,8 @@ select
     failures.runtime_seconds,
     cast(failures.node_count as integer) as node_count,
     failures.gpu_count,
-    {{ lost_gpu_hours('failures.runtime_seconds', 'failures.gpu_count', 'clusters.checkpoint_minutes') }} as lost_gpu_hours
+    {{ lost_gpu_hours('failures.runtime_seconds', 'failures.gpu_count', 'clusters.checkpoint_minutes') }}
+        as lost_gpu_hours
 from failures
 inner join coverage
     on

@@ -90,7 +90,8 @@ select
     victims.instigator_rule,
     victims.is_inferred,
     restarts_after_failure.attempt_id is not null as is_second_order,
-    {{ lost_gpu_hours('victims.runtime_seconds', 'victims.gpu_count', 'clusters.checkpoint_minutes') }} as lost_gpu_hours
+    {{ lost_gpu_hours('victims.runtime_seconds', 'victims.gpu_count', 'clusters.checkpoint_minutes') }}
+        as lost_gpu_hours
 from victims
 left join clusters on victims.cluster_id = clusters.cluster_id
 left join restarts_after_failure
