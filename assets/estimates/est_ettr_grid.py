@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from assets.estimates.evidence import METHOD_VERSION_COLUMN
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact
@@ -62,6 +63,7 @@ TABLE = TableSpec(
         ),
         Column("confidence_level", "double", RATIO, "NULL: nothing is estimated."),
         Column("method", "varchar", "", "assumed: the failure rate is an assumption.", is_required=True),
+        METHOD_VERSION_COLUMN,
         Column("event_count", "bigint", "events", "NULL: no event was counted."),
         Column("exposure", "double", "node-days", "NULL: there is none."),
     ),

@@ -1,4 +1,7 @@
-"""The columns that every estimate carries: which cluster, how sure, by which method, resting on how much."""
+"""The columns that every estimate carries: which cluster, how sure, by which method, resting on how much.
+
+`write` of `assets.estimates.table` fills in the method's version.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,14 @@ CLUSTER = Column(
     "",
     "Cluster, named as its sources folder.",
     ("marts.dim_clusters.cluster_id",),
+    is_required=True,
+)
+METHOD_VERSION_COLUMN = Column(
+    "method_version",
+    "varchar",
+    "",
+    "Edition of the methods that made this row. Numbers of different editions do not compare: to compare over time, "
+    "refresh the old logs again.",
     is_required=True,
 )
 REFERENCE_RATE = (
@@ -27,7 +38,7 @@ GARWOOD_METHODS = (
 def evidence(
     methods: str, events: str, event_upstream: tuple[str, ...], exposure: str, exposure_upstream: tuple[str, ...]
 ) -> tuple[Column, ...]:
-    """Declare confidence level, method, event count, exposure and note of a table.
+    """Declare confidence level, method with its version, event count, exposure and note of a table.
 
     Parameters
     ----------
@@ -47,7 +58,8 @@ def evidence(
             is_required=True,
         ),
         Column("method", "varchar", "", methods, is_required=True),
-        Column("event_count", "bigint", "events", f"{events} NULL: cannot be known.", event_upstream),
+        METHOD_VERSION_COLUMN,
+        Column("event_count", "double", "events", f"{events} NULL: cannot be known.", event_upstream),
         Column("exposure", "double", "see exposure_unit", exposure, exposure_upstream),
         Column("exposure_unit", "varchar", "", "Unit of the exposure.", is_required=True),
         Column("note", "varchar", "", "Why a value is missing, or what it leaves out. NULL: nothing to say."),

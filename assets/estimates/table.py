@@ -15,6 +15,7 @@ import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.estimates.method_version import METHOD_VERSION
 from assets.warehouse import Warehouse, replace_lineage, replace_table
 
 if TYPE_CHECKING:
@@ -130,8 +131,9 @@ def write(
 ) -> dg.MaterializeResult[None]:
     """Replace the table by the frame's columns, explain it in the database, and report what was done.
 
-    `headline` is the sentence that Dagster shows beside the row count.
+    `headline` is the sentence that Dagster shows beside the row count. Every row gets the version of the methods.
     """
+    frame = frame.assign(method_version=METHOD_VERSION)
     rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
     con.execute(f"begin; {'; '.join(spec.comments)}; commit")
     replace_lineage(con, [spec.name], spec.lineage)

@@ -6,7 +6,7 @@ from great_expectations.expectations.expectation import Expectation
 
 from assets.expectations.rules import columns, finite, interval, no_row, not_negative, ratio
 
-EVIDENCE = ("confidence_level", "method", "event_count", "exposure")
+EVIDENCE = ("confidence_level", "method", "method_version", "event_count", "exposure")
 
 
 def fitted(value: str, *row: str) -> list[Expectation]:

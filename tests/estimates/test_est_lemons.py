@@ -56,7 +56,7 @@ class TestNodes:
         assert row["event_count"] >= 1
         assert row["inferred_failure_count"] > 0
         assert row["signals_above"] == ["tickets", "multi_node_node_fails"]
-        assert f"{row['event_count']} failures in 70 node-days in use and" in row["reasons"]
+        assert f"{row['event_count']:.0f} failures in 70 node-days in use and" in row["reasons"]
         assert "tickets 2 (limit 2)" in row["reasons"]
         assert "multi_node_node_fails 3 (99th percentile 0)" in row["reasons"]
         assert row["note"] is None

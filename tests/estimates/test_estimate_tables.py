@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assets.estimates.est_ettr_grid import est_ettr_grid
+from assets.estimates.method_version import METHOD_VERSION
 from assets.estimates.table import Column, TableSpec
 from tests.estimates.five_clusters import ASSETS, read
 
@@ -84,6 +85,12 @@ def test_limits_enclose_values_and_nothing_is_infinite_or_nan(rows):
                 if value is not None:
                     assert low is None or low <= value
                     assert high is None or high >= value
+
+
+def test_the_version_of_the_methods_stands_beside_every_estimate(rows):
+    for table in TABLES:
+        assert "method_version" in table.column_names
+        assert {row["method_version"] for row in rows(table.table)} <= {METHOD_VERSION}
 
 
 def test_a_missing_value_always_has_a_reason(rows):

@@ -19,7 +19,7 @@ select
     'alpha' as cluster_id, node_id, rank, p as posterior_probability, 1 - p as local_fdr,
     fdr as false_discovery_ratio, rate, rate / 2 as rate_low, rate * 2 as rate_high, verdict, 'words' as reasons,
     0.0::double as inferred_failure_count, 0.001::double as p_value, null::varchar as note,
-    0.9::double as confidence_level, 'gamma_poisson_mixture' as method, failures as event_count,
+    0.9::double as confidence_level, 'gamma_poisson_mixture' as method, '2' as method_version, failures as event_count,
     80.0::double as exposure
 from (
     values ('node001', 1, 0.99::double, 0.01::double, 90.0::double, 'lemon', 8), ('node002', 2, 0.01, 0.5, 6.0, 'ok', 0)
@@ -35,7 +35,7 @@ select
     30.0::double as lost_gpu_hours_avoidable_high, 0.2::double as large_job_failure_ratio,
     0.1::double as large_job_failure_ratio_low, 0.3::double as large_job_failure_ratio_high,
     0.1::double as large_job_failure_ratio_without_lemons, 0.05::double as large_job_failure_ratio_without_lemons_low,
-    0.2::double as large_job_failure_ratio_without_lemons_high, 0.9::double as confidence_level, 'forward' as method,
+    0.2::double as large_job_failure_ratio_without_lemons_high, 0.9::double as confidence_level, 'forward' as method, '2' as method_version,
     4 as event_count, 25.0::double as exposure
 from range(1);
 
@@ -43,7 +43,7 @@ create table estimates.est_lemon_effects as
 select
     'alpha' as cluster_id, population, failures / attempts as failure_ratio, 0.0::double as failure_ratio_low,
     1.0::double as failure_ratio_high, attempts as attempt_count, failures as failure_count, 512 as large_gpu_count,
-    0.9::double as confidence_level, 'clopper_pearson' as method, failures as event_count,
+    0.9::double as confidence_level, 'clopper_pearson' as method, '2' as method_version, failures as event_count,
     attempts::double as exposure
 from (
     values ('all', 8, 40), ('all_without_lemon_failures', 4, 40), ('with_lemon_node', 6, 20),
@@ -53,7 +53,7 @@ from (
 create table estimates.est_lemon_root_causes as
 select
     'alpha' as cluster_id, 'PSU' as root_cause, 1 as node_count, 1.0::double as ratio, 0.05::double as ratio_low,
-    1.0::double as ratio_high, 0.9::double as confidence_level, 'clopper_pearson' as method, 1 as event_count,
+    1.0::double as ratio_high, 0.9::double as confidence_level, 'clopper_pearson' as method, '2' as method_version, 1 as event_count,
     1.0::double as exposure
 from range(1);
 """
