@@ -1,11 +1,13 @@
 """estimates.est_rate_changes: when a cluster's rate of incidents changed, by how much, and what happened then.
 
-Read from marts.fct_incidents and marts.agg_failure_rates_daily, for all incidents and cause by cause. What is known to
-have happened comes from marts.dim_annotations and marts.agg_check_introductions.
+Read from marts.fct_incidents and marts.agg_failure_rates_daily, for all incidents and cause by cause, over the whole
+days of the study period. An incident counts with its probability, the largest of its failures. What is known to have
+happened comes from marts.dim_annotations and marts.agg_check_introductions.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,8 @@ from assets.model.change_points import (
     find_rate_changes,
     laplace_trend,
 )
-from assets.model.failure_rate import CONFIDENCE_LEVEL, garwood_interval
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.incident_counts import Floats, count_incidents, weighted_interval
 from assets.model.rate_ratio import rate_ratio
 from assets.warehouse import Warehouse
 
@@ -34,8 +37,17 @@ if TYPE_CHECKING:
 # How far from a change, or from its limits, something known may lie and still be named beside it.
 ANNOTATION_DAYS = 7
 
-INCIDENTS = ("marts.fct_incidents.started_at", "marts.fct_incidents.failure_category")
-DAYS = ("marts.agg_failure_rates_daily.day_date", "marts.agg_failure_rates_daily.node_days")
+INCIDENTS = (
+    "marts.fct_incidents.started_at",
+    "marts.fct_incidents.failure_category",
+    "marts.fct_failures.posterior_probability",
+)
+DAYS = (
+    "marts.agg_failure_rates_daily.day_date",
+    "marts.agg_failure_rates_daily.node_days",
+    "marts.dim_clusters.study_from_at",
+    "marts.dim_clusters.study_to_at",
+)
 RATE = (*INCIDENTS, *DAYS)
 NOTES = (
     "marts.dim_annotations.annotated_date",
@@ -50,11 +62,12 @@ UNIT = "incidents per 1,000 node-days"
 TABLE = TableSpec(
     table="est_rate_changes",
     description=(
-        "Days on which the rate of incidents per node-day of all finished attempts changed, found as spans of constant "
-        f"rate of at least {MINIMUM_CELLS} days by penalised likelihood: optimal partitioning with a penalty of "
-        f"{PENALTY_FACTOR:g} log(days) for each change. All incidents of a cluster have a row with changed_at NULL "
-        "where no change was found; single causes have rows for their changes only. One row per cluster, "
-        "failure_category and changed_at."
+        "Days on which the rate of incidents per node-day of all attempts changed, found as spans of constant rate of "
+        f"at least {MINIMUM_CELLS} days by penalised likelihood: optimal partitioning with a penalty of "
+        f"{PENALTY_FACTOR:g} log(days) + 2 log(series of the cluster) for each change, so that with constant rates at "
+        "most 2 of 100 clusters show a change in any of their series. All incidents of a cluster have a row with "
+        "changed_at NULL where no change was found; single causes have rows for their changes only. One row per "
+        "cluster, failure_category and changed_at."
     ),
     key=("cluster_id", "failure_category", "changed_at"),
     columns=(
@@ -64,18 +77,18 @@ TABLE = TableSpec(
             "varchar",
             "",
             "Cause whose incidents are counted; all: every incident.",
-            INCIDENTS[1:],
+            INCIDENTS[1:2],
             is_required=True,
         ),
         Column("changed_at", "timestamp", "UTC", "Begin of the first day at the new rate. NULL: see note.", RATE),
         Column("changed_at_low", "timestamp", "UTC", "Earliest day it may have been.", RATE),
         Column("changed_at_high", "timestamp", "UTC", "Latest day it may have been.", RATE),
         Column("rate_before", "double", UNIT, "Since the change before, or the first day. NULL: unknown.", RATE),
-        Column("rate_before_low", "double", UNIT, "Lower limit (Garwood).", RATE),
-        Column("rate_before_high", "double", UNIT, "Upper limit (Garwood).", RATE),
+        Column("rate_before_low", "double", UNIT, "Lower limit (Garwood, dispersed).", RATE),
+        Column("rate_before_high", "double", UNIT, "Upper limit (Garwood, dispersed).", RATE),
         Column("rate_after", "double", UNIT, "Up to the next change, or the last day. NULL: no change.", RATE),
-        Column("rate_after_low", "double", UNIT, "Lower limit (Garwood).", RATE),
-        Column("rate_after_high", "double", UNIT, "Upper limit (Garwood).", RATE),
+        Column("rate_after_low", "double", UNIT, "Lower limit (Garwood, dispersed).", RATE),
+        Column("rate_after_high", "double", UNIT, "Upper limit (Garwood, dispersed).", RATE),
         Column("ratio", "double", "none", "rate_after over rate_before. NULL: no change, or no incident before.", RATE),
         Column(
             "ratio_low",
@@ -98,10 +111,16 @@ TABLE = TableSpec(
             "trend_score",
             "double",
             "standard deviations",
-            "Laplace's test over all days of the series: positive, incidents become more frequent.",
+            "Laplace's statistic over all days of the series: positive, incidents become more frequent.",
             RATE,
         ),
-        Column("trend_p_value", "double", "ratio 0 to 1", "Of the hypothesis that there is no trend.", RATE),
+        Column(
+            "trend_p_value",
+            "double",
+            "ratio 0 to 1",
+            "Of the hypothesis that there is no trend, by the statistic over the root of the scatter between days.",
+            RATE,
+        ),
         Column(
             "dispersion",
             "double",
@@ -109,11 +128,11 @@ TABLE = TableSpec(
             "Scatter from day to day, at least 1, by which the gain of a change was divided.",
             RATE,
         ),
-        Column("day_count", "bigint", "days", "Days of the series.", DAYS, is_required=True),
+        Column("day_count", "bigint", "days", "Whole days of the study period.", DAYS, is_required=True),
         *evidence(
             "optimal_partition: a change; no_change: none was worth its penalty; too_short: not two spans long; "
             "no_events, no_exposure: nothing to look at.",
-            "Incidents of both spans; without a change, of all days.",
+            "Incidents to expect in both spans, a sum of probabilities; without a change, in all days.",
             INCIDENTS,
             "Node-days of both spans; without a change, of all days.",
             DAYS,
@@ -122,42 +141,63 @@ TABLE = TableSpec(
 )
 
 
+@dataclass(frozen=True)
+class _Series:
+    """Days of one cluster, of all its incidents or of one cause: their sums of w and of w (2 - w), and node-days."""
+
+    days: list[pd.Timestamp]
+    count: Floats
+    variance: Floats
+    node_days: Floats
+
+    @classmethod
+    def of(cls, row: dict[Hashable, Any]) -> _Series:
+        """Take a row of the query, whose lists are NULL where there is no day."""
+        if not isinstance(row["days"], np.ndarray | list):
+            return cls([], np.zeros(0), np.zeros(0), np.zeros(0))
+        node_days = np.array(row["node_days"], dtype=float)
+        of_days = [np.array(probabilities, dtype=float) for probabilities in row["incident_probabilities"]]
+        day = np.repeat(np.arange(len(of_days)), [len(probabilities) for probabilities in of_days])
+        probability = np.concatenate(of_days)
+        found = count_incidents(day, probability, np.ones(probability.size), node_days.size)
+        return cls([pd.Timestamp(day) for day in row["days"]], found.incident_count, found.incident_variance, node_days)
+
+
 def with_changes(series: pd.DataFrame) -> pd.DataFrame:
-    """Look for changes in every series."""
-    rows = [row for one in series.to_dict("records") for row in _rows(one)]
+    """Look for changes in every series; those of a cluster share one promise of how seldom one is found in vain."""
+    rows = []
+    for _, of_cluster in series.groupby("cluster_id", sort=False):
+        for one in of_cluster.to_dict("records"):
+            rows += _rows(one, family_size=len(of_cluster))
     return pd.DataFrame(rows, columns=TABLE.column_names)
 
 
-def _rows(series: dict[Hashable, Any]) -> list[dict[str, Any]]:
-    has_days = isinstance(series["days"], np.ndarray | list)
-    count, node_days = (
-        np.array(series[name], dtype=float) if has_days else np.zeros(0) for name in ("incident_counts", "node_days")
-    )
+def _rows(row: dict[Hashable, Any], family_size: int) -> list[dict[str, Any]]:
+    series = _Series.of(row)
     common = {
-        "cluster_id": series["cluster_id"],
-        "failure_category": series["failure_category"],
-        "day_count": count.size,
+        "cluster_id": row["cluster_id"],
+        "failure_category": row["failure_category"],
+        "day_count": series.count.size,
         "confidence_level": CONFIDENCE_LEVEL,
         "exposure_unit": "node-days",
     }
-    if not node_days.sum() > 0:
-        return [common | _nothing(count, node_days, "no_exposure", "no failure, or no node-days, to look at")]
-    trend = laplace_trend(count, node_days)
-    segments = find_rate_changes(count, node_days)
+    if not series.node_days.sum() > 0:
+        return [common | _nothing(series, "no_exposure", "no failure, or no node-days, to look at")]
+    trend = laplace_trend(series.count, series.node_days)
+    segments = find_rate_changes(series.count, series.node_days, family_size=family_size)
     common |= {
         "trend_score": trend.score,
         "trend_p_value": trend.p_value,
         "dispersion": segments.dispersion,
     }
     if segments.start.size > 1:
-        days = [pd.Timestamp(day) for day in series["days"]]
-        return [common | _change(segments, i, days, series["notes"]) for i in range(1, segments.start.size)]
-    if series["failure_category"] != "all":
+        return [common | _change(segments, i, series, row["notes"]) for i in range(1, segments.start.size)]
+    if row["failure_category"] != "all":
         return []
-    return [common | _nothing(count, node_days, *_unchanged(count, trend))]
+    return [common | _nothing(series, *_unchanged(series.count, trend))]
 
 
-def _unchanged(count: np.ndarray[Any, Any], trend: TrendTest) -> tuple[str, str]:
+def _unchanged(count: Floats, trend: TrendTest) -> tuple[str, str]:
     """Say why there is no change."""
     if count.sum() == 0:
         return "no_events", "no incident"
@@ -167,25 +207,29 @@ def _unchanged(count: np.ndarray[Any, Any], trend: TrendTest) -> tuple[str, str]
     return "no_change", f"no change of rate found in {count.size} days{drift}"
 
 
-def _nothing(count: np.ndarray[Any, Any], node_days: np.ndarray[Any, Any], method: str, note: str) -> dict[str, Any]:
+def _nothing(series: _Series, method: str, note: str) -> dict[str, Any]:
     """Fill a row without a change: what is known is the rate of all days."""
-    rate = garwood_interval(count.sum(), node_days.sum())
+    count, node_days = series.count.sum(), series.node_days.sum()
+    rate = weighted_interval(count, series.variance.sum(), node_days)
     return {
-        "rate_before": 1000 * rate.value if count.sum() > 0 else None,
+        "rate_before": 1000 * rate.value if count > 0 else None,
         "rate_before_low": 1000 * rate.low,
         "rate_before_high": 1000 * rate.high,
         "method": method,
-        "event_count": int(count.sum()),
-        "exposure": node_days.sum(),
+        "event_count": count,
+        "exposure": node_days,
         "note": note,
     }
 
 
-def _change(segments: RateSegments, i: int, days: list[pd.Timestamp], notes: Any) -> dict[str, Any]:
+def _change(segments: RateSegments, i: int, series: _Series, notes: Any) -> dict[str, Any]:
     """Fill the row of the change between two spans."""
     k, t = segments.event_count[i - 1 : i + 1], segments.exposure[i - 1 : i + 1]
-    rates, ratio = garwood_interval(k, t), rate_ratio(k[1], t[1], k[0], t[0])
-    at, low, high = (days[place[i]] for place in (segments.start, segments.start_low, segments.start_high))
+    edges = np.append(segments.start, series.count.size)
+    variance = np.add.reduceat(np.append(series.variance, 0.0), edges)[i - 1 : i + 1]
+    rates = weighted_interval(k, variance, t)
+    ratio = rate_ratio(k[1], t[1], k[0], t[0], dispersion=max(1.0, variance.sum() / k.sum()))
+    at, low, high = (series.days[place[i]] for place in (segments.start, segments.start_low, segments.start_high))
     value, ratio_low, ratio_high = bounded(np.array([ratio.value, ratio.low, ratio.high]))
     limits = {
         f"rate_{side}{limit}": 1000 * values[j]
@@ -201,7 +245,7 @@ def _change(segments: RateSegments, i: int, days: list[pd.Timestamp], notes: Any
         "ratio_high": ratio_high,
         "annotation": nearest_note(notes, at.date(), low.date(), high.date()),
         "method": "optimal_partition",
-        "event_count": int(k.sum()),
+        "event_count": k.sum(),
         "exposure": t.sum(),
         "note": None if k[0] else "no incident before: the ratio has a lower limit only",
     }

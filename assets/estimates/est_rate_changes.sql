@@ -1,26 +1,54 @@
 -- One series of days for each cluster, of all its incidents and of those of every cause, and what is known to have
 -- happened when. Incidents, not attempts: a switch that takes twelve jobs down is one event, not a new rate.
+-- Only whole days of the study period: at both its edges a part of a day's attempts is missing from the export.
 with clusters as (
-    select cluster_id from marts.dim_clusters
+    select
+        cluster_id,
+        study_from_at,
+        study_to_at
+    from marts.dim_clusters
 ),
 
 days as (
     select
+        daily.cluster_id,
+        daily.day_date,
+        max(daily.node_days) as node_days
+    from marts.agg_failure_rates_daily as daily
+    inner join clusters using (cluster_id)
+    where daily.day_date >= clusters.study_from_at and daily.day_date + interval 1 day <= clusters.study_to_at
+    group by daily.cluster_id, daily.day_date
+),
+
+probabilities as (
+    select
         cluster_id,
-        day_date,
-        max(node_days) as node_days
-    from marts.agg_failure_rates_daily
-    group by cluster_id, day_date
+        incident_id,
+        max(posterior_probability) as incident_probability
+    from marts.fct_failures
+    group by cluster_id, incident_id
 ),
 
 incidents as (
     select
+        incidents.cluster_id,
+        cast(incidents.started_at as date) as day_date,
+        incidents.failure_category,
+        probabilities.incident_probability
+    from marts.fct_incidents as incidents
+    inner join probabilities using (cluster_id, incident_id)
+    inner join days on incidents.cluster_id = days.cluster_id and cast(incidents.started_at as date) = days.day_date
+    where probabilities.incident_probability > 0
+),
+
+daily_incidents as (
+    select
         cluster_id,
-        cast(started_at as date) as day_date,
+        day_date,
         failure_category,
-        count(*) as incident_count
-    from marts.fct_incidents
-    group by cluster_id, cast(started_at as date), failure_category
+        list(incident_probability order by incident_probability) as incident_probabilities
+    from incidents
+    group by cluster_id, day_date, failure_category
 ),
 
 causes as (
@@ -31,13 +59,13 @@ causes as (
 ),
 
 counts as (
-    select * from incidents
+    select * from daily_incidents
     union all
     select
         cluster_id,
         day_date,
         'all' as failure_category,
-        sum(incident_count) as incident_count
+        list(incident_probability order by incident_probability) as incident_probabilities
     from incidents
     group by cluster_id, day_date
 ),
@@ -47,7 +75,7 @@ cells as (
         series.cluster_id,
         series.failure_category,
         days.day_date,
-        coalesce(counts.incident_count, 0) as incident_count,
+        coalesce(counts.incident_probabilities, []) as incident_probabilities,
         days.node_days
     from (
         select * from causes
@@ -67,7 +95,7 @@ series as (
         cluster_id,
         failure_category,
         list(day_date order by day_date) as days,
-        list(cast(incident_count as double) order by day_date) as incident_counts,
+        list(incident_probabilities order by day_date) as incident_probabilities,
         list(node_days order by day_date) as node_days
     from cells
     group by cluster_id, failure_category
@@ -111,7 +139,7 @@ select
     clusters.cluster_id,
     coalesce(series.failure_category, 'all') as failure_category,
     series.days,
-    series.incident_counts,
+    series.incident_probabilities,
     series.node_days,
     notes_of_series.notes
 from clusters

@@ -1,6 +1,7 @@
 """When did a failure rate change? Spans of constant rate by penalised likelihood, and Laplace's test for a trend.
 
-The search is exact, not greedy, and prefers no change: what it reports is more than the noise of counting.
+The search is exact, not greedy, and prefers no change: what it reports is more than the noise of counting. Counts may
+be sums of probabilities, and may scatter more than Poisson's: both measure the scatter between neighbouring cells.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class RateSegments:
     event_count, exposure
         Sums of each span, shape (s,).
     penalty
-        Gain in twice the log-likelihood that a change point had to bring.
+        Gain in twice the log-likelihood, after the division by `dispersion`, that a change point had to bring.
     dispersion
         By which the gains were divided, 1 or more.
     confidence_level
@@ -50,9 +51,21 @@ class RateSegments:
 
 @dataclass(frozen=True)
 class TrendTest:
-    """Laplace's test. `score` is standard normal without a trend, positive when events become more frequent."""
+    """Laplace's test.
+
+    Attributes
+    ----------
+    score
+        Laplace's statistic, positive when events become more frequent; standard normal without a trend where the
+        counts are Poisson.
+    dispersion
+        Variance of the counts over that of Poisson counts, from neighbouring cells.
+    p_value
+        Two-sided, of the score over the root of the dispersion.
+    """
 
     score: float
+    dispersion: float
     p_value: float
 
 
@@ -62,13 +75,15 @@ def find_rate_changes(
     penalty_factor: float = PENALTY_FACTOR,
     minimum_cells: int = MINIMUM_CELLS,
     confidence_level: float = CONFIDENCE_LEVEL,
+    *,
+    family_size: int = 1,
 ) -> RateSegments:
     """Cut a series of counts into spans of constant rate.
 
     Parameters
     ----------
     event_count
-        Events k of consecutive cells, shape (n,).
+        Events k of consecutive cells, shape (n,); sums of the probabilities of uncertain events will do.
     exposure
         Exposure T of each cell, shape (n,), 0 or more; above 0 in total.
     penalty_factor
@@ -77,6 +92,8 @@ def find_rate_changes(
         Shortest span, in cells: what lasts less is a burst, not a rate.
     confidence_level
         Of the limits of each change point.
+    family_size
+        Series that are searched together, and share one promise.
 
     Returns
     -------
@@ -90,10 +107,13 @@ def find_rate_changes(
 
     Notes
     -----
-    Minimises ``sum over spans of 2 k log(T / k) / phi + c log n (number of changes)`` by optimal partitioning, which
-    looks at every set of changes. ``c = 3`` is the leading term of the modified BIC: without any change it reports one
-    in at most 2 of 100 series of 45 to 334 days (simulated, 0.05 to 20 events a day). phi is
-    `neighbour_dispersion`, at least 1. A span with events and without exposure is not allowed.
+    Minimises ``sum over spans of 2 k log(T / k) / phi + penalty (number of changes)`` by optimal partitioning, which
+    looks at every set of changes. The penalty is ``c log n + 2 log f`` for f series searched together: the tail of the
+    gain falls as ``exp(-gain / 2)``, so that ``2 log f`` divides it by f. ``c = 3`` is the leading term of the modified
+    BIC: without any change at most 2 of 100 families of series of 26 to 334 days show one (simulated, 0.05 to 20 events
+    a day). phi is `neighbour_dispersion`, at least 1. Where it is above 1 it was measured on few cells, and the penalty
+    is the quantile of F with 1 and that many degrees whose tail is that of the penalty under chi-square with 1. A span
+    with events and without exposure is not allowed.
 
     The limits of a change point are quantiles of its posterior given its two spans, with Jeffreys' priors of their
     rates: ``log P(cell) = sum over both spans of (lgamma(k + 1/2) - (k + 1/2) log T)``, divided by phi.
@@ -120,10 +140,14 @@ def find_rate_changes(
         raise ValueError("counts and exposures are 0 or more, and some exposure is above 0")
     if minimum_cells < 1:
         raise ValueError(f"a span has at least one cell, not {minimum_cells!r}")
+    if family_size < 1:
+        raise ValueError(f"a family has at least one series, not {family_size!r}")
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence_level!r}")
     dispersion = max(1.0, float(np.nan_to_num(neighbour_dispersion(count, time), nan=1.0)))
-    penalty = penalty_factor * float(np.log(count.size))
+    penalty = penalty_factor * float(np.log(count.size)) + 2.0 * float(np.log(family_size))
+    if dispersion > 1.0:
+        penalty = float(stats.f.isf(stats.chi2.sf(penalty, 1), 1, _freedom(time)))
     events, exposed = np.concatenate([[0.0], np.cumsum(count)]), np.concatenate([[0.0], np.cumsum(time)])
     start = _optimal_partition(events, exposed, penalty, minimum_cells, dispersion)
     edges = np.append(start, count.size)
@@ -138,6 +162,11 @@ def find_rate_changes(
         start, limits[0], limits[1], np.diff(events[edges]), np.diff(exposed[edges]), penalty, dispersion,
         confidence_level,
     )  # fmt: skip
+
+
+def _freedom(time: NDArray[np.float64]) -> float:
+    """Degrees of freedom of a dispersion from neighbours: differences that overlap tell two thirds of what n tell."""
+    return max(1.0, 2.0 / 3.0 * float(np.count_nonzero((time[:-1] > 0) & (time[1:] > 0))))
 
 
 def _optimal_partition(
@@ -191,14 +220,14 @@ def laplace_trend(event_count: ArrayLike, exposure: ArrayLike) -> TrendTest:
     Parameters
     ----------
     event_count
-        Events k of consecutive cells, shape (n,).
+        Events k of consecutive cells, shape (n,); sums of the probabilities of uncertain events will do.
     exposure
         Exposure T of each cell, shape (n,), 0 or more.
 
     Returns
     -------
     TrendTest
-        Both `nan` without events, or with fewer than two cells of exposure.
+        All `nan` without events, or with fewer than two cells of exposure.
 
     Raises
     ------
@@ -210,30 +239,40 @@ def laplace_trend(event_count: ArrayLike, exposure: ArrayLike) -> TrendTest:
     Time runs in exposure: cell i lies at s_i, the exposure before its middle. Without a trend the K events fall on
     cells with probability ``p_i = T_i / sum(T)``, so that ``score = sum((k_i - K p_i) s_i) / sqrt(K var(s))`` with the
     variance of s under p. With cells that are small and alike it becomes Laplace's
-    ``(mean(s) - S/2) / (S sqrt(1 / 12K))``. The p-value is two-sided.
+    ``(mean(s) - S/2) / (S sqrt(1 / 12K))``. Events in groups scatter more, sums of probabilities less: as Lewis and
+    Robinson do with times between events, the score is divided by the root of the dispersion, here that of
+    `neighbour_dispersion`, and held against Student's t with as many degrees as the dispersion rests on. Without a
+    trend 8 to 12% of series have p < 0.1, with 0.3 to 20 events a day, alone or in groups, over 26 days and more.
 
-    When it lies: a trend that goes up and comes down again leaves it at 0, and events in groups make it too sure.
+    When it lies: a trend that goes up and comes down again leaves it at 0, and groups of events that span many cells
+    make it too sure.
 
     References
     ----------
-    D. R. Cox and P. A. W. Lewis, *The Statistical Analysis of Series of Events* (1966), section 3.3. H. Ascher and
-    H. Feingold, *Repairable Systems Reliability* (1984), section 5.3.
+    D. R. Cox and P. A. W. Lewis, *The Statistical Analysis of Series of Events* (1966), section 3.3. P. A. W. Lewis
+    and D. W. Robinson, "Testing for a monotone trend in a modulated renewal process", in *Reliability and Biometry*
+    (1974) 163-182. J. F. Lawless, C. Cigsar and R. J. Cook, "Testing for monotone trend in recurrent event processes",
+    Technometrics 54 (2012) 147-158.
 
     Examples
     --------
-    >>> trend = laplace_trend([1, 2, 3, 4, 5, 6], [10.0] * 6)
-    >>> print(f"{trend.score:.3f} {trend.p_value:.4f}")
-    2.236 0.0253
+    >>> trend = laplace_trend([0, 2, 1, 0, 3, 1, 2, 4], [10.0] * 8)
+    >>> print(f"{trend.score:.3f} {trend.dispersion:.3f} {trend.p_value:.3f}")
+    1.876 1.091 0.137
     """
     count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
     if count.shape != time.shape:
         raise ValueError(f"counts of shape {count.shape} and exposures of shape {time.shape}")
     total, events = float(time.sum()), float(count.sum())
     if events == 0 or np.count_nonzero(time > 0) < 2:
-        return TrendTest(float("nan"), float("nan"))
+        return TrendTest(float("nan"), float("nan"), float("nan"))
     place = (np.cumsum(time) - time / 2.0) / total
     share = time / total
     centre = float(np.dot(share, place))
     variance = float(np.dot(share, (place - centre) ** 2))
     score = float(np.dot(count, place - centre) / np.sqrt(events * variance))
-    return TrendTest(score, float(2.0 * stats.norm.sf(abs(score))))
+    dispersion = neighbour_dispersion(count, time)
+    if not dispersion > 0.0:
+        return TrendTest(score, float("nan"), float(2.0 * stats.norm.sf(abs(score))))
+    p_value = float(2.0 * stats.t.sf(abs(score) / np.sqrt(dispersion), _freedom(time)))
+    return TrendTest(score, dispersion, p_value)

@@ -55,14 +55,41 @@ create schema staging;
 create table marts.dim_clusters (
     cluster_id varchar, is_simulated boolean, gpus_per_node integer, gpu_count bigint,
     has_health_checks boolean default true, has_kernel_messages boolean default false,
-    has_node_events boolean default false, has_slurmctld_log boolean default false
+    has_node_events boolean default false, has_slurmctld_log boolean default false,
+    study_from_at timestamp default timestamp '2026-01-01', study_to_at timestamp default timestamp '2026-12-31'
 );
 create table marts.fct_attempts (
     cluster_id varchar, attempt_id varchar, run_id varchar, is_terminal boolean, is_infrastructure_failure boolean,
     incident_id varchar, gpu_count bigint, gpu_size_bin bigint, node_count bigint, runtime_seconds bigint,
     node_days double,
-    started_at timestamp, ended_at timestamp
+    started_at timestamp, ended_at timestamp, failure_weight double
 );
+create view marts.fct_attempt_exposures as
+with watched as (
+    select
+        attempts.*,
+        attempts.gpu_count >= gpus_per_node and gpus_per_node > 0 as is_whole_node,
+        study_from_at,
+        study_to_at,
+        case
+            when runtime_seconds is not null
+                then least(greatest(coalesce(epoch(study_from_at) - epoch(started_at), 0), 0), runtime_seconds)
+        end as entry_seconds,
+        runtime_seconds - greatest(coalesce(epoch(ended_at) - epoch(study_to_at), 0), 0) as exit_seconds
+    from marts.fct_attempts as attempts
+    inner join marts.dim_clusters using (cluster_id)
+)
+
+select
+    * exclude (node_days),
+    exit_seconds - entry_seconds as exposure_seconds,
+    node_count * (exit_seconds - entry_seconds) / 86400 as node_days,
+    case
+        when is_infrastructure_failure and coalesce(ended_at between study_from_at and study_to_at, true)
+            then coalesce(failure_weight, 1)
+        else 0
+    end as failure_probability
+from watched;
 create table marts.fct_incidents (
     cluster_id varchar, incident_id varchar, started_at timestamp, failure_category varchar
 );
@@ -148,6 +175,8 @@ from range(60) as days (d);
 insert into marts.fct_incidents
 select cluster_id, 'i' || cast(day_date as varchar), day_date, failure_category
 from marts.agg_failure_rates_daily where failure_count > 0;
+insert into marts.fct_failures (cluster_id, attempt_id, incident_id)
+select cluster_id, incident_id, incident_id from marts.fct_incidents;
 insert into marts.dim_annotations values
     ('large', date '2026-02-08', 'driver 550'), ('large', date '2026-01-05', 'new racks'),
     ('quiet', date '2026-01-05', 'moved');
@@ -167,7 +196,7 @@ def build(house: Warehouse) -> None:
         )
         con.executemany(
             "insert into marts.fct_attempts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10 * 86400, $9 * $10, "
-            "$11, $11 + to_seconds($10 * 86400))",
+            "$11, $11 + to_seconds($10 * 86400), null)",
             [(*attempt, datetime(2026, 1, 1 + int(attempt[1][1]))) for attempt in ATTEMPTS],
         )
         lemon_marts.create(con)

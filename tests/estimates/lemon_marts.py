@@ -30,7 +30,10 @@ create table marts.fct_incident_suspects (
     cluster_id varchar, incident_id varchar, node_id varchar, is_known boolean, failed_at timestamp,
     lost_gpu_hours double
 );
-create table marts.fct_failures (cluster_id varchar, attempt_id varchar, culprit_node_id varchar);
+create table marts.fct_failures (
+    cluster_id varchar, attempt_id varchar, culprit_node_id varchar, incident_id varchar,
+    posterior_probability double default 1
+);
 create table marts.fct_attempt_nodes (cluster_id varchar, attempt_id varchar, node_id varchar);
 create table marts.fct_tickets (
     cluster_id varchar, ticket_id varchar, node_id varchar, component varchar, opened_at timestamp, closed_at timestamp
@@ -110,7 +113,8 @@ def plant(house: Warehouse) -> None:
             "from marts.fct_attempts where cluster_id = 'planted'"
         )
         con.execute(
-            "insert into marts.fct_failures values ('planted', 'a3-0', 'n000'), ('planted', 'a3-2', 'n000'), "
+            "insert into marts.fct_failures (cluster_id, attempt_id, culprit_node_id) values "
+            "('planted', 'a3-0', 'n000'), ('planted', 'a3-2', 'n000'), "
             "('planted', 'a3-4', 'n000'), ('planted', 'a3-6', 'n000'), ('planted', 'a3-1', 'n001'), "
             "('planted', 'a3-8', null)"
         )

@@ -3,13 +3,14 @@
 from datetime import date, datetime
 
 import pytest
+from scipy import special
 
 from assets.estimates.est_rate_changes import est_rate_changes, nearest_note
 from tests.estimates.five_clusters import read
 
 
 def test_twenty_four_incidents_are_too_few_for_a_change(rows):
-    """10 incidents in 40 days and 14 in 20, 13.8 node-days each: gain 6.3, penalty 3 log 60 = 12.3."""
+    """10 incidents in 40 days and 14 in 20, 13.8 node-days each: gain 6.3, penalty 3 log 60 + 2 log 2 = 13.7."""
     (row,) = rows("est_rate_changes", cluster_id="large", failure_category="all")
     assert (row["changed_at"], row["rate_after"], row["ratio"], row["annotation"]) == (None, None, None, None)
     assert (row["method"], row["event_count"], row["day_count"]) == ("no_change", 24, 60)
@@ -40,6 +41,9 @@ from range(100, 200) days(d), range(d % 3) more(n);
 insert into marts.agg_failure_rates_daily
 select 'large', date '2026-01-01' + d::integer, category, 2, 500.0
 from range(200) days(d), (values ('pcie'), ('ib_link')) categories(category);
+delete from marts.fct_failures where cluster_id = 'large';
+insert into marts.fct_failures (cluster_id, attempt_id, incident_id)
+select cluster_id, incident_id || n, incident_id from marts.fct_incidents, range(2) attempts(n);
 insert into marts.dim_annotations values
     ('large', date '2026-04-08', 'new switches'), ('large', date '2026-06-01', 'far away');
 insert into marts.agg_check_introductions values
@@ -107,6 +111,34 @@ def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(warehouse):
     (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
     assert (row["method"], row["day_count"], row["exposure"]) == ("too_short", 13, 6500.0)
     assert row["note"] == "13 days: a change takes 14 at least"
+
+
+def test_days_outside_the_study_period_and_parts_of_days_are_left_out(warehouse):
+    """From 11 January 06:00 to 12 April 18:00: the 90 whole days from the 12th on, an incident every other day."""
+    with warehouse.writing() as con:
+        con.execute(CHANGE)
+        con.execute(
+            "update marts.dim_clusters set study_from_at = '2026-01-11 06:00', study_to_at = '2026-04-12 18:00' "
+            "where cluster_id = 'large'"
+        )
+        con.execute("delete from marts.fct_incidents where failure_category = 'ib_link'")
+    est_rate_changes(warehouse=warehouse)
+    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+    assert (row["method"], row["day_count"], row["exposure"], row["event_count"]) == ("no_change", 90, 45_000.0, 45)
+
+
+def test_an_incident_counts_as_often_as_it_is_real(warehouse):
+    """100 incidents of 200 days, each of 0.4 by its likelier failure: 40, and a variance of 100 x 0.4 x 1.6 = 64."""
+    with warehouse.writing() as con:
+        con.execute(CHANGE)
+        con.execute("delete from marts.fct_incidents where failure_category = 'ib_link'")
+        con.execute("update marts.fct_failures set posterior_probability = if(ends_with(attempt_id, '0'), 0.4, 0.1)")
+    est_rate_changes(warehouse=warehouse)
+    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+    assert (row["method"], row["event_count"]) == ("no_change", pytest.approx(40))
+    assert row["rate_before"] == pytest.approx(0.4)
+    limits = [1.6 * special.gammaincinv(shape, level) / 100 for shape, level in ((25, 0.05), (26, 0.95))]
+    assert [row["rate_before_low"], row["rate_before_high"]] == pytest.approx(limits)
 
 
 def test_notes_count_within_a_week_of_the_limits_only():
