@@ -1,6 +1,6 @@
 """estimates.est_time_to_failure: whether jobs become more or less likely to fail as they run, by size.
 
-Read from marts.fct_attempts. Behind every MTTF stands the belief that they do not: a Weibull shape of 1.
+Read from marts.fct_attempt_exposures. Behind every MTTF stands the belief that they do not: a Weibull shape of 1.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers
 from assets.model.survival import MINIMUM_EVENTS, WeibullFit, fit_weibull
 from assets.warehouse import Warehouse
 
-SIZE = ("marts.fct_attempts.gpu_size_bin", "marts.fct_attempts.is_terminal")
-FAILURES = ("marts.fct_attempts.is_infrastructure_failure", *SIZE)
-ENTRY = ("marts.fct_attempts.started_at", "marts.fct_attempts.ended_at", *SIZE)
-AGE = ("marts.fct_attempts.runtime_seconds", *ENTRY)
-ALL = (FAILURES[0], *AGE)
+SIZE = ("marts.fct_attempt_exposures.gpu_size_bin",)
+FAILURES = ("marts.fct_attempt_exposures.failure_probability", *SIZE)
+AGE = ("marts.fct_attempt_exposures.entry_seconds", "marts.fct_attempt_exposures.exit_seconds", *SIZE)
+ALL = (FAILURES[0], "marts.fct_attempt_exposures.incident_id", *AGE)
 
 BAD_FIT = 0.01
 """A fit with a smaller p-value says so."""
@@ -28,24 +27,31 @@ BAD_FIT = 0.01
 TABLE = TableSpec(
     table="est_time_to_failure",
     description=(
-        "Weibull distribution of the time from an attempt's start to its infrastructure failure, from finished "
-        "attempts in marts.fct_attempts; other ends are censoring, and what ran before the records began enters at "
-        "the age it had then. Shape below 1: attempts that got going fail less; it is also what a mixture of good and "
-        "bad nodes looks like. One row per cluster and gpu_size_bin."
+        "Weibull distribution of the time from an attempt's start to its infrastructure failure, from "
+        "marts.fct_attempt_exposures. A failure of probability p counts as p failures and 1 - p other ends; other ends "
+        "and attempts that still run are censoring, and what ran before the study period enters at the age it had "
+        "then. Shape below 1: attempts that got going fail less; it is also what a mixture of good and bad nodes looks "
+        "like. One row per cluster and gpu_size_bin."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(
         CLUSTER,
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs rounded up to a power of two; 0: none; NULL: unknown.", SIZE),
-        Column("attempt_count", "bigint", "attempts", "Finished attempts of the size.", SIZE, is_required=True),
-        Column("late_entry_count", "bigint", "attempts", "Those that ran before the records began.", AGE),
+        Column("attempt_count", "bigint", "attempts", "Attempts that ran in the study period.", AGE, is_required=True),
+        Column("late_entry_count", "bigint", "attempts", "Those that ran before it began.", AGE),
         Column("weibull_shape", "double", "none", "Shape. NULL: see note.", ALL),
         Column("weibull_shape_low", "double", "none", "Lower limit.", ALL),
         Column("weibull_shape_high", "double", "none", "Upper limit. NULL: there is none.", ALL),
         Column("scale_hours", "double", "hours", "Time by which 63.2% would have failed, if nothing else ended.", ALL),
         Column("scale_hours_low", "double", "hours", "Lower limit.", ALL),
         Column("scale_hours_high", "double", "hours", "Upper limit. NULL: there is none.", ALL),
-        Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that the shape is 1 (likelihood ratio).", ALL),
+        Column(
+            "p_value",
+            "double",
+            "ratio 0 to 1",
+            "Of the hypothesis that the shape is 1: Wald's test with errors clustered by incident.",
+            ALL,
+        ),
         Column(
             "verdict",
             "varchar",
@@ -70,9 +76,10 @@ TABLE = TableSpec(
             ALL,
         ),
         *evidence(
-            f"weibull_profile: profile likelihood; too_few_events: fewer than {MINIMUM_EVENTS} failures; no_exposure: "
+            "weibull_profile: profile likelihood, wider where failures share incidents or are uncertain; "
+            f"too_few_events: fewer than {MINIMUM_EVENTS} failures; no_exposure: "
             "no time was watched.",
-            "Infrastructure failures.",
+            "Infrastructure failures, as a sum of their probabilities.",
             FAILURES,
             "Hours that attempts were watched.",
             AGE,
@@ -90,12 +97,12 @@ def fitted(classes: pd.DataFrame) -> pd.DataFrame:
 def _row(classes: pd.DataFrame) -> dict[str, Any]:
     size = classes.iloc[0]
     used = classes[classes["age_hours"].notna()]
-    attempts = numbers(used, "attempt_count")
     fit = fit_weibull(
         numbers(used, "age_hours"),
-        attempts * used["is_failure"].to_numpy(dtype=bool),
+        numbers(used, "failure_probability"),
         numbers(used, "entry_hours"),
-        attempts,
+        numbers(used, "attempt_count"),
+        incident=pd.factorize(used["incident_id"])[0],
     )
     shape_high, scale_low, scale_high = bounded(np.array([fit.shape_high, fit.scale_low, fit.scale_high]))
     return {
@@ -115,7 +122,7 @@ def _row(classes: pd.DataFrame) -> dict[str, Any]:
         "goodness_of_fit_p_value": fit.fit_p_value,
         "confidence_level": fit.confidence_level,
         "method": fit.method,
-        "event_count": int(fit.event_count),
+        "event_count": fit.event_count,
         "exposure": fit.exposure,
         "exposure_unit": "hours",
         "note": _note(fit, size),
@@ -126,14 +133,14 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
     """Say why there is no fit, and what it leaves out."""
     parts = []
     if not size["size_attempt_count"]:
-        parts.append("no finished attempt")
+        parts.append("no attempt in the study period")
     else:
         if pd.isna(size["gpu_size_bin"]):
             parts.append("attempts whose GPU count is unknown")
         if fit.exposure == 0:
             parts.append("the attempts ran for no time")
         elif fit.event_count < MINIMUM_EVENTS:
-            parts.append(f"failures: {fit.event_count:.0f}; a shape takes at least {MINIMUM_EVENTS}")
+            parts.append(f"failures: {fit.event_count:.3g}; a shape takes at least {MINIMUM_EVENTS}")
         elif fit.shape != fit.shape:
             parts.append("the likelihood has no maximum: the shape has a bound only")
         elif fit.fit_p_value < BAD_FIT:
@@ -142,7 +149,7 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
                 "at unlike rates the hazard falls with age though nothing ages"
             )
     if size["unknown_runtime_count"]:
-        parts.append(f"finished attempts left out, runtime unknown: {size['unknown_runtime_count']}")
+        parts.append(f"attempts left out, runtime unknown: {size['unknown_runtime_count']}")
     return "; ".join(parts) or None
 
 

@@ -11,11 +11,14 @@ FLEET = """
 insert into marts.fct_attempts by name
 select
     'empty' as cluster_id, 'w' || i as attempt_id, true as is_terminal, fails as is_infrastructure_failure,
+    'i' || i as incident_id,
     64 as gpu_count, 64 as gpu_size_bin, 8 as node_count, seconds as runtime_seconds, seconds / 10800 as node_days,
     timestamp '2026-01-01' + to_seconds(begins) as started_at,
     timestamp '2026-01-01' + to_seconds(begins + seconds) as ended_at
-from (select unnest($seconds) as seconds, unnest($fails) as fails, unnest($begins) as begins) t, (select 1), range(1)
-    one(i);
+from (
+    select
+        unnest($seconds) as seconds, unnest($fails) as fails, unnest($begins) as begins, unnest(range(len($fails))) as i
+) t;
 """
 
 
@@ -42,8 +45,7 @@ def test_a_planted_shape_is_recovered(warehouse, shape, verdict):
     assert (row["gpu_size_bin"], row["attempt_count"], row["method"]) == (64, 4000, "weibull_profile")
     assert row["weibull_shape_low"] <= shape <= row["weibull_shape_high"]
     assert row["scale_hours_low"] <= 300 <= row["scale_hours_high"]
-    # the first to end began to be watched as it ended, and says nothing
-    assert row["event_count"] in {fails.sum(), fails.sum() - 1}
+    assert (row["event_count"], row["late_entry_count"]) == (fails.sum(), 0)
     assert row["exposure"] == pytest.approx(seconds.sum() / 3600, rel=1e-3)
     assert row["verdict"] == verdict
     assert row["kolmogorov_distance"] < 0.1
@@ -54,9 +56,7 @@ def test_a_planted_shape_is_recovered(warehouse, shape, verdict):
 def test_classes_of_age_do_not_move_the_fit(warehouse):
     seconds, fails, begins = lifetimes(0.8)
     row = fit_of(warehouse, seconds, fails, begins)
-    entry = np.maximum((begins + seconds).min() - begins, 0)
-    watched = entry < seconds
-    exact = fit_weibull(seconds[watched] / 3600, fails[watched], entry[watched] / 3600)
+    exact = fit_weibull(seconds / 3600, fails)
     assert row["weibull_shape"] == pytest.approx(exact.shape, rel=1e-3)
     assert row["weibull_shape_high"] == pytest.approx(exact.shape_high, rel=1e-3)
     assert row["scale_hours"] == pytest.approx(exact.scale, rel=2e-3)
@@ -67,6 +67,8 @@ def test_classes_of_age_do_not_move_the_fit(warehouse):
 
 def test_jobs_that_ran_before_the_records_began_enter_at_their_age(warehouse):
     """Records begin on day 15: what ended before is not on record, what began before is there only if it lived on."""
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set study_from_at = '2026-01-16' where cluster_id = 'empty'")
     seconds, fails, begins = lifetimes(1.0, jobs=6000, scale_hours=80.0)
     begins %= 18 * 86_400
     kept = begins + seconds > 15 * 86_400
@@ -78,6 +80,38 @@ def test_jobs_that_ran_before_the_records_began_enter_at_their_age(warehouse):
     assert naive.scale_low > 85.0, "without the age of entry the same jobs seem to live longer than they do"
 
 
+def test_jobs_that_run_on_when_the_study_ends_are_censored_there(warehouse):
+    """The records end on day 20: half of the failures come later, and the shape is the same."""
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set study_to_at = '2026-01-21' where cluster_id = 'empty'")
+    seconds, fails, begins = lifetimes(1.0, scale_hours=80.0)
+    row = fit_of(warehouse, seconds, fails, begins)
+    assert row["event_count"] == (fails & (begins + seconds <= 20 * 86_400)).sum()
+    watched = np.clip(20 * 86_400 - begins, 0, seconds)
+    assert row["exposure"] == pytest.approx(watched.sum() / 3600, rel=1e-3)
+    assert row["weibull_shape_low"] <= 1.0 <= row["weibull_shape_high"]
+    assert row["scale_hours"] == pytest.approx(80.0, rel=0.1)
+
+
+def test_failures_count_by_their_probability_and_incident(warehouse):
+    """All failures at one half, three of one age to an incident: the shape of the same jobs, with wider limits."""
+    seconds, fails, begins = (np.repeat(each, 3) for each in lifetimes(0.8, jobs=600))
+    certain = fit_of(warehouse, seconds, fails, begins)
+    with warehouse.writing() as con:
+        con.execute(
+            "update marts.fct_attempts set failure_weight = 0.5, incident_id = 'i' || attempt_id[2:]::integer // 3 "
+            "where cluster_id = 'empty'"
+        )
+    est_time_to_failure(warehouse=warehouse)
+    (uncertain,) = read(warehouse, "est_time_to_failure", cluster_id="empty")
+    exact = fit_weibull(seconds / 3600, 0.5 * fails, incident=np.where(fails, np.arange(1800) // 3, -1))
+    assert uncertain["event_count"] == pytest.approx(0.5 * certain["event_count"])
+    assert uncertain["weibull_shape"] == pytest.approx(exact.shape, rel=1e-3)
+    assert uncertain["weibull_shape_low"] == pytest.approx(exact.shape_low, rel=2e-3)
+    assert uncertain["p_value"] == pytest.approx(exact.p_value, rel=2e-2)
+    assert exact.variance_ratio == pytest.approx(4.5, rel=1e-6), "three at a time, and 2 - p for the doubt"
+
+
 def test_a_handful_of_failures_is_no_shape(rows):
     (row,) = rows("est_time_to_failure", cluster_id="large", gpu_size_bin=512)
     assert [row[name] for name in ("weibull_shape", "weibull_shape_low", "scale_hours", "p_value")] == [None] * 4
@@ -86,10 +120,12 @@ def test_a_handful_of_failures_is_no_shape(rows):
 
 
 def test_every_size_and_every_cluster_has_a_row(rows):
-    assert [row["gpu_size_bin"] for row in rows("est_time_to_failure", cluster_id="large")] == [1, 8, 128, 256, 512]
+    assert [row["gpu_size_bin"] for row in rows("est_time_to_failure", cluster_id="large")] == [
+        1, 8, 128, 256, 512, 1024,
+    ]  # fmt: skip
     assert [row["gpu_size_bin"] for row in rows("est_time_to_failure", cluster_id="quiet")] == [256, None]
     (row,) = rows("est_time_to_failure", cluster_id="empty")
-    assert (row["attempt_count"], row["method"], row["note"]) == (0, "no_exposure", "no finished attempt")
+    assert (row["attempt_count"], row["method"], row["note"]) == (0, "no_exposure", "no attempt in the study period")
 
 
 def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(warehouse):
@@ -104,7 +140,7 @@ def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(war
     est_time_to_failure(warehouse=warehouse)
     failed, unknown = read(warehouse, "est_time_to_failure", cluster_id="small")
     assert (failed["event_count"], failed["exposure"]) == (1, pytest.approx(1 / 3600))
-    assert unknown["note"].endswith("finished attempts left out, runtime unknown: 1")
+    assert unknown["note"].endswith("attempts left out, runtime unknown: 1")
 
 
 def test_nodes_of_unlike_rates_are_told_from_ageing(warehouse):

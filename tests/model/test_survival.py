@@ -57,8 +57,81 @@ def test_limits_are_where_the_likelihood_of_both_parameters_falls_to_the_quantil
     for scale in (fit.scale_low, fit.scale_high):
         highest = -optimize.minimize_scalar(lambda x, s=scale: -log_likelihood(x, s), bounds=(0.5, 9)).fun
         assert 2 * (peak - highest) == pytest.approx(2.705543, abs=1e-4)
-    exponential = log_likelihood(1.0, 625_000 / 11)
-    assert fit.p_value == pytest.approx(stats.chi2.sf(2 * (peak - exponential), 1), rel=1e-5)
+
+
+def test_the_test_of_shape_1_is_walds_with_the_curvature_of_the_likelihood():
+    fit, step = fit_weibull(AGES, FAILED, ENTRIES), 1e-4
+    ages, failed, entries = np.array(AGES), np.array(FAILED), np.array(ENTRIES)
+
+    def log_likelihood(log_shape, log_scale):
+        shape, scale = np.exp(log_shape), np.exp(log_scale)
+        rate = np.log(shape / scale) + (shape - 1) * np.log(ages / scale)
+        return (failed * rate).sum() - ((ages / scale) ** shape - (entries / scale) ** shape).sum()
+
+    at = np.log([fit.shape, fit.scale])
+    moves = step * np.array([[1, 0], [0, 1]])
+    curvature = [
+        [
+            -sum(a * b * log_likelihood(*(at + (a * u + b * v) / 2)) for a in (1, -1) for b in (1, -1)) / step**2
+            for u in moves
+        ]
+        for v in moves
+    ]
+    error = np.sqrt(np.linalg.inv(curvature)[0, 0])
+    assert fit.p_value == pytest.approx(2 * stats.t.sf(abs(at[0]) / error, 7), rel=1e-3)
+    assert fit.variance_ratio == 1.0
+
+
+def test_three_jobs_that_fail_as_one_tell_as_much_as_one():
+    """Each job thrice, failing in one incident: the curvature is threefold, and so is the variance that it lacks."""
+    one, thrice = fit_weibull(AGES, FAILED, ENTRIES), (np.repeat(x, 3) for x in (AGES, FAILED, ENTRIES))
+    incident = np.where(np.repeat(FAILED, 3), np.repeat(np.arange(10), 3), -1)
+    together = fit_weibull(*thrice, incident=incident)
+    assert (together.shape, together.scale) == pytest.approx((one.shape, one.scale), rel=1e-6)
+    assert (together.variance_ratio, together.p_value) == pytest.approx((3.0, one.p_value), rel=1e-4)
+    assert together.shape_low < one.shape_low < one.shape_high < together.shape_high
+    assert together.shape_high == pytest.approx(one.shape_high, rel=0.15)
+
+
+def test_a_failure_of_one_half_counts_half_in_the_likelihood():
+    """sum p log f + (1 - p) log S, highest at the fitted shape and scale."""
+    ages, p = np.array(AGES, dtype=float), np.array([1, 0.5, 0.5, 1, 0.9, 0.2, 0, 0, 1, 1])
+    fit = fit_weibull(ages, p)
+
+    def loss(parameters):
+        model = stats.weibull_min(np.exp(parameters[0]), scale=np.exp(parameters[1]))
+        return -(p * model.logpdf(ages) + (1 - p) * model.logsf(ages)).sum()
+
+    best = np.exp(optimize.minimize(loss, [0.0, 6.0], method="Nelder-Mead", options={"xatol": 1e-7}).x)
+    assert (fit.shape, fit.scale) == pytest.approx(tuple(best), rel=1e-4)
+    assert fit.event_count == pytest.approx(6.1)
+    assert fit.variance_ratio > 1.0
+
+
+def incidents_of_gangs(rng, days, rate, gangs=10):
+    """Ages, failures and incidents of jobs that run side by side in gangs of three, one gang struck at a time."""
+    ages, failed = [], []
+    for _ in range(gangs):
+        struck, now = np.sort(rng.uniform(0.0, days, rng.poisson(rate * days / gangs))), 0.0
+        while now < days:
+            planned = min(now + rng.exponential(2.0), days)
+            end = next((at for at in struck if now < at < planned), planned)
+            ages, failed, now = [*ages, end - now], [*failed, end < planned], end
+    incident = np.where(failed, np.arange(len(ages)), -1)
+    return np.repeat(ages, 3), np.repeat(failed, 3), np.repeat(incident, 3)
+
+
+@pytest.mark.slow
+def test_limits_cover_the_truth_where_three_jobs_fail_at_a_time():
+    """30 incidents of three jobs of one age; limits that take them for independent hold the shape in seven of ten."""
+    rng, held, blind = np.random.default_rng(66), [], []
+    for _ in range(600):
+        ages, failed, incident = incidents_of_gangs(rng, days=40.0, rate=0.75)
+        fits = fit_weibull(ages, failed, incident=incident), fit_weibull(ages, failed)
+        held.append([fits[0].shape_low <= 1 <= fits[0].shape_high, fits[0].scale_low <= 40 / 3 <= fits[0].scale_high])
+        blind.append(fits[1].shape_low <= 1 <= fits[1].shape_high)
+    assert np.mean(held, axis=0) == pytest.approx(0.90, abs=0.035)
+    assert np.mean(blind) < 0.80
 
 
 def test_jobs_that_share_an_element_count_each():

@@ -117,9 +117,9 @@ def _control(failed_hits: int, failed: int, control_hits: int, control: int) -> 
 def _series() -> pd.DataFrame:
     """A rate that rises to five times itself on the eleventh of twenty days, and a cluster with a single day."""
     days = [(START + dt.timedelta(days=number)).date() for number in range(20)]
-    risen = {"days": days, "incident_counts": [2.0] * 10 + [10.0] * 10, "node_days": [40.0] * 20}
+    risen = {"days": days, "incident_probabilities": [[1.0] * 2] * 10 + [[1.0] * 10] * 10, "node_days": [40.0] * 20}
     risen["notes"] = [{"day": days[9], "text": "check dcgmi nvlink first reported"}]
-    short = {"days": days[:1], "incident_counts": [2.0], "node_days": [0.02], "notes": None}
+    short = {"days": days[:1], "incident_probabilities": [[1.0, 1.0]], "node_days": [0.02], "notes": None}
     return pd.DataFrame([
         {"cluster_id": "demo", "failure_category": "all"} | risen,
         {"cluster_id": "demo", "failure_category": "ib_link"} | risen | {"notes": None},
@@ -141,7 +141,8 @@ def _ages() -> pd.DataFrame:
     rows = []
     for cluster_id, size, count in (("demo", 8, 60), ("demo", 256, 2), ("hall-b", 8, 1)):
         about = {"cluster_id": cluster_id, "gpu_size_bin": size, "size_attempt_count": count, "late_entry_count": 0}
-        about |= {"unknown_runtime_count": 0, "entry_hours": 0.0, "attempt_count": 1, "is_failure": True}
+        about |= {"unknown_runtime_count": 0, "entry_hours": 0.0, "attempt_count": 1, "failure_probability": 1.0}
+        about |= {"incident_id": None}
         rows += [about | {"age_hours": float(age)} for age in 20 * rng.weibull(0.6, count)]
     return pd.DataFrame(rows)
 
