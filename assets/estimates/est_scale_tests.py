@@ -1,6 +1,6 @@
 """estimates.est_scale_tests: whether a cluster's failures per node-day are the same at every job size.
 
-Read from marts.fct_attempts. Every cluster has its row; `cannot tell` is an answer, with the reason in note.
+Read from marts.fct_attempt_exposures. Every cluster has its row; `cannot tell` is an answer, with the reason in note.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 SIZE = (
-    "marts.fct_attempts.gpu_size_bin",
-    "marts.fct_attempts.gpu_count",
-    "marts.fct_attempts.is_terminal",
-    "marts.dim_clusters.gpus_per_node",
+    "marts.fct_attempt_exposures.gpu_size_bin",
+    "marts.fct_attempt_exposures.gpu_count",
+    "marts.fct_attempt_exposures.is_whole_node",
 )
-FAILURES = ("marts.fct_attempts.is_infrastructure_failure", *SIZE)
-NODE_DAYS = ("marts.fct_attempts.node_days", *SIZE)
-NODES = ("marts.fct_attempts.runtime_seconds", *NODE_DAYS)
-ALL = (*FAILURES, *(name for name in NODES if name not in SIZE))
+FAILURES = ("marts.fct_attempt_exposures.failure_probability", *SIZE)
+INCIDENTS = ("marts.fct_attempt_exposures.incident_id", *FAILURES)
+NODE_DAYS = ("marts.fct_attempt_exposures.node_days", *SIZE)
+NODES = ("marts.fct_attempt_exposures.exposure_seconds", *NODE_DAYS)
+ALL = (*INCIDENTS, *(name for name in NODES if name not in SIZE))
 
 TABLE = TableSpec(
     table="est_scale_tests",
     description=(
         "How failures per node-day depend on the nodes of a job: rate proportional to nodes to the power beta, fitted "
-        "to finished attempts that fill whole nodes, by gpu_size_bin. A projection to larger jobs takes beta for 0. "
+        "to attempts that fill whole nodes, by gpu_size_bin. A projection to larger jobs takes beta for 0. "
         "One row per cluster."
     ),
     key=("cluster_id",),
@@ -68,6 +68,14 @@ TABLE = TableSpec(
             ALL,
         ),
         Column(
+            "incident_dispersion",
+            "double",
+            "variance over Poisson variance",
+            "Scatter of the counts because failures share incidents or are uncertain; 1: neither.",
+            INCIDENTS,
+            is_required=True,
+        ),
+        Column(
             "verdict",
             "varchar",
             "",
@@ -80,9 +88,10 @@ TABLE = TableSpec(
         Column("node_count_min", "double", "nodes", "Mean nodes of an attempt of the smallest size.", NODES),
         Column("node_count_max", "double", "nodes", "Mean nodes of an attempt of the largest size.", NODES),
         *evidence(
-            "poisson_profile: profile likelihood; quasi_poisson: widened, because sizes scatter more than Poisson; "
+            "poisson_profile: profile likelihood; quasi_poisson: widened, because failures share incidents or are "
+            "uncertain, or sizes scatter more than Poisson; "
             "one_size, no_events, no_exposure: nothing to fit.",
-            "Infrastructure failures, counted as attempts.",
+            "Infrastructure failures, counted as attempts by their probability.",
             FAILURES,
             "Node-days.",
             NODE_DAYS,
@@ -100,7 +109,12 @@ def tested(sizes: pd.DataFrame) -> pd.DataFrame:
 def _row(cluster_id: Hashable, sizes: pd.DataFrame) -> dict[str, Any]:
     used = sizes[sizes["node_days"].notna()]
     nodes = numbers(used, "node_count")
-    test = scale_test(numbers(used, "failure_count"), numbers(used, "node_days"), nodes)
+    test = scale_test(
+        numbers(used, "failure_count"),
+        numbers(used, "node_days"),
+        nodes,
+        event_variance=numbers(used, "failure_variance"),
+    )
     low, high = bounded(np.array([test.low, test.high]))
     return {
         "cluster_id": cluster_id,
@@ -112,13 +126,14 @@ def _row(cluster_id: Hashable, sizes: pd.DataFrame) -> dict[str, Any]:
         "is_equivalent": test.is_equivalent,
         "equivalence_margin": EQUIVALENCE_MARGIN,
         "dispersion": test.dispersion,
+        "incident_dispersion": test.incident_dispersion,
         "verdict": test.verdict,
         "size_count": test.size_count,
         "node_count_min": nodes.min() if nodes.size else None,
         "node_count_max": nodes.max() if nodes.size else None,
         "confidence_level": test.confidence_level,
         "method": test.method,
-        "event_count": int(test.event_count),
+        "event_count": test.event_count,
         "exposure": test.exposure,
         "exposure_unit": "node-days",
         "note": _note(test, sizes.iloc[0]),
@@ -129,11 +144,11 @@ def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
     """Say why there is no verdict, and what the fit leaves out."""
     reason = None
     if not counts["attempt_count"]:
-        reason = "no finished attempt"
+        reason = "no attempt in the study period"
     elif not counts["has_gpus_per_node"]:
         reason = "GPUs per node unknown: nobody knows which attempts fill their nodes"
     elif test.size_count == 0:
-        reason = "no finished attempt with the GPUs of a whole node"
+        reason = "no attempt with the GPUs of a whole node"
     elif test.event_count == 0:
         reason = f"no failure in {test.exposure:.4g} node-days"
     elif test.size_count == 1:
@@ -143,7 +158,7 @@ def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
     elif test.size_count == 2:
         reason = "two sizes: whether they scatter more than Poisson cannot be judged"
     left_out = counts["unknown_size_count"]
-    unknown = f"finished attempts left out, GPU count unknown: {left_out}" if left_out else None
+    unknown = f"attempts left out, GPU count unknown: {left_out}" if left_out else None
     return "; ".join(part for part in (reason, unknown) if part) or None
 
 

@@ -9,18 +9,18 @@ with clusters as (
 
 attempts as (
     select
-        fct_attempts.cluster_id,
-        fct_attempts.gpu_size_bin,
-        fct_attempts.node_days,
-        fct_attempts.runtime_seconds,
-        coalesce(fct_attempts.is_infrastructure_failure, false) as is_failure,
-        fct_attempts.gpu_count is null as is_size_unknown,
-        fct_attempts.gpu_count >= clusters.gpus_per_node and clusters.gpus_per_node > 0 as is_whole_node
-    from marts.fct_attempts
-    inner join clusters using (cluster_id)
+        cluster_id,
+        gpu_size_bin,
+        node_days,
+        exposure_seconds,
+        failure_probability,
+        coalesce(incident_id, attempt_id) as incident_id,
+        gpu_count is null as is_size_unknown,
+        coalesce(is_whole_node, false) as is_whole_node
+    from marts.fct_attempt_exposures
     where
-        fct_attempts.is_terminal
-        and (fct_attempts.node_days is not null or fct_attempts.gpu_count is null)
+        (exposure_seconds > 0 or failure_probability > 0)
+        and (node_days is not null or gpu_count is null)
 ),
 
 -- summed as decimals: exactly, so that the sum does not depend on the order in which threads deliver it
@@ -28,11 +28,31 @@ sizes as (
     select
         cluster_id,
         gpu_size_bin,
-        count(*) filter (where is_failure) as failure_count,
+        cast(sum(cast(failure_probability as decimal(28, 12))) as double) as failure_count,
         cast(sum(cast(node_days as decimal(38, 9))) as double) as node_days,
-        cast(sum(runtime_seconds) as double) / 86400 as runtime_days
+        cast(sum(cast(exposure_seconds as decimal(38, 6))) as double) / 86400 as runtime_days
     from attempts
     where is_whole_node
+    group by cluster_id, gpu_size_bin
+),
+
+-- w m^2 (2 - w) of an incident of probability w that takes m attempts of a size if it is real
+incidents as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        sum(failure_probability) ** 2 / max(failure_probability) * (2 - max(failure_probability)) as variance
+    from attempts
+    where is_whole_node and failure_probability > 0
+    group by cluster_id, gpu_size_bin, incident_id
+),
+
+variances as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        cast(sum(cast(variance as decimal(28, 9))) as double) as failure_variance
+    from incidents
     group by cluster_id, gpu_size_bin
 ),
 
@@ -49,6 +69,7 @@ select
     clusters.cluster_id,
     sizes.gpu_size_bin,
     sizes.failure_count,
+    coalesce(variances.failure_variance, 0) as failure_variance,
     sizes.node_days,
     sizes.node_days / nullif(sizes.runtime_days, 0) as node_count,
     coalesce(clusters.gpus_per_node, 0) > 0 as has_gpus_per_node,
@@ -60,5 +81,9 @@ left join sizes
         clusters.cluster_id = sizes.cluster_id
         and sizes.node_days > 0
         and sizes.runtime_days > 0
+left join variances
+    on
+        sizes.cluster_id = variances.cluster_id
+        and sizes.gpu_size_bin is not distinct from variances.gpu_size_bin
 left join counts on clusters.cluster_id = counts.cluster_id
 order by clusters.cluster_id, sizes.gpu_size_bin

@@ -44,6 +44,8 @@ class ScaleTest:
         The limits lie within -margin and margin; None where there are no limits.
     dispersion
         Pearson's, 1 for Poisson; `nan` where fewer than three sizes cannot show it.
+    incident_dispersion
+        Variance of the counts over Poisson's that incidents and doubtful failures give; 1 without.
     verdict
         `constant` (equivalent), `grows`, `falls` or `cannot tell`.
     event_count, exposure, size_count
@@ -51,7 +53,7 @@ class ScaleTest:
     confidence_level
         Nominal probability that [low, high] covers the true beta.
     method
-        `poisson_profile`, `quasi_poisson` (widened by the dispersion), `one_size`, `no_events`, `no_exposure`.
+        `poisson_profile`, `quasi_poisson` (widened by a dispersion), `one_size`, `no_events`, `no_exposure`.
     """
 
     beta: float
@@ -60,6 +62,7 @@ class ScaleTest:
     p_value: float
     is_equivalent: bool | None
     dispersion: float
+    incident_dispersion: float
     verdict: str
     event_count: float
     exposure: float
@@ -74,13 +77,15 @@ def scale_test(
     node_count: ArrayLike,
     confidence_level: float = CONFIDENCE_LEVEL,
     margin: float = EQUIVALENCE_MARGIN,
+    *,
+    event_variance: ArrayLike | None = None,
 ) -> ScaleTest:
     """Regress failures per node-day on the size of the job, both as logarithms.
 
     Parameters
     ----------
     event_count
-        Failures k of each size, shape (b,).
+        Failures k of each size, shape (b,); sums of the probabilities of uncertain failures will do.
     exposure
         Node-days T of each size, shape (b,); sizes with 0 are left out.
     node_count
@@ -90,6 +95,9 @@ def scale_test(
     margin
         Largest |beta| that still counts as no dependence. 0.05: a job 1,000 times as large has a rate per node at most
         1.41 times as high or low.
+    event_variance
+        Variance V of each count, shape (b,), as `assets.model.incident_counts` gives it for failures that share
+        incidents or are uncertain; by default k, of Poisson counts.
 
     Returns
     -------
@@ -98,21 +106,22 @@ def scale_test(
     Raises
     ------
     ValueError
-        Arrays of different shape, negative counts, node counts of 0 or less, events without exposure.
+        Arrays of different shape, negative counts or variances, node counts of 0 or less, events without exposure.
 
     Notes
     -----
     ``log mu_b = log T_b + a + beta log N_b`` with Poisson counts. Given all K events the counts are multinomial with
     shares proportional to ``T_b N_b^beta``, and that likelihood of beta alone is the profile over a:
     ``l(beta) = beta sum(k_b log N_b) - K log(sum(T_b N_b^beta))``, which is concave. The limits are where
-    ``2 (max l - l)`` reaches the chi-square quantile with 1 degree of freedom; with a dispersion phi above 1 it must
-    reach phi times the F quantile with 1 and b - 2 degrees (quasi-Poisson), and the p-value is taken from F as well.
-    Because a dispersion above 1 comes up by chance too, the limits cover 3 to 4 points more than promised where
-    scatter is Poisson.
+    ``2 (max l - l)`` reaches the chi-square quantile with 1 degree of freedom, times ``sum(V) / K`` where failures
+    share incidents or are uncertain; with a Pearson dispersion phi above 1 it must reach phi times the F quantile with
+    1 and b - 2 degrees, if that is more (quasi-Poisson), and the p-value is the larger one of both as well. Because a
+    dispersion above 1 comes up by chance too, the limits cover 3 to 4 points more than promised where scatter is
+    Poisson.
 
     When it lies: beta is confounded with all that differs between small and large jobs (nodes, users, run times), and
     with attribution: a job of many nodes sees more events by chance near its end, so that a FAILED job is taken for an
-    infrastructure failure more easily. Groups of failures widen the limits only where they make sizes scatter.
+    infrastructure failure more easily. Incidents are taken to be as large at every size.
 
     References
     ----------
@@ -128,6 +137,9 @@ def scale_test(
     count, time, nodes = (np.asarray(x, dtype=float) for x in (event_count, exposure, node_count))
     if not count.shape == time.shape == nodes.shape or count.ndim != 1:
         raise ValueError(f"one count, exposure and size each, not {count.shape}, {time.shape} and {nodes.shape}")
+    variance = count if event_variance is None else np.asarray(event_variance, dtype=float)
+    if variance.shape != count.shape or np.any(variance < 0):
+        raise ValueError(f"one variance of 0 or more for each count, not {event_variance!r}")
     if np.any(count < 0) or np.any(time < 0) or np.any(nodes <= 0):
         raise ValueError("counts and exposures are 0 or more, node counts above 0")
     if np.any((count > 0) & (time == 0)):
@@ -138,10 +150,11 @@ def scale_test(
     likelihood = _SlopeLikelihood(count[used], time[used], np.log(nodes[used]))
     size_count = np.unique(nodes[used]).size
     total = (float(count.sum()), float(time.sum()), size_count, confidence_level)
+    by_incidents = max(1.0, float(variance.sum() / count.sum())) if count.sum() > 0 else 1.0
     if size_count < 2 or count.sum() == 0:
         method = NO_EXPOSURE if size_count == 0 else NO_EVENTS if count.sum() == 0 else ONE_SIZE
-        return ScaleTest(np.nan, -np.inf, np.inf, np.nan, None, np.nan, CANNOT_TELL, *total, method)
-    return _fit(likelihood, total, margin)
+        return ScaleTest(np.nan, -np.inf, np.inf, np.nan, None, np.nan, by_incidents, CANNOT_TELL, *total, method)
+    return _fit(likelihood, total, margin, by_incidents)
 
 
 @dataclass(frozen=True)
@@ -182,7 +195,9 @@ class _SlopeLikelihood:
         return float(optimize.brentq(lambda x: self(x) - floor, beta, end, xtol=1e-10))
 
 
-def _fit(likelihood: _SlopeLikelihood, total: tuple[float, float, int, float], margin: float) -> ScaleTest:
+def _fit(
+    likelihood: _SlopeLikelihood, total: tuple[float, float, int, float], margin: float, by_incidents: float
+) -> ScaleTest:
     event_count, _, size_count, confidence_level = total
     beta = likelihood.peak()
     is_finite = abs(beta) < STEEPEST
@@ -190,15 +205,15 @@ def _fit(likelihood: _SlopeLikelihood, total: tuple[float, float, int, float], m
     if is_finite and size_count > 2:
         dispersion = pearson_dispersion(likelihood.count, event_count * likelihood.shares(beta), parameter_count=2)
     ratio = max(0.0, 2.0 * (likelihood(beta) - likelihood(0.0)))
+    quantile = by_incidents * float(stats.chi2.ppf(confidence_level, 1))
+    p_value = float(stats.chi2.sf(ratio / by_incidents, 1))
     if dispersion > 1.0:
         freedom = likelihood.count.size - 2
-        method, quantile = QUASI_POISSON, dispersion * float(stats.f.ppf(confidence_level, 1, freedom))
-        p_value = float(stats.f.sf(ratio / dispersion, 1, freedom))
-    else:
-        method, quantile = POISSON_PROFILE, float(stats.chi2.ppf(confidence_level, 1))
-        p_value = float(stats.chi2.sf(ratio, 1))
+        quantile = max(quantile, dispersion * float(stats.f.ppf(confidence_level, 1, freedom)))
+        p_value = max(p_value, float(stats.f.sf(ratio / dispersion, 1, freedom)))
+    method = QUASI_POISSON if dispersion > 1.0 or by_incidents > 1.0 else POISSON_PROFILE
     low, high = (likelihood.limit(beta, end, quantile / 2.0) for end in (-STEEPEST, STEEPEST))
     is_equivalent = -margin < low and high < margin
     verdict = CONSTANT if is_equivalent else GROWS if low > 0 else FALLS if high < 0 else CANNOT_TELL
     value = beta if is_finite else float("nan")
-    return ScaleTest(value, low, high, p_value, is_equivalent, dispersion, verdict, *total, method)
+    return ScaleTest(value, low, high, p_value, is_equivalent, dispersion, by_incidents, verdict, *total, method)

@@ -52,10 +52,28 @@ def test_a_rate_that_grows_with_the_root_of_the_size_says_so(warehouse):
     assert row["p_value"] < 1e-6
 
 
+def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(warehouse):
+    """The same counts in incidents of four attempts, each of 0.5: phi is 4 x (2 - 0.5) = 6, and half of them count."""
+    alone = verdict_of(warehouse, "(1, 64, 25600), (4, 16, 6400), (16, 4, 1600), (64, 1, 400)")
+    with warehouse.writing() as con:
+        con.execute(
+            "update marts.fct_attempts as attempts set failure_weight = 0.5, incident_id = numbered.incident_id "
+            "from (select attempt_id, node_count || ' ' || (row_number() over ("
+            "partition by node_count order by attempt_id) - 1) // 4 as incident_id from marts.fct_attempts "
+            "where cluster_id = 'fleet' and is_infrastructure_failure) as numbered "
+            "where attempts.cluster_id = 'fleet' and attempts.attempt_id = numbered.attempt_id"
+        )
+    est_scale_tests(warehouse=warehouse)
+    (row,) = read(warehouse, "est_scale_tests", cluster_id="fleet")
+    assert (alone["incident_dispersion"], row["incident_dispersion"]) == pytest.approx((1.0, 6.0))
+    assert (row["event_count"], row["method"], row["verdict"]) == (800, "quasi_poisson", "cannot tell")
+    assert row["beta_high"] == pytest.approx(alone["beta_high"] * 12**0.5, rel=0.05)
+
+
 def test_a_few_failures_cannot_tell(rows):
-    """Of the large cluster three sizes have failures: 1 in 480, 1 in 320 and 1 in 10 node-days."""
+    """Of the large cluster three sizes have failures: 1 in 480, 1 in 320 and 1 in 10 node-days; 128 still run."""
     (row,) = rows("est_scale_tests", cluster_id="large")
-    assert (row["event_count"], row["exposure"], row["size_count"]) == (3, 826.0, 4)
+    assert (row["event_count"], row["exposure"], row["size_count"]) == (3, 954.0, 5)
     assert row["verdict"] in {"falls", "cannot tell"}
     assert row["beta_low"] < row["beta"] < row["beta_high"]
 
@@ -63,10 +81,10 @@ def test_a_few_failures_cannot_tell(rows):
 @pytest.mark.parametrize(
     ("cluster_id", "method", "note"),
     [
-        ("quiet", "no_events", "no failure in 100 node-days; finished attempts left out, GPU count unknown: 1"),
-        ("untracked", "no_exposure", "no finished attempt with the GPUs of a whole node; finished attempts left out, "
+        ("quiet", "no_events", "no failure in 100 node-days; attempts left out, GPU count unknown: 1"),
+        ("untracked", "no_exposure", "no attempt with the GPUs of a whole node; attempts left out, "
                                      "GPU count unknown: 1"),
-        ("empty", "no_exposure", "no finished attempt"),
+        ("empty", "no_exposure", "no attempt in the study period"),
     ],
 )  # fmt: skip
 def test_without_a_fit_the_row_says_why(rows, cluster_id, method, note):

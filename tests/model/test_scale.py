@@ -119,3 +119,21 @@ def test_a_true_dependence_beyond_the_margin_is_called_constant_in_at_most_5_of_
     expected = 3000 * expected / expected.sum()
     verdicts = [scale_test(rng.poisson(expected), FLEET_DAYS, FLEET_NODES).verdict for _ in range(600)]
     assert verdicts.count("constant") <= 0.06 * 600
+
+
+def test_failures_that_come_three_at_a_time_keep_the_limits_honest():
+    """Incidents of three attempts: limits of Poisson counts hold the slope in seven of ten, with V in nine."""
+    rng, held = np.random.default_rng(48), []
+    for _ in range(150):
+        counts = 3.0 * rng.poisson(40 * FLEET_DAYS[:2] / FLEET_DAYS[:2].sum())
+        tests = [scale_test(counts, FLEET_DAYS[:2], [1.0, 64.0], event_variance=v) for v in (3.0 * counts, counts)]
+        held.append([test.low <= 0 <= test.high for test in tests])
+    known, blind = np.mean(held, axis=0)
+    assert known == pytest.approx(0.90, abs=0.08)
+    assert blind < 0.80
+
+
+def test_a_variance_belongs_to_every_count():
+    for wrong in ([1.0], [-1.0, 1.0]):
+        with pytest.raises(ValueError):
+            scale_test([1, 2], [10.0, 10.0], [1, 2], event_variance=wrong)
