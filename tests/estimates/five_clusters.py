@@ -62,34 +62,8 @@ create table marts.fct_attempts (
     cluster_id varchar, attempt_id varchar, run_id varchar, is_terminal boolean, is_infrastructure_failure boolean,
     incident_id varchar, gpu_count bigint, gpu_size_bin bigint, node_count bigint, runtime_seconds bigint,
     node_days double,
-    started_at timestamp, ended_at timestamp, failure_weight double
+    started_at timestamp, ended_at timestamp
 );
-create view marts.fct_attempt_exposures as
-with watched as (
-    select
-        attempts.*,
-        attempts.gpu_count >= gpus_per_node and gpus_per_node > 0 as is_whole_node,
-        study_from_at,
-        study_to_at,
-        case
-            when runtime_seconds is not null
-                then least(greatest(coalesce(epoch(study_from_at) - epoch(started_at), 0), 0), runtime_seconds)
-        end as entry_seconds,
-        runtime_seconds - greatest(coalesce(epoch(ended_at) - epoch(study_to_at), 0), 0) as exit_seconds
-    from marts.fct_attempts as attempts
-    inner join marts.dim_clusters using (cluster_id)
-)
-
-select
-    * exclude (node_days),
-    exit_seconds - entry_seconds as exposure_seconds,
-    node_count * (exit_seconds - entry_seconds) / 86400 as node_days,
-    case
-        when is_infrastructure_failure and coalesce(ended_at between study_from_at and study_to_at, true)
-            then coalesce(failure_weight, 1)
-        else 0
-    end as failure_probability
-from watched;
 create table marts.fct_incidents (
     cluster_id varchar, incident_id varchar, started_at timestamp, failure_category varchar
 );
@@ -114,6 +88,38 @@ create table marts.agg_attribution_controls (
     cluster_id varchar, before_seconds integer, after_seconds integer, is_configured boolean, is_control boolean,
     gpu_size_bin integer, failure_category varchar, attempt_count bigint, hit_count bigint
 );
+"""
+
+# The view of that name, of attempts that were never suspended; a failure without a row in fct_failures is certain.
+EXPOSURES = """
+create view marts.fct_attempt_exposures as
+with watched as (
+    select
+        attempts.*,
+        failures.posterior_probability,
+        attempts.gpu_count >= gpus_per_node and gpus_per_node > 0 as is_whole_node,
+        study_from_at,
+        study_to_at,
+        case
+            when runtime_seconds is not null
+                then least(greatest(coalesce(epoch(study_from_at) - epoch(started_at), 0), 0), runtime_seconds)
+        end as entry_seconds,
+        runtime_seconds - greatest(coalesce(epoch(ended_at) - epoch(study_to_at), 0), 0) as exit_seconds
+    from marts.fct_attempts as attempts
+    inner join marts.dim_clusters using (cluster_id)
+    left join marts.fct_failures as failures using (cluster_id, attempt_id)
+)
+
+select
+    * exclude (node_days),
+    exit_seconds - entry_seconds as exposure_seconds,
+    node_count * (exit_seconds - entry_seconds) / 86400 as node_days,
+    case
+        when is_infrastructure_failure and coalesce(ended_at between study_from_at and study_to_at, true)
+            then coalesce(posterior_probability, 1)
+        else 0
+    end as failure_probability
+from watched;
 """
 
 CLUSTERS = [("large", 8, 2000), ("small", 4, 16), ("quiet", 8, 512), ("untracked", 8, None), ("empty", 8, 64)]
@@ -196,10 +202,11 @@ def build(house: Warehouse) -> None:
         )
         con.executemany(
             "insert into marts.fct_attempts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10 * 86400, $9 * $10, "
-            "$11, $11 + to_seconds($10 * 86400), null)",
+            "$11, $11 + to_seconds($10 * 86400))",
             [(*attempt, datetime(2026, 1, 1 + int(attempt[1][1]))) for attempt in ATTEMPTS],
         )
         lemon_marts.create(con)
+        con.execute(EXPOSURES)
         con.execute(DAYS)
         con.executemany(
             "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS

@@ -57,7 +57,11 @@ def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(warehou
     alone = verdict_of(warehouse, "(1, 64, 25600), (4, 16, 6400), (16, 4, 1600), (64, 1, 400)")
     with warehouse.writing() as con:
         con.execute(
-            "update marts.fct_attempts as attempts set failure_weight = 0.5, incident_id = numbered.incident_id "
+            "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
+            "select cluster_id, attempt_id, 0.5 from marts.fct_attempts where cluster_id = 'fleet'"
+        )
+        con.execute(
+            "update marts.fct_attempts as attempts set incident_id = numbered.incident_id "
             "from (select attempt_id, node_count || ' ' || (row_number() over ("
             "partition by node_count order by attempt_id) - 1) // 4 as incident_id from marts.fct_attempts "
             "where cluster_id = 'fleet' and is_infrastructure_failure) as numbered "

@@ -99,8 +99,11 @@ def test_failures_count_by_their_probability_and_incident(warehouse):
     certain = fit_of(warehouse, seconds, fails, begins)
     with warehouse.writing() as con:
         con.execute(
-            "update marts.fct_attempts set failure_weight = 0.5, incident_id = 'i' || attempt_id[2:]::integer // 3 "
-            "where cluster_id = 'empty'"
+            "update marts.fct_attempts set incident_id = 'i' || attempt_id[2:]::integer // 3 where cluster_id = 'empty'"
+        )
+        con.execute(
+            "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
+            "select cluster_id, attempt_id, 0.5 from marts.fct_attempts where cluster_id = 'empty'"
         )
     est_time_to_failure(warehouse=warehouse)
     (uncertain,) = read(warehouse, "est_time_to_failure", cluster_id="empty")
