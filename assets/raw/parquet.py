@@ -1,7 +1,7 @@
 """Schema raw as Parquet, for engines that read folders: a folder per table, by cluster and date of what happened.
 
-It writes what dbt reads as a source and nothing else, and never half a table: each is written beside its place and
-renamed into it. A second export replaces the first.
+It writes what dbt reads as a source and what its models in Python fitted, and never half a table: each is written
+beside its place and renamed into it. A second export replaces the first.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusio
 """Tables partitioned by cluster alone."""
 WHOLE = ("raw.clusters",)
 """A row per cluster: one file."""
+FITTED = ("intermediate.int_posteriors_fitted",)
+"""What dbt's models in Python made, once they ran: other engines read it as they read the raw tables."""
+EXISTS = "select 1 from duckdb_tables() where schema_name || '.' || table_name = ?"
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Exported:
 
 
 def export_tables(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Exported]:
-    """Write every source of the dbt project to `folder/<schema>/<table>`.
+    """Write every source of the dbt project, and what its models in Python fitted, to `folder/<schema>/<table>`.
 
     Parameters
     ----------
@@ -48,7 +51,8 @@ def export_tables(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Exported
     folder
         Made where it is missing; what else lies in it stays.
     """
-    return [_export(con, table, folder / Path(*table.split("."))) for table in (*DATED, *UNDATED, *WHOLE)]
+    fitted = [table for table in FITTED if con.execute(EXISTS, [table]).fetchall()]
+    return [_export(con, table, folder / Path(*table.split("."))) for table in (*DATED, *UNDATED, *WHOLE, *fitted)]
 
 
 def _export(con: duckdb.DuckDBPyConnection, table: str, place: Path) -> Exported:

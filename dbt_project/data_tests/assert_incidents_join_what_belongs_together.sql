@@ -1,9 +1,10 @@
--- Failures of one culprit, or of one event over several nodes, that lie within ten minutes are in the same incident.
+-- Likely failures of one culprit, or of one event over several nodes, that lie within ten minutes are in one incident.
 with
 
 failures as (
 
     select * from {{ ref('fct_failures') }}
+    where posterior_probability >= 0.5
 
 ),
 

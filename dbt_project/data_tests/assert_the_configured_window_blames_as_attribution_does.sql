@@ -1,4 +1,5 @@
 -- In the configured window, the control's failed attempts are the failures that evidence explains and nobody names.
+-- Their causes may differ: the control takes the paper's order of causes in every window, attribution the likeliest.
 {{ config(meta={'dagster': {'ref': {'name': 'agg_attribution_controls'}}}) }}
 
 with
@@ -7,13 +8,12 @@ controls as (
 
     select
         cluster_id,
-        failure_category,
         sum(hit_count) as hit_count
     from {{ ref('agg_attribution_controls') }}
     where
         is_configured
         and not is_control
-    group by cluster_id, failure_category
+    group by cluster_id
 
 ),
 
@@ -21,24 +21,19 @@ failures as (
 
     select
         cluster_id,
-        failure_category,
         count(*) as failure_count
     from {{ ref('fct_failures') }}
     where
         evidence_count > 0
         and not is_culprit_named
-    group by cluster_id, failure_category
+    group by cluster_id
 
 )
 
 select
     coalesce(controls.cluster_id, failures.cluster_id) as cluster_id,
-    coalesce(controls.failure_category, failures.failure_category) as failure_category,
     controls.hit_count,
     failures.failure_count
 from controls
-full outer join failures
-    on
-        controls.cluster_id = failures.cluster_id
-        and controls.failure_category = failures.failure_category
+full outer join failures on controls.cluster_id = failures.cluster_id
 where coalesce(controls.hit_count, 0) != coalesce(failures.failure_count, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
@@ -106,9 +106,7 @@ class Happenings:
     """Faults per second in use, by node."""
     months: list[tuple[float, float, float]]
     """Start, end and factor of the rate of each month."""
-    alarm_rates: np.ndarray
-    """False alarms per second, by node."""
-    lemons: list[int]
+    notes: dict[str, object] = field(default_factory=dict)
 
 
 def node_name(site: Site, node: int) -> str:
@@ -386,6 +384,5 @@ def live_through(site: Site, days: int, seed: int, first: float) -> Happenings:
         withdrawals=lived.withdrawals,
         hazards=hazards,
         months=months,
-        alarm_rates=rates,
-        lemons=sorted(int(node) for node in lemons),
+        notes={"lemons": sorted(int(node) for node in lemons)},
     )

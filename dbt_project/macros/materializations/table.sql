@@ -2,8 +2,21 @@
     the columns before it describes them. Nobody reads the files that a refresh builds in, DuckDB undoes a statement
     that fails, and the contract knows the columns: one statement does it all. Hooks and grants, which no model here has,
     are not run. -#}
-{% materialization table, adapter='duckdb' %}
-    {{ return(build_at_once('table')) }}
+{% materialization table, adapter='duckdb', supported_languages=['sql', 'python'] %}
+    {%- if model.language != 'python' -%}
+        {{ return(build_at_once('table')) }}
+    {%- endif -%}
+    {%- set relation = this.incorporate(type='table') -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {%- if existing is not none -%}
+        {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
+    {#- dbt runs Python only from the materialization itself. -#}
+    {% call statement('main', language='python') -%}
+        {{ create_table_as(False, relation, compiled_code, 'python') }}
+    {%- endcall %}
+    {{ adapter.commit() }}
+    {{ return({'relations': [relation]}) }}
 {% endmaterialization %}
 
 

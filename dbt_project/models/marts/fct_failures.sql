@@ -35,7 +35,7 @@ select
     failures.failure_category,
     failures.attribution_rule,
     failures.is_attributed,
-    cast(1 as double) as posterior_probability,
+    failures.posterior_probability,
     coverage.has_coverage,
     failures.culprit_node_id,
     failures.is_culprit_named,

@@ -24,6 +24,18 @@ outages as (
 
 ),
 
+posteriors as (
+
+    select
+        cluster_id,
+        attempt_id,
+        least({{ exact_sum('probability', 12) }}, 1) as probability
+    from {{ ref('int_evidence_posteriors') }}
+    where draw = 0
+    group by cluster_id, attempt_id
+
+),
+
 primary_evidence as (
 
     select * from evidence
@@ -95,6 +107,11 @@ judged as (
         primary_evidence.event_id as primary_event_id,
         coalesce(evidence_counts.evidence_count, 0) as evidence_count,
         first_culprits.node_id is not null as is_culprit_named,
+        -- Slurm itself says that a node failed, or names the node: then infrastructure it was.
+        case
+            when suspects.state = 'NODE_FAIL' or first_culprits.node_id is not null then 1
+            else posteriors.probability
+        end as posterior_probability,
         case
             when prolog_failures.attempt_id is not null and suspects.state != 'NODE_FAIL' then 'prolog_failure'
             when primary_evidence.origin = 'administrator' and suspects.state = 'NODE_FAIL' then 'administrator_down'
@@ -136,6 +153,10 @@ judged as (
         on
             suspects.cluster_id = planned_downs.cluster_id
             and suspects.attempt_id = planned_downs.attempt_id
+    left join posteriors
+        on
+            suspects.cluster_id = posteriors.cluster_id
+            and suspects.attempt_id = posteriors.attempt_id
 
 )
 
@@ -151,6 +172,7 @@ select
     ) as is_attributed,
     culprit_node_id,
     is_culprit_named,
+    cast(posterior_probability as double) as posterior_probability,
     primary_event_id,
     evidence_count,
     runtime_seconds,

@@ -31,6 +31,37 @@ priorities as (
 
 ),
 
+episodes as (
+
+    select * from {{ ref('int_attribution_episodes') }}
+    where not is_control
+
+),
+
+posteriors as (
+
+    select * from {{ ref('int_evidence_posteriors') }}
+    where draw = 0
+
+),
+
+event_posteriors as (
+
+    select
+        episodes.cluster_id,
+        episodes.attempt_id,
+        episodes.event_id,
+        posteriors.probability
+    from episodes
+    inner join posteriors
+        on
+            episodes.cluster_id = posteriors.cluster_id
+            and episodes.attempt_id = posteriors.attempt_id
+            and episodes.node_id = posteriors.node_id
+            and episodes.episode_number = posteriors.episode_number
+
+),
+
 reaches as (
 
     select
@@ -96,11 +127,21 @@ select
     evidence.origin,
     evidence.observed_at,
     evidence.lag_seconds,
+    event_posteriors.probability as posterior_probability,
     row_number() over (
         partition by evidence.cluster_id, evidence.attempt_id
-        order by priorities.priority nulls last, abs(evidence.lag_seconds), evidence.event_id
+        order by
+            coalesce(-event_posteriors.probability, 0),
+            priorities.priority nulls last,
+            abs(evidence.lag_seconds),
+            evidence.event_id
     ) as evidence_rank
 from evidence
+left join event_posteriors
+    on
+        evidence.cluster_id = event_posteriors.cluster_id
+        and evidence.attempt_id = event_posteriors.attempt_id
+        and evidence.event_id = event_posteriors.event_id
 left join priorities
     on
         evidence.cluster_id = priorities.cluster_id

@@ -6,6 +6,14 @@ failures as (
 
 ),
 
+-- What is more likely a coincidence has nothing in common with a failure but the moment.
+likely_failures as (
+
+    select * from failures
+    where posterior_probability >= 0.5
+
+),
+
 evidence as (
 
     select * from {{ ref('int_failures_evidenced') }}
@@ -26,7 +34,7 @@ shared_events_of_failures as (
         failures.attempt_id,
         failures.failed_at,
         min(onsets_shared.shared_event_id) as shared_event_id
-    from failures
+    from likely_failures as failures
     left join evidence
         on
             failures.cluster_id = evidence.cluster_id
@@ -58,7 +66,7 @@ shared_things as (
             {{ unnested(
                 'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
             ) }} as node_id
-        from failures
+        from likely_failures
     ) as failed_nodes
 
     union all
@@ -68,7 +76,7 @@ shared_things as (
         attempt_id,
         failed_at,
         'event ' || primary_event_id as thing
-    from failures
+    from likely_failures
     where primary_event_id is not null
 
     union all

@@ -1,0 +1,52 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    where
+        is_terminal
+        and state = 'COMPLETED'
+        and started_at is not null
+
+),
+
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+nodes as (
+
+    select * from {{ ref('dim_nodes') }}
+
+),
+
+windows as (
+
+    select
+        attempts.cluster_id,
+        least(attempts.runtime_seconds, clusters.attribution_before_seconds) as before_seconds,
+        clusters.attribution_after_seconds as after_seconds,
+        {{ unnested('attempts.node_ids') }} as node_id
+    from attempts
+    inner join clusters on attempts.cluster_id = clusters.cluster_id
+
+)
+
+select
+    windows.cluster_id,
+    windows.node_id,
+    coalesce(max(nodes.gpu_count), -1) as node_gpu_count,
+    count(*) as window_count,
+    sum(least(windows.before_seconds, 30)) as seconds_within_30,
+    sum(least(windows.before_seconds, 120)) as seconds_within_120,
+    sum(least(windows.before_seconds, 300)) as seconds_within_300,
+    sum(windows.before_seconds) as before_seconds,
+    sum(windows.after_seconds) as after_seconds
+from windows
+left join nodes
+    on
+        windows.cluster_id = nodes.cluster_id
+        and windows.node_id = nodes.node_id
+group by windows.cluster_id, windows.node_id

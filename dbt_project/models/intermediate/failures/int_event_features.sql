@@ -1,0 +1,204 @@
+with
+
+events as (
+
+    select * from {{ ref('fct_health_events') }}
+
+),
+
+checks as (
+
+    select * from {{ ref('stg_health__checks') }}
+    where
+        result = 'CRITICAL'
+        and result_quality = 'ran'
+        and node_id is not null
+
+),
+
+outages as (
+
+    select * from {{ ref('fct_node_outages') }}
+    where not is_planned
+
+),
+
+evidence as (
+
+    select
+        *,
+        case
+            when check_name = 'node reason' then 'reason'
+            when source = 'kernel' then 'kernel'
+            when is_point_event then 'point_check'
+            when last_ok_at is not null or cleared_at is not null then 'check'
+            else 'failures_only'
+        end as family
+    from events
+    where is_evidence
+
+),
+
+-- What speaks of a node within five minutes lies in the same slot of five minutes or beside it.
+other_events as (
+
+    select
+        cluster_id,
+        node_id,
+        source,
+        check_name,
+        observed_at,
+        {{ time_slot('observed_at', 300) }} as slot
+    from events
+    where
+        evidence_class in ('A', 'B')
+        and check_name != 'node reason'
+
+),
+
+evidence_slots as (
+
+    select
+        cluster_id,
+        event_id,
+        node_id,
+        source,
+        check_name,
+        observed_at,
+        {{ unnested_numbers(time_slot('observed_at', 300) ~ ' - 1', time_slot('observed_at', 300) ~ ' + 1') }} as slot
+    from evidence
+
+),
+
+accompanied as (
+
+    select distinct
+        evidence_slots.cluster_id,
+        evidence_slots.event_id
+    from evidence_slots
+    inner join other_events
+        on
+            evidence_slots.cluster_id = other_events.cluster_id
+            and evidence_slots.node_id = other_events.node_id
+            and evidence_slots.slot = other_events.slot
+            and abs({{ seconds_between('evidence_slots.observed_at', 'other_events.observed_at') }}) <= 300
+    where
+        evidence_slots.source != other_events.source
+        or evidence_slots.check_name != other_events.check_name
+
+),
+
+-- Good results are cut down to the ends of a stretch, and failing ones may be: within a stretch the check kept failing.
+check_quarter_hours as (
+
+    select
+        cluster_id,
+        event_id,
+        node_id,
+        check_name,
+        observed_at,
+        {{ unnested_numbers(quarter_hour('observed_at'), quarter_hour('observed_at') ~ ' + 2') }} as quarter_hour
+    from evidence
+    where family in ('check', 'failures_only')
+
+),
+
+later_checks as (
+
+    select
+        *,
+        {{ quarter_hour('observed_at') }} as quarter_hour
+    from checks
+
+),
+
+failing_again as (
+
+    select
+        check_quarter_hours.cluster_id,
+        check_quarter_hours.event_id
+    from check_quarter_hours
+    inner join later_checks
+        on
+            check_quarter_hours.cluster_id = later_checks.cluster_id
+            and check_quarter_hours.node_id = later_checks.node_id
+            and check_quarter_hours.check_name = later_checks.check_name
+            and check_quarter_hours.quarter_hour = later_checks.quarter_hour
+    where
+        {{ seconds_between('check_quarter_hours.observed_at', 'later_checks.observed_at') }} > 150
+        and {{ seconds_between('check_quarter_hours.observed_at', 'later_checks.observed_at') }} <= 1020
+    union
+    -- Of a stretch of a day only the ends are kept: in between, the check failed in every quarter of an hour.
+    select
+        evidence.cluster_id,
+        evidence.event_id
+    from evidence
+    inner join checks
+        on
+            evidence.cluster_id = checks.cluster_id
+            and evidence.node_id = checks.node_id
+            and evidence.check_name = checks.check_name
+            and cast(evidence.observed_at as date) = cast(checks.observed_at as date)
+            and checks.unchanged_since <= evidence.observed_at + interval 1020 second
+            and checks.observed_at > evidence.observed_at + interval 150 second
+    where
+        checks.unchanged_since is not null
+        and evidence.family in ('check', 'failures_only')
+
+),
+
+withdrawals as (
+
+    select
+        cluster_id,
+        node_id,
+        least(started_at, coalesce(requested_at, started_at)) as withdrawn_at
+    from outages
+    -- A node that Slurm drains because a job could not be cleaned up says something of the job.
+    where not {{ matches("lower(coalesce(reason, ''))", "'kill task failed|epilog|prolog|batch job|duplicate job'") }}
+
+),
+
+withdrawn as (
+
+    select distinct
+        evidence.cluster_id,
+        evidence.event_id
+    from evidence
+    inner join withdrawals
+        on
+            evidence.cluster_id = withdrawals.cluster_id
+            and evidence.node_id = withdrawals.node_id
+            and withdrawals.withdrawn_at >= evidence.observed_at - interval 60 second
+            and withdrawals.withdrawn_at <= evidence.observed_at + interval 900 second
+
+)
+
+select
+    evidence.cluster_id,
+    evidence.event_id,
+    evidence.node_id,
+    evidence.source || ': ' || evidence.check_name as check_key,
+    evidence.family,
+    evidence.observed_at,
+    case
+        when evidence.family not in ('check', 'failures_only') then 'missing'
+        when evidence.cleared_at <= evidence.observed_at + interval 1200 second then 'cleared'
+        when evidence.cleared_at is not null or failing_again.event_id is not null then 'lasting'
+        else 'missing'
+    end as persistence,
+    accompanied.event_id is not null as has_companion,
+    withdrawn.event_id is not null as is_withdrawn
+from evidence
+left join accompanied
+    on
+        evidence.cluster_id = accompanied.cluster_id
+        and evidence.event_id = accompanied.event_id
+left join failing_again
+    on
+        evidence.cluster_id = failing_again.cluster_id
+        and evidence.event_id = failing_again.event_id
+left join withdrawn
+    on
+        evidence.cluster_id = withdrawn.cluster_id
+        and evidence.event_id = withdrawn.event_id

@@ -1,0 +1,102 @@
+"""How sure it is that the evidence beside a failed attempt belongs to its failure."""
+
+from tests.minimal.cluster import Cluster, at
+
+XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."
+
+
+def glitch(cluster, node, moment):
+    """Add a link check that fails once and is good again five minutes later."""
+    cluster.check(node, moment, "check ibstat", 2, "mlx5_0 is Down")
+    return cluster.check(node, moment.replace(minute=moment.minute + 5), "check ibstat", 0)
+
+
+def busy(jobs, state="COMPLETED", first_id=1, node="n1", first_day=0, glitches=()):
+    """Give jobs of fifty minutes, one an hour; beside the ends of some, the link check fails once."""
+    cluster = Cluster()
+    for number in range(jobs):
+        cluster.job(first_id + number, node, at(number, days=first_day), at(number, minutes=50, days=first_day), state)
+        if number in glitches:
+            glitch(cluster, node, at(number, minutes=45, days=first_day))
+    return cluster
+
+
+def chance():
+    """One in ten of 200 jobs that completed saw a failed check, and so did one in ten of 40 that failed."""
+    cluster = busy(200, glitches=range(0, 200, 10))
+    for number in range(40):
+        cluster.job(1000 + number, "n1", at(number, days=10), at(number, minutes=50, days=10), "FAILED")
+        if number % 10 == 0:
+            glitch(cluster, "n1", at(number, minutes=45, days=10))
+    return cluster
+
+
+CLUSTERS = {
+    "coincidences": chance(),
+    # No check failed beside the 50 jobs that completed; a GPU was lost 20 seconds before the one that failed ended.
+    "plain-cause": busy(50)
+    .job(100, "n1", at(1, days=5), at(3, days=5), "FAILED")
+    .kernel("n1", at(2, minutes=59, seconds=40, days=5), XID_79),
+    # A glitch of PCIe, the first cause of the taxonomy, on one node; a link on the other that stays down.
+    "two-nodes": busy(50)
+    .job(100, "n[1-2]", at(1, days=5), at(3, days=5), "FAILED")
+    .check("n1", at(2, minutes=51, days=5), "check pci", 2, "0000:07:00.0 missing")
+    .check("n1", at(2, minutes=56, days=5), "check pci", 0)
+    .check("n2", at(2, minutes=59, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down")
+    .check("n2", at(3, minutes=4, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down")
+    .check("n2", at(3, minutes=9, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down"),
+    # The node fails a job; the check that runs every five minutes sees it when the next job has begun.
+    "aftermath": busy(50)
+    .job(100, "n1", at(1, days=5), at(3, days=5), "NODE_FAIL")
+    .event("n1", at(3, days=5), at(3, seconds=20, days=5), "DOWN", "Not responding", "slurm(64030)")
+    .job(101, "n1", at(3, minutes=1, days=5), at(3, minutes=6, days=5), "FAILED")
+    .check("n1", at(3, minutes=4, days=5), "check ibstat", 2, "mlx5_0 is Down"),
+}
+
+
+def failures(minimal, cluster):
+    """Probabilities of a cluster's failures by job."""
+    rows = minimal.execute(
+        """
+        select job_id_raw, posterior_probability
+        from marts.fct_failures inner join marts.fct_attempts using (cluster_id, attempt_id)
+        where cluster_id = $cluster
+        order by job_id_raw
+        """,
+        {"cluster": cluster},
+    ).fetchall()
+    return dict(rows)
+
+
+def test_what_completed_jobs_see_as_often_is_no_cause(minimal):
+    found = failures(minimal, "coincidences")
+    assert len(found) == 4, "the paper's rule blames every failed check in the window"
+    assert sum(found.values()) < 1
+
+
+def test_evidence_without_coincidences_is_a_cause(minimal):
+    assert failures(minimal, "plain-cause")[100] > 0.95
+
+
+def test_the_node_whose_check_keeps_failing_is_the_culprit(minimal):
+    ((culprit, category),) = minimal.execute(
+        "select culprit_node_id, failure_category from marts.fct_failures where cluster_id = 'two-nodes'"
+    ).fetchall()
+    assert (culprit, category) == ("n2", "ib_link")
+
+
+def test_what_a_fault_shows_after_its_failure_is_no_evidence_for_the_next_job(minimal):
+    found = failures(minimal, "aftermath")
+    assert found[100] == 1
+    assert found[101] < 0.1
+
+
+def test_probabilities_are_those_of_the_view_of_exposure(minimal):
+    ((failures_, exposures),) = minimal.execute(
+        """
+        select
+            (select round(sum(posterior_probability), 6) from marts.fct_failures),
+            (select round(sum(failure_probability), 6) from marts.fct_attempt_exposures)
+        """
+    ).fetchall()
+    assert failures_ == exposures

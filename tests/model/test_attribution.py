@@ -1,0 +1,189 @@
+"""Causes and coincidences: planted ones are told apart, and their number comes out with its uncertainty."""
+
+from dataclasses import fields
+
+import numpy as np
+
+from assets.model.attribution import (
+    FAMILIES,
+    PERSISTENCE,
+    Controls,
+    Episodes,
+    Strata,
+    Suspects,
+    attribute,
+    lag_class,
+    seconds_by_lag_class,
+)
+
+NODES, BEFORE, AFTER = 50, 600.0, 300.0
+CHECK = FAMILIES.index("check")
+CLEARED, LASTING = PERSISTENCE.index("cleared"), PERSISTENCE.index("lasting")
+
+
+def episodes_of(rows):
+    """Make `Episodes` of rows in the order of its fields."""
+    kinds = [np.int64] * 4 + [float, bool, bool, np.int64, float, bool]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(kinds)
+    return Episodes(**{f.name: np.array(c, dtype=k) for f, c, k in zip(fields(Episodes), columns, kinds, strict=True)})
+
+
+def coincidence(rng, attempt, at, node=None):
+    """An event at any time in the window, mostly cleared soon."""
+    lag = rng.uniform(-BEFORE, AFTER)
+    node = rng.integers(NODES) if node is None else node
+    return (attempt, rng.integers(3), CHECK, LASTING if rng.random() < 0.3 else CLEARED, lag, rng.random() < 0.03,
+            rng.random() < 0.1, node, at + lag, False)  # fmt: skip
+
+
+def cause(rng, attempt, at):
+    """An event near the end that mostly goes on."""
+    lag = rng.normal(30, 60)
+    return (attempt, rng.integers(3), CHECK, LASTING if rng.random() < 0.8 else CLEARED, lag, rng.random() < 0.4,
+            rng.random() < 0.6, rng.integers(NODES), at + lag, False)  # fmt: skip
+
+
+def planted(seed, failed=4000, causes=40, hit_share=0.01, completed=20000):
+    """One-node attempts of two hours: all meet coincidences at one rate, some failed by a cause."""
+    rng = np.random.default_rng(seed)
+    moments = np.arange(failed + completed) * 10_000.0
+    struck = rng.random(failed + completed) < hit_share
+    is_cause = np.arange(failed) < causes
+    suspects, rows, truth = [], [], []
+    for number in np.flatnonzero(struck[:failed] | is_cause):
+        suspects.append(number)
+        if struck[number]:
+            rows.append(coincidence(rng, len(suspects) - 1, moments[number]))
+            truth.append(False)
+        if is_cause[number]:
+            rows.append(cause(rng, len(suspects) - 1, moments[number]))
+            truth.append(True)
+    control = [coincidence(rng, 0, moments[failed + n]) for n in np.flatnonzero(struck[failed:])]
+    ends = moments[suspects]
+    found = attribute(
+        suspects=Suspects(
+            np.zeros(len(suspects), dtype=np.int64),
+            np.ones(len(suspects)),
+            np.full(len(suspects), 7200.0),
+            ends - 7200,
+            ends,
+        ),
+        episodes=episodes_of(rows),
+        strata=Strata(np.array([float(failed)]), np.array([failed * 7200.0]), np.array([0])),
+        controls=Controls(
+            np.full(NODES, completed * (BEFORE + AFTER) / NODES),
+            np.zeros(NODES, dtype=np.int64),
+            completed * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
+            *np.zeros((2, 0), dtype=np.int64),
+            np.zeros(0),
+        ),
+        control_episodes=episodes_of(control),
+        before_seconds=BEFORE,
+        after_seconds=AFTER,
+        generator=np.random.default_rng(1),
+    )
+    return found, np.array(truth)
+
+
+def test_causes_are_told_from_as_many_coincidences():
+    found, truth = (
+        np.concatenate(parts) for parts in zip(*[(f.probability, t) for f, t in map(planted, range(5))], strict=True)
+    )
+    named = found >= 0.5
+    assert truth[named].mean() >= 0.85
+    assert named[truth].mean() >= 0.85
+
+
+def test_probabilities_are_those_of_being_right():
+    found, truth = (
+        np.concatenate(parts) for parts in zip(*[(f.probability, t) for f, t in map(planted, range(20))], strict=True)
+    )
+    for low, high in ((0.0, 0.2), (0.2, 0.8), (0.8, 1.0)):
+        among = (found >= low) & (found <= high)
+        error = 2.6 * np.sqrt((found[among] * (1 - found[among])).sum()) / among.sum()
+        assert abs(truth[among].mean() - found[among].mean()) <= error + 0.03
+
+
+def test_sums_of_probabilities_give_the_number_of_causes_within_their_uncertainty():
+    misses = []
+    for seed in range(100, 120):
+        found, truth = planted(seed, causes=30)
+        spread = np.hypot(found.draws.sum(axis=1).std(), np.sqrt((found.probability * (1 - found.probability)).sum()))
+        misses.append((found.probability.sum() - truth.sum()) / spread)
+    assert abs(np.mean(misses)) < 0.5
+    assert np.mean(np.abs(misses) < 1.645) >= 0.8
+
+
+def test_coincidences_alone_make_few_causes():
+    """Of 42 coincidences in 4,000 attempts chance alone leaves six and a half unexplained in one of two cases."""
+    sums = [planted(seed, causes=0)[0].probability.sum() for seed in range(10)]
+    assert np.mean(sums) < 6.5
+
+
+def test_no_episode_gives_nothing():
+    found, _ = planted(3, causes=0, hit_share=0.0)
+    assert found.probability.shape == (0,)
+    assert found.draws.shape[1] == 0
+
+
+def test_a_node_that_often_has_false_alarms_convinces_less():
+    def probability(events_at_rest):
+        episode = [(0, 0, CHECK, CLEARED, -20.0, False, False, 0, 1000.0, False)]
+        return attribute(
+            suspects=Suspects(np.array([0]), np.array([1.0]), np.array([7200.0]), np.array([0.0]), np.array([1020.0])),
+            episodes=episodes_of(episode),
+            strata=Strata(np.array([50.0]), np.array([1e6]), np.array([0])),
+            controls=Controls(
+                np.full(10, 1e5),
+                np.zeros(10, dtype=np.int64),
+                1000 * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
+                np.array([0]),
+                np.array([0]),
+                np.array([float(events_at_rest)]),
+            ),
+            control_episodes=episodes_of([]),
+            before_seconds=BEFORE,
+            after_seconds=AFTER,
+            generator=np.random.default_rng(1),
+        ).probability[0]
+
+    prone, calm = probability(30), probability(0)
+    assert prone / (1 - prone) < 0.2 * calm / (1 - calm)
+
+
+def test_probabilities_of_one_attempt_add_up_to_one_at_most():
+    rows = [
+        (0, 0, CHECK, LASTING, lag, True, True, node, 1000.0 + lag, False)
+        for node, lag in enumerate((-30.0, 0.0, 20.0))
+    ]
+    found = attribute(
+        suspects=Suspects(np.array([0]), np.array([8.0]), np.array([7200.0]), np.array([0.0]), np.array([1000.0])),
+        episodes=episodes_of(rows),
+        strata=Strata(np.array([10.0]), np.array([1e6]), np.array([0])),
+        controls=Controls(
+            np.full(8, 1e5),
+            np.zeros(8, dtype=np.int64),
+            1000 * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
+            *np.zeros((2, 0), dtype=np.int64),
+            np.zeros(0),
+        ),
+        control_episodes=episodes_of([]),
+        before_seconds=BEFORE,
+        after_seconds=AFTER,
+        generator=np.random.default_rng(1),
+    )
+    assert 0.9 < found.probability.sum() <= 1.0
+
+
+def test_the_same_logs_give_the_same_numbers():
+    one, other = planted(2)[0], planted(2)[0]
+    assert (one.probability == other.probability).all()
+    assert (one.draws == other.draws).all()
+
+
+def test_windows_are_cut_where_the_attempt_began():
+    assert seconds_by_lag_class(np.array([0.0, 1e9]), BEFORE, AFTER).tolist() == [
+        [0, 0, 0, 0, 30, 90, 180],
+        [300, 180, 90, 30, 30, 90, 180],
+    ]
+    assert lag_class(np.array([-600, -300, -299, 0, 0.5, 300])).tolist() == [0, 0, 1, 3, 4, 6]
