@@ -25,6 +25,7 @@ from assets.model.run_plan import (
     probability_uninterrupted,
     run_outlook,
 )
+from orchestration.plan_prior import answers_with_prior
 from orchestration.published import ReadingError, published
 
 # The standard error of a probability is at most 0.008; the seed gives the same answer to the same question.
@@ -226,6 +227,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "ettr_run_low": best.ettr_low,
         "ettr_run_high": best.ettr_high,
         "productive_days_optimal": plan.ettr_optimal * wallclock_days,
+        **answers_with_prior(rate, nodes, node_days, run.costs),
         "ettr_target": run.ettr_target,
         "probability_ettr_ge_target": best.probability,
         "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,

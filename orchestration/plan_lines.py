@@ -28,6 +28,7 @@ def lines_of(answer: Answer) -> list[str]:
         "ETTR": _ettr(answer),
         "target": _target(answer),
         "rate": _rate(answer),
+        "prior": _prior(answer),
         "note": answer["notes"],
     }
     return [
@@ -119,6 +120,22 @@ def _rate(a: Answer) -> list[str]:
         f"{'unknown' if value is None else short(value)} {unit} ({limits}, {confidence(a['confidence_level'])})",
         f"{plural(a['event_count'], 'failure')} in {short(a['exposure_node_days'])} node-days of "
         f"{POPULATIONS[a['population']]}, each failed attempt counted",
+    ]
+
+
+def _prior(a: Answer) -> list[str]:
+    if a["prior_node_days"] is None:
+        return []
+    sure, rate = confidence(a["confidence_level"]), "failures_per_1000_node_days_with_prior"
+    future, mttf = "expected_interruptions_with_prior", "mttf_hours_with_prior"
+    return [
+        f"few failures tell little; a prior from published fleets ({short(a['prior_failures_per_1000_node_days'])} "
+        f"failures per 1,000 node-days, weight {short(a['prior_node_days'])} node-days), with these data added, says:",
+        f"{short(a[rate])} failures per 1,000 node-days ({span(a[f'{rate}_low'], a[f'{rate}_high'])}, {sure})",
+        f"{_count(a[future])} interruptions to expect; {whole(a[f'{future}_low'])} to {whole(a[f'{future}_high'])} in "
+        f"a single run; one every {duration(a[mttf])} ({hours_span(a[f'{mttf}_low'], a[f'{mttf}_high'])})",
+        f"ETTR {short(a['ettr_optimal_with_prior'])} with a checkpoint every "
+        f"{duration(a['checkpoint_minutes_optimal_with_prior'] / 60)}",
     ]
 
 

@@ -124,10 +124,7 @@ def prediction_interval(
     counted = np.where(known, count / phi, 0.0) + PRIOR_EVENTS
     mean = counted * scale
     shape = gamma_shape(counted, np.where(known, variance, 0.0))
-    share = shape / (shape + mean)
-    low, high = _limits(
-        lambda n: special.betainc(shape, n + 1.0, share), mean, mean * (1.0 + mean / shape), confidence_level
-    )
+    low, high = count_limits(mean, shape, confidence_level)
     value = np.where(known & (count > 0), count * coming / np.where(past > 0, past, 1.0), np.nan)
     return PredictionInterval(
         value,
@@ -135,6 +132,31 @@ def prediction_interval(
         np.where(known, np.fmax(high, np.ceil(value)), np.nan),
         confidence_level,
         np.where(known, NEGATIVE_BINOMIAL, NO_EXPOSURE),
+    )
+
+
+def count_limits(
+    mean: NDArray[np.float64], shape: NDArray[np.float64], confidence_level: float = CONFIDENCE_LEVEL
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the a/2 and 1 - a/2 quantiles of negative binomial counts.
+
+    Parameters
+    ----------
+    mean
+        Expected counts, 0 or more.
+    shape
+        Shape of the Gamma distribution of their means, above 0, of the same shape.
+    confidence_level
+        1 - a, between 0 and 1.
+
+    Returns
+    -------
+    tuple of ndarray
+        Whole numbers.
+    """
+    share = shape / (shape + mean)
+    return _limits(
+        lambda n: special.betainc(shape, n + 1.0, share), mean, mean * (1.0 + mean / shape), confidence_level
     )
 
 

@@ -11,6 +11,7 @@ where
     and not coalesce(
         failures_per_gpu_hour_low >= 0
         and failures_per_gpu_hour_low < failures_per_gpu_hour
-        and failures_per_gpu_hour < failures_per_gpu_hour_high,
+        and failures_per_gpu_hour < failures_per_gpu_hour_high
+        and expected_failure_count between 0 and failure_count,
         false
     )

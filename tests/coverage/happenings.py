@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -106,7 +106,9 @@ class Happenings:
     """Faults per second in use, by node."""
     months: list[tuple[float, float, float]]
     """Start, end and factor of the rate of each month."""
-    notes: dict[str, object] = field(default_factory=dict)
+    alarm_rates: np.ndarray
+    """False alarms per second, by node."""
+    lemons: list[int]
 
 
 def node_name(site: Site, node: int) -> str:
@@ -384,5 +386,6 @@ def live_through(site: Site, days: int, seed: int, first: float) -> Happenings:
         withdrawals=lived.withdrawals,
         hazards=hazards,
         months=months,
-        notes={"lemons": sorted(int(node) for node in lemons)},
+        alarm_rates=rates,
+        lemons=sorted(int(node) for node in lemons),
     )

@@ -179,7 +179,8 @@ def _kernel(happenings: Happenings, lines: list[KernelLine], zone: ZoneInfo) -> 
     ]
 
 
-def _reason(kind: str, category: str) -> str:
+def reason_of(kind: str, category: str) -> str:
+    """What is said of a node that is taken out of service."""
     return REASONS.get(kind) or "HC: " + NHC_CHECKS[category].split(":")[0]
 
 
@@ -194,7 +195,7 @@ def _events(happenings: Happenings, zone: ZoneInfo) -> list[str]:
             continue
         end = "Unknown" if out.end >= happenings.last else moment(out.end)
         state = "DOWN" if out.kind == "down" else "DRAIN"
-        reason = _reason(out.kind, out.category)
+        reason = reason_of(out.kind, out.category)
         rows.append(f"{site.name}|{node_name(site, out.node)}|{moment(out.start + 60)}|{end}|{state}|{reason}|root(0)")
     return rows
 
@@ -210,7 +211,7 @@ def _slurmctld(happenings: Happenings, zone: ZoneInfo) -> list[str]:
             said.append((out.end, f"Node {name} now responding"))
             said.append((out.end + 0.01, f"node {name} returned to service"))
         else:
-            reason = _reason(out.kind, out.category)
+            reason = reason_of(out.kind, out.category)
             said.append((start, f"update_node: node {name} reason set to: {reason}"))
             said.append((start + 0.001, f"update_node: node {name} state set to DRAINING"))
             said.append((out.end, f"update_node: node {name} state set to IDLE"))

@@ -42,7 +42,7 @@ def planted(happenings: Happenings, results: list[Result], lines: list[KernelLin
             }
             for fault in happenings.faults
         ],
-        "lemons": [node_name(site, node) for node in happenings.notes["lemons"]],
+        "lemons": [node_name(site, node) for node in happenings.lemons],
         "months": [{"from": a, "to": b, "factor": f} for a, b, f in happenings.months],
         "unseen_share": (1 - site.node_fail_share) * site.unseen_share,
         "planted_per_1000_node_days": {
@@ -101,22 +101,32 @@ def _node_days(attempt: Attempt, happenings: Happenings) -> float:
     return max(0.0, seconds) * attempt.job.node_count / DAY
 
 
+def exposed(happenings: Happenings, attempt: Attempt) -> tuple[float, float, float]:
+    """Return seconds of an attempt inside the export, and the failures that the planted processes expect in them.
+
+    The third number is the share of completed attempts like it that have a false alarm in their window.
+    """
+    site = happenings.site
+    start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)
+    factor_seconds = sum(f * max(0.0, min(end, b) - max(start, a)) for a, b, f in happenings.months)
+    groups = np.unique(np.array(attempt.nodes) // site.nodes_per_switch, return_counts=True)[1]
+    switches = site.switch_rate / 1000 / DAY * np.sum(1 - (1 - site.switch_reach) ** groups)
+    window = min(attempt.ended - attempt.started, BEFORE_SECONDS) + AFTER_SECONDS
+    chance = -np.expm1(-happenings.alarm_rates[attempt.nodes].sum() * window)
+    return max(0.0, end - start), factor_seconds * (happenings.hazards[attempt.nodes].sum() + switches), float(chance)
+
+
 def _rate(happenings: Happenings, more_than_gpus: int) -> dict[str, float]:
     """Faults that the planted processes expect to end attempts of a population, over their node-days."""
     site = happenings.site
     expected = exposure = 0.0
     failures = 0
     for attempt in happenings.attempts:
-        if attempt.job.gpus <= more_than_gpus:
+        if attempt.job.gpus <= more_than_gpus or not is_exported(attempt, happenings):
             continue
-        start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)
-        if end <= start:
-            continue
-        factor_seconds = sum(f * max(0.0, min(end, b) - max(start, a)) for a, b, f in happenings.months)
-        groups = np.unique(np.array(attempt.nodes) // site.nodes_per_switch, return_counts=True)[1]
-        switches = site.switch_rate / 1000 / DAY * np.sum(1 - (1 - site.switch_reach) ** groups)
-        expected += factor_seconds * (happenings.hazards[attempt.nodes].sum() + switches)
-        exposure += (end - start) * len(attempt.nodes) / DAY
+        seconds, hazard, _ = exposed(happenings, attempt)
+        expected += hazard
+        exposure += seconds * len(attempt.nodes) / DAY
         failures += attempt.fault is not None and happenings.first <= attempt.ended < happenings.last
     visible = 1 - (1 - site.node_fail_share) * site.unseen_share
     per = 1000 / exposure if exposure else float("nan")

@@ -35,8 +35,8 @@ select
     30.0::double as lost_gpu_hours_avoidable_high, 0.2::double as large_job_failure_ratio,
     0.1::double as large_job_failure_ratio_low, 0.3::double as large_job_failure_ratio_high,
     0.1::double as large_job_failure_ratio_without_lemons, 0.05::double as large_job_failure_ratio_without_lemons_low,
-    0.2::double as large_job_failure_ratio_without_lemons_high, 0.9::double as confidence_level, 'forward' as method,
-    '2' as method_version,
+    0.2::double as large_job_failure_ratio_without_lemons_high, 0.9::double as confidence_level,
+    'forward' as method, '2' as method_version,
     4 as event_count, 25.0::double as exposure
 from range(1);
 
@@ -55,7 +55,6 @@ create table estimates.est_lemon_root_causes as
 select
     'alpha' as cluster_id, 'PSU' as root_cause, 1 as node_count, 1.0::double as ratio, 0.05::double as ratio_low,
     1.0::double as ratio_high, 0.9::double as confidence_level, 'clopper_pearson' as method,
-    '2' as method_version, 1 as event_count,
-    1.0::double as exposure
+    '2' as method_version, 1 as event_count, 1.0::double as exposure
 from range(1);
 """

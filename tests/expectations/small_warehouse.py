@@ -297,8 +297,8 @@ select
     'free_writes' as scenario, 1024 as gpu_count, r as failures_per_1000_node_days, m as checkpoint_minutes,
     5.0::double as restart_minutes, 0.0::double as write_minutes, 1 - r * m / 1000 as ettr_expected,
     1 - r * m / 1100 as ettr_expected_exact, 0.9::double as ettr_target, 110 / r as checkpoint_minutes_longest,
-    null::double as confidence_level, 'assumed' as method,
-    '2' as method_version, null::bigint as event_count, null::double as exposure
+    null::double as confidence_level, 'assumed' as method, '2' as method_version,
+    null::bigint as event_count, null::double as exposure
 from (values (1.0::double), (6.5)) rates(r), (values (10.0::double), (60.0)) intervals(m);
 
 create table estimates.est_checkpoint_plans as

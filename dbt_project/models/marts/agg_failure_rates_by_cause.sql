@@ -34,7 +34,8 @@ causes as (
     select
         cluster_id,
         failure_category,
-        count(*) as failure_count
+        count(*) as failure_count,
+        {{ exact_sum('posterior_probability') }} as expected_failure_count
     from failures
     group by cluster_id, failure_category
 
@@ -46,6 +47,7 @@ bounded as (
         causes.cluster_id,
         causes.failure_category,
         causes.failure_count,
+        causes.expected_failure_count,
         nullif(exposures.gpu_hours, 0) as gpu_hours,
         coalesce(limits.count_low, {{ poisson_limit_low('causes.failure_count') }}) as count_low,
         coalesce(limits.count_high, {{ poisson_limit_high('causes.failure_count') }}) as count_high
@@ -59,6 +61,7 @@ select
     cluster_id,
     failure_category,
     failure_count,
+    expected_failure_count,
     gpu_hours,
     failure_count / gpu_hours as failures_per_gpu_hour,
     count_low / gpu_hours as failures_per_gpu_hour_low,
