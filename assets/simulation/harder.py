@@ -33,7 +33,7 @@ class Difficulty:
     failure_only_checks: tuple[str, ...]
     one_gpu_share: float = 0.1
     month_variation: float = 0.3
-    shared_fault_copies: int = 2
+    shared_fault_copies: int = 4
 
 
 DEFAULT = Difficulty(completed_share=0.003, failure_only_checks=("check pci", "service status"))
@@ -47,7 +47,7 @@ HARD = Difficulty(
         "nvidia smi ecc_uncorrected",
     ),
     one_gpu_share=0.2,
-    shared_fault_copies=3,
+    shared_fault_copies=6,
 )
 
 KILLED_AS = ("NODE_FAIL", "CANCELLED")

@@ -23,6 +23,7 @@ from assets.simulation.logs.accounting import Accounting
 from assets.simulation.logs.record import Record
 from assets.simulation.months import month_starts
 from assets.simulation.profiles import DAY
+from assets.simulation.rate_changes import rate_changes
 from assets.simulation.states import ALARM, COMPLETED, DRAIN, MECHANISMS, STATES
 from assets.simulation.visibility import is_named, visible_categories
 from assets.simulation.window import has_any_evidence, has_false_evidence
@@ -301,6 +302,17 @@ def _populations(record: Record) -> Table:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
+def _rate_changes(record: Record) -> Table:
+    """One row per planted change of the rate of independent faults; a null category means all of them."""
+    changes = rate_changes(record.profile, record.ledger)
+    return {
+        "changed_epoch": epochs(record.epoch, np.array([change.at for change in changes], np.int64)),
+        "category": pa.array([change.category for change in changes], pa.string()),
+        "rate_before": pa.array([change.before for change in changes], pa.float64()),
+        "rate_after": pa.array([change.after for change in changes], pa.float64()),
+    }
+
+
 def _exposures(record: Record) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Give the GPUs and the node-days of every attempt, until the end of the simulation for those still running."""
     ledger = record.ledger
@@ -371,6 +383,7 @@ TABLES = {
     "crash_loops": _crash_loops,
     "months": _months,
     "populations": _populations,
+    "rate_changes": _rate_changes,
 }
 
 

@@ -1,4 +1,4 @@
-"""Prints what a refresh of a simulated month gives back; `--write FILE` writes it as a page of the docs."""
+"""Prints what a refresh of simulated logs gives back; `--write FILE` writes it as a page of the docs."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ import tempfile
 from pathlib import Path
 
 from orchestration.home import Home
-from tests.recovery.month import Month, recover
+from tests.recovery.month import Levels, Month, recover, recover_levels
 from tests.recovery.page import page
 
 
 def main() -> None:
     """Simulate, refresh, compare, print."""
-    month = Month()
+    month, levels = Month(), Levels()
     parser = argparse.ArgumentParser(prog="python -m tests.recovery", description=__doc__)
     parser.add_argument("--profile", default=month.profile)
     parser.add_argument("--days", type=int, default=month.days)
     parser.add_argument("--scale", type=float, default=month.scale)
     parser.add_argument("--seed", type=int, default=month.seed)
+    parser.add_argument("--levels-days", type=int, default=levels.days, help="of rsc2 and its harder variants")
+    parser.add_argument("--levels-scale", type=float, default=levels.scale, help="0 leaves them out")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the page here")
     options = parser.parse_args()
     month = Month(options.profile, options.days, options.scale, options.seed)
+    levels = Levels(options.levels_days, options.levels_scale, options.seed)
     with tempfile.TemporaryDirectory(prefix="faultline-recovery-") as folder:
-        text = page(month, recover(month, Home.at(Path(folder))))
+        by_level = recover_levels(levels, Home.at(Path(folder) / "levels"))
+        text = page(month, recover(month, Home.at(Path(folder) / "month")), levels, by_level)
     print(text, end="")
     if options.write:
         options.write.write_text(text, encoding="utf-8")

@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 SCORES = (
     "attempts",
     "failures",
+    "attribution",
     "visible_causes",
     "true_causes",
     "culprits",
@@ -24,7 +25,7 @@ SCORES = (
     "outages",
     "job_runs",
 )
-SHARES = ("unseen", "blame", "incident_counts", "productive_time")
+SHARES = ("unseen", "blame", "incident_counts", "rate_changes", "productive_time")
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Rate:
         As published, with the 90% interval.
     true_rate
         Failures that happened over the node-days that were, whether the logs show them or not.
+    visible_failure_count
+        The failures among them that the logs show.
     planted_rate
         The rate at which faults were drawn on the nodes that these attempts held; None where that is not defined.
     """
@@ -82,9 +85,15 @@ class Rate:
     low: float
     high: float
     true_failure_count: int
+    visible_failure_count: int
     true_node_days: float
     true_rate: float
     planted_rate: float | None
+
+    @property
+    def visible_rate(self) -> float:
+        """Failures that the logs show over the node-days that were."""
+        return 1000 * self.visible_failure_count / self.true_node_days
 
     def holds(self, rate: float) -> bool:
         """Tell whether a rate lies inside the published interval."""

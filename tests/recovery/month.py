@@ -1,4 +1,4 @@
-"""The simulated month of the standing test, and how it is made: simulated, refreshed, compared with its truth."""
+"""What is simulated for the standing test and for the page: simulated, refreshed, compared with its truth."""
 
 from __future__ import annotations
 
@@ -27,6 +27,19 @@ class Month:
     seed: int = 1
 
 
+LEVELS = ("rsc2", "rsc2-default", "rsc2-hard")
+"""One cluster three times, from easy to hard to read."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How much of the clusters of `LEVELS` is simulated; a scale of 0 leaves them out."""
+
+    days: int = 334
+    scale: float = 0.1
+    seed: int = 1
+
+
 def truths(home: Home) -> list[Path]:
     """Give the folders of planted truth of a home, one per simulated cluster."""
     return sorted(path.parent for path in home.root.glob("truth/*/planted.json"))
@@ -34,14 +47,28 @@ def truths(home: Home) -> list[Path]:
 
 def recover(month: Month, home: Home) -> list[Comparison]:
     """Simulate into a home, refresh it, and compare each simulated cluster with what was planted."""
+    _simulate(month.profile, month, home)
+    refresh(home)
+    return [compare(home.published_file, truth) for truth in truths(home)]
+
+
+def recover_levels(levels: Levels, home: Home) -> list[Comparison]:
+    """Do the same for the clusters of `LEVELS`, in one refresh; comparisons come in their order."""
+    if not levels.scale:
+        return []
+    for profile in LEVELS:
+        _simulate(profile, levels, home)
+    refresh(home)
+    return [compare(home.published_file, home.root / "truth" / profile) for profile in LEVELS]
+
+
+def _simulate(profile: str, size: Month | Levels, home: Home) -> None:
     simulate(
-        month.profile,
+        profile,
         home.root,
-        days=month.days,
-        scale=month.scale,
-        seed=month.seed,
+        days=size.days,
+        scale=size.scale,
+        seed=size.seed,
         sources_dir=home.sources,
         truth_dir=home.root / "truth",
     )
-    refresh(home)
-    return [compare(home.published_file, truth) for truth in truths(home)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
+from tests.recovery.cells import against, percent, published, table
 from tests.recovery.comparison import Comparison, Rate, Score, Share
-from tests.recovery.month import Month
+from tests.recovery.levels import levels_part
+from tests.recovery.month import Levels, Month
 
 HEAD = """# What a refresh gives back of what was planted
 
@@ -15,9 +16,10 @@ simulated cluster whose faults are known. This page is made by
 
     {command}
 
-which simulates profile `{month.profile}` over {month.days} days at scale {month.scale:g} with seed {month.seed},
-refreshes, and compares the published tables with the truth beside the logs. `tests/recovery/test_recovery.py` asserts
-the same numbers on the default month.
+which simulates, refreshes, and compares the published tables with the truth beside the logs: first one large cluster
+at three levels of difficulty, side by side, then profile `{month.profile}` in detail, over {month.days} days at scale
+{month.scale:g} with seed {month.seed}. `tests/recovery/test_recovery.py` asserts the numbers of the detail on the
+default month.
 
 *Precision* is the share of what is published that is right, *recall* the share of what was planted that was found.
 """
@@ -44,26 +46,8 @@ NOTES = """## How to read it
 """
 
 
-def _percent(share: float | None) -> str:
-    """Round down: only what is whole is written as 100%."""
-    return "-" if share is None else f"{math.floor(1000 * share) / 10:.1f}%"
-
-
-def _percents(score: Score) -> tuple[str, str]:
-    return _percent(score.precision), _percent(score.recall)
-
-
-def _counts(*counts: int) -> tuple[str, ...]:
-    return tuple(f"{count:,}" for count in counts)
-
-
-def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [header, ("---", *("---:" for _ in header[1:])), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
-
-
 def _scores(scores: Iterable[Score], what: str) -> str:
-    return _table(
+    return table(
         (what, "planted", "published", "right", "precision", "recall"),
         (
             (
@@ -71,8 +55,8 @@ def _scores(scores: Iterable[Score], what: str) -> str:
                 f"{s.planted:,}",
                 f"{s.published:,}",
                 f"{s.recovered:,}",
-                _percent(s.precision),
-                _percent(s.recall),
+                percent(s.precision),
+                percent(s.recall),
             )
             for s in scores
         ),
@@ -80,19 +64,13 @@ def _scores(scores: Iterable[Score], what: str) -> str:
 
 
 def _shares(shares: Iterable[Share]) -> str:
-    return _table(
-        ("", "count", "of", "ratio"), ((s.item, f"{s.count:,}", f"{s.total:,}", _percent(s.ratio)) for s in shares)
+    return table(
+        ("", "count", "of", "ratio"), ((s.item, f"{s.count:,}", f"{s.total:,}", percent(s.ratio)) for s in shares)
     )
 
 
 def _rates(rates: Iterable[Rate]) -> str:
-    def cell(rate: Rate, value: float | None) -> str:
-        return "-" if value is None else f"{value:.2f}, {'inside' if rate.holds(value) else 'outside'}"
-
-    def published(rate: Rate) -> str:
-        return "-" if rate.rate is None else f"{rate.rate:.2f} ({rate.low:.2f} to {rate.high:.2f})"
-
-    return _table(
+    return table(
         ("attempts", "failures", "node-days", "published r_f (90%)", "happened", "planted"),
         (
             (
@@ -100,8 +78,8 @@ def _rates(rates: Iterable[Rate]) -> str:
                 f"{rate.failure_count:,} of {rate.true_failure_count:,}",
                 f"{rate.node_days:,.0f} of {rate.true_node_days:,.0f}",
                 published(rate),
-                cell(rate, rate.true_rate),
-                cell(rate, rate.planted_rate),
+                against(rate, rate.true_rate),
+                against(rate, rate.planted_rate),
             )
             for rate in rates
         ),
@@ -129,18 +107,19 @@ def _cluster(comparison: Comparison) -> str:
     )
 
 
-def command(month: Month) -> str:
-    """Give the command that makes the page of this month."""
-    default = Month()
-    options = [
-        f" --{name} {value:g}" if isinstance(value, float) else f" --{name} {value}"
-        for name, value in vars(month).items()
-        if value != getattr(default, name)
-    ]
+def command(month: Month, levels: Levels) -> str:
+    """Give the command that makes the page of this month and these levels."""
+    options = []
+    for prefix, chosen, default in (("", month, Month()), ("levels-", levels, Levels(seed=month.seed))):
+        options += [
+            f" --{prefix}{name} {value:g}" if isinstance(value, float) else f" --{prefix}{name} {value}"
+            for name, value in vars(chosen).items()
+            if value != getattr(default, name)
+        ]
     return f"python -m tests.recovery --write docs/recovery.md{''.join(options)}"
 
 
-def page(month: Month, comparisons: Iterable[Comparison]) -> str:
+def page(month: Month, comparisons: Iterable[Comparison], levels: Levels, by_level: list[Comparison]) -> str:
     """Write the whole page."""
-    head = HEAD.format(command=command(month), month=month)
-    return "\n".join((head, *map(_cluster, comparisons), NOTES))
+    head = HEAD.format(command=command(month, levels), month=month)
+    return "\n".join((head, *levels_part(levels, by_level), *map(_cluster, comparisons), NOTES))

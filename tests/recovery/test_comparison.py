@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from tests.recovery.comparison import Comparison, compare
-from tests.recovery.month import CLUSTERS, Month
+from tests.recovery.month import CLUSTERS, Levels, Month
 from tests.recovery.page import page
 
 Spoil = Callable[[str], Comparison]
@@ -56,6 +56,28 @@ def test_lost_failures_cost_recall(spoil, good):
     whole = good.score("failures", "failures that the logs show")
     assert score.published - score.recovered <= whole.published - whole.recovered
     assert score.precision >= 0.95
+
+
+def test_what_is_improbable_is_no_longer_found_nor_wrong(spoil, good):
+    item = "failures with evidence, at p >= 0.5"
+    unlikely = spoil(f"update marts.fct_failures set posterior_probability = 0.4 {THIS} and hash(attempt_id) % 2 = 0")
+    assert unlikely.score("attribution", item).recall < 0.7
+    assert unlikely.score("attribution", item).precision >= good.score("attribution", item).precision - 0.05
+    by_rule = "failures with evidence, by the paper's rule"
+    assert unlikely.score("attribution", by_rule) == good.score("attribution", by_rule)
+
+
+def test_an_invented_change_of_rate_is_at_no_planted_one(spoil, good):
+    item = "published changes of rate that are at a planted one"
+    changed = spoil(
+        f"""
+        insert into estimates.est_rate_changes by name
+        select example.* replace (timestamp '2019-01-01' as changed_at)
+        from (from estimates.est_rate_changes {THIS} and failure_category = 'all' limit 1) as example
+        """
+    )
+    assert changed.share("rate_changes", item).total == good.share("rate_changes", item).total + 1
+    assert changed.share("rate_changes", item).count == good.share("rate_changes", item).count
 
 
 def test_invented_failures_cost_precision(spoil, good):
@@ -198,8 +220,10 @@ def test_a_rate_elsewhere_does_not_hold(spoil):
 
 
 def test_the_page_says_what_was_simulated(comparisons):
-    text = page(Month(seed=7), comparisons.values())
-    assert "python -m tests.recovery --write docs/recovery.md --seed 7\n" in text
+    levels = Levels(seed=7, scale=0.5)
+    text = page(Month(seed=7), comparisons.values(), levels, list(comparisons.values()))
+    assert "python -m tests.recovery --write docs/recovery.md --seed 7 --levels-scale 0.5\n" in text
+    assert f"| `{CLUSTERS[0]}` | `{CLUSTERS[1]}` |" in text
     for comparison in comparisons.values():
         assert f"## Cluster `{comparison.planted['cluster_id']}` (simulated)" in text
         assert f"{comparison.planted['attempt_count']:,} attempts" in text

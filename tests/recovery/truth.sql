@@ -1,27 +1,34 @@
 -- The planted truth under the keys of the published warehouse. Variables: truth (folder), cluster_id.
 create schema truth;
 
+-- What the export of the accounting holds, in the state in which it found it: nobody can know of the rest.
 create table truth.attempts as
 select
-    *,
-    getvariable('cluster_id') || ':' || job_id_raw || ':' || submitted_epoch as attempt_id,
-    -- What still runs when the logs end was exposed until then.
-    coalesce(ended_epoch, max(ended_epoch) over ()) - started_epoch as exposed_seconds
-from read_parquet(getvariable('truth') || '/attempts.parquet');
+    * exclude (is_exported, exported_state) replace (exported_state as state),
+    getvariable('cluster_id') || ':' || job_id_raw || ':' || submitted_epoch as attempt_id
+from read_parquet(getvariable('truth') || '/attempts.parquet')
+where is_exported;
 
 create table truth.failures as
 select
-    *,
-    getvariable('cluster_id') || ':' || job_id_raw || ':' || submitted_epoch as attempt_id
-from read_parquet(getvariable('truth') || '/failures.parquet');
+    failures.*,
+    attempts.attempt_id
+from read_parquet(getvariable('truth') || '/failures.parquet') as failures
+inner join truth.attempts as attempts using (job_id_raw, submitted_epoch)
+where attempts.state not in ('RUNNING', 'PENDING');
 
 create table truth.preemptions as
 select
-    *,
-    getvariable('cluster_id') || ':' || job_id_raw || ':' || submitted_epoch as attempt_id,
-    getvariable('cluster_id') || ':' || instigator_job_id_raw || ':' || instigator_submitted_epoch
-        as instigator_attempt_id
-from read_parquet(getvariable('truth') || '/preemptions.parquet');
+    preemptions.*,
+    attempts.attempt_id,
+    getvariable('cluster_id') || ':' || preemptions.instigator_job_id_raw || ':'
+    || preemptions.instigator_submitted_epoch as instigator_attempt_id
+from read_parquet(getvariable('truth') || '/preemptions.parquet') as preemptions
+inner join truth.attempts as attempts using (job_id_raw, submitted_epoch)
+where attempts.state not in ('RUNNING', 'PENDING');
+
+create table truth.populations as from read_parquet(getvariable('truth') || '/populations.parquet');
+create table truth.rate_changes as from read_parquet(getvariable('truth') || '/rate_changes.parquet');
 
 create table truth.faults as from read_parquet(getvariable('truth') || '/faults.parquet');
 
@@ -59,5 +66,7 @@ create view found.outages as
 from published.marts.fct_node_outages where cluster_id = getvariable('cluster_id');
 create view found.job_runs as
 from published.marts.fct_job_runs where cluster_id = getvariable('cluster_id');
+create view found.rate_changes as
+from published.estimates.est_rate_changes where cluster_id = getvariable('cluster_id');
 create view found.failure_rates as
 from published.estimates.est_failure_rates where cluster_id = getvariable('cluster_id');

@@ -15,6 +15,7 @@ from assets.simulation.false_alarms import alarms_per_node_day
 from assets.simulation.ledger import Symptoms
 from assets.simulation.months import Months, month_starts
 from assets.simulation.profiles import DAY, HOUR, Burst, Lemon
+from assets.simulation.rate_changes import rate_changes
 from assets.simulation.states import ALARM, FAILED
 from assets.simulation.window import has_any_evidence
 from tests.simulation.simulated import Simulated, epoch
@@ -204,3 +205,25 @@ def test_the_cluster_itself_stays_as_easy_as_it_was() -> None:
     assert {planned.ends_jobs_as for planned in RSC2.maintenance} == {None}
     assert not RSC2.logs.failure_only_checks and not RSC2.logs.accounting_skips_days
     assert (RSC2.accounting_from, RSC2.accounting_until) == (0, RSC2.horizon)
+
+
+def test_changes_of_the_planted_rate_are_named() -> None:
+    profile = site(
+        node_count=4,
+        fault_rate=0.01,
+        lemons=(Lemon(0.0, "GPU", 0.05),),
+        bursts=(Burst(2, 4, "ib_link", 0.5, positions=(0.0, 0.5)), Burst(8, 20, "gpu_memory", 0.02)),
+        days=10,
+    )
+    made = SmallLedger()
+    made.ledger.month_factors = [(0, 1.0), (6 * DAY, 2.0)]
+    changes = rate_changes(profile, made.frozen())
+    # (50 + 3 x 10) / 4 = 20 per 1,000 node-days; the first burst adds 500 on two nodes of four.
+    assert [(change.at // DAY, change.category) for change in changes] == [
+        (2, "ib_link"),
+        (4, "ib_link"),
+        (6, None),
+        (8, "gpu_memory"),
+    ]
+    rates = [rate for change in changes for rate in (change.before, change.after)]
+    assert rates == pytest.approx([20, 270, 270, 20, 20, 40, 40, 60])
