@@ -1,6 +1,6 @@
-"""What to do next about a node, in words: a first step per cause, stronger when the same fault came back.
+"""What to do next about a node, in words: it follows the lemon list, open outages and repairs that did not hold.
 
-It suggests where to look. It never calls a node bad on one failure.
+It counts incidents, not attempts, and never calls a node bad on one of them.
 """
 
 from __future__ import annotations
@@ -29,15 +29,21 @@ NEXT_STEP = {
 }
 
 
+RECENT_DAYS = 30
+"""An incident longer ago, with none since, is no reason to do anything."""
+
+
 def advise(node: Row) -> str:
     """Say what an operator could do about a node.
+
+    Only a lemon of the lemon list is to be drained, so that no node is advised here and called well there.
 
     Parameters
     ----------
     node
-        A row of the `nodes` frame: failures by cause, outages planned and not.
+        A row of the `nodes` frame: verdict of the lemon list, incidents by cause, outages planned and not.
     """
-    said = [*_about_outage(node), *_about_failures(node.get("causes") or [])]
+    said = [*_about_outage(node), *_about_incidents(node)]
     if not said and node["fault_outage_count"]:
         said.append(_about_reason(node))
     return " ".join(said) or "Planned work only: nothing to do."
@@ -50,23 +56,33 @@ def _about_outage(node: Row) -> list[str]:
     return [f"Still out of service since {moment(node['open_since'])}{reason}: repair, then return it."]
 
 
-def _about_failures(causes: Sequence[Row]) -> list[str]:
+def _about_incidents(node: Row) -> list[str]:
+    causes: Sequence[Row] = node.get("causes") or []
     if not causes:
         return []
-    worst, total = causes[0], sum(each["count"] for each in causes)
+    worst, total = causes[0], sum(cause["count"] for cause in causes)
     step = NEXT_STEP.get(worst["category"], "read the evidence by hand: no rule knows its cause")
+    if node.get("verdict") == "lemon":
+        kinds = f"{worst['label']} ({worst['count']})" if worst["count"] > 1 else "each of another kind"
+        return [f"A lemon: {plural(total, 'incident')}, {kinds}. Drain; {step}."]
+    days = node.get("days_since_last_failure")
+    is_recent = days is not None and days <= RECENT_DAYS
+    if node.get("relapsed_at") is not None and is_recent:
+        relapsed_step = NEXT_STEP.get(node["relapsed_category"], step)
+        return [
+            f"{node['relapsed_label']} came back {_day(node['relapsed_at'])} after an outage that ended "
+            f"{_day(node['returned_at'])}: that repair did not hold. When it is free: {relapsed_step}."
+        ]
+    if not is_recent:
+        ago = f"{plural(int(days), 'day')} ago" if days is not None else "at an unknown time"
+        return [f"The last incident was {ago}: nothing to do."]
     if total == 1:
-        return [f"One failure is no pattern yet: {step}."]
-    if worst["count"] == 1 and total == 2:
-        return [
-            "2 failures of different kinds, which may be chance: watch it; after another one drain it for diagnostics."
-        ]
-    if worst["count"] == 1:
-        return [
-            f"{plural(total, 'failure')}, each of another kind: drain, run all diagnostics, look for what they share."
-        ]
-    again = f"{worst['label']} came back" if total == worst["count"] else f"{worst['label']} most often"
-    return [f"{plural(total, 'failure')}, {again} ({worst['count']}): drain; {step}."]
+        return [f"One incident is no pattern yet: if it comes back, {step}."]
+    return [f"{plural(total, 'incident')}, no more than chance explains: watch it."]
+
+
+def _day(at: object) -> str:
+    return moment(at)[:10]  # type: ignore[arg-type]
 
 
 def _about_reason(node: Row) -> str:

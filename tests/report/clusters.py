@@ -71,6 +71,7 @@ def failure_row(attempt: dict[str, Any], category: str, culprit: str | None, rul
         "failure_category": category,
         "attribution_rule": rule,
         "is_attributed": attributed,
+        "posterior_probability": 1.0,
         "has_coverage": attributed or attempt["job_id_raw"] % 2 == 0,
         "culprit_node_id": culprit,
         "evidence_count": 2 if attributed else 0,

@@ -19,8 +19,8 @@ create table marts.fct_attempts (
 );
 create table marts.fct_failures (
     cluster_id varchar, attempt_id varchar, failed_at timestamp, failure_category varchar, attribution_rule varchar,
-    is_attributed boolean, has_coverage boolean, culprit_node_id varchar, evidence_count integer, incident_id varchar,
-    lost_gpu_hours double
+    is_attributed boolean, posterior_probability double, has_coverage boolean, culprit_node_id varchar,
+    evidence_count integer, incident_id varchar, lost_gpu_hours double
 );
 create table marts.fct_incidents (
     cluster_id varchar, incident_id varchar, attempt_count integer, failure_category varchar

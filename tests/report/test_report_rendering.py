@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from datetime import datetime
 from pathlib import Path
 
 import dagster as dg
@@ -183,17 +184,38 @@ def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():
     assert causes - {"unattributed"} <= set(NEXT_STEP)
 
 
+PCIE = {"category": "pcie", "label": "PCIe error", "count": 1}
+
+
 @pytest.mark.parametrize(
-    ("causes", "said"),
+    ("node", "said"),
     [
-        ([{"category": "pcie", "label": "PCIe error", "count": 1}], "One failure is no pattern yet"),
-        ([{"category": "pcie", "label": "PCIe error", "count": 3}], "3 failures, PCIe error came back (3): drain"),
+        ({"causes": [PCIE], "days_since_last_failure": 3}, "One incident is no pattern yet: if it comes back, reseat"),
+        ({"causes": [PCIE], "days_since_last_failure": 90}, "The last incident was 90 days ago: nothing to do."),
+        ({"causes": [{**PCIE, "count": 3}], "days_since_last_failure": 3}, "3 incidents, no more than chance explains"),
         (
-            [{"category": "pcie", "label": "PCIe error", "count": 1}, {"category": "oom", "label": "x", "count": 1}],
-            "2 failures of different kinds, which may be chance: watch it",
+            {"causes": [{**PCIE, "count": 3}], "days_since_last_failure": 3, "verdict": "lemon"},
+            "A lemon: 3 incidents, PCIe error (3). Drain; reseat the card",
+        ),
+        (
+            {
+                "causes": [{**PCIE, "count": 2}],
+                "days_since_last_failure": 3,
+                "verdict": "ok",
+                "relapsed_category": "pcie",
+                "relapsed_label": "PCIe error",
+                "relapsed_at": datetime(2026, 3, 9),
+                "returned_at": datetime(2026, 3, 1),
+            },
+            "PCIe error came back 2026-03-09 after an outage that ended 2026-03-01: that repair did not hold.",
+        ),
+        (
+            {"causes": [{**PCIE, "count": 5}], "days_since_last_failure": 3, "open_since": datetime(2026, 3, 9)},
+            "Still out of service since 2026-03-09 00:00: repair, then return it.",
         ),
     ],
 )
-def test_advice_grows_with_the_evidence(causes, said):
-    node = {"causes": causes, "open_since": None, "fault_outage_count": 0}
-    assert advise(node).startswith(said)
+def test_advice_follows_the_lemon_list_and_repairs(node, said):
+    text = advise({"open_since": None, "fault_outage_count": 0, **node})
+    assert text.startswith(said)
+    assert ("Drain" in text) == (node.get("verdict") == "lemon"), "what the lemon list calls well is not drained"

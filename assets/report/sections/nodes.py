@@ -62,25 +62,25 @@ def _failures_sentence(losses: Row, incidents: Row) -> str:
 
 def _nodes_table(listed: list[Row]) -> Table:
     return Table(
-        "Nodes with the most failures and outages",
+        "Nodes with the most incidents and outages",
         columns(
-            "Node", "#Failures (k)", "Causes", "#Outages by faults", "#Planned outages", "#Lost GPU-hours", "What to do"
+            "Node", "#Incidents", "Causes", "#Outages by faults", "#Planned outages", "#Lost GPU-hours", "What to do"
         ),
         tuple(
             row(
                 printable(each["node_name"]),
-                Cell(whole(each["failure_count"]), detail=_last(each["last_failed_at"])),
+                Cell(whole(each["incident_count"]), detail=_incidents(each)),
                 ", ".join(f"{cause['label']} ({cause['count']})" for cause in each["causes"] or [])
                 or "none blamed on it",
                 _outages(each["fault_outage_count"], each["fault_outage_hours"]),
                 _outages(each["planned_outage_count"], each["planned_outage_hours"]),
-                short(each["lost_gpu_hours"]) if each["failure_count"] else "0",
+                short(each["lost_gpu_hours"]) if each["incident_count"] else "0",
                 advise(each),
             )
             for each in listed
         ),
-        note=f"{_how_many(listed)}, most failures first. A failure counts for the node that a log or the evidence "
-        "names; one without a culprit counts for none.",
+        note=f"{_how_many(listed)}, most incidents first. An incident counts for the node that a log or the evidence "
+        "names; one without a culprit, and evidence that is more likely a coincidence, count for none.",
     )
 
 
@@ -95,8 +95,10 @@ def _outages(count: int, hours: float | None) -> Cell:
     return Cell(whole(count), detail=duration(hours) if count else "")
 
 
-def _last(at: object) -> str:
-    return f"last {moment(at)[:10]}" if at is not None else ""  # type: ignore[arg-type]
+def _incidents(node: Row) -> str:
+    if not node["incident_count"]:
+        return ""
+    return f"{plural(node['failure_count'], 'attempt')}, last {moment(node['last_failed_at'])[:10]}"
 
 
 def _failures_table(failures: list[Row], total: int) -> Table:
