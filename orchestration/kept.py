@@ -36,8 +36,13 @@ _HEALTH_FILES = """
 _INPUTS = {
     "clusters": "from raw.clusters",
     "nodes": "select distinct cluster_id, node_id, gpu_count, cpu_count from raw.nodes where disposition = 'loaded'",
-    # A cluster whose records name GPUs at all is another matter than one whose records do not.
-    "gpu_sources": "select distinct cluster_id, gpu_count_source from raw.sacct where disposition = 'loaded'",
+    # Records without GPUs have none from the day on from which others name theirs (int_gpus_tracked).
+    "first_gpus": """
+        select cluster_id, date_trunc('day', min(coalesce(started_at, submitted_at))) as gpus_tracked_from
+        from raw.sacct
+        where disposition = 'loaded' and gpu_count_source in ('tres', 'tres_typed')
+        group by cluster_id
+    """,
     "node_names": "from raw.node_names",
 }
 """What kept models read beside the records, by table of schema `built`. Any change may change any row."""

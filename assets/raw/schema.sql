@@ -88,7 +88,7 @@ create table if not exists raw.sacct (        -- one row per allocation record o
     node_ids varchar[] not null,              -- expanded and normalised; [] when nothing was allocated
     requested_node_count integer,
     gpu_count integer,                        -- allocated; NULL: unknown
-    gpu_count_source varchar not null,        -- tres, tres_typed, nothing_allocated, none (a TRES without GPUs), no_tres (no TRES)
+    gpu_count_source varchar not null,        -- tres, tres_typed, nothing_allocated, none (a TRES without GPUs), no_count (GPUs named without a count), no_tres (no TRES)
     gpu_type varchar,                         -- 'mixed' possible
     requested_gpu_count integer,
     cpu_count integer,
@@ -190,16 +190,20 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     line_number bigint not null,
     disposition varchar not null,
     logged_at timestamp not null,
-    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, reason_set, state_set, node_returned, node_rebooted, prolog_failure, epilog_failure, drained_by_slurm, job_requeued
+    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, reason_set, state_set, node_returned, node_rebooted, node_invalid, prolog_failure, epilog_failure, drained_by_slurm, job_requeued
     job_id_raw bigint,                        -- the victim for preemptions
     instigator_job_id_raw bigint,
+    instigator_array_job_id bigint,           -- some task of this array, shown as 12_*
     preempt_mode varchar,                     -- requeued, killed, suspended
     node_name varchar,
     node_id varchar,
-    state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED, DOWN, IDLE, RESUME
+    state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED, DOWN, IDLE, RESUME, ALLOCATED, MIXED
     reason varchar,
     message varchar not null
 );
+
+-- A home filled by an earlier version has the table without it.
+alter table raw.slurmctld_events add column if not exists instigator_array_job_id bigint;
 
 create table if not exists raw.tickets (      -- one row per (ticket, node)
     cluster_id varchar not null,

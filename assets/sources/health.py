@@ -18,7 +18,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc")
-VERSION = 2
+VERSION = 3
 
 _NHC = re.compile(
     r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M

@@ -1,6 +1,7 @@
 """LBNL NHC as SQL: its log, its syslog lines, its calls of node-mark-offline, and `host | result` of Azure's NHC.
 
-NHC logs failures only, so a check it does not name passed or was not run; nothing is made of that here.
+NHC logs failures only, so a check it does not name passed or was not run; nothing is made of that here. The Xids that a
+failure quotes are taken as those of GCM's messages are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ _HELPER = (
     r"(?:Marking \S+ (?P<marked>\S+) offline: +|(?P<host>\S+) )(?P<body>.*)$"
 )
 _PIPE = r"^(?P<host>\S+) \| (?P<body>.*)$"
+_XID = r"(?i)\bxid(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\[]*(\d{1,3})\b"
+"""The number behind "Xid" and behind the bracket with the PCI address, never one inside it, as in reasons of nodes."""
 _CHECK = r"^(?:.*(?:Health check failed|NHC): +)?([\w./-]+):"
 
 
@@ -76,7 +79,17 @@ select
     case when is_failure then 'CRITICAL' when is_healthy then 'OK' else 'UNKNOWN' end as result,
     case when is_silent then 'could_not_run' else 'ran' end as result_quality,
     observed_at,
-    [] as xid_codes,
+    case
+        when is_failure and contains(lower(body), 'xid') then
+            list_transform(
+                list_filter(
+                    regexp_extract_all(body, '{_XID}', 1),
+                    lambda code, place: list_position(regexp_extract_all(body, '{_XID}', 1), code) = place
+                ),
+                lambda code: try_cast(code as integer)
+            )
+        else []
+    end as xid_codes,
     body as message,
     case when not (is_failure or is_healthy or is_silent) then 'not_relevant' end as skip_reason,
     case

@@ -23,7 +23,7 @@ __all__ = ["DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "st
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 1
+VERSION = 2
 
 
 def statements(batch: Batch) -> Sequence[Step]:
@@ -101,8 +101,6 @@ _WARN_ABOUT_FILES = """
     per_file as (
         select
             file_id,
-            max(restart_count) as most_restarts,
-            count(*) - count(distinct job_id_raw) as repeats,
             min(started_at) as first_start
         from kept group by file_id
     ),
@@ -113,8 +111,6 @@ _WARN_ABOUT_FILES = """
         where kept.submitted_at < kept.started_at and kept.elapsed_seconds > 0
         group by kept.file_id
     )
-    select file_id, 'exported_without_duplicates' from per_file where most_restarts > 0 and repeats = 0
-    union all
     select file_id, 'truncated_window' from starts where submit_count >= 10
     union all
     select unnest(other_cluster_files), 'other_cluster' from sacct_seen

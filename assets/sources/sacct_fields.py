@@ -39,7 +39,8 @@ def outcome_expression(layout: Layout) -> str:
     """Give SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
     job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
     return f"""case
-        when contains({job}, '[') and {field_expression(layout, "State")} = 'PENDING' then 'pending_array'
+        when (contains({job}, '[') or ends_with({job}, '_*')) and {field_expression(layout, "State")} = 'PENDING'
+            then 'pending_array'
         when contains({job}, '.') then 'step'
     end"""
 

@@ -20,7 +20,7 @@ _DURATION = r"(?:(?:\d+-)?\d+:\d\d(?::\d\d)?(?:\.\d+)?|INVALID|UNLIMITED|Partiti
 _TRES = r"(?:[a-z][A-Za-z0-9/:_.\-]*=[^,|]*(?:,[a-z][A-Za-z0-9/:_.\-]*=[^,|]*)*|)"
 _NUMBER = r"\d*"
 _SHAPES = {
-    "JobID": r"\d+[\d_+.\[\],%\-a-zA-Z]*",
+    "JobID": r"\d+[\d_+.\[\],%\-a-zA-Z*]*",
     "JobIDRaw": r"\d+(\.\w+)?",
     "State": rf"(?:{'|'.join(STATES)})(?: by \d+)?|[A-Z_]+\+",
     **dict.fromkeys(("Submit", "Eligible", "Start", "End"), _TIME),

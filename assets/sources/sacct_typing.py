@@ -67,7 +67,12 @@ def type_records(zone: str, years: times.Years) -> str:
                 states.state, states.cancelled_by_uid, states.was_cut, states.problem as state_problem,
                 Submit_utc as submitted_at,
                 Eligible_utc as eligible_at,
-                case when states.state = 'PENDING' then null else Start_utc end as started_at,
+                -- Older versions of Slurm print the end as the start of a job that was cancelled while it waited.
+                case
+                    when states.state = 'PENDING' then null
+                    when has_node_column and lists.has_names is not true and Start_utc = End_utc then null
+                    else Start_utc
+                end as started_at,
                 case when states.state = 'PENDING' then null else End_utc end as ended_at,
                 lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
                 case when lists.has_names then {t["NodeList"]} end as node_list,

@@ -76,6 +76,10 @@ def read_state(text: str) -> State:
     return State(name, None if uid == NO_UID else uid, was_cut)
 
 
+NO_COUNT = frozenset({"", "none", "n/a", "(null)"})
+"""What stands in the place of a count that nobody knows, in lower case."""
+
+
 @dataclass(frozen=True)
 class Tres:
     """What a TRES string says about CPUs and GPUs; None where it says nothing."""
@@ -89,11 +93,16 @@ class Tres:
 def read_tres(text: str) -> Tres:
     """Read `cpu=8,gres/gpu:a100=4,gres/gpu=4`: the untyped count wins, else the typed ones are summed, never both.
 
+    GPUs that are named without a count are unknown, which is something else than none.
+
     >>> read_tres("cpu=64,gres/gpu:a100=4,gres/gpu:v100=4,node=2")
     Tres(gpu_count=8, gpu_count_source='tres_typed', gpu_type='mixed', cpu_count=64)
+    >>> read_tres("cpu=64,gres/gpu=NONE")
+    Tres(gpu_count=None, gpu_count_source='no_count', gpu_type=None, cpu_count=64)
     """
     untyped: int | None = None
     cpus: int | None = None
+    is_uncounted = False
     typed: dict[str, int] = {}
     for item in text.split(","):
         name, equals, value = item.partition("=")
@@ -101,6 +110,9 @@ def read_tres(text: str) -> Tres:
             raise ValueProblem("bad_tres", f"{item[:80]!r} in {text[:200]!r} is not name=value")
         is_gpu = name == "gres/gpu" or name.startswith("gres/gpu:")
         if not is_gpu and name != "cpu":
+            continue
+        if value.lower() in NO_COUNT:
+            is_uncounted = is_uncounted or is_gpu
             continue
         if not value.isdigit():
             raise ValueProblem("bad_tres", f"{item[:80]!r} in {text[:200]!r} is not a count")
@@ -116,7 +128,7 @@ def read_tres(text: str) -> Tres:
         return Tres(untyped, "tres", gpu_type, cpus)
     if typed:
         return Tres(sum(typed.values()), "tres_typed", gpu_type, cpus)
-    return Tres(cpu_count=cpus)
+    return Tres(gpu_count_source="no_count" if is_uncounted else "none", cpu_count=cpus)
 
 
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)([nc]?)", re.I)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from assets.sources.batch import run_steps, transaction
 from assets.sources.folder import Survey
+from assets.sources.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.nodes import NodeNames, basic_name
 from assets.sources.reading import Reader
 from assets.sources.settled_accounts import account_for_dispositions
@@ -49,6 +50,8 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         for table in settled:
             run_steps(con, by_table[table].dispositions())
             account_for_dispositions(con, by_table[table], survey)
+        if TOLD_BY.intersection(settled):
+            warn_of_missing_attempts(con)
         con.execute("delete from ops.unsettled")
     return settled
 

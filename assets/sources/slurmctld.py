@@ -16,7 +16,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = 1
+VERSION = 2
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _MONTH = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
@@ -93,7 +93,8 @@ chosen as (
             nullif(syslog_iso.body, '')
         ) as body,
         case
-            when body[1] in ('e', 'f', 'i', 'v') then regexp_replace(body, '^(?:error|fatal|info|verbose): +', '')
+            when body[1] in ('e', 'f', 'i', 'v', 's')
+                then regexp_replace(body, '^(?:slurmctld: +)?(?:(?:error|fatal|info|verbose): +)?', '')
             else body
         end as message
     from shapes
@@ -135,7 +136,8 @@ LOADED = """
 create or replace temp table loaded_rows as
 select
     parsed.file_id, parsed.line_number, parsed.logged_at, parsed.kind, parsed.job_id_raw,
-    parsed.instigator_job_id_raw, parsed.preempt_mode, unnest(coalesce(lists.node_names, [null])) as node_name,
+    parsed.instigator_job_id_raw, parsed.instigator_array_job_id, parsed.preempt_mode,
+    unnest(coalesce(lists.node_names, [null])) as node_name,
     parsed.state, parsed.reason, parsed.message
 from slurmctld_parsed as parsed
 left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list

@@ -1,7 +1,8 @@
 """Messages of slurmctld that bear on failures, preemption and drains: one pattern per wording, with what it names.
 
 Wordings are those of Slurm's source from 18.08 on. Named groups are columns. A job is shown as 12, 12_3(15) or
-12+1(13): the number in parentheses is its own id.
+12+1(13): the number in parentheses is its own id. 12_* stands for all waiting tasks of array 12 together; which of them
+is meant, and so its own id, is unknown.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_JOB = r"JobId=(?P<{name}_shown>\d+)(?:[_+][\d*]+)?(?:\((?P<{name}>\d+)\))?"
+_JOB = r"JobId=(?:(?P<{name}_array>\d+)_\*|\d+[_+]\d+(?:\((?P<{name}>\d+)\))?|(?P<{name}_shown>\d+))"
 _JOB_ID = _JOB.format(name="job")
 _INSTIGATOR_ID = _JOB.format(name="instigator")
 _NODES = r"(?P<nodes>[\w.\-\[\],]+)"
@@ -56,6 +57,12 @@ WORDINGS = (
         "drained_by_slurm",
         "state set to ",
         rf"^(?:drain_nodes|set_node_down\w*): node {_NODES} state set to (?P<state>[A-Z_+*]+)",
+    ),
+    Wording(
+        "node_invalid",
+        "state to INVAL",
+        rf"{_BY}Setting node {_NODES} state to INVAL with reason: *(?P<reason>.*)$",
+        "INVAL",
     ),
     Wording("state_set", "state set to ", rf"{_BY}node {_NODES} state set to (?P<state>[A-Z_+*]+)"),
     Wording("node_rebooted", "rebooted", rf"{_BY}[Nn]ode {_NODES} unexpectedly rebooted"),
@@ -129,6 +136,7 @@ select
     case {kinds} end as kind,
     try_cast(coalesce({_value("job")}, {_value("job_shown")}) as bigint) as job_id_raw,
     try_cast(coalesce({_value("instigator")}, {_value("instigator_shown")}) as bigint) as instigator_job_id_raw,
+    try_cast({_value("instigator_array")} as bigint) as instigator_array_job_id,
     case when {mode} in ('cancelled', 'canceled') then 'killed' else {mode} end as preempt_mode,
     rtrim({_value("nodes")}, ',.') as node_list,
     rtrim({_value("state")}, '*') as state,

@@ -1,6 +1,7 @@
 """Reader of `squeue/`: snapshots that show which nodes a job excludes (`%x`), one of the signs of a bad node.
 
-Lines of jobs that exclude nothing are counted and left; so are whole snapshots without that column.
+Lines of jobs that exclude nothing are counted and left; so are whole snapshots without that column. Records of GCM's
+`slurm_job_monitor` are read as well (`EXC_NODES`); those of nodes, which it writes too, are left.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import delimited, nodelists, undated
+from assets.sources import delimited, gcm_jobs, nodelists, undated
 from assets.sources.delimited import named_field
 from assets.sources.errors import SourceError
 from assets.sources.reading import Batch, Step
@@ -16,8 +17,8 @@ from assets.sources.settings import ClusterSettings
 
 KIND = "squeue"
 TABLE = "squeue_exclusions"
-DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions")
-VERSION = 1
+DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions", "gcm_jobs")
+VERSION = 2
 
 _COMMAND = (
     "Export with `squeue -a -r -o '%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r'`: %x works in every version, the long form "
@@ -25,7 +26,8 @@ _COMMAND = (
 )
 _HEADER = r"^\D*\bJOBID\b\D*$"
 # `squeue -h` of the command above: columns 1, 4 and 10 are the job, its submission and its excluded nodes.
-_UNLABELLED = re.compile(r"^\d+\|[^|]*\|[A-Z_]+\|[^|]*\d\d:\d\d:\d\d[^|]*\|(?:[^|]*\|){6}[^|]*$")
+# With SLURM_TIME_FORMAT=%s times are seconds since 1970.
+_UNLABELLED = re.compile(r"^\d+\|[^|]*\|[A-Z_]+\|(?:[^|]*\d\d:\d\d:\d\d[^|]*|\d{9,11})\|(?:[^|]*\|){6}[^|]*$")
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
@@ -34,6 +36,8 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     first = lines[0].strip() if lines else ""
     if re.match(r"(squeue|slurm_load_\w+):? .*error", first):
         raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
+    if gcm_jobs.is_of_the_monitor(sample):
+        return "gcm_jobs"
     delimiter = delimited.header_delimiter(first)
     names = re.split(r"\s+" if delimiter is None else re.escape(delimiter), first.upper())
     names = [name.strip() for name in names]
@@ -48,9 +52,9 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     raise SourceError(path, "no_header: the first line does not name JOBID", _COMMAND, line=1)
 
 
-def is_timed_by_modification(path: str, _dialect: str) -> bool:
-    """Tell whether a snapshot is as old as its file, as its name tells no time."""
-    return not undated.is_named_by_time(path)
+def is_timed_by_modification(path: str, dialect: str) -> bool:
+    """Tell whether a snapshot is as old as its file, as its name tells no time; GCM's records tell their own."""
+    return dialect != "gcm_jobs" and not undated.is_named_by_time(path)
 
 
 def statements(batch: Batch) -> Sequence[Step]:
@@ -59,9 +63,10 @@ def statements(batch: Batch) -> Sequence[Step]:
         *delimited.field_steps("list_contains(names, 'excnodes')", "reason", "squeue_fields"),
         EXCLUSIONS,
         ROWS,
+        *(gcm_jobs.ROW_STEPS if "gcm_jobs" in batch.dialects else ()),
         nodelists.expansion_step("select distinct node_list from squeue_rows", "squeue_node_lists"),
-        LOADED,
         QUARANTINED,
+        LOADED,
         SKIPPED,
     ]
 
@@ -99,7 +104,8 @@ with labelled as (
             )[1],
             try_cast(nullif(regexp_extract(fields[list_position(names, 'jobid')], '^ *(\\d+)', 1), '') as bigint)
         ) as job_id_raw,
-        node_list
+        node_list,
+        null::timestamp as collected_at
     from squeue_excluding
 ),
 unlabelled as (
@@ -108,7 +114,8 @@ unlabelled as (
         lines.line_number,
         len(string_split(lines.line, '|')) < 11 as is_cut,
         try_cast(nullif(regexp_extract(lines.line, '^(\\d+)\\|', 1), '') as bigint) as job_id_raw,
-        nullif(trim(string_split(lines.line, '|')[10]), '') as node_list
+        nullif(trim(string_split(lines.line, '|')[10]), '') as node_list,
+        null::timestamp as collected_at
     from lines
     join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'squeue_unlabelled'
     where lines.line is not null
@@ -118,6 +125,25 @@ select * from labelled
 union all
 select * from unlabelled where is_cut or lower(node_list) not in ('(null)', 'n/a', 'none')"""
 
+# A line that states several jobs is quarantined whole when one of them is bad: a line has one outcome.
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select
+    squeue_rows.file_id,
+    squeue_rows.line_number,
+    min(case
+        when squeue_rows.is_cut and batch_files.dialect = 'gcm_jobs' then 'bad_json'
+        when squeue_rows.is_cut then 'field_count'
+        when squeue_rows.job_id_raw is null then 'bad_job_id'
+        else lists.problem
+    end) as reason,
+    min(case when not squeue_rows.is_cut then lists.problem_detail end) as detail
+from squeue_rows
+join batch_files on batch_files.file_id = squeue_rows.file_id
+left join squeue_node_lists as lists on lists.node_list = squeue_rows.node_list
+where squeue_rows.is_cut or squeue_rows.job_id_raw is null or lists.problem is not null
+group by squeue_rows.file_id, squeue_rows.line_number"""
+
 LOADED = f"""
 create or replace temp table loaded_rows as
 select
@@ -125,25 +151,14 @@ select
     squeue_rows.line_number,
     squeue_rows.job_id_raw,
     unnest(lists.node_names) as node_name,
-    {undated.file_moment("batch_files.path", "batch_files.modified_at")} as seen_at
+    coalesce(
+        squeue_rows.collected_at, {undated.file_moment("batch_files.path", "batch_files.modified_at")}
+    ) as seen_at
 from squeue_rows
 join squeue_node_lists as lists on lists.node_list = squeue_rows.node_list
 join batch_files on batch_files.file_id = squeue_rows.file_id
-where not squeue_rows.is_cut and squeue_rows.job_id_raw is not null and lists.problem is null"""
-
-QUARANTINED = """
-create or replace temp table quarantined_lines as
-select
-    squeue_rows.file_id,
-    squeue_rows.line_number,
-    case
-        when squeue_rows.is_cut then 'field_count' when squeue_rows.job_id_raw is null then 'bad_job_id'
-        else lists.problem
-    end as reason,
-    case when not squeue_rows.is_cut then lists.problem_detail end as detail
-from squeue_rows
-left join squeue_node_lists as lists on lists.node_list = squeue_rows.node_list
-where squeue_rows.is_cut or squeue_rows.job_id_raw is null or lists.problem is not null"""
+anti join quarantined_lines as bad
+    on bad.file_id = squeue_rows.file_id and bad.line_number = squeue_rows.line_number"""
 
 SKIPPED = f"""
 create or replace temp table skipped_lines as
@@ -154,6 +169,7 @@ select
         when lines.line is null then 'blank'
         when regexp_matches(lines.line, '{_HEADER}') then 'header'
         when batch_files.dialect = 'squeue_without_exclusions' then 'no_excluded_nodes_column'
+        when batch_files.dialect = 'gcm_jobs' and contains(lines.line, '"NODE_NAME"') then 'node_record'
         else 'no_excluded_nodes'
     end as reason
 from lines

@@ -190,7 +190,7 @@ def test_results_are_followed_anew_from_the_first_that_came_or_went(con, manifes
         ("update raw.clusters set runs_chain_gap_seconds = 61", "clusters"),
         ("update raw.nodes set gpu_count = 4", "nodes"),
         ("update raw.nodes set disposition = 'duplicate'", "nodes"),
-        ("update raw.sacct set gpu_count_source = 'none' where job_id_raw = 3", "gpu sources"),
+        ("update raw.sacct set gpu_count_source = 'none' where job_id_raw = 1", "first gpus"),
         ("update raw.node_names set node_id = 'n2'", "node names"),
         ("delete from raw.node_names", "node names"),
     ],

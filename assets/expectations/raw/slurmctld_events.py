@@ -11,7 +11,7 @@ ROW = ("path", "line_number", "kind")
 KINDS = (
     *("preempted", "preempted_without_instigator", "job_node_failure", "node_not_responding", "reason_set"),
     *("state_set", "node_returned", "node_rebooted", "prolog_failure", "epilog_failure", "drained_by_slurm"),
-    *("job_requeued",),
+    *("node_invalid", "job_requeued"),
 )
 
 
@@ -23,8 +23,9 @@ def expectations() -> list[Expectation]:
         believable_time("logged_at", *ROW),
         no_row(
             "preemption_complete",
-            "kind = 'preempted' and (job_id_raw is null or instigator_job_id_raw is null)",
-            (*ROW, "job_id_raw", "instigator_job_id_raw"),
+            "kind = 'preempted' and (job_id_raw is null or "
+            "coalesce(instigator_job_id_raw, instigator_array_job_id) is null)",
+            (*ROW, "job_id_raw", "instigator_job_id_raw", "instigator_array_job_id"),
             "a preemption with an instigator names victim and instigator",
         ),
         no_row(

@@ -6,8 +6,11 @@ records as (
 
 )
 
+-- Accounting names GPUs from some day on: a record of that day tells nothing about the days before.
 select
     cluster_id,
-    bool_or(gpu_count_source in ('tres', 'tres_typed')) as is_gpu_tracked
+    date_trunc('day', min(case
+        when gpu_count_source in ('tres', 'tres_typed') then coalesce(started_at, submitted_at)
+    end)) as gpus_tracked_from
 from records
 group by cluster_id

@@ -18,6 +18,21 @@ gpu_tracking as (
 
 ),
 
+dated_records as (
+
+    select
+        records.*,
+        -- What names no GPU has none from the day on from which accounting names them; before, nobody knows.
+        coalesce(
+            records.gpu_count_source = 'none'
+            and coalesce(records.started_at, records.submitted_at) >= gpu_tracking.gpus_tracked_from,
+            false
+        ) as has_no_gpu
+    from records
+    inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
+
+),
+
 -- Continuations of a resized job repeat the Start of the whole chain; they begin where they were submitted.
 timed_records as (
 
@@ -42,17 +57,16 @@ timed_records as (
         ) as is_terminal,
         case
             when records.gpu_count is not null then records.gpu_count
-            when gpu_tracking.is_gpu_tracked and records.gpu_count_source = 'none' then 0
+            when records.has_no_gpu then 0
             else whole_node_gpus.gpu_count
         end as allocated_gpu_count,
         case
             when records.gpu_count is not null then records.gpu_count_source
-            when gpu_tracking.is_gpu_tracked and records.gpu_count_source = 'none' then 'none_of_tracked'
+            when records.has_no_gpu then 'none_of_tracked'
             when whole_node_gpus.gpu_count is not null then 'inventory'
             else 'unknown'
         end as allocated_gpu_count_source
-    from records
-    inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
+    from dated_records as records
     left join whole_node_gpus
         on
             records.source_path = whole_node_gpus.source_path

@@ -7,9 +7,9 @@ records as (
         source_path,
         source_line_number,
         gpu_count,
-        gpu_count_source,
         cpu_count,
-        node_ids
+        node_ids,
+        coalesce(started_at, submitted_at) as allocated_at
     from {{ ref('stg_sacct__records') }}
 
 ),
@@ -20,10 +20,9 @@ nodes as (
 
 ),
 
-untracked_clusters as (
+gpu_tracking as (
 
-    select cluster_id from {{ ref('int_gpus_tracked') }}
-    where not is_gpu_tracked
+    select * from {{ ref('int_gpus_tracked') }}
 
 ),
 
@@ -37,8 +36,10 @@ allocated_nodes as (
         {{ list_length('records.node_ids') }} as node_count,
         {{ unnested('records.node_ids') }} as node_id
     from records
-    inner join untracked_clusters on records.cluster_id = untracked_clusters.cluster_id
-    where records.gpu_count is null
+    inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
+    where
+        records.gpu_count is null
+        and records.allocated_at < coalesce(gpu_tracking.gpus_tracked_from, timestamp '9999-01-01')
 
 )
 

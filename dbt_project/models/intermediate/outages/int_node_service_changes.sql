@@ -7,6 +7,18 @@ events as (
 
 ),
 
+node_events as (
+
+    select * from {{ ref('stg_sacctmgr__node_events') }}
+
+),
+
+records as (
+
+    select * from {{ ref('stg_sacct__records') }}
+
+),
+
 -- One command or one finding of Slurm prints its lines within milliseconds of each other.
 withdrawal_lines as (
 
@@ -18,7 +30,7 @@ withdrawal_lines as (
         ) as previous_logged_at
     from events
     where
-        kind in ('reason_set', 'drained_by_slurm', 'prolog_failure', 'epilog_failure')
+        kind in ('reason_set', 'drained_by_slurm', 'prolog_failure', 'epilog_failure', 'node_invalid')
         or (kind = 'state_set' and {{ matches("coalesce(state, '')", "'^(DRAIN|DOWN|FAIL|MAINT)'") }})
 
 ),
@@ -39,20 +51,22 @@ withdrawal_groups as (
 
 ),
 
+-- A node that registers with less than it should have is drained; one that is out already is only found to be invalid.
 requests as (
 
     select
         cluster_id,
         node_id,
         min(logged_at) as changed_at,
-        'request' as kind,
+        case when bool_and(kind = 'node_invalid') then 'detection' else 'request' end as kind,
         coalesce(
             max(case when kind in ('state_set', 'drained_by_slurm') then state end),
-            max(case when kind in ('prolog_failure', 'epilog_failure') and message like '%draining%' then 'DRAIN' end)
+            max(case when kind in ('prolog_failure', 'epilog_failure') and message like '%draining%' then 'DRAIN' end),
+            max(case when kind = 'node_invalid' then state end)
         ) as state,
         coalesce(
             max(case when kind = 'reason_set' then reason end),
-            max(case when kind = 'drained_by_slurm' then reason end),
+            max(case when kind in ('drained_by_slurm', 'node_invalid') then reason end),
             max(case kind when 'prolog_failure' then 'Prolog error' when 'epilog_failure' then 'Epilog error' end)
         ) as reason,
         max(job_id_raw) as job_id_raw,
@@ -83,7 +97,8 @@ detections as (
 
 ),
 
--- "Now responding" is said of drained nodes too: only "returned to service" and a new state end a withdrawal.
+-- "Now responding" is said of drained nodes too: only "returned to service" and a new state end a withdrawal. The new
+-- state of a node that comes back is what its jobs make of it: idle, or allocated and mixed while they still run.
 returns as (
 
     select
@@ -99,11 +114,11 @@ returns as (
     from events
     where
         (kind = 'node_returned' and {{ matches("lower(message)", "'returned to service'") }})
-        or (kind = 'state_set' and state in ('IDLE', 'RESUME', 'UNDRAIN'))
+        or (kind = 'state_set' and state in ('IDLE', 'RESUME', 'UNDRAIN', 'ALLOCATED', 'MIXED'))
 
 ),
 
-changes as (
+stated_changes as (
 
     select * from requests
     union all
@@ -111,17 +126,98 @@ changes as (
     union all
     select * from returns
 
+),
+
+stated_stretches as (
+
+    select
+        *,
+        lead(changed_at) over (
+            partition by cluster_id, node_id
+            order by changed_at, source_path, source_line_number
+        ) as next_changed_at,
+        {{ returns_before() }} as return_count
+    from stated_changes
+
+),
+
+-- A reason alone takes no node out of service.
+withdrawn_stretches as (
+
+    select
+        *,
+        max(state) over (
+            partition by cluster_id, node_id, return_count
+            order by changed_at, source_path, source_line_number
+            rows between unbounded preceding and current row
+        ) as state_so_far
+    from stated_stretches
+    where kind != 'return'
+
+),
+
+clusters_known_by_log_alone as (
+
+    select cluster_id from withdrawn_stretches
+    except
+    select cluster_id from node_events
+    where node_id is not null
+
+),
+
+job_starts as (
+
+    select
+        records.cluster_id,
+        records.started_at,
+        {{ unnested('records.node_ids') }} as node_id
+    from records
+    inner join clusters_known_by_log_alone on records.cluster_id = clusters_known_by_log_alone.cluster_id
+    where records.started_at is not null
+
+),
+
+-- Slurm starts nothing on a node that drains or is down, though jobs that run there go on: a start tells that the node is
+-- back. What starts within a minute may have been given the node before, and have waited for it to boot or to prepare.
+returns_by_job as (
+
+    select
+        withdrawn_stretches.cluster_id,
+        withdrawn_stretches.node_id,
+        min(job_starts.started_at) as changed_at,
+        'return' as kind,
+        cast(null as string) as state,
+        cast(null as string) as reason,
+        cast(null as bigint) as job_id_raw,
+        withdrawn_stretches.source_path,
+        withdrawn_stretches.source_line_number
+    from withdrawn_stretches
+    inner join job_starts
+        on
+            withdrawn_stretches.cluster_id = job_starts.cluster_id
+            and withdrawn_stretches.node_id = job_starts.node_id
+            and job_starts.started_at > withdrawn_stretches.changed_at + interval 60 second
+            and job_starts.started_at
+            < coalesce(withdrawn_stretches.next_changed_at, timestamp '9999-01-01')
+    where withdrawn_stretches.state_so_far is not null
+    group by
+        withdrawn_stretches.cluster_id,
+        withdrawn_stretches.node_id,
+        withdrawn_stretches.changed_at,
+        withdrawn_stretches.source_path,
+        withdrawn_stretches.source_line_number
+
+),
+
+changes as (
+
+    select * from stated_changes
+    union all
+    select * from returns_by_job
+
 )
 
 select
     *,
-    -- How often the node had come back before: one number for everything between two returns.
-    coalesce(
-        sum(case when kind = 'return' then 1 else 0 end) over (
-            partition by cluster_id, node_id
-            order by changed_at, source_path, source_line_number
-            rows between unbounded preceding and 1 preceding
-        ),
-        0
-    ) as return_count
+    {{ returns_before() }} as return_count
 from changes

@@ -2,7 +2,10 @@ with
 
 preemption_lines as (
 
-    select * from {{ ref('stg_slurmctld__events') }}
+    select
+        *,
+        coalesce(cast(instigator_job_id_raw as string), cast(instigator_array_job_id as string) || '_*') as instigator
+    from {{ ref('stg_slurmctld__events') }}
     where kind in ('preempted', 'preempted_without_instigator')
 
 ),
@@ -21,6 +24,16 @@ jobs_named as (
 
 ),
 
+arrays_named as (
+
+    select distinct
+        cluster_id,
+        instigator_array_job_id as array_job_id
+    from preemption_lines
+    where instigator_array_job_id is not null
+
+),
+
 attempts as (
 
     select * from {{ ref('int_attempts_resolved') }}
@@ -30,6 +43,12 @@ attempts as (
                 cluster_id,
                 job_id_raw
             from jobs_named
+        )
+        or (cluster_id, array_job_id) in (
+            select
+                cluster_id,
+                array_job_id
+            from arrays_named
         )
 
 ),
@@ -41,7 +60,7 @@ victim_lines as (
         attempts.cluster_id,
         attempts.attempt_id,
         preemption_lines.logged_at,
-        preemption_lines.instigator_job_id_raw,
+        preemption_lines.instigator,
         preemption_lines.preempt_mode
     from preemption_lines
     inner join attempts
@@ -56,7 +75,7 @@ victim_lines as (
         row_number() over (
             partition by attempts.cluster_id, attempts.attempt_id
             order by
-                preemption_lines.instigator_job_id_raw is null,
+                preemption_lines.instigator is null,
                 abs({{ seconds_between('attempts.ended_at', 'preemption_lines.logged_at') }}),
                 preemption_lines.logged_at,
                 preemption_lines.source_path,
@@ -70,30 +89,55 @@ instigators_named as (
     select distinct
         cluster_id,
         logged_at,
-        instigator_job_id_raw
+        instigator,
+        instigator_job_id_raw,
+        instigator_array_job_id
     from preemption_lines
-    where instigator_job_id_raw is not null
+    where instigator is not null
 
 ),
 
-instigator_attempts as (
+-- Other tasks of an array may have started within the minute that a single job is given.
+instigator_candidates as (
 
     select
         instigators_named.cluster_id,
         instigators_named.logged_at,
-        instigators_named.instigator_job_id_raw,
-        attempts.attempt_id
+        instigators_named.instigator,
+        attempts.attempt_id,
+        attempts.started_at
     from instigators_named
     inner join attempts
         on
             instigators_named.cluster_id = attempts.cluster_id
             and instigators_named.instigator_job_id_raw = attempts.job_id_raw
             and instigators_named.logged_at - interval 60 second <= attempts.started_at
+
+    union all
+
+    select
+        instigators_named.cluster_id,
+        instigators_named.logged_at,
+        instigators_named.instigator,
+        attempts.attempt_id,
+        attempts.started_at
+    from instigators_named
+    inner join attempts
+        on
+            instigators_named.cluster_id = attempts.cluster_id
+            and instigators_named.instigator_array_job_id = attempts.array_job_id
+            and instigators_named.logged_at - interval 2 second <= attempts.started_at
+
+),
+
+-- What room was made for starts next: the job itself, of an array whichever task is the first.
+instigator_attempts as (
+
+    select * from instigator_candidates
     qualify
         row_number() over (
-            partition by
-                instigators_named.cluster_id, instigators_named.logged_at, instigators_named.instigator_job_id_raw
-            order by attempts.started_at, attempts.attempt_id
+            partition by cluster_id, logged_at, instigator
+            order by started_at, attempt_id
         ) = 1
 
 ),
@@ -112,8 +156,8 @@ named as (
         on
             victim_lines.cluster_id = instigator_attempts.cluster_id
             and victim_lines.logged_at = instigator_attempts.logged_at
-            and victim_lines.instigator_job_id_raw = instigator_attempts.instigator_job_id_raw
-    where victim_lines.instigator_job_id_raw is not null
+            and victim_lines.instigator = instigator_attempts.instigator
+    where victim_lines.instigator is not null
 
 ),
 
@@ -126,7 +170,7 @@ unnamed_victim_slots as (
         logged_at,
         {{ unnested_numbers(time_slot('logged_at', 2) ~ ' - 1', time_slot('logged_at', 2) ~ ' + 1') }} as slot
     from victim_lines
-    where instigator_job_id_raw is null
+    where instigator is null
 
 ),
 
@@ -187,7 +231,7 @@ beside_named as (
         on
             victim_lines.cluster_id = instigators_inferred.cluster_id
             and victim_lines.attempt_id = instigators_inferred.attempt_id
-    where victim_lines.instigator_job_id_raw is null
+    where victim_lines.instigator is null
 
 )
 

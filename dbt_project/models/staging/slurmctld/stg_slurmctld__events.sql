@@ -15,6 +15,7 @@ select
     kind,
     job_id_raw,
     instigator_job_id_raw,
+    instigator_array_job_id,
     preempt_mode,
     node_id,
     upper(state) as state,

@@ -1,0 +1,11 @@
+{#- How often a node had come back before a change of its service: one number for everything between two returns. -#}
+{% macro returns_before() -%}
+    coalesce(
+            sum(case when kind = 'return' then 1 else 0 end) over (
+                partition by cluster_id, node_id
+                order by changed_at, source_path, source_line_number
+                rows between unbounded preceding and 1 preceding
+            ),
+            0
+        )
+{%- endmacro %}

@@ -1,0 +1,158 @@
+"""What records say and what they do not: GPUs, jobs that never started, Xids, excluded nodes, attempts not exported."""
+
+import json
+
+import pytest
+
+from tests.minimal.cluster import Cluster, at
+
+WAITED = {"NodeList": "None assigned", "AllocTRES": "", "ElapsedRaw": "0"}
+HEADER = "JOBID|JOBID|STATE|SUBMIT_TIME|START_TIME|USER|PARTITION|NODES|NODELIST|EXC_NODES|REASON"
+
+
+def requeued(state: str = "COMPLETED", **fields: str) -> Cluster:
+    """Job 2 ran from 1:00, was requeued at 3:00 and ran again; only its last record is there."""
+    return (
+        Cluster()
+        .job(1, "n[1-2]", at(0), at(1))
+        .job(2, "n[1-2]", at(4), at(6), state, submit=at(3), **fields)
+        .job(3, "n1", at(7), at(8))
+    )
+
+
+CLUSTERS = {
+    # GPU accounting began on the third day; on its morning a job without GPUs ran.
+    "gpus-named-since-day-3": Cluster()
+    .job(1, "n1", at(1), at(2), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1")
+    .job(2, "n1", at(days=2, hours=1), at(days=2, hours=2), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1")
+    .job(3, "n1", at(days=2, hours=3), at(days=2, hours=4))
+    .job(4, "n1", at(days=3), at(days=3, hours=1), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1"),
+    "gpus-without-a-count": Cluster()
+    .job(1, "n1", at(1), at(2))
+    .job(2, "n1", at(3), at(5), "NODE_FAIL", AllocTRES="cpu=64,gres/gpu=NONE,node=1"),
+    # Older versions of Slurm print the end of a job that was cancelled while it waited as its start.
+    "cancelled-while-waiting": Cluster()
+    .job(1, "n1", at(1), at(2))
+    .job(2, "n1", at(6), at(6), "CANCELLED by 1004", submit=at(3), **WAITED),
+    # Room is made for tasks of array 123; 130 starts next, and the one whose own id is 123 an hour later.
+    "room-for-an-array": Cluster()
+    .job(58, "n1", at(0), at(1), "PREEMPTED")
+    .slurmctld(at(1), "preempted JobId=58 has been requeued to reclaim resources for JobId=123_*")
+    .job(130, "n1", at(1, seconds=1), at(2), JobID="123_1", submit=at(0))
+    .job(123, "n1", at(2, seconds=1), at(3), JobID="123_2", submit=at(0))
+    .job(58, "n1", at(4), at(5), submit=at(1)),
+    "xid-told-by-nhc": Cluster()
+    .job(1, "n1", at(1), at(2), "FAILED")
+    .file(
+        "health/nhc-20240502.log",
+        "May  1 01:58:00 n1 nhc[42]: Health check failed:  check_gpu_xid:  GPU Xid errors detected: "
+        "NVRM: Xid (PCI:0002:00:00): 79, pid=1234 FaultCode: NHC2001",
+    ),
+    "queue-in-epoch-seconds": Cluster()
+    .job(7, "n1", at(1), at(2))
+    .inventory("n[1-4]")
+    .file("squeue/squeue.1714521600.txt", "7|7|PENDING|1714521000|N/A|alice|train|1||n[2-3]|Priority"),
+    "queue-by-gcm": Cluster()
+    .job(7, "n1", at(1), at(2))
+    .inventory("n[1-4]")
+    .file(
+        "squeue/jobs.jsonl",
+        json.dumps(
+            {
+                "int": {"collection_unixtime": 1714521600},
+                "normal": {"JOBID": "7", "JOBID_RAW": "7", "STATE": "PENDING"},
+                "tags": {"EXC_NODES": ["n2", "n4"]},
+            }
+        ),
+    ),
+    # The same requeue, told by the column, by the log, and by nobody; and shown, so that nothing is missing.
+    "requeue-told-by-restarts": requeued(Restarts="1").job(9, "n1", at(9), at(10), Restarts="0"),
+    "requeue-told-by-log": requeued().slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
+    "requeue-told-by-nobody": requeued(),
+    "requeue-shown": requeued(Restarts="1")
+    .job(2, "n[1-2]", at(1), at(3), "NODE_FAIL", Restarts="0")
+    .slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
+}
+
+
+def attempts(minimal, cluster, columns):
+    """Columns of a cluster's attempts in the order of their jobs."""
+    return minimal.execute(
+        f"select {columns} from marts.fct_attempts where cluster_id = $cluster order by job_id_raw, submitted_at",
+        {"cluster": cluster},
+    ).fetchall()
+
+
+def test_gpus_are_unknown_before_accounting_names_them_and_none_since(minimal):
+    assert attempts(minimal, "gpus-named-since-day-3", "job_id_raw, gpu_count, gpu_count_source") == [
+        (1, None, "unknown"),
+        (2, 0, "none_of_tracked"),
+        (3, 8, "tres"),
+        (4, 0, "none_of_tracked"),
+    ]
+
+
+def test_an_attempt_of_unknown_gpus_is_not_lost(minimal):
+    assert attempts(minimal, "gpus-without-a-count", "job_id_raw, state, gpu_count, node_days * 24") == [
+        (1, "COMPLETED", 8, 1.0),
+        (2, "NODE_FAIL", None, 2.0),
+    ]
+
+
+def test_a_job_that_was_cancelled_while_it_waited_never_started(minimal):
+    wanted = "job_id_raw, started_at, ended_at, runtime_seconds, queue_seconds"
+    assert attempts(minimal, "cancelled-while-waiting", wanted) == [
+        (1, at(1), at(2), 3600, 0),
+        (2, None, at(6), 0, None),
+    ]
+
+
+def test_a_waiting_array_is_not_its_task_of_the_same_number(minimal):
+    found = minimal.execute(
+        """
+        select instigators.job_id_raw
+        from marts.fct_preemptions as preemptions
+        inner join marts.fct_attempts as instigators on instigators.attempt_id = preemptions.instigator_attempt_id
+        where preemptions.cluster_id = 'room-for-an-array'
+        """
+    ).fetchall()
+    assert found == [(130,)]
+
+
+def test_an_xid_that_nhc_quotes_has_its_code_and_category(minimal):
+    found = minimal.execute(
+        """
+        select code, failure_category, severity, evidence_class
+        from marts.fct_health_events where cluster_id = 'xid-told-by-nhc'
+        """
+    ).fetchall()
+    assert found == [(79, "gpu_unavailable", "high", "A")]
+    failed = "select failure_category from marts.fct_failures where cluster_id = 'xid-told-by-nhc'"
+    assert minimal.execute(failed).fetchall() == [("gpu_unavailable",)]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "excluded"), [("queue-in-epoch-seconds", ["n2", "n3"]), ("queue-by-gcm", ["n2", "n4"])]
+)
+def test_excluded_nodes_are_seen(minimal, cluster, excluded):
+    found = minimal.execute(
+        "select node_id, job_id_raw from marts.fct_job_exclusions where cluster_id = $cluster order by node_id",
+        {"cluster": cluster},
+    ).fetchall()
+    assert found == [(node, 7) for node in excluded]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "warnings"),
+    [
+        ("requeue-told-by-restarts", ["exported_without_duplicates"]),
+        ("requeue-told-by-log", ["exported_without_duplicates"]),
+        ("requeue-told-by-nobody", []),
+        ("requeue-shown", []),
+    ],
+)
+def test_attempts_that_were_not_exported_are_missed_where_anything_tells_of_them(minimal, cluster, warnings):
+    found = minimal.execute(
+        "select warnings from ops.files where cluster_id = $cluster and kind = 'sacct'", {"cluster": cluster}
+    ).fetchone()
+    assert found == (warnings,)
