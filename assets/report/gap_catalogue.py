@@ -72,7 +72,8 @@ BY_FLAG = {
 BY_WARNING = {
     "exported_without_duplicates": Gap(
         "Accounting exported without --duplicates",
-        "Only the last record of each job is there: nearly every NODE_FAIL, REQUEUED and PREEMPTED attempt is missing, "
+        "Jobs were requeued (Restarts, slurmctld.log), and their attempts before are not in the export. Only the last "
+        "record of each job is there: nearly every NODE_FAIL, REQUEUED and PREEMPTED attempt is missing, "
         "and the failure rate is far too low.",
         SACCT,
     ),
