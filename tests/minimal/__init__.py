@@ -1,7 +1,7 @@
 """Minimal clusters: a few lines of logs, and the number that must come out of them, worked out by hand.
 
 All clusters of this folder lie in one home and are refreshed once per session, because a refresh takes about fifteen
-seconds and a cluster more takes next to nothing. A test module names its clusters in `CLUSTERS` and reads the published
+seconds and a cluster more takes about one. A test module names its clusters in `CLUSTERS` and reads the published
 file through the fixture `minimal`, a read-only DuckDB connection:
 
     from tests.minimal.cluster import Cluster, at
