@@ -177,8 +177,8 @@ job_starts as (
 
 ),
 
--- Slurm starts nothing on a node that drains or is down, though jobs that run there go on: a start tells that the node is
--- back. What starts within a minute may have been given the node before, and have waited for it to boot or to prepare.
+-- Slurm starts nothing on a node that drains or is down, though jobs that run there go on: a start tells that the node
+-- is back. What starts within a minute may have been given the node before, and have waited for it to boot or to prepare.
 returns_by_job as (
 
     select
