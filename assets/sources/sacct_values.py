@@ -76,7 +76,7 @@ def read_state(text: str) -> State:
     return State(name, None if uid == NO_UID else uid, was_cut)
 
 
-NO_COUNT = frozenset({"", "none", "n/a", "(null)"})
+NO_COUNT = frozenset({"none", "n/a", "(null)"})
 """What stands in the place of a count that nobody knows, in lower case."""
 
 

@@ -178,7 +178,7 @@ job_starts as (
 ),
 
 -- Slurm starts nothing on a node that drains or is down, though jobs that run there go on: a start tells that the node
--- is back. What starts within a minute may have been given the node before, and have waited for it to boot or to prepare.
+-- is back. What starts within a minute may have been given the node before, and have waited for it to boot.
 returns_by_job as (
 
     select
