@@ -8,19 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pandas as pd
 
+from orchestration.plan import RunToPlan, plan_on_cluster
+from orchestration.published import ReadingError
 from tests.coverage.happenings import DAY, Happenings, node_name
 from tests.coverage.logs import is_exported
-from tests.coverage.truth import exposed
+from tests.coverage.truth import chances, exposed
 
 BELOW, ABOVE = 0.02, 0.04
 """How far coverage may lie from nominal: below it anywhere, above it where enough events are expected."""
 ENOUGH_EVENTS = 10
 NOMINAL = 0.9
+LAST_DAYS = 7
+PLANNED_GPUS, PLANNED_DAYS = 136, 30
+PLANS_AT_ONCE = 40
+"""Clusters of a warehouse that are asked for a plan, which takes a second."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,14 @@ class Expected:
     cluster_id: str
     kind: str
     attempts: pd.DataFrame
-    """gpu_count, gpu_size_bin, hours, node_days and expected failures of every exported attempt."""
-    chance_ratio: float
-    """Share of the attempts that users' errors ended that have a false alarm in their window."""
+    """gpu_count, gpu_size_bin, hours, node_days and expected failures of every exported attempt.
+
+    `usual` are the failures that an average month would bring, `of_last_week` those of the last seven days.
+    """
+    chance_ratio: dict[str, float]
+    """Share of the attempts that failed that have a false alarm of each category in their window."""
     lemons: frozenset[str]
+    month_cv: float
 
     def rate(self, population: str) -> tuple[float, float]:
         """Return failures per 1,000 node-days of a population, and how many failures are expected."""
@@ -43,23 +54,26 @@ class Expected:
 
 def expected_of(kind: str, happenings: Happenings) -> Expected:
     """Return what was planted in a history."""
-    rows, chances = [], []
+    rows, of_failed = [], []
     for attempt in happenings.attempts:
         if is_exported(attempt, happenings):
-            seconds, failures, chance = exposed(happenings, attempt)
-            gpus = attempt.job.gpus
-            rows.append(
-                (gpus, 1 << (gpus - 1).bit_length(), seconds / 3600, seconds / DAY * len(attempt.nodes), failures)
-            )
-            if attempt.state == "FAILED" and attempt.fault is None and attempt.ended < happenings.last:
-                chances.append(chance)
-    columns = ["gpu_count", "gpu_size_bin", "hours", "node_days", "expected"]
+            seconds, failures, usual = exposed(happenings, attempt)
+            last_week = exposed(happenings, attempt, since=happenings.last - LAST_DAYS * DAY)
+            nodes, gpus = len(attempt.nodes), attempt.job.gpus
+            size = 1 << (gpus - 1).bit_length()
+            days = seconds / DAY * nodes, last_week[0] / DAY * nodes
+            rows.append((gpus, size, seconds / 3600, days[0], failures, usual, days[1], last_week[1]))
+            if attempt.state in ("FAILED", "REQUEUED", "NODE_FAIL") and attempt.ended < happenings.last:
+                of_failed.append(chances(happenings, attempt))
+    columns = ["gpu_count", "gpu_size_bin", "hours", "node_days", "expected", "usual"]
+    columns += ["node_days_of_last_week", "expected_of_last_week"]
     return Expected(
         cluster_id=happenings.site.name,
         kind=kind,
         attempts=pd.DataFrame(rows, columns=columns),
-        chance_ratio=float(np.mean(chances)),
+        chance_ratio=pd.DataFrame(of_failed).mean().to_dict(),
         lemons=frozenset(node_name(happenings.site, node) for node in happenings.lemons),
+        month_cv=happenings.site.month_cv,
     )
 
 
@@ -121,13 +135,10 @@ def mttf_by_size(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame
         "select cluster_id, gpu_size_bin, mttf_hours_low, mttf_hours_high from estimates.est_mttf_by_size "
         "where gpu_size_bin is not null"
     ).fetchall()
-    sums = {
-        cluster: truth.attempts.groupby("gpu_size_bin")[["hours", "expected"]].sum()
-        for cluster, truth in truths.items()
-    }
+    sums = {name: truth.attempts.groupby("gpu_size_bin").sum() for name, truth in truths.items()}
     rows = []
     for cluster, size, low, high in found:
-        hours, expected = sums[cluster].loc[size]
+        hours, expected = sums[cluster].loc[size, ["hours", "expected"]]
         rows.append((truths[cluster].kind, _inside(low, hours / expected, high), expected))
     return _rows(rows)
 
@@ -152,13 +163,34 @@ def rate_ratios(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
 def chance(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
     """Limits of the share of failed attempts that see a false alarm by chance."""
     found = con.execute(
-        "select cluster_id, chance_ratio_low, chance_ratio_high, failed_count from estimates.est_attribution_chance "
-        "where failure_category = 'all'"
+        "select cluster_id, failure_category, chance_ratio_low, chance_ratio_high, failed_count "
+        "from estimates.est_attribution_chance"
     ).fetchall()
     rows = []
-    for cluster, low, high, count in found:
+    for cluster, category, low, high, count in found:
         truth = truths[cluster]
-        rows.append((truth.kind, _inside(low, truth.chance_ratio, high), truth.chance_ratio * count))
+        share = truth.chance_ratio[category]
+        rows.append((truth.kind, _inside(low, share, high), share * count))
+    return _rows(rows)
+
+
+def planned_interruptions(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
+    """Limits of the interruptions that `faultline plan` predicts, against those of a month drawn afterwards."""
+    (published,) = con.execute("select path from duckdb_databases() where not internal order by oid desc").fetchone()
+    run = RunToPlan(PLANNED_GPUS, 5.0, 0.0, 0.0, 60.0, PLANNED_DAYS, 0.9)
+    rows = []
+    for seed, (name, truth) in enumerate(sorted(truths.items())[:PLANS_AT_ONCE]):
+        large = truth.attempts[truth.attempts["gpu_count"] > 128]
+        rng = np.random.default_rng([seed, 6])
+        factor = rng.gamma(1 / truth.month_cv**2, truth.month_cv**2) if truth.month_cv else 1.0
+        usual = large["usual"].sum() / large["node_days"].sum() * PLANNED_GPUS / 8 * PLANNED_DAYS
+        count = rng.poisson(usual * factor)
+        try:
+            plan = plan_on_cluster(Path(published), name, run)
+        except ReadingError:
+            continue
+        inside = _inside(plan["expected_interruptions_low"], count, plan["expected_interruptions_high"])
+        rows.append((truth.kind, inside, usual))
     return _rows(rows)
 
 
@@ -261,6 +293,7 @@ CLAIMS = (
     Claim("r_f counted as incidents", reference_rate("incidents"), kinds=("steady", "months", "foggy")),
     Claim("MTTF of a size", mttf_by_size),
     Claim("ratio of two clusters' r_f", rate_ratios),
+    Claim("interruptions of the month to come", planned_interruptions),
     Claim("share attributed by chance", chance, high=1.0),
     Claim("slope of the rate over job size", size_slope, high=1.0),
     Claim("Weibull shape", weibull_shape, kinds=("steady", "foggy")),

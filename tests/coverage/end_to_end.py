@@ -27,8 +27,8 @@ from tests.coverage.warehouse import Seen, build, insert, new_home, warehouse_of
 
 STEADY = Site(
     "steady",
-    node_count=24,
-    load=0.6,
+    node_count=40,
+    load=0.4,
     fault_rate=20.0,
     one_gpu_share=0.2,
     large_share=0.25,
@@ -38,7 +38,7 @@ STEADY = Site(
 KINDS = {
     "steady": STEADY,
     "months": replace(STEADY, month_cv=0.3),
-    "switches": replace(STEADY, fault_rate=12.0, switch_rate=80.0, one_gpu_share=0.4, large_share=0.15),
+    "switches": replace(STEADY, fault_rate=12.0, switch_rate=80.0, one_gpu_share=0.4),
     "foggy": replace(STEADY, false_alarm_share=0.03, user_failure_share=0.35),
 }
 DAYS = 60

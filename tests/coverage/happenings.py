@@ -21,6 +21,10 @@ DAY = 86400.0
 WARM_UP_DAYS = 8
 LONGEST_SECONDS = 7 * DAY
 CATEGORIES = ("gpu_unavailable", "gpu_memory", "gpu_nvlink", "ib_link", "pcie", "filesystem_mount")
+KERNEL_ALARM_SHARE = 0.15
+"""False alarms that only the kernel gives, where its log is kept."""
+SECOND_ALARM_SHARE = 0.07
+"""False alarms of a check that another check gives as well."""
 CATEGORY_SHARES = (0.2, 0.2, 0.1, 0.25, 0.1, 0.15)
 
 
@@ -108,6 +112,8 @@ class Happenings:
     """Start, end and factor of the rate of each month."""
     alarm_rates: np.ndarray
     """False alarms per second, by node."""
+    alarm_shares: dict[str, float]
+    """Share of the false alarms by category."""
     lemons: list[int]
 
 
@@ -336,13 +342,14 @@ def _alarm_rates(site: Site, rng: Generator, attempts: list[Attempt], first: flo
     return relative * np.exp(scale)
 
 
-def _alarms(site: Site, rng: Generator, rates: np.ndarray, first: float, last: float) -> list[Alarm]:
-    shares = rng.dirichlet(np.ones(len(CATEGORIES)))
+def _alarms(
+    site: Site, rng: Generator, rates: np.ndarray, shares: np.ndarray, first: float, last: float
+) -> list[Alarm]:
     alarms = []
     for node, rate in enumerate(rates):
         for start in rng.uniform(first, last, rng.poisson(rate * (last - first))):
             draw = rng.random()
-            is_kernel = site.health == "none" or (site.has_kernel and rng.random() < 0.15)
+            is_kernel = site.health == "none" or (site.has_kernel and rng.random() < KERNEL_ALARM_SHARE)
             if draw < site.transient_alarm_share or is_kernel:
                 seconds = site.check_period * min(2.0, rng.exponential(0.5))
             else:
@@ -355,7 +362,7 @@ def _alarms(site: Site, rng: Generator, rates: np.ndarray, first: float, last: f
                     float(start + seconds),
                     bool(draw > 1 - site.drained_alarm_share and not is_kernel),
                     bool(is_kernel),
-                    bool(rng.random() < 0.07),
+                    bool(not is_kernel and rng.random() < SECOND_ALARM_SHARE),
                 )
             )
     return sorted(alarms, key=lambda alarm: alarm.start)
@@ -373,7 +380,8 @@ def live_through(site: Site, days: int, seed: int, first: float) -> Happenings:
     hazards = factors * site.fault_rate / 1000 / DAY
     quiet = _live(site, seed, first, last, jobs, hazards, months, [])
     rates = _alarm_rates(site, rng, quiet.attempts, first, last)
-    alarms = _alarms(site, rng, rates, first, last)
+    shares = rng.dirichlet(np.ones(len(CATEGORIES)))
+    alarms = _alarms(site, rng, rates, shares, first, last)
     lived = _live(site, seed, first, last, jobs, hazards, months, alarms)
     return Happenings(
         site=site,
@@ -387,5 +395,6 @@ def live_through(site: Site, days: int, seed: int, first: float) -> Happenings:
         hazards=hazards,
         months=months,
         alarm_rates=rates,
+        alarm_shares=dict(zip(CATEGORIES, shares.tolist(), strict=True)),
         lemons=sorted(int(node) for node in lemons),
     )

@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tests.coverage.checks import KernelLine, Result
-from tests.coverage.happenings import DAY, Attempt, Happenings, node_name
+from tests.coverage.checks import SECOND_CATEGORY, KernelLine, Result
+from tests.coverage.happenings import (
+    DAY,
+    KERNEL_ALARM_SHARE,
+    SECOND_ALARM_SHARE,
+    Attempt,
+    Happenings,
+    node_name,
+)
 from tests.coverage.logs import is_exported
 
 BEFORE_SECONDS = 600
@@ -101,19 +108,33 @@ def _node_days(attempt: Attempt, happenings: Happenings) -> float:
     return max(0.0, seconds) * attempt.job.node_count / DAY
 
 
-def exposed(happenings: Happenings, attempt: Attempt) -> tuple[float, float, float]:
-    """Return seconds of an attempt inside the export, and the failures that the planted processes expect in them.
+def exposed(
+    happenings: Happenings, attempt: Attempt, since: float = -np.inf, until: float = np.inf
+) -> tuple[float, float, float]:
+    """Return seconds of an attempt inside the export and a span, and the failures that the processes expect in them.
 
-    The third number is the share of completed attempts like it that have a false alarm in their window.
+    The third number is the failures that an average month would bring.
     """
     site = happenings.site
-    start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)
+    start, end = max(attempt.started, happenings.first, since), min(attempt.ended, happenings.last, until)
+    if end <= start:
+        return 0.0, 0.0, 0.0
     factor_seconds = sum(f * max(0.0, min(end, b) - max(start, a)) for a, b, f in happenings.months)
     groups = np.unique(np.array(attempt.nodes) // site.nodes_per_switch, return_counts=True)[1]
     switches = site.switch_rate / 1000 / DAY * np.sum(1 - (1 - site.switch_reach) ** groups)
-    window = min(attempt.ended - attempt.started, BEFORE_SECONDS) + AFTER_SECONDS
-    chance = -np.expm1(-happenings.alarm_rates[attempt.nodes].sum() * window)
-    return max(0.0, end - start), factor_seconds * (happenings.hazards[attempt.nodes].sum() + switches), float(chance)
+    hazard = happenings.hazards[attempt.nodes].sum() + switches
+    return end - start, factor_seconds * hazard, (end - start) * hazard
+
+
+def chances(happenings: Happenings, attempt: Attempt) -> dict[str, float]:
+    """Return the probability that a check of each category has a false alarm in the attempt's window."""
+    seconds = min(attempt.ended - attempt.started, BEFORE_SECONDS) + AFTER_SECONDS
+    alarms = happenings.alarm_rates[attempt.nodes].sum() * seconds
+    of_checks = 1 - KERNEL_ALARM_SHARE if happenings.site.has_kernel else 1.0
+    shares = dict(happenings.alarm_shares)
+    for category, second in SECOND_CATEGORY.items():
+        shares[second] += happenings.alarm_shares[category] * SECOND_ALARM_SHARE * of_checks
+    return {category: float(-np.expm1(-alarms * share)) for category, share in shares.items()}
 
 
 def _rate(happenings: Happenings, more_than_gpus: int) -> dict[str, float]:
