@@ -6,9 +6,12 @@ limits held the truth, and how many events were expected, since exact limits of 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -176,22 +179,31 @@ def chance(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
 
 def planned_interruptions(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
     """Limits of the interruptions that `faultline plan` predicts, against those of a month drawn afterwards."""
-    (published,) = con.execute("select path from duckdb_databases() where not internal order by oid desc").fetchone()
+    paths = con.execute("select path from duckdb_databases() where not internal order by database_oid desc").fetchall()
     run = RunToPlan(PLANNED_GPUS, 5.0, 0.0, 0.0, 60.0, PLANNED_DAYS, 0.9)
     rows = []
-    for seed, (name, truth) in enumerate(sorted(truths.items())[:PLANS_AT_ONCE]):
+    with TemporaryDirectory() as folder:
+        # The file is open here, and a plan wants to open it with other settings.
+        published = Path(shutil.copy(paths[0][0], folder))
+        plans = {name: _plan(published, name, run) for name in sorted(truths)[:PLANS_AT_ONCE]}
+    for seed, (name, plan) in enumerate(plans.items()):
+        truth = truths[name]
         large = truth.attempts[truth.attempts["gpu_count"] > 128]
         rng = np.random.default_rng([seed, 6])
         factor = rng.gamma(1 / truth.month_cv**2, truth.month_cv**2) if truth.month_cv else 1.0
         usual = large["usual"].sum() / large["node_days"].sum() * PLANNED_GPUS / 8 * PLANNED_DAYS
         count = rng.poisson(usual * factor)
-        try:
-            plan = plan_on_cluster(Path(published), name, run)
-        except ReadingError:
-            continue
-        inside = _inside(plan["expected_interruptions_low"], count, plan["expected_interruptions_high"])
-        rows.append((truth.kind, inside, usual))
+        if plan:
+            inside = _inside(plan["expected_interruptions_low"], count, plan["expected_interruptions_high"])
+            rows.append((truth.kind, inside, usual))
     return _rows(rows)
+
+
+def _plan(published: Path, cluster_id: str, run: RunToPlan) -> dict[str, Any] | None:
+    try:
+        return plan_on_cluster(published, cluster_id, run)
+    except ReadingError:
+        return None
 
 
 def size_slope(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
