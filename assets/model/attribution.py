@@ -347,7 +347,8 @@ class _Design:
         before_seconds: float,
         after_seconds: float,
     ) -> _Design:
-        checks = int(max(episodes.check.max(initial=0), control_episodes.check.max(initial=0))) + 1
+        seen = (episodes.check, control_episodes.check, controls.rest_check)
+        checks = max(int(check.max(initial=0)) for check in seen) + 1
         nodes = len(controls.node_seconds)
         classes = int(controls.node_class.max(initial=0)) + 1
         counted = np.bincount(episodes.check, minlength=checks) + np.bincount(control_episodes.check, minlength=checks)

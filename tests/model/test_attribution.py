@@ -43,7 +43,10 @@ def cause(rng, attempt, at):
             rng.random() < 0.6, rng.integers(NODES), at + lag, False)  # fmt: skip
 
 
-def planted(seed, failed=4000, causes=40, hit_share=0.01, completed=20000):
+NEVER_AT_REST = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+def planted(seed, failed=4000, causes=40, hit_share=0.01, completed=20000, at_rest=NEVER_AT_REST):
     """One-node attempts of two hours: all meet coincidences at one rate, some failed by a cause."""
     rng = np.random.default_rng(seed)
     moments = np.arange(failed + completed) * 10_000.0
@@ -74,8 +77,7 @@ def planted(seed, failed=4000, causes=40, hit_share=0.01, completed=20000):
             np.full(NODES, completed * (BEFORE + AFTER) / NODES),
             np.zeros(NODES, dtype=np.int64),
             completed * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
-            *np.zeros((2, 0), dtype=np.int64),
-            np.zeros(0),
+            *at_rest,
         ),
         control_episodes=episodes_of(control),
         before_seconds=BEFORE,
@@ -92,6 +94,12 @@ def test_causes_are_told_from_as_many_coincidences():
     named = found >= 0.5
     assert truth[named].mean() >= 0.85
     assert named[truth].mean() >= 0.85
+
+
+def test_a_check_that_fails_only_far_from_any_end_is_one_of_the_checks():
+    """Checks are numbered over all events: the last may never have failed beside an attempt."""
+    found, truth = planted(0, at_rest=(np.array([7]), np.array([9]), np.array([3.0])))
+    assert found.probability.shape == truth.shape and np.isfinite(found.probability).all()
 
 
 def test_probabilities_are_those_of_being_right():
