@@ -86,7 +86,8 @@ create table staging.stg_config__clusters (
 );
 create table marts.agg_attribution_controls (
     cluster_id varchar, before_seconds integer, after_seconds integer, is_configured boolean, is_control boolean,
-    gpu_size_bin integer, failure_category varchar, attempt_count bigint, hit_count bigint
+    gpu_size_bin integer, failure_category varchar, attempt_count bigint, hit_count bigint,
+    node_window_seconds double
 );
 """
 
@@ -209,7 +210,7 @@ def build(house: Warehouse) -> None:
         con.execute(EXPOSURES)
         con.execute(DAYS)
         con.executemany(
-            "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS
+            "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9, null)", CONTROLS
         )
         con.executemany(
             "insert into marts.fct_job_runs values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, default)", RUNS

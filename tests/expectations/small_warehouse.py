@@ -229,7 +229,7 @@ create table marts.agg_attribution_controls as
 select
     'alpha' as cluster_id, before_seconds, 300 as after_seconds, before_seconds = 600 as is_configured, is_control,
     16 as gpu_size_bin, 'gpu_unavailable' as failure_category, 4 as attempt_count,
-    if(is_control, 0, before_seconds // 600) as hit_count
+    7200.0::double as node_window_seconds, if(is_control, 0, before_seconds // 600) as hit_count
 from (values (600), (1200)) w(before_seconds), (values (true), (false)) g(is_control);
 """
 
