@@ -75,17 +75,19 @@ _TOUCHED = {
         select cluster_id, attempt_id, started_at, ended_at
         from {PUBLICATION}.marts.fct_attempts semi join touched.jobs using (cluster_id, job_id_raw)
     """,
-    # One row; without a touched job its days are none, from the last there can be to the first.
+    # One row; without a touched job its days are none, from the last there can be to the first. A job that still runs
+    # holds its nodes until it was last seen, which only the models know.
     "days": """
         select
             coalesce(min(started_at)::date, date '9999-12-31') as first_day,
-            coalesce(max(ended_at)::date, date '0001-01-01') as last_day
+            coalesce(max(coalesce(ended_at, timestamp '9999-12-31'))::date, date '0001-01-01') as last_day
         from (
             select started_at, ended_at from touched.attempts
             union all
             select started_at, ended_at from raw.sacct semi join touched.jobs using (cluster_id, job_id_raw)
+            where disposition = 'loaded'
         )
-        where ended_at is not null
+        where started_at is not null
     """,
     # A name that was no node's takes its results with it, which are in files that are as they were.
     "health_checks": f"""

@@ -15,7 +15,8 @@ import numpy as np
 
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact
-from assets.model.failure_rate import RateInterval, garwood_interval
+from assets.model.failure_rate import RateInterval
+from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import (
     RunOutlook,
@@ -42,6 +43,7 @@ RATES = """
         rates.population,
         rates.counted_as,
         rates.failure_count,
+        rates.failure_variance,
         rates.node_days,
         rates.note,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
@@ -72,6 +74,14 @@ RATES = """
 """
 
 
+RATE_BASES = {
+    "gpus_gt_128": "whole_node_attempts",
+    "whole_nodes": "whole_node_attempts",
+    "nodes": "node_incidents",
+    "all": "attempts",
+}
+"""What the rate counts, by population of est_failure_rates: a run that holds whole nodes needs that of such runs, or of
+the nodes themselves; that of attempts which share nodes would be too low."""
 MEASURED = ("mttf_hours_measured", "mttf_hours_measured_low", "mttf_hours_measured_high", "failure_count_measured")
 SCALE_VERDICTS = {
     "falls": "the rate per node falls with the size of the job: too high for the largest, too low for the smallest",
@@ -161,7 +171,7 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
     gpus_per_node = run.gpus_per_node or found.pop("gpus_per_node")
     if not gpus_per_node:
         raise ReadingError(f"the GPUs per node of '{found['cluster_id']}' are unknown; give --gpus-per-node")
-    rate = garwood_interval(found["failure_count"], found["node_days"])
+    rate = weighted_interval(found["failure_count"], found["failure_variance"], found["node_days"])
     return _answer(rate, int(gpus_per_node), run, found)
 
 
@@ -189,6 +199,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "rate_source": "measured" if source else "given",
         "population": source.get("population"),
         "counted_as": source.get("counted_as"),
+        "rate_basis": RATE_BASES[source["population"]] if source else "given",
         "event_count": source.get("failure_count"),
         "exposure_node_days": source.get("node_days"),
         "confidence_level": rate.confidence_level,
@@ -269,7 +280,7 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     if is_apart and source["failure_count_measured"] >= ENOUGH_FAILURES:
         said.append(
             f"jobs of this size lasted {source['mttf_hours_measured']:.3g} hours between failures ({low:.3g} to "
-            f"{high:.3g}, k={source['failure_count_measured']}); --rate "
+            f"{high:.3g}, k={source['failure_count_measured']:.3g}); --rate "
             f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
         )
     if source["scale_verdict"] in SCALE_VERDICTS:

@@ -11,6 +11,12 @@ from assets.report.wording import POPULATIONS, hours_span, plural, span
 
 Answer = dict[str, Any]
 
+COUNTED = {
+    "whole_node_attempts": "each failed attempt counted",
+    "node_incidents": "each incident counted once on each node it struck",
+    "attempts": "each failed attempt counted",
+}
+
 
 def print_plan(answer: Answer) -> None:
     """Print the answer for people."""
@@ -119,7 +125,7 @@ def _rate(a: Answer) -> list[str]:
     return [
         f"{'unknown' if value is None else short(value)} {unit} ({limits}, {confidence(a['confidence_level'])})",
         f"{plural(a['event_count'], 'failure')} in {short(a['exposure_node_days'])} node-days of "
-        f"{POPULATIONS[a['population']]}, each failed attempt counted",
+        f"{POPULATIONS[a['population']]}, {COUNTED[a['rate_basis']]}",
     ]
 
 

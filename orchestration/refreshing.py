@@ -213,8 +213,13 @@ def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
 def _rate_in_words(row: dict[str, Any]) -> str:
     if row["rate_high"] is None:
         return "unknown"
-    jobs = {"gpus_gt_128": "jobs of more than 128 GPUs", "all": "all jobs"}[row["population"]]
-    evidence = f"k={row['rate_failures']} in {_number(row['node_days'])} node-days, {jobs}"
+    jobs = {
+        "gpus_gt_128": "jobs of more than 128 GPUs",
+        "whole_nodes": "jobs on whole nodes",
+        "nodes": "nodes in use",
+        "all": "all jobs",
+    }[row["population"]]
+    evidence = f"k={_number(row['rate_failures'])} in {_number(row['node_days'])} node-days, {jobs}"
     if not row["rate_failures"]:
         return f"per 1,000 node-days: none seen, below {_number(row['rate_high'])} (90%; {evidence})"
     limits = f"{_number(row['rate_low'])} to {_number(row['rate_high'])}"
@@ -241,7 +246,7 @@ CLUSTERS = """
         rate.population
     from marts.dim_clusters cluster
     left join estimates.est_failure_rates rate
-        on rate.cluster_id = cluster.cluster_id and rate.is_reference and rate.counted_as = 'attempts'
+        on rate.cluster_id = cluster.cluster_id and rate.is_reference
     order by cluster.cluster_id
 """
 LINES = """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assets.estimates.evidence import evidence
-from assets.estimates.table import Column, numbers
+from assets.estimates.table import Column
 from assets.model.coincidence import NO_CONTROL, NO_FAILURES, ChanceResult, chance_of_coincidence
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ WINDOW = tuple(
     f"marts.agg_attribution_controls.{name}" for name in ("before_seconds", "after_seconds", "is_configured")
 )
 HITS = tuple(
-    f"marts.agg_attribution_controls.{name}"
-    for name in ("hit_count", "attempt_count", "node_window_seconds", "is_control", "gpu_size_bin")
+    f"marts.agg_attribution_controls.{name}" for name in ("hit_count", "attempt_count", "is_control", "gpu_size_bin")
 )
 COUNTS = ["failed_hit_count", "failed_count", "control_hit_count", "control_count"]
 NOTES = {
@@ -39,7 +38,7 @@ def measures(upstream: tuple[str, ...]) -> tuple[Column, ...]:
     shares = {
         "attributed_ratio": "Share of the failed attempts that evidence explains, as attribution counts them.",
         "chance_ratio": "Share that evidence would explain by chance: that of COMPLETED attempts under the same rules, "
-        "per node-second of window and weighted to the sizes of the failed ones. NULL: no control.",
+        "weighted to the sizes of the failed ones. NULL: no control.",
         "corrected_ratio": "Share of the failed attempts that evidence explains beyond chance: (attributed - chance) "
         "/ (1 - chance), 0 at least. NULL: no control.",
     }
@@ -82,14 +81,7 @@ def measures(upstream: tuple[str, ...]) -> tuple[Column, ...]:
 def row_of(sizes: pd.DataFrame) -> dict[str, Any]:
     """Hold the failed attempts of all sizes against their control."""
     failed_hits, failed, control_hits, control = (sizes[name].to_numpy(dtype=np.int64) for name in COUNTS)
-    found = chance_of_coincidence(
-        failed_hits,
-        failed,
-        control_hits,
-        control,
-        failed_node_seconds=numbers(sizes, "failed_node_seconds"),
-        control_node_seconds=numbers(sizes, "control_node_seconds"),
-    )
+    found = chance_of_coincidence(failed_hits, failed, control_hits, control)
     shares = {"attributed_ratio": found.attributed, "chance_ratio": found.chance, "corrected_ratio": found.corrected}
     limits = {
         f"{name}{suffix}": value

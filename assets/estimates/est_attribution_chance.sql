@@ -10,7 +10,6 @@ controls as (
         gpu_size_bin,
         is_control,
         attempt_count,
-        node_window_seconds,
         hit_count
     from marts.agg_attribution_controls
     where is_configured
@@ -23,9 +22,7 @@ select
     coalesce(cast(sum(controls.hit_count) filter (not controls.is_control) as bigint), 0) as failed_hit_count,
     coalesce(cast(sum(controls.attempt_count) filter (not controls.is_control) as bigint), 0) as failed_count,
     coalesce(cast(sum(controls.hit_count) filter (controls.is_control) as bigint), 0) as control_hit_count,
-    coalesce(cast(sum(controls.attempt_count) filter (controls.is_control) as bigint), 0) as control_count,
-    sum(controls.node_window_seconds) filter (not controls.is_control) as failed_node_seconds,
-    sum(controls.node_window_seconds) filter (controls.is_control) as control_node_seconds
+    coalesce(cast(sum(controls.attempt_count) filter (controls.is_control) as bigint), 0) as control_count
 from controls
 inner join clusters using (cluster_id)
 group by controls.cluster_id, controls.failure_category, controls.gpu_size_bin

@@ -21,7 +21,6 @@ controls as (
         gpu_size_bin,
         is_control,
         max(attempt_count) as attempt_count,
-        max(node_window_seconds) as node_window_seconds,
         cast(sum(hit_count) as bigint) as hit_count
     from marts.agg_attribution_controls
     group by all
@@ -37,9 +36,7 @@ sizes as (
         coalesce(cast(sum(hit_count) filter (not is_control) as bigint), 0) as failed_hit_count,
         coalesce(cast(sum(attempt_count) filter (not is_control) as bigint), 0) as failed_count,
         coalesce(cast(sum(hit_count) filter (is_control) as bigint), 0) as control_hit_count,
-        coalesce(cast(sum(attempt_count) filter (is_control) as bigint), 0) as control_count,
-        sum(node_window_seconds) filter (not is_control) as failed_node_seconds,
-        sum(node_window_seconds) filter (is_control) as control_node_seconds
+        coalesce(cast(sum(attempt_count) filter (is_control) as bigint), 0) as control_count
     from controls
     group by all
 )
@@ -53,9 +50,7 @@ select
     sizes.failed_hit_count,
     sizes.failed_count,
     sizes.control_hit_count,
-    sizes.control_count,
-    sizes.failed_node_seconds,
-    sizes.control_node_seconds
+    sizes.control_count
 from clusters
 left join settings using (cluster_id)
 left join sizes using (cluster_id)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, REFERENCE_RATE, evidence
+from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
-from assets.model.failure_rate import garwood_interval
+from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import plan_checkpoints, predict_interruptions, run_outlook
 from assets.warehouse import Warehouse
@@ -52,7 +52,8 @@ TABLE = TableSpec(
             "counted_as",
             "varchar",
             "",
-            "attempts: a run is interrupted each time an attempt fails, also when one incident hits many runs.",
+            "attempts: a run is interrupted each time an attempt fails, also when one incident hits many runs; "
+            "incidents: the rate is that of nodes.",
             ("estimates.est_failure_rates.counted_as", "estimates.est_failure_rates.is_reference"),
         ),
         Column("failures_per_1000_node_days", "double", RATE_UNIT, "The rate. NULL: see note.", REFERENCE_RATE),
@@ -87,7 +88,7 @@ TABLE = TableSpec(
             ETTR,
         ),
         *evidence(
-            f"How the rate got its limits. {GARWOOD_METHODS} Interruptions: negative binomial prediction limits.",
+            f"How the rate got its limits. {WEIGHTED_METHODS} Interruptions: negative binomial prediction limits.",
             "Failures that the rate rests on.",
             REFERENCE_RATE,
             "Node-days that the rate rests on.",
@@ -100,13 +101,14 @@ TABLE = TableSpec(
 def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add rate, MTTF, interruptions, intervals and ETTR to sizes with their counts and costs."""
     nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
-    rate = garwood_interval(numbers(sizes, "failure_count"), numbers(sizes, "node_days"))
+    variance = numbers(sizes, "failure_variance")
+    rate = weighted_interval(numbers(sizes, "failure_count"), variance, numbers(sizes, "node_days"))
     mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * PLANNED_DAYS)
     costs = {name: numbers(sizes, name) for name in ("restart_minutes", "write_minutes")}
     plan = plan_checkpoints(rate, nodes, **costs)
     outlooks = [
         run_outlook(
-            garwood_interval(rate.event_count[row], rate.exposure[row]),
+            weighted_interval(rate.event_count[row], variance[row], rate.exposure[row]),
             nodes[row],
             plan.optimal[row],
             restart_minutes=costs["restart_minutes"][row],

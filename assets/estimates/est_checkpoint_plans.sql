@@ -22,6 +22,7 @@ rates as (
         population,
         counted_as,
         failure_count,
+        failure_variance,
         node_days
     from estimates.est_failure_rates
     where is_reference
@@ -39,6 +40,7 @@ select
     rates.population,
     rates.counted_as,
     rates.failure_count,
+    rates.failure_variance,
     rates.node_days,
     coalesce(settings.restart_minutes, 5) as restart_minutes,
     if(settings.write_minutes > 0, settings.write_minutes, 5) as write_minutes,

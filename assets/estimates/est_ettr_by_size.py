@@ -15,7 +15,7 @@ from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measure
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.checkpoint import expected_ettr_v2
 from assets.model.ettr import expected_ettr, expected_ettr_exact
-from assets.model.failure_rate import garwood_interval
+from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ TABLE = TableSpec(
 
 def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add limits of the measured mean, and both expected forms at the rate and its limits."""
-    rate = garwood_interval(numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_node_days"))
+    rate = weighted_interval(
+        numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_failure_variance"), numbers(sizes, "rate_node_days")
+    )
     nodes, productive = numbers(sizes, "node_count_median"), numbers(sizes, "productive_hours_mean") / 24
     settings = {name: numbers(sizes, name) for name in ("checkpoint_minutes", "restart_minutes", "write_minutes")} | {
         "queue_minutes": numbers(sizes, "queue_minutes_mean"),

@@ -37,6 +37,7 @@ rates as (
         cluster_id,
         population,
         failure_count,
+        failure_variance,
         node_days
     from estimates.est_failure_rates
     where is_reference
@@ -70,6 +71,7 @@ select
     settings.write_minutes,
     rates.population as rate_population,
     rates.failure_count as rate_failure_count,
+    rates.failure_variance as rate_failure_variance,
     rates.node_days as rate_node_days,
     nullif(concat_ws(
         '; ',

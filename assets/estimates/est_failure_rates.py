@@ -1,6 +1,7 @@
-"""estimates.est_failure_rates: failures per 1,000 node-days of each cluster, with exact Poisson limits.
+"""estimates.est_failure_rates: failures per 1,000 node-days of each cluster, with limits.
 
-Read from marts.fct_attempts; every cluster has its four rows, also where nothing can be estimated.
+Read from marts.fct_attempt_exposures and marts.fct_node_days; every cluster has all its rows, also where nothing can be
+estimated.
 """
 
 from __future__ import annotations
@@ -10,28 +11,34 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, evidence
+from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
-from assets.model.failure_rate import garwood_interval
+from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
+EXPOSURES = "marts.fct_attempt_exposures"
+POPULATION = (f"{EXPOSURES}.gpu_count", f"{EXPOSURES}.is_whole_node")
 FAILURES = (
-    "marts.fct_attempts.is_infrastructure_failure",
-    "marts.fct_attempts.incident_id",
-    "marts.fct_attempts.gpu_count",
-    "marts.fct_attempts.is_terminal",
+    f"{EXPOSURES}.failure_probability",
+    f"{EXPOSURES}.is_paper_failure",
+    f"{EXPOSURES}.incident_id",
+    f"{EXPOSURES}.culprit_node_id",
+    "marts.fct_incidents.touched_node_count",
+    *POPULATION,
 )
-NODE_DAYS = ("marts.fct_attempts.node_days", "marts.fct_attempts.gpu_count", "marts.fct_attempts.is_terminal")
-RATE = (*FAILURES, NODE_DAYS[0])
+NODE_DAYS = (f"{EXPOSURES}.node_days", "marts.fct_node_days.study_hours", *POPULATION)
+RATE = (*FAILURES, NODE_DAYS[0], NODE_DAYS[1])
+UNEXPLAINED = (f"{EXPOSURES}.state", f"{EXPOSURES}.is_paper_failure", *POPULATION)
 
 TABLE = TableSpec(
     table="est_failure_rates",
     description=(
-        "Infrastructure failures per 1,000 node-days with exact (Garwood) limits, from finished attempts in "
-        "marts.fct_attempts. One row per cluster, population and way of counting."
+        "Infrastructure failures per 1,000 node-days inside the study period with their limits, from "
+        "marts.fct_attempt_exposures: attempts that still run add what they ran so far. One row per cluster, "
+        "population and way of counting."
     ),
     key=("cluster_id", "population", "counted_as"),
     columns=(
@@ -40,20 +47,42 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "gpus_gt_128: attempts with more than 128 GPUs, the paper's population; all: every attempt.",
+            "gpus_gt_128: attempts with more than 128 GPUs, the paper's population; whole_nodes: attempts that held "
+            "all GPUs of their nodes; all: every attempt; nodes: the nodes themselves, each day of a node that several "
+            "jobs shared counted once.",
             is_required=True,
         ),
         Column(
             "counted_as",
             "varchar",
             "",
-            "attempts: each failed attempt is a failure, what users feel; incidents: failures that share a node or an "
-            "event within minutes are one, what nodes do.",
+            "attempts: the failed attempts to expect, each weighted by the probability that infrastructure failed it; "
+            "incidents: the same of incidents, failures that share a node or an event within minutes (of population "
+            "nodes: of nodes that an incident struck); attempts_paper, incidents_paper: by the paper's rule, which "
+            "takes each attributed failure as certain, and what planned maintenance ended as failed.",
             is_required=True,
         ),
-        Column("failure_count", "bigint", "failures", "Failures counted. NULL: cannot be known.", FAILURES),
         Column(
-            "node_days", "double", "node-days", "Allocated nodes times days, over all finished attempts.", NODE_DAYS
+            "failure_count",
+            "double",
+            "failures",
+            "Failures counted, a sum of probabilities. NULL: cannot be known.",
+            FAILURES,
+        ),
+        Column(
+            "failure_variance",
+            "double",
+            "failures squared",
+            "Variance of failure_count: that failures come in incidents, and the doubt whether each is one. As large "
+            "as failure_count where all are certain and alone. NULL: cannot be known.",
+            FAILURES,
+        ),
+        Column(
+            "node_days",
+            "double",
+            "node-days",
+            "Allocated nodes times days of all attempts; of population nodes: days that nodes were in use.",
+            NODE_DAYS,
         ),
         Column(
             "failures_per_1000_node_days",
@@ -65,16 +94,33 @@ TABLE = TableSpec(
         Column("failures_per_1000_node_days_low", "double", "failures per 1,000 node-days", "Lower limit.", RATE),
         Column("failures_per_1000_node_days_high", "double", "failures per 1,000 node-days", "Upper limit.", RATE),
         Column(
+            "unexplained_count",
+            "bigint",
+            "attempts",
+            "Attempts that ended FAILED or REQUEUED without evidence of infrastructure. How many of them it failed is "
+            "unknown; none is in failure_count. NULL: cannot be known.",
+            UNEXPLAINED,
+        ),
+        Column(
+            "is_lower_bound",
+            "boolean",
+            "",
+            "Failures that left no evidence may be missing: the true rate may be higher.",
+            (*UNEXPLAINED, "marts.dim_clusters.has_health_checks"),
+            is_required=True,
+        ),
+        Column(
             "is_reference",
             "boolean",
             "",
-            "The rate that theory lines, projections and expected ETTR of this cluster are built on: gpus_gt_128 "
-            "counted as attempts, or all where that population has no failure.",
-            FAILURES,
+            "The rate that theory lines, projections, plans and expected ETTR of this cluster are built on, chosen by "
+            "exposure alone: gpus_gt_128, else whole_nodes, whichever has 300 node-days, else nodes; all where no "
+            "attempt tells its nodes. Never one by the paper's rule.",
+            NODE_DAYS,
             is_required=True,
         ),
         *evidence(
-            GARWOOD_METHODS,
+            WEIGHTED_METHODS,
             "Failures counted, as failure_count.",
             FAILURES,
             "Node-days, as node_days.",
@@ -85,8 +131,10 @@ TABLE = TableSpec(
 
 
 def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
-    """Add rates and limits to failure counts and node-days."""
-    rate = garwood_interval(numbers(counts, "failure_count"), numbers(counts, "node_days"))
+    """Add rates and limits to failure counts with their variance and node-days."""
+    rate = weighted_interval(
+        numbers(counts, "failure_count"), numbers(counts, "failure_variance"), numbers(counts, "node_days")
+    )
     return counts.assign(
         failures_per_1000_node_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
         failures_per_1000_node_days_low=1000 * rate.low,
@@ -102,7 +150,7 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
 def headline(rates: pd.DataFrame) -> str:
     """Say each cluster's reference rate with its count and exposure."""
     return "; ".join(
-        f"{row.cluster_id}: {row.failure_count:.0f} failures in {row.node_days:.4g} node-days ({row.population})"
+        f"{row.cluster_id}: {row.failure_count:.4g} failures in {row.node_days:.4g} node-days ({row.population})"
         for row in rates[rates["is_reference"]].itertuples()
     )
 

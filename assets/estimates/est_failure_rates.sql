@@ -1,8 +1,9 @@
--- Failures and node-days of each cluster, population and way of counting.
--- Node-days are summed as decimals: exactly, so that the sum does not depend on the order in which threads deliver it.
+-- Failures and node-days of each cluster, population and way of counting, inside its study period.
+-- What is added up is added as decimals: exactly, so that a sum does not depend on the order in which threads deliver it.
 with clusters as (
     select
         cluster_id,
+        coalesce(gpus_per_node, 0) > 0 as has_gpus_per_node,
         has_health_checks or has_kernel_messages or has_node_events or has_slurmctld_log as has_evidence
     from marts.dim_clusters
 ),
@@ -10,80 +11,230 @@ with clusters as (
 attempts as (
     select
         cluster_id,
-        attempt_id,
-        incident_id,
+        coalesce(incident_id, attempt_id) as incident_id,
+        culprit_node_id,
         gpu_count,
+        is_whole_node,
+        has_ended,
         cast(node_days as decimal(38, 9)) as node_days,
-        coalesce(is_infrastructure_failure, false) as is_failure
-    from marts.fct_attempts
-    where is_terminal
+        failure_probability,
+        is_paper_failure,
+        state in ('FAILED', 'REQUEUED') and not is_paper_failure as is_unexplained
+    from marts.fct_attempt_exposures
 ),
 
-cells as (
-    select
-        clusters.cluster_id,
-        clusters.has_evidence,
-        populations.population,
-        ways.counted_as
-    from clusters
-    cross join (values ('gpus_gt_128'), ('all')) as populations (population)
-    cross join (values ('attempts'), ('incidents')) as ways (counted_as)
-),
-
-members as (
-    select *, 'gpus_gt_128' as population from attempts where gpu_count > 128
-    union all
-    select *, 'all' as population from attempts
-),
-
--- a failure whose node-days are unknown would raise the rate without its exposure
-counts as (
+exposures as (
     select
         cluster_id,
-        population,
         count(*) as attempt_count,
-        count(*) filter (where is_failure and node_days is not null) as failed_attempt_count,
-        count(distinct coalesce(incident_id, attempt_id))
-            filter (where is_failure and node_days is not null) as incident_count,
-        count(*) filter (where is_failure and node_days is null) as unmeasured_failure_count,
-        coalesce(cast(sum(node_days) as double), 0) as node_days
-    from members
-    group by cluster_id, population
-),
-
-sizes as (
-    select
-        cluster_id,
+        count(*) filter (where gpu_count > 128) as large_attempt_count,
+        count(*) filter (where is_whole_node) as whole_node_attempt_count,
         count(*) filter (where gpu_count is null) as unknown_size_count,
-        count(gpu_count) = 0 as is_every_size_unknown
+        count(*) filter (where is_whole_node is null) as unknown_share_count,
+        count(*) filter (where not has_ended and node_days is null) as unmeasured_running_count,
+        count(*) filter (where is_unexplained) as unexplained_count,
+        count(*) filter (where is_unexplained and gpu_count > 128) as large_unexplained_count,
+        count(*) filter (where is_unexplained and is_whole_node) as whole_node_unexplained_count,
+        sum(node_days) as node_days,
+        sum(node_days) filter (where gpu_count > 128) as large_node_days,
+        sum(node_days) filter (where is_whole_node) as whole_node_days
     from attempts
     group by cluster_id
 ),
 
-joined as (
+-- Jobs that share a node use it once.
+physical as (
     select
-        cells.cluster_id,
-        cells.population,
-        cells.counted_as,
-        cells.has_evidence,
-        cells.population = 'gpus_gt_128' and coalesce(sizes.is_every_size_unknown, false) as is_unknowable,
-        if(cells.population = 'gpus_gt_128', coalesce(sizes.unknown_size_count, 0), 0) as unknown_size_count,
-        coalesce(counts.attempt_count, 0) as attempt_count,
-        coalesce(counts.unmeasured_failure_count, 0) as unmeasured_failure_count,
-        coalesce(
-            if(cells.counted_as = 'attempts', counts.failed_attempt_count, counts.incident_count), 0
-        ) as failure_count,
-        coalesce(counts.node_days, 0) as node_days
-    from cells
-    left join counts using (cluster_id, population)
-    left join sizes using (cluster_id)
+        cluster_id,
+        sum(cast(study_hours as decimal(38, 9))) / 24 as node_days
+    from marts.fct_node_days
+    group by cluster_id
 ),
 
+failures as (
+    select
+        attempts.* exclude (incident_id),
+        attempts.incident_id,
+        coalesce(incidents.touched_node_count, 0) > 0 as has_nodes
+    from attempts
+    left join marts.fct_incidents as incidents using (cluster_id, incident_id)
+    where attempts.failure_probability > 0 or attempts.is_paper_failure
+),
+
+members as (
+    select *, 'all' as population from failures
+    union all
+    select *, 'gpus_gt_128' as population from failures where gpu_count > 128
+    union all
+    select *, 'whole_nodes' as population from failures where is_whole_node
+),
+
+-- A failure whose node-days are unknown would raise the rate without its exposure.
+incidents as (
+    select
+        cluster_id,
+        population,
+        incident_id,
+        max(failure_probability) as incident_probability,
+        sum(failure_probability) as expected_count,
+        count(*) filter (where is_paper_failure) as paper_count
+    from members
+    where node_days is not null
+    group by cluster_id, population, incident_id
+),
+
+-- An incident strikes each of its culprits once; where none is known, one node that nobody knows.
+struck_nodes as (
+    select
+        cluster_id,
+        incident_id,
+        culprit_node_id,
+        max(failure_probability) as node_probability,
+        max(max(failure_probability)) over (partition by cluster_id, incident_id) as incident_probability
+    from failures
+    where has_nodes and failure_probability > 0
+    group by cluster_id, incident_id, culprit_node_id
+    qualify culprit_node_id is not null or count(culprit_node_id) over (partition by cluster_id, incident_id) = 0
+),
+
+node_incidents as (
+    select
+        cluster_id,
+        incident_id,
+        max(incident_probability) as incident_probability,
+        sum(node_probability) as expected_count
+    from struck_nodes
+    group by cluster_id, incident_id
+),
+
+-- An incident of probability w counts m = expected_count / w attempts or nodes: w m^2 (2 - w) is what it adds to the
+-- variance of their number, w (2 - w) to that of the number of incidents.
+counts as (
+    select
+        cluster_id,
+        population,
+        sum(cast(expected_count as decimal(38, 15))) as expected_count,
+        sum(cast(
+            expected_count * expected_count / incident_probability * (2 - incident_probability) as decimal(38, 15)
+        )) as expected_variance,
+        sum(cast(incident_probability as decimal(38, 15))) as incident_count,
+        sum(cast(incident_probability * (2 - incident_probability) as decimal(38, 15))) as incident_variance,
+        sum(paper_count) as paper_count,
+        count(*) filter (where paper_count > 0) as paper_incident_count
+    from incidents
+    group by cluster_id, population
+    union all
+    select
+        cluster_id,
+        'nodes' as population,
+        null as expected_count,
+        null as expected_variance,
+        sum(cast(expected_count as decimal(38, 15))) as incident_count,
+        sum(cast(
+            expected_count * expected_count / incident_probability * (2 - incident_probability) as decimal(38, 15)
+        )) as incident_variance,
+        null as paper_count,
+        null as paper_incident_count
+    from node_incidents
+    group by cluster_id
+),
+
+unmeasured as (
+    select
+        cluster_id,
+        population,
+        count(*) as unmeasured_failure_count
+    from members
+    where node_days is null
+    group by cluster_id, population
+    union all
+    select
+        cluster_id,
+        'nodes' as population,
+        count(*) as unmeasured_failure_count
+    from failures
+    where not has_nodes and failure_probability > 0
+    group by cluster_id
+),
+
+cells as (
+    select
+        clusters.*,
+        populations.population,
+        ways.counted_as
+    from clusters
+    cross join (values ('gpus_gt_128'), ('whole_nodes'), ('all')) as populations (population)
+    cross join (values ('attempts'), ('incidents'), ('attempts_paper'), ('incidents_paper')) as ways (counted_as)
+    union all
+    select
+        *,
+        'nodes' as population,
+        'incidents' as counted_as
+    from clusters
+),
+
+joined as (
+    select
+        cells.*,
+        coalesce(case cells.population
+            when 'gpus_gt_128' then exposures.unknown_size_count = exposures.attempt_count
+            when 'whole_nodes' then exposures.unknown_share_count = exposures.attempt_count
+            when 'nodes' then exposures.node_days > 0 and coalesce(physical.node_days, 0) = 0
+        end, false) as is_unknowable,
+        case cells.population
+            when 'gpus_gt_128' then exposures.unknown_size_count when 'whole_nodes' then exposures.unknown_share_count
+        end as unknown_count,
+        coalesce(case cells.population
+            when 'gpus_gt_128' then exposures.large_attempt_count
+            when 'whole_nodes' then exposures.whole_node_attempt_count
+            else exposures.attempt_count
+        end, 0) as attempt_count,
+        coalesce(case cells.population
+            when 'gpus_gt_128' then exposures.large_unexplained_count
+            when 'whole_nodes' then exposures.whole_node_unexplained_count
+            else exposures.unexplained_count
+        end, 0) as unexplained_count,
+        coalesce(exposures.unmeasured_running_count, 0) as unmeasured_running_count,
+        coalesce(unmeasured.unmeasured_failure_count, 0) as unmeasured_failure_count,
+        cast(coalesce(case cells.counted_as
+            when 'attempts' then counts.expected_count
+            when 'incidents' then counts.incident_count
+            when 'attempts_paper' then counts.paper_count
+            when 'incidents_paper' then counts.paper_incident_count
+        end, 0) as double) as failure_count,
+        -- Poisson counts where every failure is certain and alone: that is how the paper takes them.
+        cast(coalesce(case cells.counted_as
+            when 'attempts' then counts.expected_variance
+            when 'incidents' then counts.incident_variance
+            when 'attempts_paper' then counts.paper_count
+            when 'incidents_paper' then counts.paper_incident_count
+        end, 0) as double) as failure_variance,
+        cast(coalesce(case cells.population
+            when 'gpus_gt_128' then exposures.large_node_days
+            when 'whole_nodes' then exposures.whole_node_days
+            when 'nodes' then physical.node_days
+            else exposures.node_days
+        end, 0) as double) as node_days
+    from cells
+    left join exposures using (cluster_id)
+    left join physical using (cluster_id)
+    left join counts using (cluster_id, population)
+    left join unmeasured using (cluster_id, population)
+),
+
+-- Exposure alone decides which rate is quoted. Where failures had a say, a cluster whose large jobs never failed would
+-- be quoted by those that did.
 reference as (
     select
         cluster_id,
-        if(bool_or(population = 'gpus_gt_128' and failure_count > 0 and node_days > 0), 'gpus_gt_128', 'all')
-            as population
+        case
+            when max(node_days) filter (where population = 'gpus_gt_128' and not is_unknowable) >= 300
+                then 'gpus_gt_128'
+            when max(node_days) filter (where population = 'whole_nodes' and not is_unknowable) >= 300
+                then 'whole_nodes'
+            when max(node_days) filter (where population = 'nodes') > 0 then 'nodes'
+            else 'all'
+        end as population
     from joined
     group by cluster_id
 )
@@ -93,15 +244,23 @@ select
     joined.population,
     joined.counted_as,
     if(joined.is_unknowable, null, joined.failure_count) as failure_count,
+    if(joined.is_unknowable, null, joined.failure_variance) as failure_variance,
     if(joined.is_unknowable, null, joined.node_days) as node_days,
-    joined.counted_as = 'attempts' and joined.population = reference.population as is_reference,
+    if(joined.is_unknowable, null, joined.unexplained_count) as unexplained_count,
+    joined.unexplained_count > 0 or (joined.attempt_count > 0 and not joined.has_evidence) as is_lower_bound,
+    joined.population = reference.population
+    and joined.counted_as = if(reference.population = 'nodes', 'incidents', 'attempts') as is_reference,
     nullif(concat_ws(
         '; ',
         case
+            when joined.is_unknowable and joined.population = 'nodes' then 'no attempt tells its nodes'
+            when joined.is_unknowable and joined.population = 'whole_nodes' and not joined.has_gpus_per_node
+                then 'GPUs per node unknown'
             when joined.is_unknowable then 'the GPU count of every attempt is unknown'
-            when joined.attempt_count = 0 and joined.population = 'all' then 'no finished attempt'
-            when joined.attempt_count = 0 then 'no finished attempt with more than 128 GPUs'
-            when joined.node_days = 0 then 'the finished attempts add up to no node-days'
+            when joined.attempt_count = 0 then 'no attempt ran' || case joined.population
+                when 'gpus_gt_128' then ' with more than 128 GPUs' when 'whole_nodes' then ' on whole nodes' else ''
+            end
+            when joined.node_days = 0 then 'the attempts add up to no node-days'
             when joined.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the upper limit is known', joined.node_days)
         end,
@@ -112,13 +271,26 @@ select
             null
         ),
         if(
-            joined.unknown_size_count > 0 and not joined.is_unknowable,
-            format('finished attempts left out, GPU count unknown: {}', joined.unknown_size_count),
+            joined.unknown_count > 0 and not joined.is_unknowable,
+            format(
+                'attempts left out, {}: {}',
+                if(joined.population = 'gpus_gt_128', 'GPU count unknown', 'unknown whether they had whole nodes'),
+                joined.unknown_count
+            ),
             null
         ),
         if(
-            joined.unmeasured_failure_count > 0,
-            format('failures left out, node-days unknown: {}', joined.unmeasured_failure_count),
+            joined.unmeasured_running_count > 0 and not joined.is_unknowable,
+            format('running attempts left out, time run so far unknown: {}', joined.unmeasured_running_count),
+            null
+        ),
+        if(
+            joined.unmeasured_failure_count > 0 and not joined.is_unknowable,
+            format(
+                'failures left out, {} unknown: {}',
+                if(joined.population = 'nodes', 'nodes', 'node-days'),
+                joined.unmeasured_failure_count
+            ),
             null
         )
     ), '') as note

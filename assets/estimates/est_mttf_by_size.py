@@ -1,6 +1,6 @@
 """estimates.est_mttf_by_size: the MTTF that jobs of each size had, beside the line that the failure rate predicts.
 
-Read from marts.fct_attempts and, for the line, from estimates.est_failure_rates. The paper's figure 7.
+Read from marts.fct_attempt_exposures and, for the line, from estimates.est_failure_rates. The paper's figure 7.
 """
 
 from __future__ import annotations
@@ -10,26 +10,28 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, REFERENCE_RATE, evidence
+from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
-from assets.model.failure_rate import garwood_interval
+from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime, nodes_of
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SIZE = ("marts.fct_attempts.gpu_size_bin", "marts.fct_attempts.is_terminal")
-FAILURES = ("marts.fct_attempts.is_infrastructure_failure", *SIZE)
-RUNTIME = ("marts.fct_attempts.runtime_seconds", *SIZE)
-MTTF = (FAILURES[0], *RUNTIME)
+EXPOSURES = "marts.fct_attempt_exposures"
+SIZE = (f"{EXPOSURES}.gpu_size_bin",)
+FAILURES = (f"{EXPOSURES}.failure_probability", f"{EXPOSURES}.incident_id", *SIZE)
+RUNTIME = (f"{EXPOSURES}.exposure_seconds", *SIZE)
+MTTF = (*FAILURES, RUNTIME[0])
 THEORY = (*REFERENCE_RATE, SIZE[0], "marts.dim_clusters.gpus_per_node")
 
 TABLE = TableSpec(
     table="est_mttf_by_size",
     description=(
-        "Mean time to infrastructure failure of finished attempts by size, from marts.fct_attempts, with exact limits, "
-        "and the time that the cluster's reference rate predicts for that size. One row per cluster and gpu_size_bin."
+        "Mean time to infrastructure failure of attempts by size inside the study period, from "
+        "marts.fct_attempt_exposures, with limits, and the time that the cluster's reference rate predicts for that "
+        "size. Attempts that still run add what they ran so far. One row per cluster and gpu_size_bin."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(
@@ -41,9 +43,23 @@ TABLE = TableSpec(
             "Allocated GPUs rounded up to a power of two; 0: no GPU; NULL: unknown.",
             SIZE,
         ),
-        Column("attempt_count", "bigint", "attempts", "Finished attempts of the size.", SIZE, is_required=True),
-        Column("failure_count", "bigint", "failures", "Infrastructure failures.", FAILURES, is_required=True),
-        Column("runtime_hours", "double", "hours", "Hours that all attempts ran.", RUNTIME, is_required=True),
+        Column("attempt_count", "bigint", "attempts", "Attempts of the size that ran.", SIZE, is_required=True),
+        Column(
+            "failure_count",
+            "double",
+            "failures",
+            "Infrastructure failures to expect, a sum of probabilities.",
+            FAILURES,
+            is_required=True,
+        ),
+        Column(
+            "runtime_hours",
+            "double",
+            "hours",
+            "Hours that all attempts ran inside the study period.",
+            RUNTIME,
+            is_required=True,
+        ),
         Column("mttf_hours", "double", "hours", "Hours run per failure. NULL: no failure, or no runtime.", MTTF),
         Column("mttf_hours_low", "double", "hours", "Lower limit; known without failures, too.", MTTF),
         Column("mttf_hours_high", "double", "hours", "Upper limit. NULL: there is none without failures.", MTTF),
@@ -64,7 +80,7 @@ TABLE = TableSpec(
             REFERENCE_RATE,
         ),
         *evidence(
-            GARWOOD_METHODS,
+            WEIGHTED_METHODS,
             "Infrastructure failures, as failure_count.",
             FAILURES,
             "Hours run, as runtime_hours.",
@@ -76,8 +92,14 @@ TABLE = TableSpec(
 
 def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add the measured MTTF and the theory line to failures and hours by size."""
-    measured = mttf_from_runtime(numbers(sizes, "failure_count"), numbers(sizes, "runtime_hours"))
-    rate = garwood_interval(numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_node_days"))
+    measured = mttf_from_runtime(
+        numbers(sizes, "failure_count"),
+        numbers(sizes, "runtime_hours"),
+        failure_variance=numbers(sizes, "failure_variance"),
+    )
+    rate = weighted_interval(
+        numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_failure_variance"), numbers(sizes, "rate_node_days")
+    )
     theory = mttf_at_scale(rate, nodes_of(numbers(sizes, "gpu_size_bin"), numbers(sizes, "gpus_per_node")))
     is_known = np.isfinite(theory.hours)
     return sizes.assign(
@@ -86,7 +108,7 @@ def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
         mttf_hours_high=bounded(measured.high),
         mttf_theory_hours=theory.hours,
         mttf_theory_hours_low=np.where(is_known, theory.low, np.nan),
-        mttf_theory_hours_high=np.where(is_known, theory.high, np.nan),
+        mttf_theory_hours_high=np.where(is_known, bounded(theory.high), np.nan),
         theory_population=sizes["theory_population"].where(is_known, None),
         confidence_level=measured.confidence_level,
         method=measured.method,
@@ -100,7 +122,7 @@ def headline(mttf: pd.DataFrame) -> str:
     """Say how many sizes have a measured MTTF, and how much they rest on."""
     known = int(mttf["mttf_hours"].notna().sum())
     return (
-        f"MTTF known for {known} of {len(mttf)} sizes: {mttf['failure_count'].sum():.0f} failures "
+        f"MTTF known for {known} of {len(mttf)} sizes: {mttf['failure_count'].sum():.4g} failures "
         f"in {mttf['runtime_hours'].sum():.4g} hours"
     )
 

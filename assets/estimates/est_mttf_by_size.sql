@@ -10,10 +10,10 @@ attempts as (
     select
         cluster_id,
         gpu_size_bin,
-        runtime_seconds,
-        coalesce(is_infrastructure_failure, false) as is_failure
-    from marts.fct_attempts
-    where is_terminal
+        coalesce(incident_id, attempt_id) as incident_id,
+        cast(exposure_seconds as decimal(38, 6)) as exposure_seconds,
+        failure_probability
+    from marts.fct_attempt_exposures
 ),
 
 rates as (
@@ -21,20 +21,57 @@ rates as (
         cluster_id,
         population,
         failure_count,
+        failure_variance,
         node_days
     from estimates.est_failure_rates
     where is_reference
 ),
 
-sizes as (
+exposures as (
     select
         cluster_id,
         gpu_size_bin,
         count(*) as attempt_count,
-        count(*) filter (where is_failure and runtime_seconds is not null) as failure_count,
-        coalesce(cast(sum(runtime_seconds) as double), 0) / 3600 as runtime_hours
+        coalesce(cast(sum(exposure_seconds) as double), 0) / 3600 as runtime_hours
     from attempts
     group by cluster_id, gpu_size_bin
+),
+
+incidents as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        incident_id,
+        max(failure_probability) as incident_probability,
+        sum(failure_probability) as expected_count
+    from attempts
+    where failure_probability > 0 and exposure_seconds is not null
+    group by cluster_id, gpu_size_bin, incident_id
+),
+
+-- Variance as in est_failure_rates.
+failures as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        cast(sum(cast(expected_count as decimal(38, 15))) as double) as failure_count,
+        cast(sum(cast(
+            expected_count * expected_count / incident_probability * (2 - incident_probability) as decimal(38, 15)
+        )) as double) as failure_variance
+    from incidents
+    group by cluster_id, gpu_size_bin
+),
+
+sizes as (
+    select
+        exposures.*,
+        coalesce(failures.failure_count, 0) as failure_count,
+        coalesce(failures.failure_variance, 0) as failure_variance
+    from exposures
+    left join failures
+        on
+            exposures.cluster_id = failures.cluster_id
+            and exposures.gpu_size_bin is not distinct from failures.gpu_size_bin
 )
 
 select
@@ -42,15 +79,17 @@ select
     sizes.gpu_size_bin,
     coalesce(sizes.attempt_count, 0) as attempt_count,
     coalesce(sizes.failure_count, 0) as failure_count,
+    coalesce(sizes.failure_variance, 0) as failure_variance,
     coalesce(sizes.runtime_hours, 0) as runtime_hours,
     if(sizes.gpu_size_bin > 0 and clusters.gpus_per_node > 0, clusters.gpus_per_node, null) as gpus_per_node,
     rates.population as theory_population,
     rates.failure_count as rate_failure_count,
+    rates.failure_variance as rate_failure_variance,
     rates.node_days as rate_node_days,
     nullif(concat_ws(
         '; ',
         case
-            when sizes.attempt_count is null then 'no finished attempt'
+            when sizes.attempt_count is null then 'no attempt ran'
             when sizes.gpu_size_bin is null then 'attempts whose GPU count is unknown'
         end,
         case

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, REFERENCE_RATE, evidence
+from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
-from assets.model.failure_rate import garwood_interval
+from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.prediction import prediction_interval
 from assets.warehouse import Warehouse
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CLUSTER_SIZE = ("marts.dim_clusters.gpu_count",)
-LARGEST_JOB = ("marts.fct_attempts.gpu_count", "marts.fct_attempts.is_terminal")
+LARGEST_JOB = ("marts.fct_attempts.gpu_count", "marts.fct_attempts.started_at")
 NODES = ("marts.dim_clusters.gpus_per_node",)
 RATE_UNIT = "failures per 1,000 node-days"
 PLANNED_DAYS = 30
@@ -39,7 +39,7 @@ TABLE = TableSpec(
             "gpu_count",
             "bigint",
             "GPUs",
-            "Size of the job: powers of two from 8 to 131,072, the largest finished job, and the whole cluster.",
+            "Size of the job: powers of two from 8 to 131,072, the largest job that ran, and the whole cluster.",
             (*CLUSTER_SIZE, *LARGEST_JOB),
             is_required=True,
         ),
@@ -56,7 +56,7 @@ TABLE = TableSpec(
             "is_largest_job",
             "boolean",
             "",
-            "As large as the largest finished job; larger ones are an extrapolation.",
+            "As large as the largest job that ran; larger ones are an extrapolation.",
             LARGEST_JOB,
             is_required=True,
         ),
@@ -87,7 +87,7 @@ TABLE = TableSpec(
         ),
         Column("failures_30d_high", "double", "failures", "Upper limit of that number.", (*REFERENCE_RATE, *NODES)),
         *evidence(
-            GARWOOD_METHODS,
+            WEIGHTED_METHODS,
             "Failures that the rate rests on.",
             REFERENCE_RATE,
             "Node-days that the rate rests on.",
@@ -100,9 +100,11 @@ TABLE = TableSpec(
 def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add node counts, and the MTTF with its limits, to sizes and reference rates."""
     nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
-    rate = garwood_interval(numbers(sizes, "failure_count"), numbers(sizes, "node_days"))
+    rate = weighted_interval(
+        numbers(sizes, "failure_count"), numbers(sizes, "failure_variance"), numbers(sizes, "node_days")
+    )
     mttf = mttf_at_scale(rate, nodes)
-    planned = prediction_interval(rate.event_count, rate.exposure, nodes * PLANNED_DAYS)
+    planned = prediction_interval(rate.event_count, rate.exposure, nodes * PLANNED_DAYS, dispersion=rate.dispersion)
     return sizes.assign(
         node_count=nodes,
         failures_per_1000_node_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),

@@ -13,7 +13,7 @@ largest_jobs as (
         cluster_id,
         max(gpu_count) as gpu_count
     from marts.fct_attempts
-    where is_terminal
+    where started_at is not null
     group by cluster_id
 ),
 
@@ -22,6 +22,7 @@ rates as (
         cluster_id,
         population,
         failure_count,
+        failure_variance,
         node_days
     from estimates.est_failure_rates
     where is_reference
@@ -56,6 +57,7 @@ select
     if(clusters.gpus_per_node > 0, clusters.gpus_per_node, null) as gpus_per_node,
     rates.population,
     rates.failure_count,
+    rates.failure_variance,
     rates.node_days,
     nullif(concat_ws(
         '; ',

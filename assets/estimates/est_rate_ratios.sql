@@ -16,6 +16,7 @@ rates as (
         node_days,
         is_reference
     from estimates.est_failure_rates
+    where population in ('all', 'gpus_gt_128') and counted_as in ('attempts', 'incidents')
 ),
 
 -- the population to quote for two clusters is one that both have
@@ -178,9 +179,9 @@ select
             and compared.failure_count + compared.other_failure_count
             > incidents.incident_count + incidents.other_incident_count,
             format(
-                '{} failed attempts were {} incidents: limits and p-value are too sure, see counted_as incidents',
-                compared.failure_count + compared.other_failure_count,
-                incidents.incident_count + incidents.other_incident_count
+                '{:.4g} failed attempts were {:.4g} incidents: limits and p-value are too sure, see counted_as incidents',
+                cast(compared.failure_count + compared.other_failure_count as double),
+                cast(incidents.incident_count + incidents.other_incident_count as double)
             ),
             null
         )

@@ -25,6 +25,7 @@ METHOD_VERSION_COLUMN = Column(
 )
 REFERENCE_RATE = (
     "estimates.est_failure_rates.failure_count",
+    "estimates.est_failure_rates.failure_variance",
     "estimates.est_failure_rates.node_days",
     "estimates.est_failure_rates.population",
     "estimates.est_failure_rates.is_reference",
@@ -32,6 +33,11 @@ REFERENCE_RATE = (
 GARWOOD_METHODS = (
     "garwood: exact two-sided limits; garwood_upper_limit: no failure, so only the upper limit of the rate (the lower "
     "limit of the MTTF) says something, and it is one-sided; no_exposure: nothing can be said."
+)
+
+WEIGHTED_METHODS = (
+    f"{GARWOOD_METHODS} garwood_dispersed: the same limits for a count that is not whole or scatters more than a "
+    "Poisson count, because some failures may be none and several come in one incident."
 )
 
 

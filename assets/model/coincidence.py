@@ -171,9 +171,6 @@ def chance_of_coincidence(
     control_hits: ArrayLike,
     control: ArrayLike,
     confidence_level: float = CONFIDENCE_LEVEL,
-    *,
-    failed_node_seconds: ArrayLike | None = None,
-    control_node_seconds: ArrayLike | None = None,
 ) -> ChanceResult:
     """Take what chance would have blamed off what was blamed.
 
@@ -183,10 +180,6 @@ def chance_of_coincidence(
         Per size, shape (s,): failed attempts with the evidence, and all of them.
     control_hits, control
         Per size, shape (s,): the same of attempts that ended well.
-    failed_node_seconds, control_node_seconds
-        Per size, shape (s,): seconds that nodes were inside the windows of the failed attempts and of the control.
-        Failed attempts end earlier, and their windows are shorter: chance strikes in proportion to node-seconds. Where
-        they are not given, are 0 or are `nan`, every attempt counts alike.
     confidence_level
         1 - a, between 0 and 1, of each interval.
 
@@ -205,8 +198,8 @@ def chance_of_coincidence(
     ``corrected = (a - p) / (1 - p)``, not below 0: of the failed attempts that the evidence does not explain, a share
     p shows it anyway. Limits: ``a - p -/+ sqrt((a - l_a)^2 + (u_p - p)^2)`` and with the other sides, over ``1 - p``.
 
-    Assumptions: the control is like the failed attempts in size and window only. Some attempts that end well lived
-    through a fault that is real: then chance is overstated, and the corrected share too low.
+    When it lies: the control is like the failed attempts in size only. Attempts that end well run longer or shorter,
+    and some of them lived through a fault that is real: then chance is overstated, and the corrected share too low.
 
     References
     ----------
@@ -235,27 +228,11 @@ def chance_of_coincidence(
         method = NO_FAILURES if exposure == 0 else NO_CONTROL
         return ChanceResult(event_count, exposure, attributed, UNKNOWN, UNKNOWN, covered, confidence_level, method)
     weight = failed[known] / failed[known].sum()
-    looked_at = _as_if_failed(control, failed, failed_node_seconds, control_node_seconds)
-    rate = standardised_rate(control_hits[known], looked_at[known], weight, confidence_level)
+    rate = standardised_rate(control_hits[known], control[known], weight, confidence_level)
     # A rate may exceed 1, a share of attempts may not.
     chance = Share(rate.value, rate.low, min(rate.high, 1.0))
     corrected = _beyond(attributed, chance)
     return ChanceResult(event_count, exposure, attributed, chance, corrected, covered, confidence_level, CONTROLLED)
-
-
-def _as_if_failed(
-    control: NDArray[np.int64],
-    failed: NDArray[np.int64],
-    failed_node_seconds: ArrayLike | None,
-    control_node_seconds: ArrayLike | None,
-) -> NDArray[np.float64]:
-    """Count the control in attempts with windows as long as those of the failed attempts are on average."""
-    if failed_node_seconds is None or control_node_seconds is None:
-        return control.astype(float)
-    seconds, control_seconds = np.asarray(failed_node_seconds, float), np.asarray(control_node_seconds, float)
-    known = (seconds > 0) & (control_seconds > 0)
-    per_attempt = np.divide(seconds, failed, out=np.ones(len(seconds)), where=known & (failed > 0))
-    return np.where(known, control_seconds / per_attempt, control)
 
 
 def _beyond(attributed: Share, chance: Share) -> Share:

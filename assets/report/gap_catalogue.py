@@ -94,7 +94,7 @@ BY_WARNING = {
     ),
     "runaway_suspect": Gap(
         "RUNNING for longer than allowed",
-        "Slurm has lost sight of these jobs; they are taken as still running, and their end is unknown.",
+        "Slurm has lost sight of these jobs; when they ended is unknown, and they add to no exposure.",
         "sacctmgr show runawayjobs",
     ),
     "elapsed_mismatch": Gap(

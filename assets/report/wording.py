@@ -6,7 +6,12 @@ from typing import Any
 
 from assets.report.numbers import confidence, duration, short, whole
 
-POPULATIONS = {"gpus_gt_128": "jobs above 128 GPUs", "all": "all jobs"}
+POPULATIONS = {
+    "gpus_gt_128": "jobs above 128 GPUs",
+    "whole_nodes": "jobs on whole nodes",
+    "all": "all jobs",
+    "nodes": "the nodes in use",
+}
 
 
 def span(low: float | None, high: float | None, scale: float = 1.0) -> str:
@@ -39,7 +44,7 @@ def hours_span(low: float | None, high: float | None) -> str:
     return f"{duration(low)} to {duration(high)}"
 
 
-def rate(count: int | None, value: float | None, high: float | None, level: float | None, scale: float = 1.0) -> str:
+def rate(count: float | None, value: float | None, high: float | None, level: float | None, scale: float = 1.0) -> str:
     """Write a rate; with no event seen, its upper bound.
 
     >>> rate(13, 6.5, 10.0, 0.9), rate(0, 0.0, 2.996, 0.9), rate(None, None, None, None)
@@ -53,7 +58,7 @@ def rate(count: int | None, value: float | None, high: float | None, level: floa
     return short(None if value is None else value * scale)
 
 
-def mttf(count: int | None, value: float | None, low: float | None, level: float | None) -> str:
+def mttf(count: float | None, value: float | None, low: float | None, level: float | None) -> str:
     """Write a mean time to failure; with no failure seen, its lower bound.
 
     >>> mttf(3, 28.85, 10.0, 0.9), mttf(0, None, 12.0, 0.9), mttf(0, None, None, 0.9)
@@ -66,14 +71,23 @@ def mttf(count: int | None, value: float | None, low: float | None, level: float
     return duration(value)
 
 
-def exposure(count: int | None, amount: float | None, unit: str, event: str = "failure") -> str:
+def exposure(count: float | None, amount: float | None, unit: str, event: str = "failure") -> str:
     """Write what an estimate rests on.
 
     >>> exposure(1, 12.5, "node-days"), exposure(None, None, "node-days")
     ('k = 1 failure in 12.5 node-days', 'k unknown in unknown node-days')
     """
-    counted = "k unknown" if count is None else f"k = {whole(count)} {event}{'' if count == 1 else 's'}"
+    counted = "k unknown" if count is None else f"k = {plural(count, event)}"
     return f"{counted} in {short(amount)} {unit}"
+
+
+def number(count: float) -> str:
+    """Write a count, or a sum of probabilities.
+
+    >>> number(12), number(12.0), number(11.96), number(0.04)
+    ('12', '12', '12.0', '0.0400')
+    """
+    return whole(count) if float(count).is_integer() else short(count)
 
 
 def known(row: dict[str, Any], *names: str) -> Any:
@@ -90,13 +104,13 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def plural(count: int, singular: str, many: str = "") -> str:
+def plural(count: float, singular: str, many: str = "") -> str:
     """Write a count with its noun.
 
-    >>> plural(1, "node"), plural(2, "node"), plural(2, "history", "histories")
-    ('1 node', '2 nodes', '2 histories')
+    >>> plural(1, "node"), plural(2, "node"), plural(2, "history", "histories"), plural(1.96, "failure")
+    ('1 node', '2 nodes', '2 histories', '1.96 failures')
     """
-    return f"{whole(count)} {singular if count == 1 else many or singular + 's'}"
+    return f"{number(count)} {singular if count == 1 else many or singular + 's'}"
 
 
 def loss_rule(checkpoint_minutes: float) -> str:

@@ -23,7 +23,7 @@ __all__ = ["DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "st
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 2
+VERSION = 3
 
 
 def statements(batch: Batch) -> Sequence[Step]:

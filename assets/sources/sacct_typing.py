@@ -211,8 +211,9 @@ def type_records(zone: str, years: times.Years) -> str:
                 case when has_conflict then 'dup_column_conflict' end,
                 case when has_bad_bytes then 'bad_encoding' end,
                 case when ended_at is null and state not in {open_states} then 'end_missing' end,
-                case when state = 'RUNNING' and
-                    started_at + to_seconds(coalesce(time_limit_seconds, 31536000) + 86400) < modified_at
+                -- The elapsed time of a running job ends when it was exported, which a copied file no longer tells.
+                case when state = 'RUNNING' and coalesce(time_limit_seconds, 31536000) + 86400
+                    < coalesce(told_elapsed, date_diff('second', started_at, modified_at))
                     then 'runaway_suspect' end,
                 -- Without Suspended a longer wall-clock time may be suspension; a shorter one never is.
                 case when submitted_at <= started_at and

@@ -1,4 +1,4 @@
--- Accounting identity: day by day, a cause's failures are those listed, and the node-days those of the ended attempts.
+-- Accounting identity: day by day, a cause's failures are those listed, and the node-days those of the attempts.
 {{ config(meta={'dagster': {'ref': {'name': 'agg_failure_rates_daily'}}}) }}
 
 with
@@ -30,9 +30,8 @@ attempts as (
 
     select
         cluster_id,
-        coalesce(sum(node_days), 0) as node_days
+        coalesce(sum(node_count * exposure_seconds / 86400), 0) as node_days
     from {{ ref('fct_attempts') }}
-    where is_terminal
     group by cluster_id
 
 )

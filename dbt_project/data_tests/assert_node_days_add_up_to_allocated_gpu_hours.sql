@@ -19,11 +19,9 @@ attempts as (
 
     select
         cluster_id,
-        sum(gpu_hours) as gpu_hours
+        sum(gpu_count * exposure_seconds / 3600) as gpu_hours
     from {{ ref('fct_attempts') }}
-    where
-        is_terminal
-        and node_count > 0
+    where node_count > 0
     group by cluster_id
 
 )

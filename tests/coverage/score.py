@@ -143,7 +143,9 @@ def lines(home: Path) -> list[str]:
         )
         if score.cluster_id in rates.index:
             rate = rates.loc[score.cluster_id]
-            planted = truth[score.cluster_id][rate["population"]]
+            # Whole nodes and nodes are struck as often as what all attempts together hold.
+            rates_planted = truth[score.cluster_id]
+            planted = rates_planted.get(rate["population"], rates_planted["all"])
             is_inside = bool(rate["low"] <= planted["visible_rate"] <= rate["high"])
             inside += is_inside
             text += (

@@ -1,6 +1,6 @@
 """A warehouse of five clusters, small enough to work out by hand.
 
-large      failures above 128 GPUs, two of them one incident
+large      failures above 128 GPUs, two of them one incident, and a job that still runs
 small      a failure, but no job above 128 GPUs
 quiet      exposure without any failure, and one attempt whose GPU count is unknown
 untracked  no GPU count is known
@@ -62,10 +62,11 @@ create table marts.fct_attempts (
     cluster_id varchar, attempt_id varchar, run_id varchar, is_terminal boolean, is_infrastructure_failure boolean,
     incident_id varchar, gpu_count bigint, gpu_size_bin bigint, node_count bigint, runtime_seconds bigint,
     node_days double,
-    started_at timestamp, ended_at timestamp
+    started_at timestamp, ended_at timestamp, culprit_node_id varchar
 );
 create table marts.fct_incidents (
-    cluster_id varchar, incident_id varchar, started_at timestamp, failure_category varchar
+    cluster_id varchar, incident_id varchar, started_at timestamp, failure_category varchar,
+    touched_node_count integer generated always as (1)
 );
 create table marts.agg_failure_rates_daily (
     cluster_id varchar, day_date date, failure_category varchar, failure_count bigint, node_days double
@@ -86,8 +87,7 @@ create table staging.stg_config__clusters (
 );
 create table marts.agg_attribution_controls (
     cluster_id varchar, before_seconds integer, after_seconds integer, is_configured boolean, is_control boolean,
-    gpu_size_bin integer, failure_category varchar, attempt_count bigint, hit_count bigint,
-    node_window_seconds double
+    gpu_size_bin integer, failure_category varchar, attempt_count bigint, hit_count bigint
 );
 """
 
@@ -98,7 +98,8 @@ with watched as (
     select
         attempts.*,
         failures.posterior_probability,
-        attempts.gpu_count >= gpus_per_node and gpus_per_node > 0 as is_whole_node,
+        if(attempts.is_infrastructure_failure, 'NODE_FAIL', 'COMPLETED') as state,
+        attempts.gpu_count >= attempts.node_count * gpus_per_node as is_whole_node,
         study_from_at,
         study_to_at,
         case
@@ -119,7 +120,9 @@ select
         when is_infrastructure_failure and coalesce(ended_at between study_from_at and study_to_at, true)
             then coalesce(posterior_probability, 1)
         else 0
-    end as failure_probability
+    end as failure_probability,
+    coalesce(is_infrastructure_failure, false) as is_paper_failure,
+    is_terminal as has_ended
 from watched;
 """
 
@@ -127,9 +130,9 @@ CLUSTERS = [("large", 8, 2000), ("small", 4, 16), ("quiet", 8, 512), ("untracked
 
 # cluster, attempt, run, is_terminal, is_failure, incident, GPUs, size bin, nodes, days
 ATTEMPTS = [
-    ("large", "a1", "r1", True, False, None, 256, 256, 32, 10.0),
+    ("large", "a1", "r1", True, False, None, 256, 256, 32, 6.0),
     ("large", "a2", "r2", True, True, "i1", 256, 256, 32, 5.0),
-    ("large", "a3", "r4", True, True, "i1", 500, 512, 64, 5.0),
+    ("large", "a3", "r4", True, True, "i1", 512, 512, 64, 5.0),
     ("large", "a4", "r5", True, True, "i2", 8, 8, 1, 10.0),
     ("large", "a5", "r6", True, False, None, 1, 1, 1, 2.0),
     ("large", "a6", "r7", True, None, None, 128, 128, 16, 1.0),
@@ -173,6 +176,19 @@ CONTROLS = [
     ("quiet", 600, 300, True, False, 8, "pcie", 5, 1),
 ]
 
+# Days that nodes were in use: as many as attempts had, save where jobs of the large cluster shared some.
+NODE_DAYS = """
+insert into marts.fct_node_days
+select cluster_id, 'n' || n, date '2026-01-01' + cast(d as integer), 24
+from
+    (values ('large', 32, 29), ('small', 3, 1), ('quiet', 21, 5), ('untracked', 2, 5))
+    as uses (cluster_id, nodes, days),
+    range(nodes) as numbers (n), range(days) as spans (d);
+insert into marts.fct_incidents
+select distinct cluster_id, coalesce(incident_id, attempt_id), timestamp '2025-06-01', 'pcie'
+from marts.fct_attempts where is_infrastructure_failure;
+"""
+
 # Two months of the large cluster: an incident every fourth day, and a day's worth of them two days in three after that.
 DAYS = """
 insert into marts.agg_failure_rates_daily
@@ -203,14 +219,15 @@ def build(house: Warehouse) -> None:
         )
         con.executemany(
             "insert into marts.fct_attempts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10 * 86400, $9 * $10, "
-            "$11, $11 + to_seconds($10 * 86400))",
+            "$11, $11 + to_seconds($10 * 86400), 'n1')",
             [(*attempt, datetime(2026, 1, 1 + int(attempt[1][1]))) for attempt in ATTEMPTS],
         )
         lemon_marts.create(con)
         con.execute(EXPOSURES)
+        con.execute(NODE_DAYS)
         con.execute(DAYS)
         con.executemany(
-            "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9, null)", CONTROLS
+            "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS
         )
         con.executemany(
             "insert into marts.fct_job_runs values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, default)", RUNS

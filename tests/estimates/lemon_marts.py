@@ -20,7 +20,10 @@ create table marts.agg_lemon_windows (
     cluster_id varchar, is_simulated boolean, window_end_date date, signal_days integer, rate_days integer,
     rate_start_date date, judged_days integer, day_count integer, thresholds json, large_gpu_count integer
 );
-create table marts.fct_node_days (cluster_id varchar, node_id varchar, day_date date, in_use_hours double);
+create table marts.fct_node_days (
+    cluster_id varchar, node_id varchar, day_date date, in_use_hours double,
+    study_hours double generated always as (in_use_hours)
+);
 create table marts.agg_lemon_signals (
     cluster_id varchar, node_id varchar, window_end_date date, excl_jobid_count integer, xid_cnt integer,
     tickets integer, out_count integer, multi_node_node_fails integer, single_node_node_fails integer,

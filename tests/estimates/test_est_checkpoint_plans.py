@@ -1,8 +1,10 @@
 """Plans of the five clusters: their own rate, their own costs, and bounds where a rate has no value."""
 
 from functools import partial
+from itertools import pairwise
 
 import pytest
+from scipy import stats
 
 from assets.estimates.est_checkpoint_plans import est_checkpoint_plans, headline
 from tests.estimates.five_clusters import read
@@ -39,22 +41,25 @@ def test_a_plan_rests_on_the_clusters_reference_rate(plan):
 
 
 def test_two_failures_leave_much_open(plan):
-    """Negative binomial with 2.5 and 800 / (800 + 3,840): 5% and 95% quantiles from scipy."""
+    """Two in one incident scatter twice as much: negative binomial with 1.5 and 400 / (400 + 3,840), by scipy."""
     row = plan("large", 1024)
-    assert (row["expected_interruptions_low"], row["expected_interruptions_high"]) == (2, 28)
+    assert (row["expected_interruptions_low"], row["expected_interruptions_high"]) == tuple(
+        stats.nbinom.ppf([0.05, 0.95], 1.5, 400 / (400 + 3840))
+    )
     assert row["ettr_run_high"] - row["ettr_run_low"] > 0.05
     assert 0.9 < row["probability_ettr_ge_target"] < 1
 
 
 def test_the_probability_falls_with_size(rows):
     found = [row["probability_ettr_ge_target"] for row in rows("est_checkpoint_plans", cluster_id="large")]
-    assert found[0] == 1.0
+    assert found[0] > 0.99
     assert found[-1] == 0.0
-    assert found == sorted(found, reverse=True)
+    assert all(larger <= smaller + 0.002 for smaller, larger in pairwise(found)), "simulated"
 
 
-def test_without_large_jobs_the_rate_of_all_attempts_stands_in(plan):
-    assert (plan("small", 8)["population"], plan("small", 8)["node_count"]) == ("all", 2)
+def test_without_300_node_days_of_large_or_whole_node_jobs_the_rate_of_the_nodes_stands_in(plan):
+    row = plan("small", 8)
+    assert (row["population"], row["counted_as"], row["node_count"]) == ("nodes", "incidents", 2)
 
 
 def test_without_failures_there_are_bounds_and_a_reason(plan):

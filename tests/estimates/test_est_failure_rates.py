@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+from scipy import special
 
 from assets.estimates.est_failure_rates import est_failure_rates
 from tests.estimates.five_clusters import read
@@ -15,22 +16,73 @@ def rate_of(rows, cluster_id, population, counted_as="attempts"):
     return row
 
 
-def test_every_cluster_has_its_four_rows_and_one_reference(rows):
+def test_every_cluster_has_its_rows_and_one_reference(rows):
+    """Three populations of attempts in four countings, and the nodes."""
     for cluster_id in ("large", "small", "quiet", "untracked", "empty"):
         found = rows("est_failure_rates", cluster_id=cluster_id)
-        assert len(found) == 4
+        assert len(found) == 13
         assert sum(row["is_reference"] for row in found) == 1
+        assert not any(row["is_reference"] for row in found if row["counted_as"].endswith("_paper"))
 
 
 def test_failures_and_node_days_of_attempts_above_128_gpus(rows):
-    """2 failures in 320 + 160 + 320 node-days; 128 GPUs are not above 128, and what still runs is not counted."""
+    """2 failures in 192 + 160 + 320 node-days and 128 of what still runs; both are one incident: twice the spread."""
     row = rate_of(rows, "large", "gpus_gt_128")
-    assert (row["failure_count"], row["node_days"]) == (2, 800.0)
+    assert (row["failure_count"], row["failure_variance"], row["node_days"]) == (2, 4, 800.0)
     assert row[RATE] == pytest.approx(2.5)
+    assert row[f"{RATE}_low"] == pytest.approx(2 * 0.051293 / 0.8, rel=1e-3)
+    assert row[f"{RATE}_high"] == pytest.approx(2 * 4.7439 / 0.8, rel=1e-4)
+    assert (row["event_count"], row["exposure"], row["exposure_unit"]) == (2, 800.0, "node-days")
+    assert (row["confidence_level"], row["method"], row["note"]) == (0.9, "garwood_dispersed", None)
+
+
+def test_the_papers_rule_takes_attempts_one_by_one(rows):
+    row = rate_of(rows, "large", "gpus_gt_128", "attempts_paper")
+    assert (row["failure_count"], row["failure_variance"], row["node_days"], row["method"]) == (2, 2, 800.0, "garwood")
     assert row[f"{RATE}_low"] == pytest.approx(0.3554 / 0.8, rel=1e-3)
     assert row[f"{RATE}_high"] == pytest.approx(6.2958 / 0.8, rel=1e-4)
-    assert (row["event_count"], row["exposure"], row["exposure_unit"]) == (2, 800.0, "node-days")
-    assert (row["confidence_level"], row["method"], row["note"]) == (0.9, "garwood", None)
+    assert rate_of(rows, "large", "gpus_gt_128", "incidents_paper")["failure_count"] == 1
+
+
+def test_what_still_runs_adds_what_it_ran_and_no_failure(warehouse):
+    with warehouse.writing() as con:
+        con.execute("update marts.fct_attempts set runtime_seconds = 10 * 86400 where not is_terminal")
+    est_failure_rates(warehouse=warehouse)
+    row = rate_of(partial(read, warehouse), "large", "gpus_gt_128")
+    assert (row["failure_count"], row["node_days"]) == (2, 1952.0)
+
+
+def test_a_doubtful_failure_counts_as_often_as_it_is_one(warehouse):
+    """One incident of 0.8 and 0.4: w = 0.8, m = 1.5; k = 1.2, V = 0.8 x 2.25 x 1.2 = 2.16; incidents 0.8 and 0.96."""
+    with warehouse.writing() as con:
+        con.execute("insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
+                    "values ('large', 'a2', 0.8), ('large', 'a3', 0.4)")  # fmt: skip
+    est_failure_rates(warehouse=warehouse)
+    attempts, incidents = (
+        rate_of(partial(read, warehouse), "large", "gpus_gt_128", way) for way in ("attempts", "incidents")
+    )
+    assert (attempts["failure_count"], attempts["failure_variance"]) == pytest.approx((1.2, 2.16))
+    assert (incidents["failure_count"], incidents["failure_variance"]) == pytest.approx((0.8, 0.96))
+    assert attempts[f"{RATE}_low"] == pytest.approx(1.8 * special.gammaincinv(1.2 / 1.8, 0.05) / 0.8)
+    assert rate_of(partial(read, warehouse), "large", "gpus_gt_128", "attempts_paper")["failure_count"] == 2
+
+
+def test_an_incident_strikes_each_of_its_culprits_once(warehouse):
+    """Two attempts of one incident on one node are one; on two nodes two; an unknown node beside a known one none."""
+
+    def struck(culprits):
+        with warehouse.writing() as con:
+            for attempt, culprit in culprits.items():
+                con.execute("update marts.fct_attempts set culprit_node_id = $2 "
+                            "where cluster_id = 'large' and attempt_id = $1", [attempt, culprit])  # fmt: skip
+        est_failure_rates(warehouse=warehouse)
+        row = rate_of(partial(read, warehouse), "large", "nodes", "incidents")
+        return row["failure_count"], row["failure_variance"], row["node_days"]
+
+    assert struck({"a2": "n1", "a3": "n1"}) == (2, 2, 928)
+    assert struck({"a2": "n1", "a3": "n2"}) == (3, 5, 928)
+    assert struck({"a2": "n1", "a3": None}) == (2, 2, 928)
+    assert struck({"a2": None, "a3": None}) == (2, 2, 928)
 
 
 def test_failures_that_share_an_incident_count_once_as_incidents(rows):
@@ -48,14 +100,34 @@ def test_a_population_nobody_belongs_to_is_null_with_a_reason(rows):
     row = rate_of(rows, "small", "gpus_gt_128")
     assert [row[RATE], row[f"{RATE}_low"], row[f"{RATE}_high"]] == [None, None, None]
     assert (row["failure_count"], row["node_days"], row["method"]) == (0, 0.0, "no_exposure")
-    assert row["note"] == "no finished attempt with more than 128 GPUs"
-    assert rate_of(rows, "empty", "all")["note"] == "no finished attempt"
+    assert row["note"] == "no attempt ran with more than 128 GPUs"
+    assert rate_of(rows, "empty", "all")["note"] == "no attempt ran"
 
 
-def test_the_reference_falls_back_on_all_attempts_where_large_jobs_never_failed(rows):
-    assert rate_of(rows, "large", "gpus_gt_128")["is_reference"]
-    for cluster_id in ("small", "quiet", "untracked", "empty"):
-        assert rate_of(rows, cluster_id, "all")["is_reference"]
+def test_the_reference_is_chosen_by_exposure_alone(warehouse):
+    """300 node-days of large jobs, else of whole nodes, else the nodes; all where no attempt tells its nodes."""
+
+    def reference():
+        est_failure_rates(warehouse=warehouse)
+        found = read(warehouse, "est_failure_rates", is_reference=True)
+        return {row["cluster_id"]: (row["population"], row["counted_as"]) for row in found}
+
+    assert reference() == {
+        "large": ("gpus_gt_128", "attempts"), "small": ("nodes", "incidents"), "quiet": ("nodes", "incidents"),
+        "untracked": ("nodes", "incidents"), "empty": ("all", "attempts"),
+    }  # fmt: skip
+    with warehouse.writing() as con:
+        con.execute(
+            "update marts.fct_attempts set is_infrastructure_failure = false, runtime_seconds = runtime_seconds * 3"
+        )
+        con.execute("update marts.fct_attempts set gpu_count = 128, node_count = 16 where cluster_id = 'large'")
+        con.execute("delete from marts.fct_node_days where cluster_id = 'untracked'")
+    assert reference() == {
+        "large": ("whole_nodes", "attempts"), "small": ("nodes", "incidents"), "quiet": ("gpus_gt_128", "attempts"),
+        "untracked": ("all", "attempts"), "empty": ("all", "attempts"),
+    }  # fmt: skip
+    (row,) = read(warehouse, "est_failure_rates", cluster_id="untracked", population="nodes")
+    assert (row["failure_count"], row["node_days"], row["note"]) == (None, None, "no attempt tells its nodes")
 
 
 def test_without_failures_only_the_upper_limit_is_stated(rows):
@@ -69,7 +141,7 @@ def test_without_failures_only_the_upper_limit_is_stated(rows):
 def test_an_unknown_gpu_count_is_neither_large_nor_small(rows):
     row = rate_of(rows, "quiet", "gpus_gt_128")
     assert row["node_days"] == 100.0
-    assert row["note"].endswith("; finished attempts left out, GPU count unknown: 1")
+    assert row["note"].endswith("; attempts left out, GPU count unknown: 1")
     unknowable = rate_of(rows, "untracked", "gpus_gt_128")
     assert [unknowable[name] for name in ("failure_count", "node_days", RATE)] == [None, None, None]
     assert unknowable["note"] == "the GPU count of every attempt is unknown"
@@ -78,7 +150,7 @@ def test_an_unknown_gpu_count_is_neither_large_nor_small(rows):
 
 def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(warehouse):
     with warehouse.writing() as con:
-        con.execute("insert into marts.fct_attempts by name select * replace (null as node_days, 'x' as attempt_id) "
+        con.execute("insert into marts.fct_attempts by name select * replace (null as node_count, 'x' as attempt_id) "
                     "from marts.fct_attempts where cluster_id = 'small' and attempt_id = 'a1'")  # fmt: skip
     est_failure_rates(warehouse=warehouse)
     row = rate_of(partial(read, warehouse), "small", "all")
@@ -90,11 +162,11 @@ def test_a_failure_before_the_first_second_counts_and_adds_no_exposure(warehouse
     with warehouse.writing() as con:
         con.execute("delete from marts.fct_attempts where cluster_id = 'small'")
         con.execute("insert into marts.fct_attempts "
-                    "values ('small', 'a9', 'r9', true, true, null, 8, 8, 2, 0, 0.0, null, null)")  # fmt: skip
+                    "values ('small', 'a9', 'r9', true, true, null, 8, 8, 2, 0, 0.0, null, null, null)")  # fmt: skip
     est_failure_rates(warehouse=warehouse)
     row = rate_of(partial(read, warehouse), "small", "all")
     assert (row["failure_count"], row["node_days"], row[RATE]) == (1, 0.0, None)
-    assert row["note"] == "the finished attempts add up to no node-days"
+    assert row["note"] == "the attempts add up to no node-days"
 
 
 def test_without_evidence_the_rate_is_a_lower_bound_and_says_so(warehouse):
@@ -103,5 +175,6 @@ def test_without_evidence_the_rate_is_a_lower_bound_and_says_so(warehouse):
     est_failure_rates(warehouse=warehouse)
     for row in read(warehouse, "est_failure_rates", cluster_id="large"):
         assert row["note"].startswith("a lower bound, as only NODE_FAIL counts")
+        assert row["is_lower_bound"]
     others = read(warehouse, "est_failure_rates", cluster_id="small")
-    assert not any("lower bound" in (row["note"] or "") for row in others)
+    assert not any("lower bound" in (row["note"] or "") or row["is_lower_bound"] for row in others)

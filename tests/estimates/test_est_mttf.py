@@ -22,30 +22,31 @@ def projection_of(rows, cluster_id, gpu_count):
 
 def test_hours_run_per_failure_with_garwoods_limits(rows):
     row = size_of(rows, "large", 256)
-    assert (row["failure_count"], row["runtime_hours"], row["mttf_hours"]) == (1, 360.0, 360.0)
-    assert row["mttf_hours_low"] == pytest.approx(360 / 4.7439, rel=1e-4)
-    assert row["mttf_hours_high"] == pytest.approx(360 / 0.051293, rel=1e-4)
+    assert (row["failure_count"], row["runtime_hours"], row["mttf_hours"]) == (1, 264.0, 264.0)
+    assert row["mttf_hours_low"] == pytest.approx(264 / 4.7439, rel=1e-4)
+    assert row["mttf_hours_high"] == pytest.approx(264 / 0.051293, rel=1e-4)
     assert (row["method"], row["note"]) == ("garwood", None)
 
 
-def test_sizes_seen_are_those_of_finished_attempts(rows):
+def test_sizes_seen_are_those_of_attempts_that_ran(rows):
     sizes = [row["gpu_size_bin"] for row in rows("est_mttf_by_size", cluster_id="large")]
-    assert sizes == [1, 8, 128, 256, 512]
+    assert sizes == [1, 8, 128, 256, 512, 1024]
 
 
 def test_theory_is_the_reciprocal_of_nodes_times_the_rate(rows):
     """2.5 failures per 1,000 node-days; one GPU occupies a node as eight do."""
     theory = {row["gpu_size_bin"]: row["mttf_theory_hours"] for row in rows("est_mttf_by_size", cluster_id="large")}
-    assert theory == pytest.approx({1: 9600.0, 8: 9600.0, 128: 600.0, 256: 300.0, 512: 150.0})
+    assert theory == pytest.approx({1: 9600.0, 8: 9600.0, 128: 600.0, 256: 300.0, 512: 150.0, 1024: 75.0})
     row = size_of(rows, "large", 256)
-    assert row["mttf_theory_hours_low"] == pytest.approx(300 * 2 / 6.2958, rel=1e-4)
+    # two failures of one incident have the limits of one event of twice the weight
+    assert row["mttf_theory_hours_low"] == pytest.approx(300 * 1 / 4.7439, rel=1e-4)
     assert row["theory_population"] == "gpus_gt_128"
 
 
-def test_theory_of_a_cluster_without_large_jobs_rests_on_all_attempts(rows):
+def test_theory_of_a_cluster_with_few_node_days_rests_on_its_nodes(rows):
     row = size_of(rows, "small", 16)
     assert row["mttf_theory_hours"] == pytest.approx(24 / (4 / 3))
-    assert row["theory_population"] == "all"
+    assert row["theory_population"] == "nodes"
 
 
 def test_without_failures_there_is_a_lower_limit_only(rows):
@@ -66,14 +67,14 @@ def test_unknown_gpu_counts_have_a_row_of_their_own_and_no_theory(rows):
 def test_a_cluster_without_attempts_says_so(rows):
     (row,) = rows("est_mttf_by_size", cluster_id="empty")
     assert (row["attempt_count"], row["mttf_hours"], row["mttf_hours_low"]) == (0, None, None)
-    assert row["note"].startswith("no finished attempt")
+    assert row["note"].startswith("no attempt ran")
 
 
 def test_projections_reach_from_8_to_131072_gpus_and_hold_the_largest_job_and_the_cluster(rows):
     sizes = [row["gpu_count"] for row in rows("est_mttf_projections", cluster_id="large")]
-    assert sizes == sorted({2**exponent for exponent in range(3, 18)} | {500, 2000})
+    assert sizes == sorted({2**exponent for exponent in range(3, 18)} | {2000})
     assert projection_of(rows, "large", 2000)["is_cluster_size"]
-    assert projection_of(rows, "large", 500)["is_largest_job"]
+    assert projection_of(rows, "large", 1024)["is_largest_job"]
     assert [row["gpu_count"] for row in rows("est_mttf_projections", cluster_id="quiet")].count(512) == 1
 
 
@@ -81,16 +82,16 @@ def test_projected_mttf_carries_the_limits_of_the_rate(rows):
     row = projection_of(rows, "large", 16_384)
     assert (row["node_count"], row["population"]) == (2048, "gpus_gt_128")
     assert row["mttf_hours"] == pytest.approx(24 / (2048 * 0.0025))
-    assert row["mttf_hours_low"] == pytest.approx(24 / (2048 * 6.2958 / 800), rel=1e-4)
-    assert row["mttf_hours_high"] == pytest.approx(24 / (2048 * 0.3554 / 800), rel=1e-3)
+    assert row["mttf_hours_low"] == pytest.approx(24 / (2048 * 2 * 4.7439 / 800), rel=1e-4)
+    assert row["mttf_hours_high"] == pytest.approx(24 / (2048 * 2 * 0.051293 / 800), rel=1e-3)
     assert (row["event_count"], row["exposure"]) == (2, 800.0)
 
 
 def test_failures_of_a_planned_month_are_predicted_as_a_count(rows):
-    """2 failures in 800 node-days; 2,048 nodes for 30 days are 61,440: 153.6, by the negative binomial of 2.5."""
+    """2 failures of 1 incident in 800 node-days; 2,048 nodes for 30 days are 61,440: 153.6, and 1.5 for the spread."""
     row = projection_of(rows, "large", 16_384)
     assert row["failures_30d"] == pytest.approx(61_440 * 0.0025)
-    limits = stats.nbinom.ppf([0.05, 0.95], 2.5, 800 / (800 + 61_440))
+    limits = stats.nbinom.ppf([0.05, 0.95], 1.5, 400 / (400 + 61_440))
     assert [row["failures_30d_low"], row["failures_30d_high"]] == limits.tolist()
     quiet = projection_of(rows, "quiet", 1024)
     assert (quiet["failures_30d"], quiet["failures_30d_low"]) == (None, 0.0)
@@ -121,5 +122,5 @@ def test_unknown_gpus_per_node_leave_sizes_without_nodes(warehouse):
     for cluster_id in ("large", "small"):
         row = projection_of(rows, cluster_id, 16)
         assert (row["node_count"], row["mttf_hours"], row["note"]) == (None, None, "GPUs per node unknown")
-    assert size_of(rows, "large", 256)["mttf_hours"] == 360.0
+    assert size_of(rows, "large", 256)["mttf_hours"] == 264.0
     assert size_of(rows, "large", 256)["note"] == "GPUs per node unknown: no theory line"

@@ -50,7 +50,9 @@ def test_meaning_and_unit_can_be_read_in_the_database(warehouse):
         tables = dict(
             con.execute("select table_name, comment from duckdb_tables() where schema_name = 'estimates'").fetchall()
         )
-    assert comments["est_mttf_by_size.runtime_hours"] == "Hours that all attempts ran. Unit: hours."
+    assert comments["est_mttf_by_size.runtime_hours"] == (
+        "Hours that all attempts ran inside the study period. Unit: hours."
+    )
     assert all(comments.values())
     assert tables == {table.table: table.description for table in TABLES}
 
@@ -61,8 +63,8 @@ def test_lineage_reaches_the_marts(warehouse):
             "select upstream_table, upstream_column from ops.lineage "
             "where table_name = 'estimates.est_mttf_by_size' and column_name = 'mttf_hours' order by all"
         ).fetchall()
-    assert ("marts.fct_attempts", "runtime_seconds") in origins
-    assert ("marts.fct_attempts", "is_infrastructure_failure") in origins
+    assert ("marts.fct_attempt_exposures", "exposure_seconds") in origins
+    assert ("marts.fct_attempt_exposures", "failure_probability") in origins
 
 
 def test_a_second_run_changes_nothing(warehouse):

@@ -229,7 +229,7 @@ create table marts.agg_attribution_controls as
 select
     'alpha' as cluster_id, before_seconds, 300 as after_seconds, before_seconds = 600 as is_configured, is_control,
     16 as gpu_size_bin, 'gpu_unavailable' as failure_category, 4 as attempt_count,
-    7200.0::double as node_window_seconds, if(is_control, 0, before_seconds // 600) as hit_count
+    if(is_control, 0, before_seconds // 600) as hit_count
 from (values (600), (1200)) w(before_seconds), (values (true), (false)) g(is_control);
 """
 
@@ -244,7 +244,8 @@ create schema estimates;
 
 create table estimates.est_failure_rates as
 select
-    cluster_id, 'all' as population, unnest(['attempts', 'incidents']) as counted_as, count(*) as failure_count,
+    cluster_id, 'all' as population, unnest(['attempts', 'incidents']) as counted_as, count(*)::double as failure_count,
+    count(*)::double as failure_variance, counted_as = 'attempts' as is_reference,
     4.0::double as node_days, 250.0::double * count(*) as failures_per_1000_node_days,
     12.0::double as failures_per_1000_node_days_low, 2000.0::double as failures_per_1000_node_days_high, {EVIDENCE}
 from marts.fct_failures

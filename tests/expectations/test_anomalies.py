@@ -132,7 +132,15 @@ ANOMALIES = [
     ),
     (
         ["update estimates.est_failure_rates set failure_count = 9 where counted_as = 'incidents'"],
-        ("estimates", "est_failure_rates"), "incidents_bounded", ["9 incidents, 1 attempts"],
+        ("estimates", "est_failure_rates"), "incidents_bounded", ["9.0 incidents, 1.0 attempts"],
+    ),
+    (
+        ["update estimates.est_failure_rates set failure_variance = 0.5 where counted_as = 'incidents'"],
+        ("estimates", "est_failure_rates"), "variance_at_least_poisson", ["failure_variance 0.5"],
+    ),
+    (
+        ["update estimates.est_failure_rates set counted_as = 'attempts_paper' where is_reference"],
+        ("estimates", "est_failure_rates"), "reference_never_paper", ["counted_as attempts_paper"],
     ),
     (
         ["update marts.fct_node_days set in_use_hours = 25 where node_id = 'node001'"],

@@ -52,14 +52,6 @@ def test_the_control_is_weighted_to_the_sizes_that_fail():
     assert (found.method, found.covered_ratio, found.event_count, found.exposure) == (CONTROLLED, 1.0, 50, 100)
 
 
-def test_chance_strikes_in_proportion_to_the_node_seconds_of_the_windows():
-    """The control's windows lasted 900 seconds, those of the failed attempts 450: half as many coincidences."""
-    found = chance_of_coincidence(
-        [30], [100], [100], [1000], failed_node_seconds=[100 * 450.0], control_node_seconds=[1000 * 900.0]
-    )
-    assert found.chance.value == pytest.approx(0.05)
-
-
 def test_sizes_without_a_control_are_left_out_and_told():
     found = chance_of_coincidence([5, 5], [50, 150], [1, 0], [100, 0])
     assert found.chance.value == pytest.approx(0.01)

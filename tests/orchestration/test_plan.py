@@ -75,18 +75,23 @@ class TestRate:
         assert [found["expected_interruptions_low"], found["expected_interruptions_high"]] == [367, 433]
 
     def test_a_measured_rate_carries_its_limits(self, answer):
-        """Two failures in 800 node-days; 1,024 GPUs are 128 nodes."""
+        """Two failures of one incident in 800 node-days; 1,024 GPUs are 128 nodes."""
         found = answer("--gpus", 1024, "--cluster", "large")
         assert (found["failures_per_1000_node_days"], found["event_count"], found["exposure_node_days"]) == (
             2.5,
             2,
             800,
         )
-        assert (found["population"], found["counted_as"], found["method"]) == ("gpus_gt_128", "attempts", "garwood")
+        assert (found["population"], found["counted_as"], found["method"]) == (
+            "gpus_gt_128",
+            "attempts",
+            "garwood_dispersed",
+        )
+        assert found["rate_basis"] == "whole_node_attempts"
         assert found["mttf_hours"] == 75.0
-        assert found["mttf_hours_low"] == pytest.approx(24 / (128 * 6.2958 / 800), rel=1e-4)
-        assert found["mttf_hours_high"] == pytest.approx(24 / (128 * 0.3554 / 800), rel=1e-3)
-        assert [found["expected_interruptions_low"], found["expected_interruptions_high"]] == [2, 28]
+        assert found["mttf_hours_low"] == pytest.approx(24 / (128 * 2 * 4.7439 / 800), rel=1e-4)
+        assert found["mttf_hours_high"] == pytest.approx(24 / (128 * 2 * 0.051293 / 800), rel=1e-3)
+        assert [found["expected_interruptions_low"], found["expected_interruptions_high"]] == [1, 39]
         assert found["ettr_optimal_low"] < found["ettr_optimal"] < found["ettr_optimal_high"]
         assert 0.9 < found["probability_ettr_ge_target"] < 1.0
         assert found["failures_per_1000_node_days_incidents"] == 1.25
@@ -186,4 +191,4 @@ def test_the_published_file_is_not_touched(home, run):
     run("--gpus", 64, "--cluster", "large")
     assert home.published_file.read_bytes() == before
     with published(home.published_file) as con:
-        assert con.execute("select count(*) from estimates.est_failure_rates").fetchall() == [(20,)]
+        assert con.execute("select count(*) from estimates.est_failure_rates").fetchall() == [(65,)]

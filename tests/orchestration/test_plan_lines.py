@@ -15,14 +15,13 @@ class TestText:
         for words in (
             "1,024 GPUs on 128 nodes for 30 days, on large (a simulated cluster)",
             "restart 5 min, write 5 min, queue 0 min",
-            "9.6 to expect; 2 to 28 in a single run (90%)",
+            "9.6 to expect; 1 to 39 in a single run (90%)",
             "is best (Young 3.54 h, Daly 3.48 h)",
             "with a checkpoint every 30 min",
             "0.9 is reached with probability",
-            "2.50 failures per 1,000 node-days (0.444 to 7.87, 90%)",
+            "2.50 failures per 1,000 node-days (0.128 to 11.9, 90%)",
             "2 failures in 800 node-days of jobs above 128 GPUs, each failed attempt counted",
             "1.25 incidents per 1,000 node-days",
-            "larger than any job seen (500 GPUs)",
         ):
             assert words in text
 
@@ -35,7 +34,9 @@ class TestText:
                 "update estimates.est_mttf_by_size set mttf_hours = 8, mttf_hours_low = 7, mttf_hours_high = 9, "
                 "failure_count = 40 where cluster_id = 'small' and gpu_size_bin = 4"
             )
-            con.execute("update estimates.est_failure_rates set failure_count = 400, node_days = 40000")
+            con.execute(
+                "update estimates.est_failure_rates set failure_count = 400, failure_variance = 400, node_days = 40000"
+            )
         text = run(*arguments, root=own_home.root).stdout
         assert "jobs of this size lasted 8 hours between failures (7 to 9, k=40)" in text
         assert "the rate per node falls with the size of the job" in text
@@ -46,6 +47,7 @@ class TestText:
             con.execute("update estimates.est_failure_rates set node_days = 0.5 where cluster_id = 'large'")
         notes = " ".join(answer("--gpus", 100_000, "--cluster", "large", root=own_home.root)["notes"])
         assert "little was observed: the rate rests on 0.5 node-days" in notes
+        assert "larger than any job seen (1,024 GPUs)" in notes
         assert "larger than the cluster" in notes
 
     def test_only_simulated_clusters_are_called_simulated(self, run, answer):
@@ -79,7 +81,7 @@ class TestRefusals:
         result = run("--gpus", 64, "--cluster", "empty")
         assert (result.exit_code, result.stdout) == (1, "")
         assert said(result) == (
-            "faultline: cluster 'empty' has no failure rate: no finished attempt; "
+            "faultline: cluster 'empty' has no failure rate: no attempt ran; "
             "`faultline doctor` says which logs are missing, or give --rate"
         )
 
@@ -127,16 +129,16 @@ class TestRefusals:
 
 class TestPrior:
     def test_few_failures_stand_beside_a_prior_that_is_called_one(self, run, answer):
-        """2 failures in 800 node-days and 2 in 520: Gamma(4, 1,320) is 3.03 per 1,000; 128 nodes for 30 days: 11.6."""
+        """One incident of 2 failures in 800 node-days is 1 in 400, and 2 in 520: Gamma(3, 920) is 3.26 per 1,000."""
         text = run("--gpus", 1024, "--cluster", "large").stdout
         assert "prior          few failures tell little; a prior from published fleets (3.85 failures per 1,000" in text
-        assert "3.03 failures per 1,000 node-days (1.04 to 5.87, 90%)" in text
-        assert "2.50 failures per 1,000 node-days (0.444 to 7.87, 90%)" in text, "the data-only answer stays"
+        assert "3.26 failures per 1,000 node-days (0.889 to 6.84, 90%)" in text
+        assert "2.50 failures per 1,000 node-days (0.128 to 11.9, 90%)" in text, "the data-only answer stays"
         found = answer("--gpus", 1024, "--cluster", "large")
         assert found["failures_per_1000_node_days"] == pytest.approx(2.5)
-        assert found["failures_per_1000_node_days_with_prior"] == pytest.approx(1000 * 4 / 1320)
-        assert found["expected_interruptions_with_prior"] == pytest.approx(4 / 1320 * 128 * 30)
-        assert found["probability_uninterrupted_with_prior"] == pytest.approx((1320 / (1320 + 3840)) ** 4)
+        assert found["failures_per_1000_node_days_with_prior"] == pytest.approx(1000 * 3 / 920)
+        assert found["expected_interruptions_with_prior"] == pytest.approx(3 / 920 * 128 * 30)
+        assert found["probability_uninterrupted_with_prior"] == pytest.approx((920 / (920 + 3840)) ** 3)
         assert "RSC-1" in found["prior_source"]
 
     def test_without_any_failure_the_prior_answers_what_the_data_cannot(self, answer):

@@ -92,6 +92,7 @@ def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count:
         rate = garwood_interval(k, days)
         note = None if days else "no finished attempt with more than 128 GPUs"
         row = about | {"population": population, "failure_count": k, "node_days": days, "event_count": k, "note": note}
+        row["failure_variance"] = k
         row |= {RATE: 1000 * float(rate.value) if k else None, "is_reference": population == "all"}
         row |= {f"{RATE}_low": 1000 * float(rate.low), f"{RATE}_high": 1000 * float(rate.high)}
         insert(con, "estimates.est_failure_rates", [row | {"counted_as": way} for way in ("attempts", "incidents")])

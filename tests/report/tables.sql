@@ -50,7 +50,8 @@ create table marts.agg_failure_rates_by_cause (
     confidence_level double
 );
 create table estimates.est_failure_rates (
-    cluster_id varchar, population varchar, counted_as varchar, failure_count bigint, node_days double,
+    cluster_id varchar, population varchar, counted_as varchar, failure_count double,
+    failure_variance double, node_days double, unexplained_count bigint,
     failures_per_1000_node_days double, failures_per_1000_node_days_low double,
     failures_per_1000_node_days_high double, is_reference boolean, confidence_level double, event_count bigint,
     note varchar

@@ -73,7 +73,7 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     text = tiles["Failure rate, all jobs"]
     assert f"{rate['failures_per_1000_node_days']:.2f} per 1\u202f000 node-days" in text
     assert "90% interval" in text
-    assert f"k = {rate['failure_count']} failed attempts in" in text
+    assert f"k = {rate['failure_count']:.0f} failed attempts in" in text
     assert "by incidents" in text
     assert "MTTF of a job on the whole cluster (512 GPUs)" in tiles
     assert "MTTF at the largest run (256 GPUs)" in tiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.report.blocks import Tile
 from assets.report.numbers import UNKNOWN, confidence, gpus, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, one
-from assets.report.wording import POPULATIONS, exposure, hours_span, mttf, plural, rate, span
+from assets.report.wording import POPULATIONS, exposure, hours_span, mttf, number, plural, rate, span
 
 
 def estimate_of(frames: Frames, cluster_id: str, population: str, counted_as: str) -> Row:
@@ -41,9 +41,14 @@ def rate_tile(frames: Frames, cluster_id: str, population: str, label: str) -> T
     details.append(exposure(attempts["failure_count"], attempts["node_days"], "node-days", "failed attempt"))
     if attempts["note"] and attempts["failure_count"]:
         details.append(attempts["note"])
+    if attempts["unexplained_count"]:
+        details.append(
+            "a lower bound: unknown is what ended "
+            + plural(attempts["unexplained_count"], "more attempt", "more attempts")
+        )
     if incidents and incidents["failure_count"]:
         details.append(
-            f"by incidents: {rate_text(incidents)} ({rate_span(incidents)}), k = {whole(incidents['failure_count'])}"
+            f"by incidents: {rate_text(incidents)} ({rate_span(incidents)}), k = {number(incidents['failure_count'])}"
         )
     return Tile(label, rate_text(attempts), f"per {whole(1000)} node-days", tuple(details))
 

@@ -8,6 +8,7 @@ select
     failures_per_1000_node_days,
     failures_per_1000_node_days_low,
     failures_per_1000_node_days_high,
+    unexplained_count,
     is_reference,
     confidence_level,
     note

@@ -83,7 +83,7 @@
 {#- Whether a record ran on one of those days, where the rows of other days are kept. -#}
 {% macro is_on_touched_day() -%}
     {%- set days = touched_days() -%}
-    {{ 'ended_at >= ' ~ days[0] ~ ' and started_at < ' ~ days[1] ~ ' + interval 1 day' if days else 'true' }}
+    {{ 'observed_until_at >= ' ~ days[0] ~ ' and started_at < ' ~ days[1] ~ ' + interval 1 day' if days else 'true' }}
 {%- endmacro %}
 
 

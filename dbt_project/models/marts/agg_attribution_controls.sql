@@ -40,7 +40,6 @@ windows as (
         clusters.cluster_id,
         cast(round(clusters.attribution_before_seconds * befores.factor) as integer) as before_seconds,
         cast(round(clusters.attribution_after_seconds * afters.factor) as integer) as after_seconds,
-        max(befores.factor) as before_factor,
         bool_or(befores.factor = 1 and afters.factor = 1) as is_configured
     from clusters
     cross join (values (0.5), (1), (2), (4)) as befores (factor)
@@ -67,22 +66,8 @@ sizes as (
         attempts.cluster_id,
         attempts.gpu_size_bin,
         attempts.state = 'COMPLETED' as is_control,
-        count(*) as attempt_count,
-        sum(attempts.node_count) as node_total,
-        sum(
-            attempts.node_count * least(attempts.runtime_seconds, 0.5 * clusters.attribution_before_seconds)
-        ) as node_seconds_before_half,
-        sum(
-            attempts.node_count * least(attempts.runtime_seconds, clusters.attribution_before_seconds)
-        ) as node_seconds_before,
-        sum(
-            attempts.node_count * least(attempts.runtime_seconds, 2 * clusters.attribution_before_seconds)
-        ) as node_seconds_before_twice,
-        sum(
-            attempts.node_count * least(attempts.runtime_seconds, 4 * clusters.attribution_before_seconds)
-        ) as node_seconds_before_four_times
+        count(*) as attempt_count
     from attempts
-    inner join clusters on attempts.cluster_id = clusters.cluster_id
     left join named
         on
             attempts.cluster_id = named.cluster_id
@@ -159,15 +144,6 @@ select
     sizes.gpu_size_bin,
     categories.failure_category,
     sizes.attempt_count,
-    cast(
-        case windows.before_factor
-            when 0.5 then sizes.node_seconds_before_half
-            when 1 then sizes.node_seconds_before
-            when 2 then sizes.node_seconds_before_twice
-            else sizes.node_seconds_before_four_times
-        end
-        + sizes.node_total * windows.after_seconds as double
-    ) as node_window_seconds,
     coalesce(hits.hit_count, 0) as hit_count
 from windows
 inner join sizes on windows.cluster_id = sizes.cluster_id

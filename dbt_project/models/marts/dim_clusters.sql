@@ -29,7 +29,11 @@ accounting as (
     select
         cluster_id,
         min(submitted_at) as first_at,
-        max(greatest(submitted_at, coalesce(started_at, submitted_at), coalesce(ended_at, submitted_at))) as last_at,
+        max(greatest(
+            submitted_at, coalesce(started_at, submitted_at), coalesce(ended_at, submitted_at),
+            -- A job that runs was seen running: its elapsed time ends where the export does.
+            coalesce(started_at + {{ seconds('elapsed_seconds + coalesce(suspended_seconds, 0)') }}, submitted_at)
+        )) as last_at,
         min(case when started_at is not null then ended_at end) as first_ended_at,
         bool_or(submit_line is not null) as has_submit_lines
     from records

@@ -32,7 +32,8 @@ observed as (
         clusters.study_from_at,
         clusters.study_to_at,
         coalesce(
-            attempts.ended_at, attempts.started_at + {{ seconds('attempts.exposure_seconds') }}
+            attempts.ended_at,
+            attempts.started_at + {{ seconds('attempts.exposure_seconds + coalesce(attempts.suspended_seconds, 0)') }}
         ) as observed_until_at
     from attempts
     inner join clusters on attempts.cluster_id = clusters.cluster_id
@@ -85,7 +86,9 @@ select
     exposed.gpu_count,
     exposed.node_count,
     exposed.gpu_size_bin,
-    exposed.gpu_count >= exposed.gpus_per_node and exposed.gpus_per_node > 0 as is_whole_node,
+    case
+        when exposed.gpus_per_node > 0 then exposed.gpu_count >= exposed.node_count * exposed.gpus_per_node
+    end as is_whole_node,
     exposed.entry_seconds,
     exposed.exit_seconds,
     exposed.exit_seconds - exposed.entry_seconds as exposure_seconds,
@@ -103,5 +106,5 @@ left join failures
     on
         exposed.cluster_id = failures.cluster_id
         and exposed.attempt_id = failures.attempt_id
-        and exposed.study_from_at <= failures.failed_at
+        and exposed.study_from_at < failures.failed_at
         and exposed.study_to_at >= failures.failed_at

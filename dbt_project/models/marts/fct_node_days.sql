@@ -18,6 +18,12 @@ uses as (
 
 ),
 
+edge_uses as (
+
+    select * from {{ ref('int_edge_days_used') }}
+
+),
+
 outages as (
 
     select * from {{ ref('fct_node_outages') }}
@@ -35,6 +41,8 @@ days as (
     select
         cluster_id,
         has_node_events,
+        cast(study_from_at as date) as study_from_date,
+        cast(study_to_at as date) as study_to_date,
         {{ unnested_days('cast(first_at as date)', 'cast(last_at as date)') }} as day_date
     from clusters
 
@@ -91,6 +99,11 @@ select
     case when uses.node_id is null then 0 else uses.allocated_gpu_hours end as allocated_gpu_hours,
     coalesce(uses.used_seconds, 0) / 3600 as in_use_hours,
     case
+        when days.day_date > days.study_from_date and days.day_date < days.study_to_date
+            then coalesce(uses.used_seconds, 0) / 3600
+        else coalesce(edge_uses.used_seconds, 0) / 3600
+    end as study_hours,
+    case
         when days.has_node_events then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
     end as out_of_service_hours,
     cast(coalesce(failure_counts.failure_count, 0) as integer) as failure_count
@@ -101,6 +114,11 @@ left join uses
         nodes.cluster_id = uses.cluster_id
         and nodes.node_id = uses.node_id
         and days.day_date = uses.day_date
+left join edge_uses
+    on
+        nodes.cluster_id = edge_uses.cluster_id
+        and nodes.node_id = edge_uses.node_id
+        and days.day_date = edge_uses.day_date
 left join out_of_service
     on
         nodes.cluster_id = out_of_service.cluster_id

@@ -3,9 +3,7 @@ with
 records as (
 
     select * from {{ ref('int_records_measured') }}
-    where
-        is_terminal
-        and started_at is not null
+    where observed_until_at is not null
 
 ),
 
@@ -17,7 +15,7 @@ record_days as (
         cast(started_at as date) as day_date,
         node_days
     from records
-    where cast(started_at as date) = cast(ended_at as date)
+    where cast(started_at as date) = cast(observed_until_at as date)
 
     union all
 
@@ -26,14 +24,14 @@ record_days as (
         day_date,
         node_days * {{ seconds_between(
             'greatest(started_at, cast(day_date as timestamp))',
-            'least(ended_at, cast(day_date as timestamp) + interval 1 day)'
-        ) }} / {{ seconds_between('started_at', 'ended_at') }} as node_days
+            'least(observed_until_at, cast(day_date as timestamp) + interval 1 day)'
+        ) }} / {{ seconds_between('started_at', 'observed_until_at') }} as node_days
     from (
         select
             *,
-            {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
+            {{ unnested_days('cast(started_at as date)', 'cast(observed_until_at as date)') }} as day_date
         from records
-        where cast(started_at as date) < cast(ended_at as date)
+        where cast(started_at as date) < cast(observed_until_at as date)
     ) as longer_records
 
 )

@@ -94,8 +94,24 @@ measured_records as (
 
 ),
 
--- An attempt that still runs has been exposed to failures until now. A runaway suspect has lost its end: nobody knows
--- for how long it ran.
+-- A runaway suspect has lost its end: nobody knows for how long it ran.
+observed_records as (
+
+    select
+        *,
+        case
+            when has_ended and segment_started_at is not null then ended_at
+            when not array_contains(warnings, 'runaway_suspect')
+                then greatest(
+                    segment_started_at,
+                    started_at + {{ seconds('elapsed_seconds + coalesce(suspended_seconds, 0)') }}
+                )
+        end as observed_until_at
+    from measured_records
+
+),
+
+-- An attempt that still runs has been exposed to failures until it was last seen.
 exposed_records as (
 
     select
@@ -103,9 +119,12 @@ exposed_records as (
         case
             when has_ended then runtime_seconds
             when segment_started_at is null or array_contains(warnings, 'runaway_suspect') then 0
-            else elapsed_seconds
+            else {{ whole(
+                'greatest(0, ' ~ seconds_between('segment_started_at', 'observed_until_at')
+                ~ ' - coalesce(suspended_seconds, 0))'
+            ) }}
         end as exposure_seconds
-    from measured_records
+    from observed_records
 
 )
 
@@ -127,6 +146,7 @@ select
     eligible_at,
     segment_started_at as started_at,
     ended_at,
+    observed_until_at,
     time_quality,
     elapsed_seconds,
     suspended_seconds,
@@ -154,7 +174,7 @@ select
     failed_node_id,
     pending_reason,
     warnings,
-    allocated_gpu_count * runtime_seconds / 3600 as gpu_hours,
-    node_count * runtime_seconds / 86400 as node_days,
+    allocated_gpu_count * exposure_seconds / 3600 as gpu_hours,
+    node_count * exposure_seconds / 86400 as node_days,
     {{ gpu_size_bin('allocated_gpu_count') }} as gpu_size_bin
 from exposed_records

@@ -6,8 +6,7 @@ records as (
 
     select * from {{ ref('int_records_measured') }}
     where
-        is_terminal
-        and started_at is not null
+        observed_until_at is not null
         and {{ is_on_touched_day() }}
 
 ),
@@ -35,7 +34,7 @@ stays as (
         select
             cluster_id,
             started_at,
-            ended_at,
+            observed_until_at as ended_at,
             coalesce(gpu_hours > 0, true) and node_count > 0 as is_allocation,
             case when coalesce(gpu_hours > 0, true) and node_count > 0 then gpu_hours / node_count end as gpu_hours,
             {{ unnested('node_ids') }} as node_id
@@ -85,11 +84,7 @@ counted_stay_days as (
 
     select
         *,
-        greatest(started_at, coalesce(max(ended_at) over (
-            partition by node_key, day_date
-            order by started_at, ended_at
-            rows between unbounded preceding and 1 preceding
-        ), started_at)) as counted_from
+        {{ counted_from('node_key, day_date') }} as counted_from
     from stay_days
 
 ),

@@ -1,0 +1,8 @@
+{#- When a stay's time begins to count: when all stays of its group that began before it have ended. -#}
+{% macro counted_from(group) -%}
+    greatest(started_at, coalesce(max(ended_at) over (
+        partition by {{ group }}
+        order by started_at, ended_at
+        rows between unbounded preceding and 1 preceding
+    ), started_at))
+{%- endmacro %}

@@ -1,0 +1,76 @@
+with
+
+clusters as (
+
+    select
+        cluster_id,
+        study_from_at,
+        study_to_at,
+        cast(study_from_at as date) as first_date,
+        cast(study_to_at as date) as last_date
+    from {{ ref('dim_clusters') }}
+    where study_from_at < study_to_at
+
+),
+
+records as (
+
+    select * from {{ ref('int_records_measured') }}
+    where observed_until_at is not null
+
+),
+
+edge_days as (
+
+    select
+        cluster_id,
+        first_date as day_date,
+        study_from_at as from_at,
+        least(study_to_at, cast(first_date as timestamp) + interval 1 day) as to_at
+    from clusters
+
+    union all
+
+    select
+        cluster_id,
+        last_date as day_date,
+        cast(last_date as timestamp) as from_at,
+        study_to_at as to_at
+    from clusters
+    where first_date < last_date
+
+),
+
+stays as (
+
+    select
+        edge_days.cluster_id,
+        edge_days.day_date,
+        greatest(records.started_at, edge_days.from_at) as started_at,
+        least(records.observed_until_at, edge_days.to_at) as ended_at,
+        {{ unnested('records.node_ids') }} as node_id
+    from records
+    inner join edge_days
+        on
+            records.cluster_id = edge_days.cluster_id
+            and records.started_at < edge_days.to_at
+            and records.observed_until_at > edge_days.from_at
+
+),
+
+counted_stays as (
+
+    select
+        *,
+        {{ counted_from('cluster_id, node_id, day_date') }} as counted_from
+    from stays
+
+)
+
+select
+    cluster_id,
+    node_id,
+    day_date,
+    {{ exact_sum('greatest(0, ' ~ seconds_between('counted_from', 'ended_at') ~ ')') }} as used_seconds
+from counted_stays
+group by cluster_id, node_id, day_date

@@ -1,0 +1,128 @@
+"""What adds to the exposure of a rate: what still runs, each node once however many jobs share it, no lost ends."""
+
+from pytest import approx
+
+from orchestration.plan import RunToPlan, plan_on_cluster
+from orchestration.plan_lines import lines_of
+from tests.minimal.cluster import Cluster, at
+
+
+def twelve_ended_and_one_running():
+    """Twelve attempts of 8 nodes for 10 days, three of them NODE_FAIL; one of 512 nodes for 30 days and on."""
+    cluster = Cluster().job(99, "n900", at(0), at(0))
+    for number in range(12):
+        start = at(days=10 * (number % 3))
+        nodes = f"n[{8 * (number // 3) + 1}-{8 * (number // 3) + 8}]"
+        state = "NODE_FAIL" if number in (2, 6, 9) else "COMPLETED"
+        cluster.job(number + 1, nodes, start, at(days=10 * (number % 3) + 10), state)
+    return cluster.job(100, "m[1-512]", at(0), None, "RUNNING", ElapsedRaw=str(30 * 86400))
+
+
+def sixteen_shared_nodes():
+    """Eight jobs of one GPU on each of 16 nodes for 10 days; on four of them, one is lost as its node fails."""
+    cluster = Cluster().job(999, "n99", at(0), at(0)).inventory("n[1-16]")
+    for node in range(1, 17):
+        for gpu in range(8):
+            is_lost = node <= 4 and gpu == 0
+            cluster.job(
+                10 * node + gpu,
+                f"n{node}",
+                at(0),
+                at(days=10),
+                "NODE_FAIL" if is_lost else "COMPLETED",
+                AllocTRES="cpu=8,gres/gpu=1,node=1",
+                ReqTRES="cpu=8,gres/gpu=1,node=1",
+            )
+    return cluster
+
+
+CLUSTERS = {
+    "runs-for-thirty-days": twelve_ended_and_one_running(),
+    "lost-its-end": Cluster()
+    .job(99, "n9", at(0), at(0))
+    .job(1, "n1", at(0), None, "RUNNING", ElapsedRaw=str(400 * 86400))
+    .job(2, "n1", at(days=1), at(days=2)),
+    "suspended-while-running": Cluster()
+    .job(99, "n9", at(0), at(0))
+    .job(1, "n[1-2]", at(0), None, "RUNNING", ElapsedRaw=str(3 * 86400), Suspended="1-00:00:00"),
+    "shared-nodes": sixteen_shared_nodes(),
+}
+
+
+def rate(minimal, cluster, population, counted_as):
+    """Failures, node-days and rate per 1,000 node-days of a cluster's population."""
+    return minimal.execute(
+        """
+        select failure_count, node_days, failures_per_1000_node_days
+        from estimates.est_failure_rates
+        where cluster_id = $cluster and population = $population and counted_as = $counted_as
+        """,
+        {"cluster": cluster, "population": population, "counted_as": counted_as},
+    ).fetchone()
+
+
+def reference(minimal, cluster):
+    return minimal.execute(
+        "select population, counted_as from estimates.est_failure_rates where cluster_id = $1 and is_reference",
+        [cluster],
+    ).fetchall()
+
+
+def test_an_attempt_that_runs_adds_what_it_ran(minimal):
+    """3 / (960 + 15,360) = 0.18 per 1,000 node-days, not 3 / 960 = 3.12, however failures are counted."""
+    for counted_as in ("attempts", "attempts_paper", "incidents"):
+        count, node_days, per_1000 = rate(minimal, "runs-for-thirty-days", "all", counted_as)
+        assert (count, node_days) == (3, 16_320)
+        assert per_1000 == approx(0.1838, abs=1e-4)
+    assert rate(minimal, "runs-for-thirty-days", "gpus_gt_128", "attempts") == (0, 15_360, None)
+    assert reference(minimal, "runs-for-thirty-days") == [("gpus_gt_128", "attempts")], "though no large job failed"
+    assert rate(minimal, "runs-for-thirty-days", "nodes", "incidents")[1] == approx(16_320)
+
+
+def test_the_mttf_of_its_size_knows_how_long_it_ran(minimal):
+    assert minimal.execute(
+        "select attempt_count, failure_count, runtime_hours from estimates.est_mttf_by_size "
+        "where cluster_id = 'runs-for-thirty-days' and gpu_size_bin = 4096"
+    ).fetchall() == [(1, 0, 720)]
+
+
+def test_days_hold_what_runs_until_it_was_last_seen(minimal):
+    """Thirty days of 512 + 32 nodes, and nothing after."""
+    days = minimal.execute(
+        "select count(*), min(node_days), max(node_days) from marts.agg_failure_rates_daily "
+        "where cluster_id = 'runs-for-thirty-days' and node_days > 0"
+    ).fetchone()
+    assert days == (30, approx(544), approx(544))
+    used = minimal.execute(
+        "select count(*), sum(in_use_hours), sum(allocated_gpu_hours) from marts.fct_node_days "
+        "where cluster_id = 'runs-for-thirty-days' and node_id = 'm1' and in_use_hours > 0"
+    ).fetchone()
+    assert used == (30, 720, 5760)
+
+
+def test_a_job_that_lost_its_end_adds_nothing(minimal):
+    """Its node was given to another job on the second day: nobody knows for how long it ran."""
+    assert rate(minimal, "lost-its-end", "all", "attempts")[:2] == (0, 1)
+
+
+def test_time_suspended_is_no_exposure_and_holds_the_node(minimal):
+    """Two nodes run for three days of four."""
+    assert rate(minimal, "suspended-while-running", "all", "attempts")[:2] == (0, approx(6))
+    assert rate(minimal, "suspended-while-running", "nodes", "incidents")[:2] == (0, approx(8))
+
+
+def test_jobs_that_share_a_node_use_it_once(minimal):
+    """4 / 160 physical node-days = 25 per 1,000; over the 1,280 node-days that eight jobs a node are charged, 3.13."""
+    assert rate(minimal, "shared-nodes", "nodes", "incidents") == (4, approx(160), approx(25))
+    assert rate(minimal, "shared-nodes", "all", "attempts") == (4, approx(1280), approx(3.125))
+    assert rate(minimal, "shared-nodes", "whole_nodes", "attempts") == (0, 0, None)
+    assert reference(minimal, "shared-nodes") == [("nodes", "incidents")]
+
+
+def test_a_plan_rests_on_the_nodes_where_jobs_share_them(minimal_home):
+    """16 nodes at 25 per 1,000 node-days: a failure every 2.5 days, not every 19.9."""
+    run = RunToPlan(128, 5, 5, 0, None, 30, 0.9)
+    answer = plan_on_cluster(minimal_home.published_file, "shared-nodes", run)
+    assert answer["rate_basis"] == "node_incidents"
+    assert answer["mttf_hours"] / 24 == approx(2.5)
+    assert any("each incident counted once on each node it struck" in line for line in lines_of(answer))
