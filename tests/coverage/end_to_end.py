@@ -27,8 +27,8 @@ from tests.coverage.warehouse import Seen, build, insert, new_home, warehouse_of
 
 STEADY = Site(
     "steady",
-    node_count=60,
-    load=0.27,
+    node_count=100,
+    load=0.16,
     fault_rate=20.0,
     one_gpu_share=0.2,
     large_share=0.25,
