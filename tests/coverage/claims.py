@@ -21,7 +21,7 @@ from orchestration.plan import RunToPlan, plan_on_cluster
 from orchestration.published import ReadingError
 from tests.coverage.happenings import DAY, Happenings, node_name
 from tests.coverage.logs import is_exported
-from tests.coverage.truth import chances, exposed
+from tests.coverage.truth import chances, exposed, machines
 
 BELOW, ABOVE = 0.02, 0.04
 """How far coverage may lie from nominal: below it anywhere, above it where enough events are expected."""
@@ -48,6 +48,8 @@ class Expected:
     """Share of the attempts that failed that have a false alarm of each category in their window."""
     lemons: frozenset[str]
     month_cv: float
+    machines: tuple[float, float]
+    """Physical node-days in use, and the nodes expected to fail in them."""
 
     def rate(self, population: str) -> tuple[float, float]:
         """Return failures per 1,000 node-days of a population, and how many failures are expected."""
@@ -77,6 +79,7 @@ def expected_of(kind: str, happenings: Happenings) -> Expected:
         chance_ratio=pd.DataFrame(of_failed).mean().to_dict(),
         lemons=frozenset(node_name(happenings.site, node) for node in happenings.lemons),
         month_cv=happenings.site.month_cv,
+        machines=machines(happenings),
     )
 
 
@@ -130,6 +133,19 @@ def reference_rate(counted_as: str) -> Read:
         return _rows(rows)
 
     return read
+
+
+def machines_rate(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
+    """Limits of the rate at which nodes in use fail."""
+    found = con.execute(
+        "select cluster_id, failures_per_1000_node_days_low, failures_per_1000_node_days_high "
+        "from estimates.est_failure_rates where population = 'nodes'"
+    ).fetchall()
+    rows = []
+    for cluster, low, high in found:
+        node_days, expected = truths[cluster].machines
+        rows.append((truths[cluster].kind, _inside(low, 1000 * expected / node_days, high), expected))
+    return _rows(rows)
 
 
 def mttf_by_size(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
@@ -303,6 +319,7 @@ def no_false_lemon(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFra
 CLAIMS = (
     Claim("r_f of the reference population", reference_rate("attempts")),
     Claim("r_f counted as incidents", reference_rate("incidents"), kinds=("steady", "months", "foggy")),
+    Claim("rate of machines", machines_rate),
     Claim("MTTF of a size", mttf_by_size),
     Claim("ratio of two clusters' r_f", rate_ratios),
     Claim("interruptions of the month to come", planned_interruptions),

@@ -47,6 +47,11 @@ create table marts.fct_attempts as
         *, attempt_id as run_id, true as is_terminal, is_paper_failure as is_infrastructure_failure,
         exit_seconds as runtime_seconds, timestamp '2025-01-01' as started_at, timestamp '2025-03-01' as ended_at
     from marts.fct_attempt_exposures;
+create table marts.fct_incidents as
+    select distinct cluster_id, incident_id, 1 as touched_node_count from rows where incident_id is not null;
+create table marts.fct_node_days as
+    select cluster_id, 'n1' as node_id, 24 * sum(node_days) as study_hours
+    from marts.fct_attempt_exposures group by cluster_id;
 create table marts.fct_failures as
     select *, failure_probability as posterior_probability, true as is_attributed
     from marts.fct_attempt_exposures where failed_at is not null;

@@ -126,6 +126,29 @@ def exposed(
     return end - start, factor_seconds * hazard, (end - start) * hazard
 
 
+def machines(happenings: Happenings) -> tuple[float, float]:
+    """Return physical node-days in use inside the export, and the nodes that the processes expect to fail in them."""
+    site = happenings.site
+    on_node: list[list[tuple[float, float]]] = [[] for _ in range(site.node_count)]
+    for attempt in happenings.attempts:
+        start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)
+        if end > start:
+            for node in attempt.nodes:
+                on_node[node].append((start, end))
+    seconds = expected = 0.0
+    struck_by_switch = site.switch_rate / 1000 / DAY * site.switch_reach
+    for node, stays in enumerate(on_node):
+        until = happenings.first
+        for begin, end in sorted(stays):
+            start = max(begin, until)
+            if end > start:
+                seconds += end - start
+                factor_seconds = sum(f * max(0.0, min(end, b) - max(start, a)) for a, b, f in happenings.months)
+                expected += factor_seconds * (happenings.hazards[node] + struck_by_switch)
+                until = end
+    return seconds / DAY, expected
+
+
 def chances(happenings: Happenings, attempt: Attempt) -> dict[str, float]:
     """Return the probability that a check of each category has a false alarm in the attempt's window."""
     seconds = min(attempt.ended - attempt.started, BEFORE_SECONDS) + AFTER_SECONDS
