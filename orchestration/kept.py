@@ -106,6 +106,7 @@ _TOUCHED = {
         group by cluster_id
     """,
     "node_boots": "from intermediate.int_node_boots",
+    "check_repeats": "from intermediate.int_check_repeats",
     "jobs_chained": "from intermediate.int_jobs_chained",
     "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
 }

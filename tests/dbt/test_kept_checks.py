@@ -20,6 +20,7 @@ TOUCHED = """
     create table touched.jobs (cluster_id varchar, job_id_raw bigint);
     create table touched.health_checks as select 'c1' as cluster_id, timestamp '2026-01-20 12:34:56' as first_at;
     create table touched.node_boots as from intermediate.int_node_boots;
+    create table touched.check_repeats as from intermediate.int_check_repeats;
 """
 
 
@@ -99,6 +100,11 @@ def test_what_follows_a_day_is_the_same_beside_what_stays(seed, queries):
     with duckdb.connect(str(file)) as con:
         con.execute("set timezone = 'UTC'")
         con.execute("delete from raw.health_checks; delete from intermediate.int_node_boots")
+        con.execute(
+            "create or replace table intermediate.int_check_repeats as from (values "
+            "('c1', 'check pci', timestamp '2026-01-01', 1800), ('c2', 'nhc', timestamp '2026-01-02', 21600)) "
+            "repeats(cluster_id, check_stream, first_failed_at, silence_seconds)"
+        )
         con.executemany(
             f"insert into raw.health_checks ({COLUMNS}) values ({', '.join('?' * len(COLUMNS.split(',')))})",
             results(generator),

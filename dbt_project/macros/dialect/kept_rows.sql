@@ -96,9 +96,10 @@
 {%- endmacro %}
 
 
-{#- The first day on which health results are new or gone, or another boot is known. Whether a result says something new is
-    told by the one before it and the last boot: what is older stays as it is. Stretches of unchanged results end at
-    midnight, and so none goes on into that day. -#}
+{#- The first day on which health results are new or gone, or another boot is known, or on which a check first failed
+    whose failures are now known to repeat otherwise. Whether a result says something new is told by the one before it,
+    the last boot and the silence that ends an episode: what is older stays as it is. Stretches of unchanged results end
+    at midnight, and so none goes on into that day. -#}
 {% macro first_touched_day_of_checks(boots) -%}
     select coalesce(date_trunc('day', min(touched_at)), timestamp '9999-12-31')
     from (
@@ -107,6 +108,10 @@
         select booted_at from (from {{ boots }} except from touched.node_boots)
         union all
         select booted_at from (from touched.node_boots except from {{ boots }})
+        union all
+        select first_failed_at from (from intermediate.int_check_repeats except from touched.check_repeats)
+        union all
+        select first_failed_at from (from touched.check_repeats except from intermediate.int_check_repeats)
     )
 {%- endmacro %}
 

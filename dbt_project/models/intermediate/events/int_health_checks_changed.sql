@@ -17,6 +17,12 @@ boots as (
 
 ),
 
+repeats as (
+
+    select * from {{ ref('int_check_repeats') }}
+
+),
+
 -- One number for a line is what makes millions of them quick to sort and to find again.
 files as (
 
@@ -54,9 +60,19 @@ failed_subjects as (
 streams as (
 
     select
-        *,
-        row_number() over (order by cluster_id, node_id, check_stream, subject) as stream_number
+        failed_subjects.*,
+        -- A check that also logs good results is followed over a day of silence.
+        coalesce(repeats.silence_seconds, 86400) as silence_seconds,
+        row_number() over (
+            order by
+                failed_subjects.cluster_id, failed_subjects.node_id, failed_subjects.check_stream,
+                failed_subjects.subject
+        ) as stream_number
     from failed_subjects
+    left join repeats
+        on
+            failed_subjects.cluster_id = repeats.cluster_id
+            and failed_subjects.check_stream = repeats.check_stream
 
 ),
 
@@ -163,6 +179,16 @@ with_last_boots as (
 
 ),
 
+with_silences as (
+
+    select
+        with_last_boots.*,
+        streams.silence_seconds
+    from with_last_boots
+    inner join streams on with_last_boots.stream_number = streams.stream_number
+
+),
+
 placed_after_boot as (
 
     select
@@ -177,12 +203,12 @@ placed_after_boot as (
             not is_good
             and not was_good
             and (
-                observed_at > previous_observed_at + interval 1 day
+                observed_at > previous_observed_at + {{ seconds('silence_seconds') }}
                 or booted_at > previous_observed_at
             ),
             false
         ) as is_new_episode
-    from with_last_boots
+    from with_silences
 
 ),
 
