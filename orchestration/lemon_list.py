@@ -99,6 +99,7 @@ NODES = """
         shown.rate_high,
         shown.event_count,
         shown.inferred_failure_count,
+        shown.days_since_last_failure,
         shown.exposure as node_days,
         shown.reasons,
         shown.signals_above,
@@ -167,9 +168,8 @@ def lines_of(answer: Answer) -> list[str]:
     """Put one cluster's list into lines."""
     name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
     days = f"{answer['window_start_date']} to {answer['window_end_date']}"
-    counted = (
-        f"{answer['failure_count']:,} failures of known culprit in {short(answer['node_days'], 4)} node-days in use"
-    )
+    failures = f"{round(answer['failure_count']):,} failures of known culprit"
+    counted = f"{failures} in {short(answer['node_days'], 4)} node-days in use"
     lines = [f"{name}, {days}: {counted}"]
     if answer["is_ranked"]:
         wrong = answer["false_discovery_ratio"]

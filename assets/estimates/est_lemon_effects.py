@@ -23,6 +23,7 @@ LARGE = ("marts.fct_attempts.gpu_count", "marts.agg_lemon_windows.large_gpu_coun
 LEMONS = "estimates.est_lemon_nodes.verdict"
 FAILED = (
     *(*LARGE, LEMONS, "marts.fct_failures.attempt_id", "marts.fct_failures.culprit_node_id"),
+    "marts.fct_failures.posterior_probability",
     "marts.fct_attempt_nodes.node_id",
 )
 RATIO = "ratio 0 to 1"
@@ -48,7 +49,7 @@ TABLE = TableSpec(
         Column("failure_ratio_low", "double", RATIO, "Lower limit.", FAILED),
         Column("failure_ratio_high", "double", RATIO, "Upper limit.", FAILED),
         Column("attempt_count", "bigint", "attempts", "Large attempts that ended.", LARGE, is_required=True),
-        Column("failure_count", "bigint", "failures", "Those that failed.", FAILED, is_required=True),
+        Column("failure_count", "double", "failures", "Those that failed, by probability.", FAILED, is_required=True),
         Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512.", LARGE[1:]),
         Column("lemon_count", "bigint", "nodes", "Nodes called lemons.", (LEMONS,), is_required=True),
         Column("window_start_date", "date", "UTC day", "First day.", ("marts.agg_lemon_windows.rate_start_date",)),
@@ -67,7 +68,7 @@ TABLE = TableSpec(
 def with_ratios(counts: pd.DataFrame) -> pd.DataFrame:
     """Turn counts into shares with limits."""
     pairs = zip(counts["failure_count"], counts["attempt_count"], strict=True)
-    shares = [binomial_share(int(failed), int(ended)) for failed, ended in pairs]
+    shares = [binomial_share(float(failed), int(ended)) for failed, ended in pairs]
     return counts.assign(
         failure_ratio=[share.value for share in shares],
         failure_ratio_low=[share.low for share in shares],

@@ -29,7 +29,7 @@ large_attempts as (
     select
         attempts.cluster_id,
         attempts.attempt_id,
-        failures.attempt_id is not null as is_failure,
+        cast(coalesce(failures.posterior_probability, 0) as decimal(28, 12)) as failure_probability,
         culprits.node_id is not null as is_lemon_failure
     from marts.fct_attempts as attempts
     inner join windows using (cluster_id)
@@ -55,19 +55,19 @@ members as (
     select
         'all' as population,
         cluster_id,
-        is_failure
+        failure_probability
     from large_attempts
     union all
     select
         'all_without_lemon_failures' as population,
         cluster_id,
-        is_failure and not is_lemon_failure as is_failure
+        if(is_lemon_failure, 0, failure_probability) as failure_probability
     from large_attempts
     union all
     select
         if(attempts_with_lemons.attempt_id is null, 'without_lemon_node', 'with_lemon_node') as population,
         large_attempts.cluster_id,
-        large_attempts.is_failure
+        large_attempts.failure_probability
     from large_attempts
     left join attempts_with_lemons using (cluster_id, attempt_id)
 ),
@@ -77,7 +77,7 @@ counts as (
         cluster_id,
         population,
         count(*) as attempt_count,
-        count(*) filter (where is_failure) as failure_count
+        cast(sum(failure_probability) as double) as failure_count
     from members
     group by cluster_id, population
 )

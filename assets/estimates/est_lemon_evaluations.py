@@ -14,12 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import evidence
-from assets.estimates.suspects import BLAMED, CLUSTER, blame_of, clusters_of, node_numbers, summed
+from assets.estimates.suspects import BLAMED, CLUSTER, blame_of, clusters_of, days_ago, node_numbers, summed
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_evaluation import evaluate_forward
-from assets.model.lemon_verdicts import LEMON, decide
+from assets.model.lemon_verdicts import LEMON, decide, is_past_burst
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ LOST = (*LISTED, "marts.fct_incident_suspects.lost_gpu_hours")
 LARGE = (
     "marts.fct_attempts.gpu_count",
     "marts.fct_failures.culprit_node_id",
+    "marts.fct_failures.posterior_probability",
     "marts.agg_lemon_windows.large_gpu_count",
 )
 RATIO = "ratio 0 to 1"
@@ -73,7 +74,7 @@ TABLE = TableSpec(
             "What the named nodes lost beyond what others would have lost in their place.",
             LOST,
         ),
-        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of the jobs called large. NULL: none.", LARGE[2:]),
+        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of the jobs called large. NULL: none.", LARGE[3:]),
         Column("large_job_count", "bigint", "attempts", "Large attempts that ended in the period after.", LARGE),
         *with_limits("large_job_failure_ratio", RATIO, "Share of them that infrastructure failed.", LARGE),
         *with_limits(
@@ -124,7 +125,12 @@ def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame)
         is_before = suspects["period"].between(period + 1, start)
         nodes = used_nodes(uses, uses["period"].between(period + 1, start))
         blame = blame_of(nodes, suspects[is_before])
-        verdicts = decide(blame, numbers(nodes, "in_use_node_days"), np.zeros(len(nodes), dtype=bool))
+        verdicts = decide(
+            blame,
+            numbers(nodes, "in_use_node_days"),
+            np.zeros(len(nodes), dtype=bool),
+            is_past_burst(*days_ago(nodes, suspects[is_before], blame, end)),
+        )
         is_named = verdicts.verdict == LEMON
         yield {
             **common,
@@ -154,9 +160,9 @@ def judged(
     number = node_numbers(nodes, known)
     found = evaluate_forward(
         is_named,
-        summed(number, np.ones(len(known)), len(nodes)),
+        summed(number, numbers(known, "incident_probability"), len(nodes)),
         numbers(nodes, "in_use_node_days"),
-        summed(number, numbers(known, "lost_gpu_hours"), len(nodes)),
+        summed(number, numbers(known, "lost_gpu_hours") * numbers(known, "incident_probability"), len(nodes)),
         normal_rate=normal_rate,
     )
     hours = "lost_gpu_hours_avoidable"
@@ -173,8 +179,8 @@ def judged(
 
 def large_jobs(large: pd.DataFrame, named: set[str]) -> dict[str, Any]:
     """Count failed large jobs, and those that are left when the named nodes fail none."""
-    count, failed = int(large["attempt_count"].sum()), int(large["failure_count"].sum())
-    spared = int(large.loc[large["node_id"].isin(named), "failure_count"].sum())
+    count, failed = int(large["attempt_count"].sum()), float(large["failure_count"].sum())
+    spared = min(failed, float(large.loc[large["node_id"].isin(named), "failure_count"].sum()))
     ratio = "large_job_failure_ratio"
     return {
         "large_job_count": count,
@@ -193,7 +199,7 @@ def headline(lists: pd.DataFrame) -> str:
     ranked = lists[lists["method"] == "forward"]
     return (
         f"{len(ranked)} lists judged: {ranked['named_count'].sum()} nodes named, "
-        f"{ranked['event_count'].sum()} failures of theirs in {ranked['exposure'].sum():.4g} node-days after"
+        f"{ranked['event_count'].sum():.4g} failures of theirs in {ranked['exposure'].sum():.4g} node-days after"
     )
 
 

@@ -43,6 +43,8 @@ select
     suspects.incident_id,
     suspects.node_id,
     suspects.is_known,
+    suspects.incident_probability,
+    suspects.failed_at,
     suspects.lost_gpu_hours,
     cast(floor(
         (windows.window_end_date - cast(suspects.failed_at as date)) / greatest(windows.judged_days, 1)
@@ -59,7 +61,7 @@ select
         (windows.window_end_date - cast(attempts.ended_at as date)) / greatest(windows.judged_days, 1)
     ) as integer) as period,
     count(*) as attempt_count,
-    count(failures.attempt_id) as failure_count
+    coalesce(cast(sum(cast(failures.posterior_probability as decimal(28, 12))) as double), 0) as failure_count
 from marts.fct_attempts as attempts
 inner join marts.agg_lemon_windows as windows using (cluster_id)
 left join marts.fct_failures as failures using (cluster_id, attempt_id)

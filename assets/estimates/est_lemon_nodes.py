@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import evidence
-from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, blame_of, clusters_of
+from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, blame_of, clusters_of, days_ago
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
-from assets.model.lemon_verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide
+from assets.model.lemon_verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide, is_past_burst
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -65,9 +65,10 @@ TABLE = TableSpec(
             "verdict",
             "varchar",
             "",
-            "lemon: in the list, probability 0.7 or more, 2 failures or more; watch: a chance of more than 1 in "
-            "10, or signals of two kinds agree; ok: neither, and failing 10 times as often as normal nodes would have "
-            "shown in 3 failures; not enough data: it would not have shown.",
+            "lemon: in the list, probability 0.7 or more, 2 failures or more, not all within two weeks that ended a "
+            "month ago; watch: a chance of more than 1 in 10, or signals of two kinds agree; ok: neither, and failing "
+            "10 times as often as normal nodes would have shown in 3 failures; not enough data: it would not have "
+            "shown.",
             (*RATE, *SEEN, THRESHOLDS),
             is_required=True,
         ),
@@ -81,6 +82,13 @@ TABLE = TableSpec(
             RATE,
         ),
         Column(
+            "days_since_last_failure",
+            "double",
+            "days",
+            "From the last failure that is more likely this node's than not to the end of the last day. NULL: none.",
+            (*BLAMED, WINDOW_END),
+        ),
+        Column(
             "p_value",
             "double",
             "ratio 0 to 1",
@@ -90,9 +98,10 @@ TABLE = TableSpec(
         Column("window_start_date", "date", "UTC day", "First day counted.", (WINDOW_END, IN_USE[1])),
         Column("window_end_date", "date", "UTC day", "Last day counted.", (WINDOW_END,)),
         *evidence(
-            "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 8 draws of what is unknown; "
+            "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 50 draws of what is unknown; "
             "no_fit: no failure, or no node in use.",
-            "Incidents of which the node is the known culprit, or the only one that all failed attempts share.",
+            "Incidents of which the node is the known culprit, or the only one that all failed attempts share, by "
+            "their probability.",
             BLAMED,
             "Node-days in use.",
             IN_USE,
@@ -113,7 +122,13 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
     signals = np.column_stack([numbers(nodes, signal) for signal in SIGNALS])
     configured = json.loads(nodes["thresholds"].iloc[0])
     standing = stand_out(signals, configured)
-    verdicts = decide(blame, exposure, standing.is_candidate)
+    first_ago, last_ago = days_ago(nodes, suspects, blame, nodes["window_end_date"].iloc[0])
+    is_over = is_past_burst(first_ago, last_ago)
+    verdicts = decide(blame, exposure, standing.is_candidate, is_over)
+    seen = [
+        when + signs
+        for when, signs in zip(last_failures(last_ago, is_over), sightings(signals, standing, configured), strict=True)
+    ]
     unknown = np.full(len(nodes), np.nan)
     fit, fleet, is_ranked = blame.nodes, blame.fleet, verdicts.refusal is None
     return nodes.assign(
@@ -126,9 +141,10 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         rate_high=1000 * (fit.high if fit else unknown),
         fleet_rate=1000 * fleet.normal.rate if fleet else np.nan,
         verdict=verdicts.verdict,
-        reasons=reasons(blame, verdicts, exposure, sightings(signals, standing, configured)),
+        reasons=reasons(blame, verdicts, exposure, seen),
         signals_above=pd.Series([[SIGNALS[number] for number in np.flatnonzero(row)] for row in standing.is_above]),
         inferred_failure_count=blame.event_count - blame.known_count,
+        days_since_last_failure=last_ago,
         p_value=blame.p_value,
         confidence_level=CONFIDENCE_LEVEL,
         method="gamma_poisson_mixture" if fit else "no_fit",
@@ -160,12 +176,24 @@ def rounded(value: float, digits: int = 3) -> str:
     return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
+def last_failures(days_ago: np.ndarray, is_over: np.ndarray) -> list[list[str]]:
+    """Say of each node how long ago it last failed.
+
+    >>> last_failures(np.array([34.56, np.nan]), np.array([True, False]))
+    [['all of one burst, the last 35 days ago'], []]
+    """
+    return [
+        [f"{'all of one burst, ' * bool(over)}the last {rounded(days, 2)} days ago"] if np.isfinite(days) else []
+        for days, over in zip(days_ago, is_over, strict=True)
+    ]
+
+
 def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[list[str]]) -> list[str]:
     """Say of each node what its verdict rests on."""
     texts = []
     for number, days in enumerate(exposure):
-        known, total = int(blame.known_count[number]), float(blame.event_count[number])
-        parts = [f"{known} failure{'s' * (known != 1)} in {rounded(days)} node-days in use"]
+        known, total = float(blame.known_count[number]), float(blame.event_count[number])
+        parts = [f"{rounded(known)} failure{'s' * (known != 1)} in {rounded(days)} node-days in use"]
         if total - known >= 0.05:
             parts[0] += f" and {total - known:.1f} inferred"
         if blame.fleet and days > 0 and total >= 1:

@@ -53,7 +53,9 @@ select
     suspects.cluster_id,
     suspects.incident_id,
     suspects.node_id,
-    suspects.is_known
+    suspects.is_known,
+    suspects.incident_probability,
+    suspects.failed_at
 from marts.fct_incident_suspects as suspects
 inner join marts.agg_lemon_windows as windows using (cluster_id)
 where cast(suspects.failed_at as date) between windows.rate_start_date and windows.window_end_date

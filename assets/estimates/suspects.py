@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,10 @@ CLUSTER = replace(evidence.CLUSTER, upstream=("marts.agg_lemon_windows.cluster_i
 # The same input gives the same table.
 SEED = 20_241_029
 BLAMED = tuple(
-    f"marts.fct_incident_suspects.{column}" for column in ("incident_id", "node_id", "is_known", "failed_at")
+    f"marts.fct_incident_suspects.{column}"
+    for column in ("incident_id", "node_id", "is_known", "incident_probability", "failed_at")
 )
+LIKELY = 0.5
 IN_USE = ("marts.fct_node_days.in_use_hours", "marts.agg_lemon_windows.rate_days")
 
 
@@ -43,8 +45,28 @@ def blame_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Blame:
     number = node_numbers(nodes, suspects)
     is_known = suspects["is_known"].to_numpy(dtype=bool)
     failure = pd.MultiIndex.from_arrays([suspects["incident_id"], np.where(is_known, number, -1)])
+    codes = pd.factorize(failure)[0]
+    probability = np.ones(len(np.unique(codes)))
+    probability[codes] = numbers(suspects, "incident_probability")
     generator = np.random.default_rng(SEED)
-    return infer_culprits(pd.factorize(failure)[0], number, numbers(nodes, "in_use_node_days"), generator)
+    return infer_culprits(codes, number, numbers(nodes, "in_use_node_days"), generator, probability)
+
+
+def days_ago(
+    nodes: pd.DataFrame, suspects: pd.DataFrame, blame: Blame, last_day: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Count the days since each node's first and last failure, by those that are more likely its own than not.
+
+    Returns
+    -------
+    Both in the order of the nodes, up to the end of the last day; `nan` where there is none.
+    """
+    is_own = blame.share * numbers(suspects, "incident_probability") >= LIKELY
+    own = suspects[is_own].groupby("node_id")["failed_at"].agg(["min", "max"]).reindex(nodes["node_id"])
+    end = pd.Timestamp(last_day) + pd.Timedelta(days=1)
+    since = ((end - pd.to_datetime(own[way])) / pd.Timedelta(days=1) for way in ("min", "max"))
+    first, last = (np.asarray(days, dtype=np.float64) for days in since)
+    return first, last
 
 
 def summed(numbers_of_nodes: NDArray[np.int64], amounts: NDArray[np.float64], node_count: int) -> NDArray[np.float64]:

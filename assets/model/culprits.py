@@ -1,7 +1,8 @@
 """Whose fault a failure was: a failure of many nodes blames the one that did it, not all that were there.
 
 Failures whose culprit is known blame it. The others are shared out among their nodes in proportion to how often each
-of these fails anyway, which is estimated from the same failures, until neither changes (EM).
+of these fails anyway, which is estimated from the same failures, until neither changes (EM). A failure that may be none
+counts with its probability.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from assets.model.lemons import SPREADS, TwoGroups, fit_two_groups, p_value_of, 
 from assets.model.node_rates import Draw, NodeRates, judge_nodes, posterior_rates
 
 MOST_ROUNDS = 60
-DRAWS = 8
+DRAWS = 50
+FITS = 8
+"""So many of the draws have groups fitted to them, and lend them to the others: groups of two draws hardly differ."""
 SETTLED = 1e-3
 """Rounds end when no node's count changes by more than this."""
 
@@ -30,9 +33,9 @@ class Blame:
     share
         Probability, per suspect, that this node caused this failure; a failure's shares sum to 1.
     known_count
-        Failures per node with this node as the only suspect.
+        Failures per node with this node as the only suspect, by their probability.
     event_count
-        Failures per node, known ones and shares of others.
+        Failures per node, known ones and shares of others, by their probability.
     fleet, nodes
         The two groups that the shares agree with, and what is known of each node; None where nothing can be fitted,
         and the shares are then equal.
@@ -41,14 +44,20 @@ class Blame:
     """
 
     share: Floats
-    known_count: NDArray[np.int64]
+    known_count: Floats
     event_count: Floats
     fleet: TwoGroups | None
     nodes: NodeRates | None
     p_value: float
 
 
-def infer_culprits(failure: ArrayLike, node: ArrayLike, exposure: ArrayLike, generator: np.random.Generator) -> Blame:
+def infer_culprits(
+    failure: ArrayLike,
+    node: ArrayLike,
+    exposure: ArrayLike,
+    generator: np.random.Generator,
+    probability: ArrayLike = 1.0,
+) -> Blame:
     """Share failures among their suspects, and fit the fleet to the result.
 
     Parameters
@@ -60,6 +69,8 @@ def infer_culprits(failure: ArrayLike, node: ArrayLike, exposure: ArrayLike, gen
         Node-days in use of each node; its length is the number of nodes.
     generator
         Source of randomness for the draws.
+    probability
+        That the failure is one and no coincidence, for each failure, shape (failures,) or one for all.
 
     Returns
     -------
@@ -68,17 +79,18 @@ def infer_culprits(failure: ArrayLike, node: ArrayLike, exposure: ArrayLike, gen
     Raises
     ------
     ValueError
-        Indices out of range, arrays of different length, a failure without a suspect.
+        Indices out of range, arrays of different length, a failure without a suspect, probabilities outside [0, 1].
 
     Notes
     -----
     E-step: ``p(n | failure) = r_n / sum of r over its suspects``, ``r_n`` being the node's posterior mean rate. M-step:
-    the two groups of `assets.model.lemons` fitted to ``k_n = sum of p(n | .)``. The first shares are equal. Entries are
-    kept as a list of pairs: a failure of 500 nodes costs 500 numbers, not a row of the fleet.
+    the two groups of `assets.model.lemons` fitted to ``k_n = sum of p(n | .) P(failure)``. The first shares are equal.
+    Entries are kept as a list of pairs: a failure of 500 nodes costs 500 numbers, not a row of the fleet.
 
     Shares are means, and a fleet of means looks more even than a fleet. What is known of the nodes is therefore the
-    mean over 8 draws, each with one culprit for each failure, drawn by the shares, and one spread of the normal nodes'
-    rates, by `weigh_spreads`. The p-value is that of the mean gain of the draws. Limits of rates allow the normal nodes
+    mean over 50 draws, each of which first draws the failures that are real, by their probability, then one culprit for
+    each of them, by the shares, and has one of 8 fits with one spread of the normal nodes' rates each, by
+    `weigh_spreads`. The p-value is that of the mean gain of the draws. Limits of rates allow the normal nodes
     their widest spread, half their mean: with less they hold more often than they promise, never less often.
 
     When it lies: a node that is always in the same large jobs as a lemon gets its share of the blame.
@@ -90,63 +102,75 @@ def infer_culprits(failure: ArrayLike, node: ArrayLike, exposure: ArrayLike, gen
     >>> rng = np.random.default_rng(1)
     >>> blame = infer_culprits([0, 1, 2, 2, 2], [0, 0, 0, 1, 2], [30.0] * 20, rng)
     >>> blame.known_count[:3].tolist(), blame.share[2:].round(2).tolist()
-    ([2, 0, 0], [0.99, 0.0, 0.0])
+    ([2.0, 0.0, 0.0], [0.99, 0.0, 0.0])
     """
     which, who = np.asarray(failure, dtype=np.int64), np.asarray(node, dtype=np.int64)
     time = np.asarray(exposure, dtype=float)
     suspects = _checked(which, who, len(time))
+    real = np.broadcast_to(np.asarray(probability, dtype=float), suspects.shape)
+    if not np.all((real >= 0) & (real <= 1)):
+        raise ValueError(f"a probability lies between 0 and 1, not {probability!r}")
     is_known = suspects[which] == 1
-    known = np.bincount(who[is_known], minlength=len(time))
+    known = _summed(who[is_known], real[which[is_known]], len(time))
     share: Floats = 1.0 / suspects[which]
-    count = _summed(who, share, len(time))
+    count = _summed(who, share * real[which], len(time))
     fleet = fit_two_groups(count, time)
     for _ in range(MOST_ROUNDS):
         if fleet is None or is_known.all():
             break
         weight = posterior_rates(fleet, count, time)[who]
         share = weight / np.bincount(which, weight)[which]
-        previous, count = count, _summed(who, share, len(time))
+        previous, count = count, _summed(who, share * real[which], len(time))
         fleet = fit_two_groups(count, time, start=fleet)
         if np.abs(count - previous).max() < SETTLED:
             break
     if fleet is None:
-        return Blame(share, known.astype(np.int64), count, None, None, np.nan)
-    drawn = draw_culprits(which, who, share, len(time), generator)
+        return Blame(share, known, count, None, None, np.nan)
+    drawn = draw_culprits(which, who, share, len(time), generator, probability=real)
     draws, widest, gain = draw_fleets(drawn, time, fleet)
-    return Blame(share, known.astype(np.int64), count, fleet, judge_nodes(draws, time, widest), p_value_of(gain))
+    return Blame(share, known, count, fleet, judge_nodes(draws, time, widest), p_value_of(gain))
 
 
 def draw_culprits(
-    which: NDArray[np.int64], who: NDArray[np.int64], share: Floats, node_count: int, generator: np.random.Generator
+    which: NDArray[np.int64],
+    who: NDArray[np.int64],
+    share: Floats,
+    node_count: int,
+    generator: np.random.Generator,
+    *,
+    probability: Floats,
 ) -> list[Floats]:
-    """Draw one culprit for each failure, several times, and count by node."""
+    """Draw the failures that are real and one culprit for each of them, several times, and count by node."""
     order = np.argsort(which, kind="stable")
     until = np.cumsum(share[order])
     last = np.searchsorted(which[order], np.arange(which.max() + 1), side="right") - 1
     before = np.append(0.0, until[last[:-1]])
-    counts = []
+    is_doubtful, counts = bool(np.any(probability < 1)), []
     for _ in range(DRAWS):
+        is_real = generator.random(len(last)) < probability if is_doubtful else np.ones(len(last), dtype=bool)
         picked = np.searchsorted(until, before + generator.random(len(last)) * (until[last] - before), side="right")
-        counts.append(np.bincount(who[order[np.minimum(picked, last)]], minlength=node_count).astype(float))
+        culprits = who[order[np.minimum(picked, last)]]
+        counts.append(np.bincount(culprits[is_real], minlength=node_count).astype(float))
     return counts
 
 
 def draw_fleets(counts: list[Floats], time: Floats, fleet: TwoGroups) -> tuple[list[Draw], list[Draw], float]:
-    """Fit the fleet to each draw.
+    """Fit the fleet to the first draws, and lend their groups to the others.
 
     Returns
     -------
-    Draws at a spread of their own each, the same counts at the widest spread, and the mean gain of a second group.
+    All draws, the first ones at the widest spread, and the mean gain of a second group.
     """
     weights = weigh_spreads(counts[0], time, fleet)
-    spreads = np.searchsorted(np.cumsum(weights), (np.arange(len(counts)) + 0.5) / len(counts))
+    spreads = np.searchsorted(np.cumsum(weights), (np.arange(FITS) + 0.5) / FITS)
     widest = fit_two_groups(counts[0], time, start=fleet, spread=SPREADS[-1]) or fleet
-    draws, gains = [], []
-    for count, number in zip(counts, np.minimum(spreads, len(SPREADS) - 1), strict=True):
+    fleets, gains = [], []
+    for count, number in zip(counts[:FITS], np.minimum(spreads, len(SPREADS) - 1), strict=True):
         best = fit_two_groups(count, time, start=fleet) or fleet
-        draws.append(Draw(fit_two_groups(count, time, start=fleet, spread=SPREADS[number]) or fleet, count))
+        fleets.append(fit_two_groups(count, time, start=fleet, spread=SPREADS[number]) or fleet)
         gains.append(best.log_likelihood_gain)
-    return draws, [Draw(widest, count) for count in counts], float(np.mean(gains))
+    draws = [Draw(fleets[number % FITS], count) for number, count in enumerate(counts)]
+    return draws, [Draw(widest, count) for count in counts[:FITS]], float(np.mean(gains))
 
 
 def _summed(who: NDArray[np.int64], share: Floats, node_count: int) -> Floats:

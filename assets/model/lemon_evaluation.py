@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from assets.model.coincidence import Share, binomial_share
-from assets.model.failure_rate import CONFIDENCE_LEVEL, garwood_interval
+from assets.model.failure_rate import CONFIDENCE_LEVEL, dispersed_interval
 
 BAD_LUCK = 0.01
 """A node proves bad when its failures have at most this probability at the rate of normal nodes."""
@@ -47,7 +47,7 @@ class Evaluation:
     named_count: int
     bad_count: int
     judged_count: int
-    named_failure_count: int
+    named_failure_count: float
     named_node_days: float
 
 
@@ -67,8 +67,8 @@ def evaluate_forward(
     is_named
         Whether each node was on the list.
     event_count, exposure
-        Failures with a known culprit and node-days in use of each node in the next window; a node that was not in use
-        is not judged.
+        Failures with a known culprit, by their probability, and node-days in use of each node in the next window; a
+        node that was not in use is not judged.
     lost_gpu_hours
         Work lost to these failures, in GPU-hours.
     normal_rate
@@ -107,7 +107,7 @@ def evaluate_forward(
     count, time, lost = (np.asarray(x, dtype=float) for x in (event_count, exposure, lost_gpu_hours))
     judged = time > 0
     # P(X >= k) of a Poisson count is the regularised incomplete gamma function.
-    tail = np.where(count > 0, special.gammainc(np.maximum(count, 1.0), normal_rate * time), 1.0)
+    tail = np.where(count > 0, special.gammainc(np.where(count > 0, count, 1.0), normal_rate * time), 1.0)
     bad, named = judged & (tail <= BAD_LUCK), named & judged
     hits = int((bad & named).sum())
     precision = binomial_share(hits, int(named.sum()), confidence_level)
@@ -115,8 +115,8 @@ def evaluate_forward(
     base = bad.sum() / judged.sum() if bad.any() else np.nan
     others = judged & ~named
     usual = lost[others].sum() / time[others].sum() if others.any() else 0.0
-    failures, days = int(count[named].sum()), float(time[named].sum())
-    limits = garwood_interval(failures, 1.0, confidence_level)
+    failures, days = float(count[named].sum()), float(time[named].sum())
+    limits = dispersed_interval(failures, 1.0, 1.0, confidence_level)
     factors = (
         np.array([1.0, limits.low / failures, limits.high / failures]) if failures else np.array([1.0, np.nan, np.nan])
     )

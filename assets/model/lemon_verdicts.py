@@ -26,6 +26,8 @@ LARGEST_P_VALUE = 0.05
 """A fleet is searched for lemons only where one group of nodes explains its failures badly."""
 TELLING_FACTOR, TELLING_EVENTS = 10.0, 3.0
 """A node can be called ok when failing 10 times as often as normal nodes would have shown in 3 failures by now."""
+BURST_DAYS, SILENT_DAYS = 14.0, 30.0
+"""Failures within two weeks, and none in the month since, tell of something that is over."""
 LARGEST_OK_PROBABILITY = 0.1
 """A node with a chance of one in ten of being a lemon is not ok."""
 
@@ -53,7 +55,25 @@ class Verdicts:
     telling_count: NDArray[np.float64]
 
 
-def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdicts:
+def is_past_burst(days_since_first_failure: ArrayLike, days_since_last_failure: ArrayLike) -> NDArray[np.bool_]:
+    """Tell whether all failures of each node are of one burst that is long over.
+
+    Parameters
+    ----------
+    days_since_first_failure, days_since_last_failure
+        Within the days that are looked at; `nan` without a failure.
+
+    Examples
+    --------
+    >>> is_past_burst([45.0, 80.0, 12.0, np.nan], [35.0, 35.0, 2.0, np.nan]).tolist()
+    [True, False, False, False]
+    """
+    first, last = np.asarray(days_since_first_failure, dtype=float), np.asarray(days_since_last_failure, dtype=float)
+    found: NDArray[np.bool_] = (last > SILENT_DAYS) & (first - last <= BURST_DAYS)
+    return found
+
+
+def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike, is_over: ArrayLike = False) -> Verdicts:
     """Call the lemons, and say of the others whether they are known to be none.
 
     Parameters
@@ -64,6 +84,8 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdic
         Node-days in use of each node.
     is_candidate
         Whether signals of different kinds agree on the node; it is then watched, whatever its rate says.
+    is_over
+        Whether all failures of the node are of a burst in the past; it is then watched, and not called a lemon.
 
     Returns
     -------
@@ -72,10 +94,10 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdic
     Notes
     -----
     A lemon is in the longest list with an expected share of wrong names of at most 0.1, with a probability of at least
-    0.7 and 2 failures or more. Watched is a candidate by its signals, and a node of at least 1 in 10 that is not on
-    the list. Every other node is ok if failing 10 times as often as normal nodes would have shown in 3 failures by now;
-    where even that would not have shown, nothing is known. Where the fleet is not ranked, nothing is known of a node of
-    1 in 10 either.
+    0.7 and 2 failures or more, not all of them within two weeks that ended a month ago. Watched is a candidate by its
+    signals, and a node of at least 1 in 10 that is not on the list. Every other node is ok if failing 10 times as often
+    as normal nodes would have shown in 3 failures by now; where even that would not have shown, nothing is known. Where
+    the fleet is not ranked, nothing is known of a node of 1 in 10 either.
 
     When it lies: "ok" means no lemon of ten times the fleet's rate. One of three times may hide among the ok ones.
 
@@ -99,7 +121,8 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike) -> Verdic
         return Verdicts(verdict, np.zeros(len(time), dtype=np.int64), refusal, telling)
     is_sure = (nodes.posterior_probability >= LEAST_PROBABILITY) & (blame.event_count >= LEAST_EVENTS)
     verdict = np.where(is_doubtful | candidate, WATCH, verdict)
-    verdict = np.where(is_sure & (nodes.false_discovery_ratio <= LIST_LIMIT), LEMON, verdict)
+    is_listed = is_sure & (nodes.false_discovery_ratio <= LIST_LIMIT)
+    verdict = np.where(is_listed & ~np.asarray(is_over, dtype=bool), LEMON, verdict)
     order = np.lexsort((-nodes.value, nodes.local_fdr))
     rank = np.empty(len(time), dtype=np.int64)
     rank[order] = np.arange(1, len(time) + 1)

@@ -26,7 +26,7 @@ create table if not exists raw.clusters (
     restart_minutes double not null,
     write_minutes double not null,
     lemon_window_days integer not null,
-    lemon_rate_days integer not null,
+    lemon_rate_days integer,                  -- NULL: as many as it takes
     lemon_thresholds json not null,           -- {"tickets": 3}: limits by signal; the others are the fleet's own
     quarantine_max_share double not null,
     annotations json not null,                -- [{"at": "2026-01-31", "text": "..."}]
@@ -37,6 +37,8 @@ create table if not exists raw.clusters (
 -- A home filled by an earlier version has the table without these.
 alter table raw.clusters add column if not exists lemon_rate_days integer;
 alter table raw.clusters add column if not exists lemon_thresholds json;
+-- An earlier version had 90 days where none were configured.
+alter table raw.clusters alter column lemon_rate_days drop not null;
 
 create table if not exists raw.node_names (   -- every spelling seen -> the node it means
     cluster_id varchar not null,

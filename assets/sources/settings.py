@@ -72,10 +72,13 @@ LemonSignal = Literal[
 
 
 class Lemons(Section):
-    """Over how many days nodes are compared: by signals, by failure rate; and limits by signal that a node reaches."""
+    """Over how many days nodes are compared: by signals, by failure rate; and limits by signal that a node reaches.
+
+    Without `rate_days` they are as many as a node that fails ten times as often as the fleet takes for five failures.
+    """
 
     window_days: Annotated[int, Field(ge=1)] = 28
-    rate_days: Annotated[int, Field(ge=1)] = 90
+    rate_days: Annotated[int, Field(ge=1)] | None = None
     thresholds: dict[LemonSignal, NotNegative] = {}
 
 

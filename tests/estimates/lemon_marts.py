@@ -31,7 +31,7 @@ create table marts.agg_lemon_signals (
 );
 create table marts.fct_incident_suspects (
     cluster_id varchar, incident_id varchar, node_id varchar, is_known boolean, failed_at timestamp,
-    lost_gpu_hours double
+    lost_gpu_hours double, incident_probability double default 1
 );
 create table marts.fct_failures (
     cluster_id varchar, attempt_id varchar, culprit_node_id varchar, incident_id varchar,
@@ -87,7 +87,11 @@ def plant(house: Warehouse) -> None:
             "insert into marts.fct_node_days select 'short', printf('n%03d', i), date '2026-01-01' + d::integer, 20 "
             "from range(400) t(i), range(10) s(d)"
         )
-        con.executemany("insert into marts.fct_incident_suspects values ($1, $2, $3, $4, $5, $6)", suspects)
+        con.executemany(
+            "insert into marts.fct_incident_suspects "
+            "(cluster_id, incident_id, node_id, is_known, failed_at, lost_gpu_hours) values ($1, $2, $3, $4, $5, $6)",
+            suspects,
+        )
         con.execute(
             "insert into marts.agg_lemon_signals select 'planted', node_id, $1, 0, if(node_id = 'n200', 4, 0), "
             "if(node_id in ('n000', 'n007'), 2, 0), 0, if(node_id in ('n000', 'n007'), 3, 0), 0, 0 "

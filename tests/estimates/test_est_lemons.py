@@ -1,5 +1,6 @@
 """The lemon tables on a planted cluster, and on one whose record is too short to tell."""
 
+import shutil
 from functools import partial
 
 import pytest
@@ -83,6 +84,31 @@ class TestNodes:
         found = rows("est_lemon_nodes", cluster_id="planted", verdict="ok")
         assert len(found) > 350
         assert "failing 10 times as often as they do it would have failed" in found[0]["reasons"]
+
+    def test_the_last_failure_is_dated(self, rows):
+        row = node(rows, "n000")
+        assert 0 < row["days_since_last_failure"] < 60
+        assert f"the last {row['days_since_last_failure']:.2g}"[:12] in row["reasons"]
+        silent = [row for row in rows("est_lemon_nodes", cluster_id="planted") if row["event_count"] == 0]
+        assert {row["days_since_last_failure"] for row in silent if row["inferred_failure_count"] < 0.5} == {None}
+
+    def test_a_burst_of_long_ago_is_no_lemon_and_doubtful_incidents_are_none(self, planted, tmp_path):
+        """n050's failures all move to one week that ended 60 days ago; n100's are coincidences, nine in ten."""
+        house = Warehouse(path=shutil.copy(planted.path, tmp_path))
+        with house.writing() as con:
+            con.execute(
+                "update marts.fct_incident_suspects set is_known = true, "
+                "failed_at = timestamp '2026-02-18' + to_hours((hash(incident_id) % 100)::bigint) "
+                "where node_id = 'n050'"
+            )
+            con.execute("update marts.fct_incident_suspects set incident_probability = 0.1 where node_id = 'n100'")
+        est_lemon_nodes(warehouse=house)
+        burst, doubtful = (node(partial(read, house), name) for name in ("n050", "n100"))
+        assert (burst["verdict"], "all of one burst, the last" in burst["reasons"]) == ("watch", True)
+        assert 55 < burst["days_since_last_failure"] < 65
+        assert burst["posterior_probability"] > 0.9
+        assert doubtful["verdict"] != "lemon"
+        assert doubtful["event_count"] < 2
 
     def test_a_short_record_is_not_ranked_and_says_why(self, rows):
         found = rows("est_lemon_nodes", cluster_id="short")

@@ -3,7 +3,8 @@
 LEMONS = """
 create table marts.fct_incident_suspects as
 select
-    cluster_id, incident_id, culprit_node_id as node_id, true as is_known, 1 as suspect_count, failed_at,
+    cluster_id, incident_id, culprit_node_id as node_id, true as is_known,
+    1.0::double as incident_probability, 1 as suspect_count, failed_at,
     true as is_multi_node, lost_gpu_hours
 from marts.fct_failures;
 
@@ -18,7 +19,8 @@ create table estimates.est_lemon_nodes as
 select
     'alpha' as cluster_id, node_id, rank, p as posterior_probability, 1 - p as local_fdr,
     fdr as false_discovery_ratio, rate, rate / 2 as rate_low, rate * 2 as rate_high, verdict, 'words' as reasons,
-    0.0::double as inferred_failure_count, 0.001::double as p_value, null::varchar as note,
+    0.0::double as inferred_failure_count, 3.0::double as days_since_last_failure,
+    0.001::double as p_value, null::varchar as note,
     0.9::double as confidence_level, 'gamma_poisson_mixture' as method, '2' as method_version, failures as event_count,
     80.0::double as exposure
 from (

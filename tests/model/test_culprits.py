@@ -53,9 +53,31 @@ def test_drawn_culprits_are_suspects_as_often_as_their_shares_say():
     which, who = np.array([1, 0, 1, 2, 1]), np.array([4, 0, 5, 3, 6])
     share = np.array([0.5, 1.0, 0.25, 1.0, 0.25])
     rng = np.random.default_rng(5)
-    counts = np.array([draw_culprits(which, who, share, 8, rng) for _ in range(500)]).reshape(-1, 8)
+    counts = np.array([draw_culprits(which, who, share, 8, rng, probability=np.ones(3)) for _ in range(500)]).reshape(
+        -1, 8
+    )
     assert (counts.sum(axis=1) == 3).all()
     assert counts.mean(axis=0) == pytest.approx([1, 0, 0, 1, 0.5, 0.25, 0.25, 0], abs=0.03)
+
+
+def test_failures_that_may_be_none_are_drawn_as_often_as_they_are_real():
+    which, who, share = np.array([0, 1, 2, 2]), np.array([0, 1, 2, 3]), np.array([1.0, 1.0, 0.5, 0.5])
+    rng, probability = np.random.default_rng(6), np.array([1.0, 0.3, 0.8])
+    counts = np.array([draw_culprits(which, who, share, 4, rng, probability=probability) for _ in range(100)])
+    assert counts.reshape(-1, 4).mean(axis=0) == pytest.approx([1.0, 0.3, 0.4, 0.4], abs=0.03)
+
+
+def test_a_node_blamed_by_coincidences_is_no_lemon():
+    """Eight failures of node 0 at 0.15 each are 1.2; eight of node 1 that are certain make it a lemon."""
+    failure, node, probability = np.arange(48), np.repeat([0, 1], 8).tolist() + list(range(2, 34)), np.ones(48)
+    probability[:8] = 0.15
+    found = infer(failure, node, [70.0] * 200, np.random.default_rng(1), probability)
+    assert found.event_count[:2].tolist() == pytest.approx([1.2, 8.0])
+    assert found.known_count[:2].tolist() == pytest.approx([1.2, 8.0])
+    assert found.nodes.posterior_probability[1] > 0.95
+    assert found.nodes.posterior_probability[0] < 0.3
+    with pytest.raises(ValueError):
+        infer([0], [0], [1.0], np.random.default_rng(1), [1.5])
 
 
 def test_the_same_randomness_gives_the_same_answer():

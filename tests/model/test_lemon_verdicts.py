@@ -107,3 +107,12 @@ def test_refusals_say_why_and_rank_nobody(nodes, exposure, reason):
     assert reason in verdicts.refusal
     assert not verdicts.rank.any()
     assert LEMON not in verdicts.verdict
+
+
+def test_a_node_whose_failures_are_of_a_burst_that_is_over_is_watched():
+    """Nodes 0 and 1 fail eight times each among 200; of node 0 it is told that all of it is over."""
+    failure, node = np.arange(48), np.repeat([0, 1], 8).tolist() + list(range(2, 34))
+    found, is_over = infer_culprits(failure, node, [70.0] * 200), np.arange(200) == 0
+    nobody = np.zeros(200, dtype=bool)
+    assert decide(found, [70.0] * 200, nobody).verdict[:2].tolist() == [LEMON, LEMON]
+    assert decide(found, [70.0] * 200, nobody, is_over).verdict[:2].tolist() == [WATCH, LEMON]

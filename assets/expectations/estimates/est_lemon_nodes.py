@@ -19,6 +19,7 @@ def expectations() -> list[Expectation]:
         *(ratio(name, *ROW) for name in PROBABILITIES),
         *fitted("rate", *ROW),
         not_negative("inferred_failure_count", *ROW),
+        not_negative("days_since_last_failure", *ROW),
         no_row(
             "probabilities_complete",
             "abs(posterior_probability + local_fdr - 1) > 1e-9",

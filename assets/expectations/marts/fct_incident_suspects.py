@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import columns, no_finding, no_row, not_negative
+from assets.expectations.rules import columns, no_finding, no_row, not_negative, ratio
 
 ROW = ("cluster_id", "incident_id", "node_id")
 
@@ -12,8 +12,11 @@ ROW = ("cluster_id", "incident_id", "node_id")
 def expectations() -> list[Expectation]:
     """Return the suite."""
     return [
-        columns(*ROW, "is_known", "suspect_count", "failed_at", "is_multi_node", "lost_gpu_hours"),
+        columns(
+            *ROW, "is_known", "incident_probability", "suspect_count", "failed_at", "is_multi_node", "lost_gpu_hours"
+        ),
         not_negative("lost_gpu_hours", *ROW),
+        ratio("incident_probability", *ROW),
         no_row(
             "known_stands_alone",
             "suspect_count < 1 or (is_known and suspect_count <> 1)",

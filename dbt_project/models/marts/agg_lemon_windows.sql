@@ -47,12 +47,23 @@ uses as (
 
 ),
 
+incidents as (
+
+    select
+        cluster_id,
+        incident_id,
+        max(incident_probability) as incident_probability
+    from suspects
+    group by cluster_id, incident_id
+
+),
+
 incident_counts as (
 
     select
         cluster_id,
-        count(distinct incident_id) as incident_count
-    from suspects
+        {{ exact_sum('incident_probability', 12) }} as incident_count
+    from incidents
     group by cluster_id
 
 ),
@@ -69,11 +80,8 @@ spans as (
         settings.lemon_rate_days,
         settings.lemon_thresholds,
         uses.in_use_node_days,
-        coalesce(incident_counts.incident_count, 0) as incident_count,
-        -- Days after which a node that fails 10 times as often as the others has failed 3 times.
-        ceil(
-            3 * uses.in_use_node_days / nullif(10 * coalesce(incident_counts.incident_count, 0) * uses.in_use_ratio, 0)
-        ) as telling_days
+        -- Days after which a node that fails 10 times as often as the fleet is expected to have failed 5 times.
+        5 * uses.in_use_node_days / nullif(10 * incident_counts.incident_count * uses.in_use_ratio, 0) as telling_days
     from clusters
     inner join settings on clusters.cluster_id = settings.cluster_id
     left join uses on clusters.cluster_id = uses.cluster_id
@@ -102,7 +110,17 @@ windows as (
         *,
         cast(least(day_count, lemon_window_days) as integer) as signal_days,
         cast(least(
-            day_count, greatest(lemon_rate_days, least(365, coalesce(telling_days, 365)))
+            day_count,
+            coalesce(
+                lemon_rate_days,
+                case
+                    when telling_days <= 28 then 28
+                    when telling_days <= 56 then 56
+                    when telling_days <= 84 then 84
+                    when telling_days <= 168 then 168
+                    else 336
+                end
+            )
         ) as integer) as rate_days
     from spans
 

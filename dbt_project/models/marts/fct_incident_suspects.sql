@@ -39,6 +39,7 @@ failures_summarised as (
         min(failed_at) as failed_at,
         max(node_count) > 1 as is_multi_node,
         count(culprit_node_id) > 0 as has_culprit,
+        max(posterior_probability) as incident_probability,
         {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours
     from failures_of_nodes
     group by cluster_id, incident_id
@@ -51,6 +52,7 @@ culprits as (
         cluster_id,
         incident_id,
         culprit_node_id as node_id,
+        max(posterior_probability) as incident_probability,
         min(failed_at) as failed_at,
         max(node_count) > 1 as is_multi_node,
         {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours
@@ -67,6 +69,7 @@ possible_culprits as (
         failures_summarised.cluster_id,
         failures_summarised.incident_id,
         attempt_nodes.node_id,
+        failures_summarised.incident_probability,
         failures_summarised.failed_at,
         failures_summarised.is_multi_node,
         failures_summarised.lost_gpu_hours,
@@ -83,7 +86,7 @@ possible_culprits as (
     where not failures_summarised.has_culprit
     group by
         failures_summarised.cluster_id, failures_summarised.incident_id, attempt_nodes.node_id,
-        failures_summarised.failed_at, failures_summarised.is_multi_node, failures_summarised.lost_gpu_hours
+        failures_summarised.incident_probability, failures_summarised.failed_at, failures_summarised.is_multi_node, failures_summarised.lost_gpu_hours
 
 ),
 
@@ -100,6 +103,7 @@ select
     incident_id,
     node_id,
     true as is_known,
+    incident_probability,
     cast(1 as integer) as suspect_count,
     failed_at,
     is_multi_node,
@@ -113,6 +117,7 @@ select
     incident_id,
     node_id,
     false as is_known,
+    incident_probability,
     cast(count(*) over (partition by cluster_id, incident_id) as integer) as suspect_count,
     failed_at,
     is_multi_node,
