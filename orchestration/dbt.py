@@ -53,7 +53,7 @@ class Translator(DagsterDbtTranslator):
     def get_asset_key(self, dbt_resource_props: Mapping[str, Any]) -> dg.AssetKey:
         """Return [schema, table] for models, seeds and the raw sources they read.
 
-        The accounts of the files (schema ops) are complete when the last raw asset is.
+        The accounts of the files and what they cover (schema ops) are complete when the last raw asset is.
         """
         if dbt_resource_props["schema"] == "ops":
             return dg.AssetKey(["raw", "node_names"])

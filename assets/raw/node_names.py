@@ -6,6 +6,7 @@ from assets.raw.folder import SourcesFolder
 from assets.sources.formats import READERS
 from assets.sources.settled_accounts import unknown_names
 from assets.sources.settling import settle
+from assets.sources.spans import write_spans
 from assets.warehouse import Warehouse
 
 LOADED_BEFORE = sorted(reader.TABLE for reader in READERS.values())
@@ -13,13 +14,17 @@ LOADED_BEFORE = sorted(reader.TABLE for reader in READERS.values())
 
 @dg.asset(key=["raw", "node_names"], group_name="raw", deps=[dg.AssetKey(["raw", table]) for table in LOADED_BEFORE])
 def node_names(context: dg.AssetExecutionContext, warehouse: Warehouse, sources: SourcesFolder) -> dg.MaterializeResult:
-    """Every spelling of a node that any source uses. When this is done, the accounts of all files are final.
+    """Every spelling of a node that any source uses.
+
+    When this is done, the accounts of all files are final, and ops.spans says what they cover.
 
     Source: all raw tables; node lists of accounting and the inventory say which nodes there are. One row per
     cluster and spelling.
     """
     with warehouse.writing() as con:
-        settle(con, sources.look(con, context.log), READERS)
+        found = sources.look(con, context.log)
+        settle(con, found, READERS)
+        write_spans(con, found)
         row = con.execute("select count(*) from raw.node_names").fetchone()
         unknown = unknown_names(con)
     for cluster_id, name in unknown:

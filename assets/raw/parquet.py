@@ -22,7 +22,7 @@ DATED = {
     "raw.tickets": "opened_at",
 }
 """Tables that grow day by day, and the time that dates a row; each is never NULL."""
-UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusions", "ops.files")
+UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusions", "ops.files", "ops.spans")
 """Tables partitioned by cluster alone."""
 WHOLE = ("raw.clusters",)
 """A row per cluster: one file."""

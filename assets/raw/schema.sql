@@ -235,11 +235,23 @@ create table if not exists raw.squeue_exclusions (  -- one row per (line, exclud
     seen_at timestamp
 );
 
+create table if not exists raw.manifests (    -- one row per manifest: what the file beside it covers
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    kind varchar not null,                    -- the folder it lies in
+    log_path varchar not null,                -- of the file it belongs to
+    command varchar,                          -- that made the file
+    from_at timestamp not null,
+    to_at timestamp not null
+);
+
 create table if not exists ops.files (
     cluster_id varchar not null,
     path varchar not null,                    -- relative to the sources folder
     sha256 varchar not null,
-    kind varchar not null,                    -- the folder: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets
+    kind varchar not null,                    -- the folder: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets; manifest
     dialect varchar not null,
     lines_in bigint not null,
     loaded bigint not null,                   -- lines, not rows: one line may state several facts
@@ -250,7 +262,20 @@ create table if not exists ops.files (
     modified_at timestamp not null,
     is_partial boolean not null,              -- truncated: read again when it changes
     reader varchar not null,                  -- version of the reader and hash of the settings it read with
-    warnings varchar[] not null
+    warnings varchar[] not null,
+    first_at timestamp,                       -- the first and the last moment that its lines tell of, else its name;
+    last_at timestamp                         -- never its modification. NULL: no time is known
+);
+-- A home filled by an earlier version has the table without these.
+alter table ops.files add column if not exists first_at timestamp;
+alter table ops.files add column if not exists last_at timestamp;
+
+create table if not exists ops.spans (        -- one row per cluster, kind of log and interval that is covered
+    cluster_id varchar not null,
+    kind varchar not null,                    -- sacct, health, kernel, events, slurmctld, inventory, squeue, tickets
+    from_at timestamp not null,
+    to_at timestamp not null,
+    known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines)
 );
 
 create table if not exists ops.unsettled (    -- raw tables whose dispositions are to be recomputed; empty between refreshes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import duckdb
 
+from assets.sources import undated
 from assets.sources.reading import Reader, reader_key
 from assets.sources.settings import ClusterSettings
 
@@ -120,7 +121,34 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
         from skip_counts inner join batch_files on batch_files.file_id = skip_counts.file_id
         """
     )
+    _find_first_and_last_times(con, reader)
     _account_for_files(con, reader, cluster, run_id)
+
+
+def _find_first_and_last_times(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Leave in `covered_times` the first and last moment that each file tells of; its name, where no line tells any."""
+    first, last = reader.COVERS
+    con.execute(
+        f"""
+        create or replace temp table covered_times as
+        with of_rows as (
+            select batch_files.file_id, {first} as first_at, {last} as last_at
+            from raw.{reader.TABLE} as kept
+            inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
+            group by batch_files.file_id
+            union all
+            select file_id, min(stated_at), max(stated_at) from stated_times group by file_id
+        ),
+        of_files as (
+            select file_id, min(first_at) as first_at, max(last_at) as last_at from of_rows group by file_id
+        )
+        select
+            batch_files.file_id,
+            coalesce(of_files.first_at, {undated.named_moment("batch_files.path")}) as first_at,
+            coalesce(of_files.last_at, {undated.named_end("batch_files.path")}) as last_at
+        from batch_files left join of_files on of_files.file_id = batch_files.file_id
+        """
+    )
 
 
 def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
@@ -170,13 +198,16 @@ def _account_for_files(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: 
             batch_files.modified_at,
             coalesce(quarantined.is_partial, false) or batch_files.is_cut as is_partial,
             $reader as reader,
-            coalesce(warned.warnings, []::varchar[]) as warnings
+            coalesce(warned.warnings, []::varchar[]) as warnings,
+            covered_times.first_at,
+            covered_times.last_at
         from batch_files
         left join file_lines on file_lines.file_id = batch_files.file_id
         left join loaded on loaded.file_id = batch_files.file_id
         left join skipped on skipped.file_id = batch_files.file_id
         left join quarantined on quarantined.file_id = batch_files.file_id
         left join warned on warned.file_id = batch_files.file_id
+        left join covered_times on covered_times.file_id = batch_files.file_id
         """,
         {"kind": reader.KIND, "run_id": run_id, "reader": reader_key(reader, cluster)},
     )

@@ -90,6 +90,7 @@ def _take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Seq
     con.execute("create or replace temp table taken_files (file_id integer, line_count bigint)")
     con.execute("create or replace temp table taken_lines (file_id integer, line_number bigint, line varchar)")
     con.execute("create or replace temp table counted_skips (file_id integer, reason varchar, line_count bigint)")
+    con.execute("create or replace temp table stated_times (file_id integer, stated_at timestamp)")
     if isinstance(reader, WholeFileReader):
         reader.take(con, dict(enumerate(files)))
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}

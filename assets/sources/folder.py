@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.lines import inspect
+from assets.sources.manifests import KIND as MANIFEST
+from assets.sources.manifests import MANIFEST_SUFFIX
 from assets.sources.reading import Reader, SourceFile, TimedReader, reader_key
-from assets.sources.settings import ClusterSettings, read_settings
+from assets.sources.settings import ClusterSettings, Kind, read_settings
 
-KINDS = ("sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets")
+KINDS: tuple[str, ...] = get_args(Kind)
 IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
 
 
@@ -192,7 +195,9 @@ def _cluster_candidates(
             warnings.append(f"{cluster.cluster_id}/{kind}: not read; folders with a meaning are {', '.join(KINDS)}")
         elif kind in readers:
             for path in _candidates(kind_folder):
-                yield _Candidate(cluster, kind, path, readers[kind])
+                read_as = MANIFEST if path.name.endswith(MANIFEST_SUFFIX) else kind
+                if read_as in readers:
+                    yield _Candidate(cluster, read_as, path, readers[read_as])
 
 
 def _look(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assets.sources import health, inventory, kernel, node_events, sacct, slurmctld, squeue, tickets
+from assets.sources import health, inventory, kernel, manifests, node_events, sacct, slurmctld, squeue, tickets
 from assets.sources.reading import Reader
 
 READERS: Mapping[str, Reader] = {
@@ -16,5 +16,6 @@ READERS: Mapping[str, Reader] = {
     slurmctld.KIND: slurmctld,
     squeue.KIND: squeue,
     tickets.KIND: tickets,
+    manifests.KIND: manifests,
 }
-"""Reader by kind; the first two name the nodes, so they are loaded first."""
+"""Reader by kind; the first two name the nodes, so they are loaded first. Manifests lie beside any file."""

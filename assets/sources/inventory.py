@@ -17,6 +17,8 @@ KIND = "inventory"
 TABLE = "nodes"
 DIALECTS = ("scontrol_blocks", "scontrol_lines")
 VERSION = 1
+_STATED = "filter (where captured_at <> modified_at)"
+COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
 _COMMAND = "Export with `SLURM_TIME_FORMAT=%s scontrol -o show node > nodes.txt`."
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 from assets.sources import kernel_lines, kernel_symptoms, undated
 from assets.sources.errors import SourceError
-from assets.sources.reading import Batch, Step, prevailing
+from assets.sources.reading import EDGE_LINES, Batch, Step, prevailing
 from assets.sources.settings import ClusterSettings
 
 KIND = "kernel"
 TABLE = "kernel_messages"
 DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
 VERSION = 1
+COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
 """Lines of one device and code no further apart state one fault: an Xid 13 prints up to 18 within milliseconds."""
@@ -68,16 +69,19 @@ def statements(batch: Batch) -> Sequence[Step]:
         LOADED,
         QUARANTINED,
         SKIPPED,
+        "insert into stated_times select file_id, occurred_at from kernel_outcomes where occurred_at is not null",
     ]
 
 
-# A message that journalctl gives as bytes is looked at whatever it says.
+# A message that journalctl gives as bytes is looked at whatever it says, and the first and last lines for their times.
 CANDIDATES = f"""
 create or replace temp table kernel_candidates as
 select file_id, line_number, line
 from lines
 where regexp_matches(line, '{kernel_symptoms.RELEVANT}')
-    or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))"""
+    or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))
+union
+{EDGE_LINES}"""
 
 # "fallen off the bus" without Xid comes as three lines; only with the third is the first one a fault.
 CLASSIFIED = f"""

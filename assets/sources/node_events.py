@@ -17,6 +17,8 @@ KIND = "events"
 TABLE = "node_events"
 DIALECTS = ("sacctmgr_parsable",)
 VERSION = 1
+COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
+"""An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 
 _COMMAND = (
     "Export with `SLURM_TIME_FORMAT=%s sacctmgr -P show event start=2024-01-01 "

@@ -10,6 +10,8 @@ Given to the steps (temp tables):
     batch_files(file_id integer, cluster_id varchar, path varchar, dialect varchar, modified_at timestamp,
                 timezone varchar, last_line_open boolean)
         A batch may mix the dialects of its kind. `last_line_open`: the file does not end with a newline.
+    file_lines(file_id integer, lines_in bigint, last_line bigint)
+        How many lines a file has, and the number of the last.
     file_warnings(file_id integer, warning varchar)
         Empty or nearly so; a reader may insert what is odd about a whole file (shown in ops.files.warnings).
 
@@ -19,6 +21,8 @@ Given to the steps (temp tables):
         Empty: such a reader puts the lines there that it quarantines.
     counted_skips(file_id integer, reason varchar, line_count bigint)
         Empty: such a reader puts there how many lines of a file it has skipped without naming them in `skipped_lines`.
+    stated_times(file_id integer, stated_at timestamp)
+        Empty: a reader puts times there that lines state which it skips, at least the first and the last of a file.
 
 Left by the steps (temp tables), every line not counted in exactly one of them, several loaded rows per line allowed:
 
@@ -54,6 +58,17 @@ Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 
 KEEP_ROWS = "keep loaded_rows"
 """The step at which the core moves `loaded_rows` into raw, for readers that go on with what was kept."""
+
+EDGE_LINES = """
+select lines.file_id, lines.line_number, lines.line
+from lines
+join file_lines on file_lines.file_id = lines.file_id
+where lines.line is not null and (lines.line_number <= 2 or lines.line_number > file_lines.last_line - 2)
+"""
+"""The first and last lines of each file, which a reader looks at for their times even where they say nothing else."""
+
+CORE_VERSION = 2
+"""Raised when the loading core says something else of the same file, whatever its reader."""
 
 SAMPLE_CHARACTERS = 65536
 FIRST_CHARACTERS = 8192
@@ -126,6 +141,13 @@ class Reader(Protocol):
     def VERSION(self) -> int:
         """Raised when the same bytes would give other rows; files read by another version are read again."""
 
+    @property
+    def COVERS(self) -> tuple[str, str]:
+        """SQL aggregates of a file's rows of the raw table: the first and the last moment of which it tells.
+
+        Never a time that rests on the file's modification. `batch_files` stands beside the rows.
+        """
+
     def detect(self, sample: str, path: str, cluster: ClusterSettings) -> str:
         """Name the dialect from the first `SAMPLE_CHARACTERS` of a file, or raise `SourceError` to refuse the file.
 
@@ -166,5 +188,5 @@ class TimedReader(Protocol):
 
 
 def reader_key(reader: Reader, cluster: ClusterSettings) -> str:
-    """Name the version and settings a file is read with; another name means reading again."""
-    return f"{reader.VERSION}:{cluster.reading_hash}"
+    """Name the versions and settings a file is read with; another name means reading again."""
+    return f"{CORE_VERSION}.{reader.VERSION}:{cluster.reading_hash}"

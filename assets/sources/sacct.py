@@ -19,11 +19,20 @@ from assets.sources.sacct_typing import type_records
 from assets.sources.sacct_values import OPEN_STATES
 from assets.sources.sacct_whole import NOTHING_TAKEN, take
 
-__all__ = ["DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "statements", "take"]
+__all__ = ["COVERS", "DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "statements", "take"]
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 3
+VERSION = 4
+_SEEN_RUNNING_UNTIL = (
+    "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
+    "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
+)
+COVERS = (
+    f"coalesce(min(ended_at), max({_SEEN_RUNNING_UNTIL}))",
+    f"max(greatest(submitted_at, started_at, ended_at, {_SEEN_RUNNING_UNTIL}))",
+)
+"""An export does not show what had ended before its window began: the earliest end is the first moment it tells of."""
 
 
 def statements(batch: Batch) -> Sequence[Step]:

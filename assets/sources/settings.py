@@ -6,10 +6,10 @@ import hashlib
 import json
 import re
 import tomllib
-from datetime import date
+from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from zoneinfo import available_timezones
+from typing import Annotated, Any, Literal, get_args
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -148,6 +148,30 @@ class Annotation(Section):
     text: str
 
 
+Kind = Literal["sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets"]
+"""The folders with a meaning."""
+
+
+class Span(Section):
+    """What the logs of a kind are known to cover, whatever their own times say.
+
+    A date alone is its midnight in the cluster's time zone, as is a time without an offset. Without `to` the logs go on
+    until the newest record of accounting.
+    """
+
+    model_config = ConfigDict(validate_by_alias=True)
+
+    kind: Kind
+    from_: Annotated[date | datetime, Field(alias="from")]
+    to: date | datetime | None = None
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Span:
+        if self.to is not None and in_utc(self.to, "UTC") <= in_utc(self.from_, "UTC"):
+            raise ValueError("'to' must lie after 'from'")
+        return self
+
+
 class Quarantine(Section):
     """Share of a file's lines that may be quarantined before the file fails."""
 
@@ -171,6 +195,7 @@ class Settings(Section):
     sacct: Sacct = Sacct()
     tickets: Tickets = Tickets()
     annotations: list[Annotation] = []
+    spans: list[Span] = []
     quarantine: Quarantine = Quarantine()
 
     @field_validator("annotations", mode="before")
@@ -185,6 +210,19 @@ class Settings(Section):
     @classmethod
     def _known_zone(cls, value: str) -> str:
         return known_zone(value)
+
+
+def in_utc(moment: date | datetime, zone: str) -> datetime:
+    """Give a date or a moment as UTC without a zone; what tells no offset is of the given zone.
+
+    >>> in_utc(date(2024, 7, 1), "Europe/Berlin")
+    datetime.datetime(2024, 6, 30, 22, 0)
+    """
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=ZoneInfo(zone))
+    return moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def known_zone(name: str) -> str:
@@ -218,12 +256,12 @@ def allowed_keys(location: tuple[int | str, ...]) -> list[str]:
         if isinstance(part, int):
             continue
         annotation: Any = model.model_fields[part].annotation
-        if part == "annotations":
-            annotation = Annotation
+        if part in ("annotations", "spans"):
+            (annotation,) = get_args(annotation)
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
             return []
         model = annotation
-    return sorted(model.model_fields)
+    return sorted(field.alias or name for name, field in model.model_fields.items())
 
 
 def _explain(path: str, error: ValidationError) -> list[SourceError]:

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 
 from assets.sources import nodelists, slurmctld_messages, times, undated
 from assets.sources.errors import SourceError
-from assets.sources.reading import Batch, Step, prevailing
+from assets.sources.reading import EDGE_LINES, Batch, Step, prevailing
 from assets.sources.settings import ClusterSettings
 
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
 VERSION = 2
+COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _MONTH = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
@@ -66,7 +67,11 @@ def statements(batch: Batch) -> Sequence[Step]:
     # A table of its own: DuckDB would try the later conditions, each a regular expression or two, on every line.
     candidates = f"""
 create or replace temp table slurmctld_candidates as
-select file_id, line_number, line from lines where regexp_matches(line, '{slurmctld_messages.RELEVANT}')"""
+select file_id, line_number, line
+from lines
+where regexp_matches(line, '{slurmctld_messages.RELEVANT}')
+union
+{EDGE_LINES}"""
     shaped = rf"""
 create or replace temp table slurmctld_lines as
 with shapes as (
@@ -123,7 +128,8 @@ from local_times"""
         "select distinct node_list from slurmctld_parsed where node_list is not null", "slurmctld_node_lists"
     )
     years = undated.year_steps(stamps, "slurmctld_years")
-    return [*years, candidates, shaped, events, expansion, LOADED, QUARANTINED, SKIPPED]
+    stated = "insert into stated_times select file_id, logged_at from slurmctld_lines where logged_at is not null"
+    return [*years, candidates, shaped, events, expansion, LOADED, QUARANTINED, SKIPPED, stated]
 
 
 def _extract(name: str) -> str:

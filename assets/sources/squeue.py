@@ -19,6 +19,8 @@ KIND = "squeue"
 TABLE = "squeue_exclusions"
 DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions", "gcm_jobs")
 VERSION = 2
+_STATED = "filter (where seen_at <> modified_at)"
+COVERS = (f"min(seen_at) {_STATED}", f"max(seen_at) {_STATED}")
 
 _COMMAND = (
     "Export with `squeue -a -r -o '%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r'`: %x works in every version, the long form "

@@ -24,6 +24,7 @@ KIND = "tickets"
 TABLE = "tickets"
 DIALECTS = ("csv",)
 VERSION = 1
+COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
 REQUIRED = ("ticket_id", "node", "opened")
 LONGEST_RECORD = 500

@@ -21,12 +21,27 @@ _EPOCH, _DAY = r"(?:^|\D)(1\d{9})(?:\D|$)", r"(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(
 
 def file_moment(path: str, modified_at: str) -> str:
     """Give SQL for when a file was written, give or take a day: epoch or date in its name, else its modification."""
-    name = rf"regexp_extract({path}, '[^/]+$')"
-    epoch, day = f"regexp_extract({name}, '{_EPOCH}', 1)", f"regexp_extract({name}, '{_DAY}', 1)"
-    return (
-        f"coalesce(make_timestamp(try_cast(nullif({epoch}, '') as bigint) * 1000000), "
-        f"try_strptime(replace({day}, '-', ''), '%Y%m%d'), {modified_at})"
-    )
+    return f"coalesce({named_moment(path)}, {modified_at})"
+
+
+def named_moment(path: str) -> str:
+    """Give SQL for the epoch or the date in a file's name, NULL where it has neither."""
+    return f"coalesce({_named_epoch(path)}, {_named_day(path)})"
+
+
+def named_end(path: str) -> str:
+    """Give SQL for the end of what a file's name says: the epoch itself, or the last second of the date."""
+    return f"coalesce({_named_epoch(path)}, {_named_day(path)} + interval 86399 second)"
+
+
+def _named_epoch(path: str) -> str:
+    epoch = f"regexp_extract(regexp_extract({path}, '[^/]+$'), '{_EPOCH}', 1)"
+    return f"make_timestamp(try_cast(nullif({epoch}, '') as bigint) * 1000000)"
+
+
+def _named_day(path: str) -> str:
+    day = f"regexp_extract(regexp_extract({path}, '[^/]+$'), '{_DAY}', 1)"
+    return f"try_strptime(replace({day}, '-', ''), '%Y%m%d')"
 
 
 def is_named_by_time(path: str) -> bool:

@@ -1,4 +1,5 @@
--- Accounting identity: day by day, a cause's failures are those listed, and the node-days those of the attempts.
+-- Accounting identity: day by day, a cause's failures are those listed, and the node-days those of the attempts,
+-- of every cluster whose accounting covers all days on which attempts ran.
 {{ config(meta={'dagster': {'ref': {'name': 'agg_failure_rates_daily'}}}) }}
 
 with
@@ -26,6 +27,34 @@ failures as (
 
 ),
 
+ran as (
+
+    select
+        cluster_id,
+        min(cast(started_at as date)) as first_date,
+        max(cast(ended_at as date)) as last_date
+    from {{ ref('fct_attempts') }}
+    where
+        is_terminal
+        and started_at is not null
+    group by cluster_id
+
+),
+
+complete as (
+
+    select ran.cluster_id
+    from ran
+    inner join {{ ref('int_days_covered') }} as days
+        on
+            ran.cluster_id = days.cluster_id
+            and days.kind = 'sacct'
+            and days.day_date between ran.first_date and ran.last_date
+    group by ran.cluster_id, ran.first_date, ran.last_date
+    having count(*) = {{ days_between('ran.first_date', 'ran.last_date') }} + 1
+
+),
+
 attempts as (
 
     select
@@ -45,6 +74,7 @@ select
     daily.node_days as node_days_by_day
 from failures
 inner join attempts on failures.cluster_id = attempts.cluster_id
+inner join complete on failures.cluster_id = complete.cluster_id
 left join daily
     on
         failures.cluster_id = daily.cluster_id

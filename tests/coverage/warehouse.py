@@ -13,11 +13,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
+import duckdb
 import numpy as np
 import pandas as pd
 
 import assets.estimates
 import assets.raw
+from assets.sources.folder import Survey
+from assets.sources.formats import READERS
+from assets.sources.reading import Reader
+from assets.sources.settings import ClusterSettings
+from assets.sources.spans import write_spans
 from assets.warehouse import Warehouse
 from orchestration.environment import Settings, choose_home
 from orchestration.home import DBT_PROJECT, Home
@@ -90,6 +96,8 @@ def insert(home: Home, seen: Iterable[Seen]) -> None:
         for table, parts in frames.items():
             con.register("rows", pd.concat(parts, ignore_index=True))
             con.execute(f"insert into {table} by name select * from rows")
+        for reader in READERS.values():
+            _note_what_is_covered(con, reader)
         con.execute(
             "insert into raw.node_names select distinct cluster_id, node_name, node_id from raw.nodes "
             "where cluster_id <> 'template'"
@@ -104,6 +112,24 @@ def insert(home: Home, seen: Iterable[Seen]) -> None:
         ).fetchall()
         for (table,) in tables:
             con.execute(f"delete from {table} where cluster_id = 'template'")
+        write_spans(con, Survey(clusters={name: ClusterSettings(cluster_id=name) for name in names}))
+
+
+def _note_what_is_covered(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Give the accounts of the files the times of the rows, as reading them would; no row tells its file's time."""
+    first, last = reader.COVERS
+    con.execute(
+        f"""
+        update ops.files set first_at = covered.first_at, last_at = covered.last_at
+        from (
+            select cluster_id, {first} as first_at, {last} as last_at
+            from raw.{reader.TABLE} cross join (select null::timestamp as modified_at) as batch_files
+            group by cluster_id
+        ) as covered
+        where covered.cluster_id = files.cluster_id and files.kind = $kind
+        """,
+        {"kind": reader.KIND},
+    )
 
 
 def build(home: Home) -> None:

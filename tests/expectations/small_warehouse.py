@@ -96,6 +96,10 @@ insert into ops.runs values ('run-1', timestamp '2026-01-03', null, 'running', '
 """
 
 MARTS = """
+insert into ops.spans values
+    ('alpha', 'sacct', timestamp '2026-01-01 02:00', timestamp '2026-01-31 09:00', 'log'),
+    ('beta', 'sacct', timestamp '2026-01-01 02:00', timestamp '2026-01-31 09:00', 'log');
+
 create schema marts;
 
 create table marts.dim_clusters as select cluster_id, is_simulated, 60 as checkpoint_minutes from raw.clusters;

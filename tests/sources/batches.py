@@ -111,6 +111,11 @@ def run(
     file_ids, numbers, texts = zip(*rows, strict=True)
     columns = [list(file_ids), list(numbers), list(texts)]
     con.execute("insert into lines select unnest($1), unnest($2), unnest($3::varchar[])", columns)
+    con.execute(
+        "create or replace temp table file_lines as "
+        "select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id"
+    )
+    con.execute("create or replace temp table stated_times (file_id integer, stated_at timestamp)")
     for step in reader.statements(Batch(cluster, frozenset(dialects))):
         con.execute(step) if isinstance(step, str) else step(con)
     outcome = Outcome(

@@ -47,6 +47,13 @@ date_format = "%d.%m.%Y"
 node = "Host"
 [tickets.components]
 "gpu.*swap" = "GPU"
+[[spans]]
+kind = "events"
+from = 2026-01-01
+to = 2026-02-01T12:00:00+01:00
+[[spans]]
+kind = "sacct"
+from = 2026-01-01T06:00:00
 [quarantine]
 max_share = 0.5
 """

@@ -1,4 +1,4 @@
-"""What must hold for marts.agg_failure_rates_daily: possible rates, every day once, and the failures listed."""
+"""What must hold for marts.agg_failure_rates_daily: possible rates, each covered day once, and the failures listed."""
 
 from __future__ import annotations
 
@@ -24,22 +24,47 @@ def expectations() -> list[Expectation]:
             (*ROW, RATE, "node_days_30d"),
             "a rate rests on node-days",
         ),
-        no_finding("days_complete", DAYS_COMPLETE, "every day from the first to the last has its row"),
+        no_finding("days_complete", DAYS_COMPLETE, "every day that accounting covers has its row"),
         same_total(
             "failures_reconcile",
             "select cluster_id, sum(failure_count) as total from {batch} group by 1",
-            "select cluster_id, count(*) as total from marts.fct_failures group by 1",
-            "the days hold every failure",
+            COVERED_FAILURES,
+            "the days hold every failure of a day that accounting covers",
         ),
     ]
 
 
-DAYS_COMPLETE = """
+LAST_DAY = "(to_at - if(known_by = 'log', 0, 1) * interval 1 second)::date"
+"""What is said to go until midnight ends on the day before."""
+COVERED_FAILURES = f"""
+    select cluster_id, count(*) as total
+    from marts.fct_failures as failures
+    where exists (
+        from ops.spans
+        where spans.cluster_id = failures.cluster_id and spans.kind = 'sacct'
+            and failures.failed_at::date between from_at::date and {LAST_DAY}
+    )
+    group by cluster_id
+"""
+DAYS_COMPLETE = f"""
     select concat(
-        cluster_id, ' ', failure_category, ': ', count(*), ' rows from ', min(day_date), ' to ', max(day_date)
+        cluster_id, ' ', failure_category, ': ', day_count, ' rows from ', first_date, ' to ', last_date
     ) as finding
-    from {batch}
-    group by cluster_id, failure_category
-    having count(*) <> date_diff('day', min(day_date), max(day_date)) + 1
+    from (
+        select
+            cluster_id, failure_category, count(*) as day_count, min(day_date) as first_date, max(day_date) as last_date
+        from {{batch}}
+        group by cluster_id, failure_category
+    ) as series
+    where day_count <> (
+        select count(distinct days.covered_date)
+        from (
+            select
+                cluster_id,
+                unnest(generate_series(from_at::date, {LAST_DAY}, interval 1 day))::date as covered_date
+            from ops.spans where kind = 'sacct'
+        ) as days
+        where days.cluster_id = series.cluster_id and days.covered_date between series.first_date and series.last_date
+    )
     order by finding
 """

@@ -7,7 +7,7 @@ with node_days as (
         nodes.gpu_count,
         greatest(
             0,
-            (epoch(least(days.day_date + interval 1 day, clusters.last_at))
+            (epoch(least(days.day_date + interval 1 day, coalesce(clusters.data_through_at, clusters.last_at)))
                 - epoch(greatest(days.day_date, clusters.first_at))) / 3600
             - coalesce(days.out_of_service_hours, 0)
         ) as in_service_hours

@@ -6,6 +6,12 @@ clusters as (
 
 ),
 
+days_covered as (
+
+    select * from {{ ref('int_days_covered') }}
+
+),
+
 exposures as (
 
     select * from {{ ref('int_attempts_spread') }}
@@ -18,13 +24,17 @@ failures as (
 
 ),
 
+-- On a day that no export covers nobody knows what failed, and what ran is known only of jobs that ended later.
 days as (
 
     select
-        cluster_id,
-        {{ unnested_days('cast(first_at as date)', 'cast(last_at as date)') }} as day_date
-    from clusters
-    where has_accounting
+        days_covered.cluster_id,
+        days_covered.day_date
+    from days_covered
+    inner join clusters on days_covered.cluster_id = clusters.cluster_id
+    where
+        days_covered.kind = 'sacct'
+        and days_covered.day_date between cast(clusters.first_at as date) and cast(clusters.data_through_at as date)
 
 ),
 
@@ -72,7 +82,7 @@ daily as (
 
 ),
 
--- Every day has its row, so 30 rows are 30 days.
+-- A window holds the days of the last 30 that are covered.
 windowed as (
 
     select
@@ -87,8 +97,8 @@ windowed as (
     from daily
     window trailing_month as (
         partition by cluster_id, failure_category
-        order by day_date
-        rows between 29 preceding and current row
+        order by {{ days_between("date '2000-01-01'", 'day_date') }}
+        range between 29 preceding and current row
     )
 
 )

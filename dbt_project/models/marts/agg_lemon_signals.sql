@@ -24,6 +24,28 @@ entries as (
 
 ),
 
+days_covered as (
+
+    select * from {{ ref('int_days_covered') }}
+
+),
+
+records as (
+
+    select * from {{ ref('stg_sacct__records') }}
+
+),
+
+accounting as (
+
+    select
+        cluster_id,
+        bool_or(submit_line is not null) as has_submit_lines
+    from records
+    group by cluster_id
+
+),
+
 -- A window's sum is a running total of what enters and, once it is as old as the window is long, leaves again.
 -- What came before the first day enters on it.
 changes as (
@@ -131,25 +153,85 @@ code_clusters as (
     from entries
     where signal = 'code'
 
+),
+
+-- What each day's logs could show of a sign.
+signs_shown as (
+
+    select
+        days_covered.cluster_id,
+        days_covered.day_date,
+        bool_or(
+            days_covered.kind = 'squeue'
+            or (days_covered.kind = 'sacct' and coalesce(accounting.has_submit_lines, false))
+        ) as shows_exclusions,
+        bool_or(
+            days_covered.kind = 'kernel'
+            or (days_covered.kind = 'health' and code_clusters.cluster_id is not null)
+        ) as shows_codes,
+        bool_or(days_covered.kind = 'tickets') as shows_tickets,
+        bool_or(days_covered.kind in ('events', 'slurmctld')) as shows_outages
+    from days_covered
+    left join accounting on days_covered.cluster_id = accounting.cluster_id
+    left join code_clusters on days_covered.cluster_id = code_clusters.cluster_id
+    group by days_covered.cluster_id, days_covered.day_date
+
+),
+
+window_ends as (
+
+    select distinct
+        cluster_id,
+        day_date
+    from node_days
+
+),
+
+windows as (
+
+    select
+        ends.cluster_id,
+        ends.day_date,
+        cast(least(
+            settings.lemon_window_days,
+            {{ days_between('cast(clusters.first_at as date)', 'ends.day_date') }} + 1
+        ) as integer) as window_days
+    from window_ends as ends
+    inner join clusters on ends.cluster_id = clusters.cluster_id
+    inner join settings on ends.cluster_id = settings.cluster_id
+
+),
+
+-- A count is told of a window of which half the days or more are covered. It is the same half for every node.
+windows_shown as (
+
+    select
+        windows.cluster_id,
+        windows.day_date,
+        windows.window_days,
+        2 * count(case when signs_shown.shows_exclusions then 1 end) >= windows.window_days as shows_exclusions,
+        2 * count(case when signs_shown.shows_codes then 1 end) >= windows.window_days as shows_codes,
+        2 * count(case when signs_shown.shows_tickets then 1 end) >= windows.window_days as shows_tickets,
+        2 * count(case when signs_shown.shows_outages then 1 end) >= windows.window_days as shows_outages
+    from windows
+    left join signs_shown
+        on
+            windows.cluster_id = signs_shown.cluster_id
+            and windows.day_date >= signs_shown.day_date
+            and windows.day_date - windows.window_days < signs_shown.day_date
+    group by windows.cluster_id, windows.day_date, windows.window_days
+
 )
 
 select
     totals.cluster_id,
     totals.node_id,
     totals.day_date as window_end_date,
-    cast(least(
-        settings.lemon_window_days,
-        {{ days_between('cast(clusters.first_at as date)', 'totals.day_date') }} + 1
-    ) as integer) as window_days,
-    cast(case when clusters.has_exclusions then totals.exclusion_count end as integer) as excl_jobid_count,
-    cast(
-        case when clusters.has_kernel_messages or code_clusters.cluster_id is not null then totals.code_count end
-        as integer
-    ) as xid_cnt,
-    cast(case when clusters.has_tickets then totals.ticket_count end as integer) as tickets,
-    cast(
-        case when clusters.has_node_events or clusters.has_slurmctld_log then totals.outage_count end as integer
-    ) as out_count,
+    windows_shown.window_days,
+    cast(case when windows_shown.shows_exclusions then totals.exclusion_count end as integer) as excl_jobid_count,
+    cast(case when windows_shown.shows_codes then totals.code_count end as integer) as xid_cnt,
+    cast(case when windows_shown.shows_tickets then totals.ticket_count end as integer) as tickets,
+    cast(case when windows_shown.shows_outages then totals.outage_count end as integer) as out_count,
     -- Accounting alone never tells which of several nodes failed.
     cast(
         case
@@ -171,5 +253,7 @@ select
     case when clusters.has_accounting then totals.used_seconds / 86400 end as in_use_node_days
 from totals
 inner join clusters on totals.cluster_id = clusters.cluster_id
-inner join settings on totals.cluster_id = settings.cluster_id
-left join code_clusters on totals.cluster_id = code_clusters.cluster_id
+inner join windows_shown
+    on
+        totals.cluster_id = windows_shown.cluster_id
+        and totals.day_date = windows_shown.day_date

@@ -24,6 +24,12 @@ files as (
 
 ),
 
+study_periods as (
+
+    select * from {{ ref('int_study_periods') }}
+
+),
+
 accounting as (
 
     select
@@ -34,7 +40,6 @@ accounting as (
             -- A job that runs was seen running: its elapsed time ends where the export does.
             coalesce(started_at + {{ seconds('elapsed_seconds + coalesce(suspended_seconds, 0)') }}, submitted_at)
         )) as last_at,
-        min(case when started_at is not null then ended_at end) as first_ended_at,
         bool_or(submit_line is not null) as has_submit_lines
     from records
     group by cluster_id
@@ -89,9 +94,9 @@ select
     greatest(
         coalesce(accounting.last_at, node_totals.last_at), coalesce(node_totals.last_at, accounting.last_at)
     ) as last_at,
-    accounting.first_ended_at as study_from_at,
-    case when accounting.first_ended_at is not null then accounting.last_at end as study_to_at,
-    accounting.last_at as data_through_at,
+    study_periods.study_from_at,
+    study_periods.study_to_at,
+    study_periods.data_through_at,
     accounting.cluster_id is not null as has_accounting,
     coalesce(kinds_read.has_health_checks, false) as has_health_checks,
     coalesce(kinds_read.has_kernel_messages, false) as has_kernel_messages,
@@ -103,5 +108,6 @@ select
     clusters.config_path is not null as is_configured
 from clusters
 left join accounting on clusters.cluster_id = accounting.cluster_id
+left join study_periods on clusters.cluster_id = study_periods.cluster_id
 left join node_totals on clusters.cluster_id = node_totals.cluster_id
 left join kinds_read on clusters.cluster_id = kinds_read.cluster_id

@@ -36,15 +36,32 @@ failures as (
 
 ),
 
+days_covered as (
+
+    select * from {{ ref('int_days_covered') }}
+
+),
+
+-- Days of accounting: a log of another kind that goes on for longer shows no day on which nothing ran.
 days as (
 
     select
         cluster_id,
-        has_node_events,
         cast(study_from_at as date) as study_from_date,
         cast(study_to_at as date) as study_to_date,
-        {{ unnested_days('cast(first_at as date)', 'cast(last_at as date)') }} as day_date
+        {{ unnested_days('cast(first_at as date)', 'cast(coalesce(data_through_at, last_at) as date)') }} as day_date
     from clusters
+
+),
+
+-- Outages come from node events, and where those were not exported from the controller's log.
+watched_days as (
+
+    select distinct
+        cluster_id,
+        day_date
+    from days_covered
+    where kind in ('events', 'slurmctld')
 
 ),
 
@@ -104,7 +121,7 @@ select
         else coalesce(edge_uses.used_seconds, 0) / 3600
     end as study_hours,
     case
-        when days.has_node_events then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
+        when watched_days.cluster_id is not null then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
     end as out_of_service_hours,
     cast(coalesce(failure_counts.failure_count, 0) as integer) as failure_count
 from nodes
@@ -119,6 +136,10 @@ left join edge_uses
         nodes.cluster_id = edge_uses.cluster_id
         and nodes.node_id = edge_uses.node_id
         and days.day_date = edge_uses.day_date
+left join watched_days
+    on
+        days.cluster_id = watched_days.cluster_id
+        and days.day_date = watched_days.day_date
 left join out_of_service
     on
         nodes.cluster_id = out_of_service.cluster_id

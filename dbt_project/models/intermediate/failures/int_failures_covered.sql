@@ -21,10 +21,14 @@ checks as (
 
 ),
 
-checked_clusters as (
+-- Days of which health checks were given at all.
+checked_days as (
 
-    select distinct cluster_id
-    from {{ ref('stg_health__checks') }}
+    select
+        cluster_id,
+        day_date
+    from {{ ref('int_days_covered') }}
+    where kind = 'health'
 
 ),
 
@@ -98,10 +102,16 @@ covered as (
 select
     failures.cluster_id,
     failures.attempt_id,
-    case when checked_clusters.cluster_id is not null then covered.attempt_id is not null end as has_coverage
+    case
+        when covered.attempt_id is not null then true
+        when checked_days.cluster_id is not null then false
+    end as has_coverage
 from failures
 left join covered
     on
         failures.cluster_id = covered.cluster_id
         and failures.attempt_id = covered.attempt_id
-left join checked_clusters on failures.cluster_id = checked_clusters.cluster_id
+left join checked_days
+    on
+        failures.cluster_id = checked_days.cluster_id
+        and cast(failures.window_start_at as date) = checked_days.day_date

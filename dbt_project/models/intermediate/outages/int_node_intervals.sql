@@ -31,9 +31,20 @@ reasons as (
 
 ),
 
-clusters_with_events as (
+event_spans as (
 
-    select distinct cluster_id from node_events
+    select * from {{ ref('stg_ops__spans') }}
+    where kind = 'events'
+
+),
+
+last_event_spans as (
+
+    select
+        cluster_id,
+        max(to_at) as to_at
+    from event_spans
+    group by cluster_id
 
 ),
 
@@ -50,27 +61,51 @@ returns as (
 
 ),
 
+-- What came back after the last export of events is told by the controller's log alone.
+later_returns as (
+
+    select
+        returns.cluster_id,
+        returns.node_id,
+        min(returns.changed_at) as returned_at
+    from service_changes as returns
+    inner join last_event_spans
+        on
+            returns.cluster_id = last_event_spans.cluster_id
+            and returns.changed_at > last_event_spans.to_at
+    where returns.kind = 'return'
+    group by returns.cluster_id, returns.node_id
+
+),
+
 -- A node has one state at a time: an open row ended at the latest where the node's next row begins.
 recorded as (
 
     select
-        cluster_id,
-        node_id,
-        started_at,
+        node_events.cluster_id,
+        node_events.node_id,
+        node_events.started_at,
         coalesce(
-            ended_at,
-            lead(started_at) over (
-                partition by cluster_id, node_id order by started_at, source_path, source_line_number
-            )
+            node_events.ended_at,
+            lead(node_events.started_at) over (
+                partition by node_events.cluster_id, node_events.node_id
+                order by node_events.started_at, node_events.source_path, node_events.source_line_number
+            ),
+            later_returns.returned_at
         ) as ended_at,
-        state,
-        state_flags,
-        reason,
-        reason_user,
+        node_events.state,
+        node_events.state_flags,
+        node_events.reason,
+        node_events.reason_user,
         'sacctmgr' as source,
-        source_path,
-        source_line_number
+        node_events.source_path,
+        node_events.source_line_number
     from node_events
+    left join later_returns
+        on
+            node_events.cluster_id = later_returns.cluster_id
+            and node_events.node_id = later_returns.node_id
+            and node_events.started_at < later_returns.returned_at
 
 ),
 
@@ -85,7 +120,67 @@ effective_withdrawals as (
 
 ),
 
--- Without an export of node events, the controller's log still tells when a node was taken out and came back.
+-- Outside what an export of node events covers, the controller's log still tells when a node was taken out and came
+-- back. What it says of a node that a row says is out, or that begins within a minute, is the same outage.
+unrecorded_withdrawals as (
+
+    select withdrawals.*
+    from effective_withdrawals as withdrawals
+    where
+        not exists (
+            select 1
+            from event_spans
+            where
+                withdrawals.cluster_id = event_spans.cluster_id
+                and withdrawals.withdrawn_at >= event_spans.from_at
+                and withdrawals.withdrawn_at <= event_spans.to_at
+        )
+        and not exists (
+            select 1
+            from recorded
+            where
+                withdrawals.cluster_id = recorded.cluster_id
+                and withdrawals.node_id = recorded.node_id
+                and withdrawals.withdrawn_at + interval 60 second >= recorded.started_at
+                and withdrawals.withdrawn_at < coalesce(recorded.ended_at, timestamp '9999-01-01')
+        )
+
+),
+
+-- From the next export, or the next row of the node, on the events say whether it is out.
+known_from as (
+
+    select
+        cluster_id,
+        cast(null as string) as node_id,
+        from_at as known_at
+    from event_spans
+    union all
+    select
+        cluster_id,
+        node_id,
+        started_at as known_at
+    from recorded
+
+),
+
+known_later as (
+
+    select
+        withdrawals.cluster_id,
+        withdrawals.node_id,
+        withdrawals.withdrawn_at,
+        min(known.known_at) as known_at
+    from unrecorded_withdrawals as withdrawals
+    inner join known_from as known
+        on
+            withdrawals.cluster_id = known.cluster_id
+            and coalesce(known.node_id, withdrawals.node_id) = withdrawals.node_id
+            and withdrawals.withdrawn_at < known.known_at
+    group by withdrawals.cluster_id, withdrawals.node_id, withdrawals.withdrawn_at
+
+),
+
 logged as (
 
     select
@@ -94,6 +189,7 @@ logged as (
         withdrawals.withdrawn_at as started_at,
         least(
             returns.returned_at,
+            known_later.known_at,
             lead(withdrawals.withdrawn_at) over (
                 partition by withdrawals.cluster_id, withdrawals.node_id, withdrawals.return_count
                 order by withdrawals.withdrawn_at, withdrawals.source_line_number
@@ -106,14 +202,17 @@ logged as (
         'slurmctld' as source,
         withdrawals.source_path,
         withdrawals.source_line_number
-    from effective_withdrawals as withdrawals
-    left join clusters_with_events on withdrawals.cluster_id = clusters_with_events.cluster_id
+    from unrecorded_withdrawals as withdrawals
+    left join known_later
+        on
+            withdrawals.cluster_id = known_later.cluster_id
+            and withdrawals.node_id = known_later.node_id
+            and withdrawals.withdrawn_at = known_later.withdrawn_at
     left join returns
         on
             withdrawals.cluster_id = returns.cluster_id
             and withdrawals.node_id = returns.node_id
             and withdrawals.return_count = returns.return_count
-    where clusters_with_events.cluster_id is null
 
 ),
 

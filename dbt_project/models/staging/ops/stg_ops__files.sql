@@ -3,6 +3,7 @@ with
 files as (
 
     select * from {{ source_table('ops', 'files') }}
+    where kind != 'manifest'
 
 )
 
@@ -15,5 +16,7 @@ select
     loaded as loaded_count,
     skipped as skipped_count,
     quarantined as quarantined_count,
+    first_at,
+    last_at,
     run_id
 from files

@@ -1,0 +1,188 @@
+"""What logs cover, and that outside of it the answer comes from the next best source or is unknown, never zero."""
+
+import json
+
+from tests.minimal.cluster import Cluster, at
+
+
+def busy(days=60, settings=""):
+    """A node that runs a job of 12 hours from midnight to noon on each of so many days."""
+    cluster = Cluster(settings)
+    for day in range(days):
+        cluster.job(day + 1, "n1", at(days=day), at(12, days=day))
+    return cluster
+
+
+def drained(cluster, node, from_at, to_at, reason="fan"):
+    """A drain and the return from it as the controller logs them."""
+    return cluster.slurmctld(
+        from_at, f"update_node: node {node} reason set to: {reason}", f"update_node: node {node} state set to DRAINED"
+    ).slurmctld(to_at, f"update_node: node {node} state set to IDLE")
+
+
+def exported(cluster, name, jobs):
+    """An export of its own of jobs of an hour, given by the hour at which they begin."""
+    lines = [
+        f"{100 + hour}|alice|nlp|train|normal|{at(hour):%FT%T}|{at(hour):%FT%T}|{at(hour + 1):%FT%T}|3600|{state}|1|"
+        "cpu=64,gres/gpu=8,node=1|n1"
+        for hour, state in jobs
+    ]
+    header = "JobID|User|Account|Partition|QOS|Submit|Start|End|ElapsedRaw|State|NNodes|AllocTRES|NodeList"
+    return cluster.file(f"sacct/{name}", header, *lines)
+
+
+WEEKS = [(week, range(168 * week, 168 * week + 168, 2)) for week in (0, 2, 3)]
+
+CLUSTERS = {
+    # sacctmgr's window is a day unless another is asked for: one row, of the last day.
+    "one-event-of-the-last-day": drained(busy(), "n1", at(13, days=10), at(15, days=10))
+    .slurmctld(at(13, days=59), "update_node: node n1 reason set to: disk")
+    .event("n1", at(13, days=59), at(14, days=59), "DRAIN", "disk"),
+    "one-event-and-no-log": busy(20).event("n1", at(13, days=10), at(14, days=10), "DRAIN", "disk"),
+    "kernel-log-of-long-after": busy(60).kernel("n1", at(days=218), "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU lost"),
+    "a-week-is-missing": exported(
+        exported(
+            exported(Cluster(), "1.psv", [(hour, "COMPLETED") for hour in WEEKS[0][1]]),
+            "3.psv",
+            [(hour, "COMPLETED") for hour in WEEKS[1][1]],
+        ),
+        "4.psv",
+        [(hour, "NODE_FAIL" if hour == 504 else "COMPLETED") for hour in WEEKS[2][1]],
+    ),
+    "tickets-of-the-first-days": busy(60).file(
+        "tickets/tickets.csv",
+        "ticket_id,node,opened,closed,component",
+        "T1,n1,2024-05-02,2024-05-03,GPU",
+        "T2,n1,2024-05-05,2024-05-06,GPU",
+    ),
+    "events-as-stated": busy(20, '[[spans]]\nkind = "events"\nfrom = 2024-05-01\n').event(
+        "n1", at(13, days=10), at(14, days=10), "DRAIN", "disk"
+    ),
+    "events-with-a-manifest": busy(20)
+    .event("n1", at(13, days=10), at(14, days=10), "DRAIN", "disk")
+    .file(
+        "events/events.psv.manifest.json",
+        json.dumps({"command": "sacctmgr", "from": "2024-05-06T00:00:00Z", "to": "2024-05-13T00:00:00Z"}, indent=1),
+    ),
+    # sacct -S 2024-05-11: of the jobs before, those that still ran.
+    "survivors": Cluster()
+    .job(1, "n1", at(days=0), at(days=20))
+    .job(2, "n2", at(days=9), at(days=11))
+    .job(3, "n2", at(days=11), at(days=13))
+    .job(4, "n3", at(days=12), None, "RUNNING", ElapsedRaw=str(8 * 86400)),
+    "began-together": Cluster()
+    .job(1, "n1", at(days=0), at(days=4))
+    .job(2, "n2", at(days=0), at(days=6))
+    .job(3, "n1", at(days=4), at(days=6)),
+    # Jobs of four days, one beginning every day; those that ran at the end are not in the export.
+    "ended-jobs-only": Cluster(),
+}
+for day in range(41):
+    CLUSTERS["ended-jobs-only"].job(day + 1, f"n{day % 4}", at(days=day), at(days=day + 4))
+
+
+def column(minimal, query, cluster):
+    """The values of a query's one column for a cluster."""
+    return [value for (value,) in minimal.execute(query, {"cluster": cluster}).fetchall()]
+
+
+def spans(minimal, cluster, kind):
+    """Beginning and end in days after 1 May, and how it is known."""
+    return minimal.execute(
+        """
+        select date_diff('second', timestamp '2024-05-01', from_at) / 86400,
+            date_diff('second', timestamp '2024-05-01', to_at) / 86400, known_by
+        from ops.spans where cluster_id = $cluster and kind = $kind order by from_at
+        """,
+        {"cluster": cluster, "kind": kind},
+    ).fetchall()
+
+
+def out_of_service(minimal, cluster):
+    """Hours out of service of n1 by day after 1 May."""
+    return dict(
+        minimal.execute(
+            """
+            select date_diff('day', date '2024-05-01', day_date), out_of_service_hours
+            from marts.fct_node_days where cluster_id = $cluster and node_id = 'n1'
+            """,
+            {"cluster": cluster},
+        ).fetchall()
+    )
+
+
+def study_period(minimal, cluster):
+    """Beginning, end and latest moment in days after 1 May."""
+    since = "date_diff('second', timestamp '2024-05-01', {}) / 86400"
+    columns = ", ".join(since.format(name) for name in ("study_from_at", "study_to_at", "data_through_at"))
+    query = f"select {columns} from marts.dim_clusters where cluster_id = $cluster"
+    return minimal.execute(query, {"cluster": cluster}).fetchone()
+
+
+def test_one_row_of_events_leaves_the_controllers_outages_of_other_days(minimal):
+    hours = out_of_service(minimal, "one-event-of-the-last-day")
+    assert (hours[10], hours[11], hours[59]) == (2, 0, 1)
+    sources = "select source from marts.fct_node_outages where cluster_id = $cluster order by started_at"
+    assert column(minimal, sources, "one-event-of-the-last-day") == ["slurmctld", "sacctmgr"]
+
+
+def test_one_row_of_events_makes_no_hours_of_other_days_zero(minimal):
+    hours = out_of_service(minimal, "one-event-and-no-log")
+    assert {day: value for day, value in hours.items() if value is not None} == {10: 1}
+    assert len(hours) == 20
+
+
+def test_a_late_log_of_another_kind_makes_no_day_of_accounting(minimal):
+    days = "select count(distinct day_date) from marts.fct_node_days where cluster_id = $cluster"
+    assert column(minimal, days, "kernel-log-of-long-after") == [60]
+    assert study_period(minimal, "kernel-log-of-long-after") == (0.5, 59.5, 59.5)
+
+
+def test_a_missing_week_is_a_gap(minimal):
+    covered = spans(minimal, "a-week-is-missing", "sacct")
+    assert [(round(24 * first), round(24 * last)) for first, last, _ in covered] == [(1, 167), (337, 671)]
+    days = """
+        select date_diff('day', date '2024-05-01', day_date) from marts.agg_failure_rates_daily
+        where cluster_id = $cluster order by day_date
+    """
+    assert column(minimal, days, "a-week-is-missing") == [*range(7), *range(14, 28)]
+    # 84 jobs of an hour in each week that is there
+    node_days = "select round(sum(node_days), 9) from marts.agg_failure_rates_daily where cluster_id = $cluster"
+    assert column(minimal, node_days, "a-week-is-missing") == [10.5]
+
+
+def test_tickets_of_long_ago_are_unknown_now(minimal):
+    counts = """
+        select tickets from marts.agg_lemon_signals where cluster_id = $cluster
+            and window_end_date in (date '2024-05-08', date '2024-06-29') order by window_end_date
+    """
+    # Two tickets three days apart: from three days before the first to three days after the last is half of 8 days.
+    assert column(minimal, counts, "tickets-of-the-first-days") == [2, None]
+
+
+def test_a_site_may_say_what_its_logs_cover(minimal):
+    assert spans(minimal, "events-as-stated", "events") == [(0, 19.5, "cluster.toml")]
+    assert out_of_service(minimal, "events-as-stated") == {day: float(day == 10) for day in range(20)}
+
+
+def test_a_manifest_says_what_its_file_covers(minimal):
+    assert spans(minimal, "events-with-a-manifest", "events") == [(5, 12, "manifest")]
+    hours = out_of_service(minimal, "events-with-a-manifest")
+    assert [hours[day] for day in (4, 5, 10, 11, 12)] == [None, 0, 1, 0, None]
+    account = """
+        select kind, dialect, lines_in, loaded, skipped, quarantined from ops.files
+        where cluster_id = 'events-with-a-manifest' and path like '%.manifest.json'
+    """
+    assert minimal.execute(account).fetchall() == [("manifest", "json", 5, 1, 4, 0)]
+
+
+def test_the_study_begins_with_the_first_end_and_goes_on_while_jobs_are_seen_to_run(minimal):
+    assert study_period(minimal, "survivors") == (11, 20, 20)
+
+
+def test_the_study_begins_with_jobs_that_began_together(minimal):
+    assert study_period(minimal, "began-together") == (0, 6, 6)
+
+
+def test_the_study_ends_before_an_export_of_ended_jobs_only_fades(minimal):
+    assert study_period(minimal, "ended-jobs-only") == (4, 40, 44)

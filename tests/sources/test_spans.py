@@ -1,0 +1,125 @@
+"""What files cover: by cluster.toml, by manifests, by the times of their lines, and never by their modification."""
+
+import json
+from datetime import datetime, timedelta
+
+import pytest
+
+from assets.sources import kernel, manifests, node_events, sacct, slurmctld, squeue
+from assets.sources.folder import survey
+from assets.sources.settings import read_settings
+from assets.sources.spans import CoveredFile, by_times, write_spans
+from tests.sources.folders import export, load, make, rows
+
+READERS = {reader.KIND: reader for reader in (sacct, kernel, node_events, slurmctld, squeue, manifests)}
+MAY = datetime(2024, 5, 1)
+
+
+def covered(first_hour, last_hour, record_count=24):
+    return CoveredFile(MAY + timedelta(hours=first_hour), MAY + timedelta(hours=last_hour), record_count)
+
+
+def in_hours(intervals):
+    return [
+        tuple(round((moment - MAY).total_seconds() / 3600, 3) for moment in (each.from_at, each.to_at))
+        for each in intervals
+    ]
+
+
+def spans(tmp_path, files, settings=""):
+    """Kind, beginning, end and source of what a folder's files cover."""
+    folder = make(tmp_path, {f"c1/{path}": text for path, text in {"sacct/all.psv": export([{}]), **files}.items()})
+    (folder / "c1" / "cluster.toml").write_text(settings)
+    con = load(folder, readers=READERS)
+    write_spans(con, survey(folder, READERS))
+    return con.execute(
+        "select kind, from_at, to_at, known_by from ops.spans where kind <> 'sacct' order by all"
+    ).fetchall()
+
+
+def test_quiet_weeks_within_a_file_are_no_gap():
+    # five records in twelve weeks: as much room beside them as between them, three weeks
+    assert in_hours(by_times([covered(0, 2016, 5)])) == [(-504, 2520)]
+
+
+def test_a_missing_weekly_file_is_a_gap_and_a_quiet_weekend_is_not():
+    weeks = [covered(168 * week, 168 * week + 113, 1000) for week in range(3)]
+    missing = [covered(168 * week, 168 * week + 113, 1000) for week in (4, 5)]
+    assert in_hours(by_times([*missing, *weeks], is_extended=False)) == [(0, 449), (672, 953)]
+
+
+def test_a_missing_daily_file_of_a_busy_log_is_a_gap_and_the_night_is_not():
+    days = [covered(24 * day + 8, 24 * day + 18, 500) for day in (0, 1, 3)]
+    assert in_hours(by_times(days, is_extended=False)) == [(8, 42), (80, 90)]
+
+
+def test_records_as_seldom_as_days_tell_no_missing_day():
+    days = [covered(24 * day, 24 * day + 20, 2) for day in (0, 1, 3)]
+    assert len(by_times(days)) == 1
+
+
+def test_snapshots_are_as_far_apart_as_they_usually_are():
+    five_minutes = [covered(each / 12, each / 12, 3) for each in [*range(48), *range(480, 500)]]
+    assert in_hours(by_times(five_minutes, is_extended=False)) == [(0, 3.917), (40, 41.583)]
+
+
+def test_lines_of_no_interest_tell_what_a_log_covers(tmp_path):
+    lines = [f"{MAY + timedelta(hours=hour):%FT%TZ} n1 kernel: eth0: link is quiet" for hour in range(0, 48, 2)]
+    found = spans(tmp_path, {"kernel/n1.log": "\n".join(lines)})
+    assert found == [("kernel", datetime(2024, 4, 30, 22), datetime(2024, 5, 3), "log")]
+
+
+def test_an_empty_file_of_a_day_covers_the_day_its_name_says(tmp_path):
+    found = spans(tmp_path, {"squeue/squeue.20240503.txt": "JOBID|EXC_NODES\n"})
+    assert found == [("squeue", datetime(2024, 5, 3), datetime(2024, 5, 3, 23, 59, 59), "log")]
+
+
+def test_the_modification_of_a_file_tells_nothing(tmp_path):
+    assert spans(tmp_path, {"squeue/squeue.txt": "JOBID|EXC_NODES\n51|node001\n"}) == []
+
+
+def test_the_site_comes_before_manifests_and_they_before_the_lines(tmp_path):
+    log = "[2024-05-02T10:00:00.000] update_node: node node001 state set to DRAINED\n"
+    window = json.dumps({"from": 1714608000, "to": "2024-05-10"})
+    both = {"slurmctld/slurmctld.log": log, "slurmctld/slurmctld.log.manifest.json": window}
+    assert spans(tmp_path / "1", {"slurmctld/slurmctld.log": log}) == [
+        ("slurmctld", datetime(2024, 5, 2, 10), datetime(2024, 5, 2, 10), "log")
+    ]
+    # epoch 1714608000 is 2 May, and a date without a zone the cluster's midnight
+    berlin = 'timezone = "Europe/Berlin"\n'
+    assert spans(tmp_path / "2", both, berlin) == [
+        ("slurmctld", datetime(2024, 5, 2), datetime(2024, 5, 9, 22), "manifest")
+    ]
+    stated = '[[spans]]\nkind = "slurmctld"\nfrom = 2024-01-01\nto = 2024-02-01\n'
+    assert spans(tmp_path / "3", both, stated) == [
+        ("slurmctld", datetime(2024, 1, 1), datetime(2024, 2, 1), "cluster.toml")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('["2024-05-01"]', "not a JSON object"),
+        ('{"from": "2024-05-01"}', "'to' is missing"),
+        ('{"from": "May", "to": "2024-05-01"}', "'May', which is no time"),
+        ('{"from": "2024-05-02", "to": "2024-05-01"}', "must lie after"),
+        ('{"from": ', "Expecting value"),
+    ],
+)
+def test_what_is_no_manifest_is_quarantined(tmp_path, text, problem):
+    folder = make(tmp_path, {"c1/sacct/all.psv": export([{}]), "c1/sacct/all.psv.manifest.json": f"{text}\n"})
+    con = load(folder, readers=READERS)
+    (found,) = rows(con, "select reason, detail from ops.quarantine")
+    assert found["reason"] == "bad_manifest"
+    assert problem in found["detail"]
+
+
+def test_a_span_that_cannot_be_meant_is_refused_with_what_is_allowed(tmp_path):
+    def refused(text):
+        (tmp_path / "cluster.toml").write_text(f"[[spans]]\n{text}")
+        (error,) = read_settings(tmp_path, "c1")[1]
+        return f"{error.what} {error.next_step}"
+
+    assert "Allowed there: from, kind, to" in refused('kind = "events"\nfrom = 2024-01-01\nuntil = 2024-02-01')
+    assert "'slurmctld'" in refused('kind = "controller"\nfrom = 2024-01-01')
+    assert "must lie after" in refused('kind = "events"\nfrom = 2024-02-01\nto = 2024-01-01')
