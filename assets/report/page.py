@@ -25,6 +25,7 @@ from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison
 from assets.report.sections.constant import constant
 from assets.report.sections.ettr import ettr
+from assets.report.sections.forecasts import forecasts
 from assets.report.sections.gaps import gaps
 from assets.report.sections.headline import headline
 from assets.report.sections.lemons import lemons
@@ -40,7 +41,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
 BUILDERS = (
-    headline, nodes, lemons, causes, over_time, mttf, constant,
+    headline, nodes, lemons, causes, over_time, forecasts, mttf, constant,
     ettr, checkpoints, states, sizes, preemptions, losses, gaps,
 )  # fmt: skip
 

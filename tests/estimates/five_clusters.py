@@ -11,11 +11,13 @@ from datetime import datetime
 
 from assets.estimates.est_attribution_chance import est_attribution_chance
 from assets.estimates.est_attribution_windows import est_attribution_windows
+from assets.estimates.est_cause_rates import est_cause_rates
 from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_ettr_by_qos import est_ettr_by_qos
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.est_failure_rates import est_failure_rates
+from assets.estimates.est_forecast_scores import est_forecast_scores
 from assets.estimates.est_lemon_effects import est_lemon_effects
 from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
@@ -31,6 +33,8 @@ from tests.estimates import lemon_marts
 
 ASSETS = (
     est_failure_rates,
+    est_cause_rates,
+    est_forecast_scores,
     est_mttf_by_size,
     est_mttf_projections,
     est_ettr_by_size,
@@ -56,6 +60,7 @@ create table marts.dim_clusters (
     cluster_id varchar, is_simulated boolean, gpus_per_node integer, gpu_count bigint,
     has_health_checks boolean default true, has_kernel_messages boolean default false,
     has_node_events boolean default false, has_slurmctld_log boolean default false,
+    has_accounting boolean default true,
     study_from_at timestamp default timestamp '2026-01-01', study_to_at timestamp default timestamp '2026-12-31'
 );
 create table marts.fct_attempts (
@@ -91,6 +96,17 @@ create table marts.agg_attribution_controls (
 );
 """
 
+# What the logs of a cluster could show.
+SHOWABLE = """
+create schema seeds;
+create table marts.dim_failure_categories as
+from (values ('pcie', true, true), ('node_fail_unattributed', true, true), ('oom', true, false))
+    as categories (failure_category, is_cause, is_infrastructure);
+create table seeds.kernel_kinds as from (values ('pcie')) as kinds (failure_category);
+create table seeds.xids as from (values ('pcie')) as codes (failure_category);
+create table seeds.node_reason_rules as from (values ('pcie')) as rules (failure_category);
+"""
+
 # The view of that name, of attempts that were never suspended; a failure without a row in fct_failures is certain.
 EXPOSURES = """
 create view marts.fct_attempt_exposures as
@@ -116,6 +132,9 @@ select
     * exclude (node_days),
     exit_seconds - entry_seconds as exposure_seconds,
     node_count * (exit_seconds - entry_seconds) / 86400 as node_days,
+    gpu_count * (exit_seconds - entry_seconds) / 3600 as gpu_hours,
+    if(is_infrastructure_failure, 'pcie', null) as failure_category,
+    if(is_infrastructure_failure, ended_at, null) as failed_at,
     case
         when is_infrastructure_failure and coalesce(ended_at between study_from_at and study_to_at, true)
             then coalesce(posterior_probability, 1)
@@ -225,6 +244,7 @@ def build(house: Warehouse) -> None:
         lemon_marts.create(con)
         con.execute(EXPOSURES)
         con.execute(NODE_DAYS)
+        con.execute(SHOWABLE)
         con.execute(DAYS)
         con.executemany(
             "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS

@@ -338,6 +338,27 @@ select
 from marts.dim_clusters
 cross join (values (timestamp '2026-01-10', 1.0::double), (timestamp '2026-02-10', 2.0)) t(changed_at, rate_before);
 
+create table estimates.est_cause_rates as
+select
+    'alpha' as cluster_id, category as failure_category, k as failure_count, k as incident_count,
+    192.0::double as gpu_hours, if(k > 0, k / 192, null) as failures_per_gpu_hour,
+    if(k > 0, k / 384, 0) as failures_per_gpu_hour_low, (k + 3) / 192 as failures_per_gpu_hour_high,
+    1.0::double as dispersion, {EVIDENCE}
+from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes(category, k);
+
+create table estimates.est_forecast_scores as
+select
+    'alpha' as cluster_id, month_date, month_date < '2026-03-01' as is_over, 100.0::double as month_node_days,
+    if(is_over, 100.0, null)::double as node_days, if(is_over, 2.0, null)::double as failure_count,
+    100.0::double as node_days_expected, 2.5::double as failures_expected, 0.0::double as failures_expected_low,
+    6.0::double as failures_expected_high, 25.0::double as rate_expected, 0.0::double as rate_expected_low,
+    60.0::double as rate_expected_high, if(is_over, true, null) as has_rate_inside,
+    if(is_over, -1.5, null)::double as log_score, if(is_over, -2.0, null)::double as log_score_naive,
+    0.9::double as confidence_level, 'negative_binomial' as method, '2' as method_version,
+    exposure / 50 as event_count, exposure
+from (values (date '2026-01-01', 0.0::double), (date '2026-02-01', 100.0), (date '2026-03-01', 200.0))
+    months(month_date, exposure);
+
 create table estimates.est_rate_ratios as
 select
     'clusters' as comparison, 'alpha' as cluster_id, 'beta' as other_cluster_id, null::date as boundary_date,

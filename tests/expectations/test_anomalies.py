@@ -347,6 +347,22 @@ ANOMALIES = [
         ("estimates", "est_rate_changes"), "changed_at_inside_limits", ["changed_at_low 2026-03-01"],
     ),
     (
+        ["update estimates.est_cause_rates set failures_per_gpu_hour_high = null where failure_category = 'pcie'"],
+        ("estimates", "est_cause_rates"), "every_cause_is_bounded", ["pcie", "gpu_hours 192.0"],
+    ),
+    (
+        ["update estimates.est_cause_rates set incident_count = 2"],
+        ("estimates", "est_cause_rates"), "incidents_bounded", ["incident_count 2.0", "failure_count 1.0"],
+    ),
+    (
+        ["update estimates.est_forecast_scores set log_score = -1 where not is_over"],
+        ("estimates", "est_forecast_scores"), "only_what_is_over_is_scored", ["month_date 2026-03-01"],
+    ),
+    (
+        ["update estimates.est_forecast_scores set exposure = 300 where month_date = '2026-03-01'"],
+        ("estimates", "est_forecast_scores"), "history_is_what_came_before", ["300.0 node-days, 200.0 before it"],
+    ),
+    (
         ["update estimates.est_rate_ratios set p_value = 0.5"],
         ("estimates", "est_rate_ratios"), "p_value_agrees_with_limits", ["p_value 0.5", "ratio_low 1.1"],
     ),

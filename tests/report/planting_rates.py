@@ -15,6 +15,7 @@ import pandas as pd
 
 from assets.estimates.coincidence import row_of
 from assets.estimates.est_attribution_windows import unseen
+from assets.estimates.est_forecast_scores import with_forecasts
 from assets.estimates.est_rate_changes import with_changes
 from assets.estimates.est_rate_ratios import with_ratios
 from assets.estimates.est_scale_tests import tested
@@ -66,6 +67,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
         "estimates.est_scale_tests": tested(_sizes()),
         "estimates.est_time_to_failure": fitted(_ages()),
         "estimates.est_rate_ratios": with_ratios(_sides()),
+        "estimates.est_forecast_scores": with_forecasts(_months()),
     }
     check = {"cluster_id": "demo", "source": "health_check", "failure_category": "unmapped"}
     return {table: frame.to_dict("records") for table, frame in frames.items()} | {
@@ -112,6 +114,24 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
 def _control(failed_hits: int, failed: int, control_hits: int, control: int) -> pd.DataFrame:
     counts = {"failed_hit_count": failed_hits, "failed_count": failed}
     return pd.DataFrame([counts | {"control_hit_count": control_hits, "control_count": control}])
+
+
+def _months() -> pd.DataFrame:
+    """Five months of the simulated cluster, the last of them not over."""
+    return pd.DataFrame(
+        {
+            "cluster_id": "demo",
+            "month_date": pd.to_datetime([f"2026-0{month}-01" for month in range(5, 10)]),
+            "population": "gpus_gt_128",
+            "counted_as": "attempts",
+            "seen_days": [31.0, 30.0, 31.0, 31.0, 21.0],
+            "month_days": [31, 30, 31, 31, 30],
+            "is_over": [True, True, True, True, False],
+            "node_days": [1000.0, 980.0, 1010.0, 990.0, 700.0],
+            "failure_count": [7.0, 5.0, 30.0, 8.0, 4.0],
+            "failure_variance": [7.0, 5.0, 30.0, 8.0, 4.0],
+        }
+    )
 
 
 def _series() -> pd.DataFrame:

@@ -125,6 +125,17 @@ create table estimates.est_time_to_failure (
     verdict varchar, goodness_of_fit_p_value double, confidence_level double, event_count bigint, exposure double,
     note varchar
 );
+create table estimates.est_forecast_scores (
+    cluster_id varchar, month_date date, population varchar, is_over boolean, node_days double, failure_count double,
+    node_days_expected double, failures_expected double, failures_expected_low double, failures_expected_high double,
+    has_failures_inside boolean, failures_per_1000_node_days double, rate_expected double, rate_expected_low double,
+    rate_expected_high double, has_rate_inside boolean, log_score double, log_score_naive double,
+    confidence_level double, method varchar, note varchar
+);
+create table estimates.est_cause_rates (
+    cluster_id varchar, failure_category varchar, failure_count double, failures_per_gpu_hour_high double,
+    gpu_hours double, confidence_level double
+);
 create table estimates.est_rate_ratios (
     comparison varchar, cluster_id varchar, other_cluster_id varchar, boundary_date date, annotation varchar,
     population varchar, counted_as varchar, is_reference boolean, is_simulated boolean, other_is_simulated boolean,

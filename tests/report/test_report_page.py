@@ -10,7 +10,7 @@ from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, parse, table
 
 SECTIONS = [
-    "headline", "nodes", "lemons", "causes", "over-time", "mttf", "constant", "ettr",
+    "headline", "nodes", "lemons", "causes", "over-time", "forecasts", "mttf", "constant", "ettr",
     "checkpoints", "states", "sizes", "preemptions", "losses", "gaps",
 ]  # fmt: skip
 

@@ -165,3 +165,22 @@ def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections)
     assert len(rows) == 6
     hall = table(sections("hall-b", "constant"), "Failure rates compared").rows()
     assert [row[4:7] for row in hall] == [["unknown", "not estimated", "cannot tell no node-days on one side"]] * 2
+
+
+def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(sections, frames):
+    """Five months: the first has none before it, the last is not over; July's 30 failures after 12 are outside."""
+    section = sections("demo", "forecasts")
+    assert "Of 3 months forecast and over, 2 had their failure rate inside the 90% limits" in section.text
+    scored = [each for each in frames["forecasts"] if each["log_score"] is not None]
+    own, naive = (sum(each[name] for each in scored) / 3 for name in ("log_score", "log_score_naive"))
+    assert f"Their mean log score is {own:.2f}, better than the {naive:.2f}" in section.text
+    rows = table(section, "Forecasts by month").rows()
+    assert [each[0] for each in rows] == ["2026-06", "2026-07", "2026-08", "2026-09"]
+    assert [each[7] for each in rows] == ["yes", "no", "yes", ""]
+    assert "not over" in rows[-1][3]
+    assert "No month could be forecast" in sections("hall-b", "forecasts").text
+
+
+def test_causes_never_seen_have_a_bound(sections):
+    rows = table(sections("demo", "causes"), "Causes that were never seen").rows()
+    assert rows == [["GPU NVLink error", "2.50"]]

@@ -33,6 +33,9 @@ def causes(frames: Frames, cluster: Row) -> Section:
         blocks.append(_figure(drawable))
     if rows:
         blocks.append(_table(rows))
+    unseen = of_cluster(frames, "cause_bounds", cluster["cluster_id"])
+    if unseen:
+        blocks.append(_unseen(unseen))
     blocks.extend(_attribution(frames, cluster))
     blocks.extend(trust(frames, cluster["cluster_id"]))
     return Section("causes", "Causes", "Why attempts failed", tuple(blocks))
@@ -86,6 +89,24 @@ def _table(rows: list[Row]) -> Table:
             for each in rows
         ),
         note="Each failed attempt counts once, under its primary cause. Exposure: all GPU time of ended attempts.",
+    )
+
+
+def _unseen(rows: list[Row]) -> Table:
+    """Causes without a failure: how frequent they can be at most."""
+    return Table(
+        "Causes that were never seen",
+        columns("Cause", "#At most, per million GPU-hours"),
+        tuple(
+            row(
+                Cell(each["label"], swatch=palette.colour_of(each["failure_category"])),
+                short(MILLION * each["failures_per_gpu_hour_high"]),
+            )
+            for each in rows
+        ),
+        note=f"The cluster's checks and logs could have shown them in {short(rows[0]['gpu_hours'])} GPU-hours. Upper "
+        f"limits of the {_level(rows)} interval.",
+        is_collapsed=True,
     )
 
 

@@ -100,7 +100,8 @@ select
     failures.attempt_id is not null as is_paper_failure,
     failures.incident_id,
     failures.culprit_node_id,
-    failures.failure_category
+    failures.failure_category,
+    exposed.started_at
 from exposed
 left join failures
     on

@@ -1,0 +1,130 @@
+-- Failures of each cause with the GPU-hours they could have happened in, and every cause that the cluster's evidence
+-- could have shown, seen or not.
+with clusters as (
+    select
+        cluster_id,
+        has_accounting,
+        has_kernel_messages,
+        has_node_events or has_slurmctld_log as has_reasons
+    from marts.dim_clusters
+),
+
+categories as (
+    select failure_category
+    from marts.dim_failure_categories
+    where is_infrastructure and is_cause
+),
+
+-- sums of decimals do not depend on the order in which threads deliver them
+exposures as (
+    select
+        cluster_id,
+        cast(sum(cast(gpu_hours as decimal(38, 9))) as double) as gpu_hours,
+        count(*) filter (where gpu_hours is null) as unknown_count
+    from marts.fct_attempt_exposures
+    group by cluster_id
+),
+
+failures as (
+    select
+        cluster_id,
+        attempt_id,
+        failure_category,
+        coalesce(incident_id, attempt_id) as incident_id,
+        failure_probability as probability,
+        gpu_hours is not null as is_measured
+    from marts.fct_attempt_exposures
+    where failure_probability > 0
+),
+
+-- what an incident took of one cause: w is the probability that it is real, m the attempts it then holds
+incidents as (
+    select
+        cluster_id,
+        failure_category,
+        incident_id,
+        max(probability) as real_probability,
+        sum(probability order by attempt_id) / max(probability) as attempt_count
+    from failures
+    where is_measured
+    group by cluster_id, failure_category, incident_id
+),
+
+counts as (
+    select
+        cluster_id,
+        failure_category,
+        sum(real_probability * attempt_count order by incident_id) as failure_count,
+        sum(real_probability * attempt_count * attempt_count * (2 - real_probability) order by incident_id)
+            as failure_variance,
+        sum(real_probability order by incident_id) as incident_count
+    from incidents
+    group by cluster_id, failure_category
+),
+
+-- Accounting alone shows that a node was lost; a check shows its own cause; kernel messages and the reasons that
+-- administrators and Slurm write show those that their rules name.
+kernel_causes as (
+    select failure_category from seeds.kernel_kinds
+    union
+    select failure_category from seeds.xids
+),
+
+reason_causes as (
+    select failure_category from seeds.node_reason_rules
+),
+
+showable as (
+    select
+        clusters.cluster_id,
+        categories.failure_category
+    from clusters
+    cross join categories
+    where
+        clusters.has_accounting
+        and (
+            categories.failure_category = 'node_fail_unattributed'
+            or clusters.has_kernel_messages
+            and categories.failure_category in (select kernel_causes.failure_category from kernel_causes)
+            or clusters.has_reasons
+            and categories.failure_category in (select reason_causes.failure_category from reason_causes)
+        )
+    union
+    select
+        introductions.cluster_id,
+        introductions.failure_category
+    from marts.agg_check_introductions as introductions
+    inner join categories using (failure_category)
+    inner join clusters using (cluster_id)
+    where clusters.has_accounting
+    union
+    select distinct
+        failures.cluster_id,
+        failures.failure_category
+    from failures
+    inner join clusters using (cluster_id)
+)
+
+select
+    showable.cluster_id,
+    showable.failure_category,
+    coalesce(counts.failure_count, 0) as failure_count,
+    coalesce(counts.failure_variance, 0) as failure_variance,
+    coalesce(counts.incident_count, 0) as incident_count,
+    coalesce(exposures.gpu_hours, 0) as gpu_hours,
+    nullif(concat_ws(
+        '; ',
+        case
+            when coalesce(exposures.gpu_hours, 0) = 0 then 'no GPU-hours are known'
+            when counts.failure_count is null then 'never seen: only the upper limit is known'
+        end,
+        if(
+            exposures.unknown_count > 0 and exposures.gpu_hours > 0,
+            format('attempts left out, GPU-hours unknown: {}', exposures.unknown_count),
+            null
+        )
+    ), '') as note
+from showable
+left join counts using (cluster_id, failure_category)
+left join exposures using (cluster_id)
+order by showable.cluster_id, showable.failure_category

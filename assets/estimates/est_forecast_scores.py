@@ -1,0 +1,267 @@
+"""estimates.est_forecast_scores: what each month was expected to bring, from the months before, and what it brought.
+
+Read from marts.fct_attempt_exposures, month by month, for the population that the cluster's rate is quoted of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.forecast import CountForecast, forecast_count, naive_log_score
+from assets.model.month_variation import month_variation
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST_DAYS = 21.0
+"""Days that must have been seen before a month is forecast."""
+FEWEST_MONTHS = 2
+"""Months that must have been seen before a month's node-days are forecast, whose scatter one month does not tell."""
+
+EXPOSURES = "marts.fct_attempt_exposures"
+POPULATION = ("estimates.est_failure_rates.population", "estimates.est_failure_rates.is_reference")
+PERIOD = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
+FAILURES = tuple(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failed_at", "incident_id"))
+NODE_DAYS = (f"{EXPOSURES}.node_days", f"{EXPOSURES}.started_at")
+BOTH = (*FAILURES, *NODE_DAYS)
+RATE_UNIT = "failures per 1,000 node-days"
+
+TABLE = TableSpec(
+    table="est_forecast_scores",
+    description=(
+        "Failures and failure rate that each calendar month was expected to bring, as a negative binomial "
+        "distribution made from the failures and node-days of the months before it alone, beside what it brought: "
+        "whether the limits held, and the log score. The months' failures are weighted by the probabilities published "
+        "today, which were fitted on all records; nothing else of a later month enters a forecast. One row per cluster "
+        "and month_date."
+    ),
+    key=("cluster_id", "month_date"),
+    columns=(
+        CLUSTER,
+        Column("month_date", "date", "UTC day", "First day of the calendar month.", PERIOD, is_required=True),
+        Column(
+            "population",
+            "varchar",
+            "",
+            "Population of est_failure_rates that the cluster's rate is quoted of.",
+            POPULATION[:1],
+            is_required=True,
+        ),
+        Column("is_over", "boolean", "", "The study period reaches to the month's end.", PERIOD, is_required=True),
+        Column("node_days", "double", "node-days", "Of the month. NULL: it is not over.", NODE_DAYS),
+        Column(
+            "node_days_expected",
+            "double",
+            "node-days",
+            "By the months before: their node-days per day times the days of the month. NULL: see note.",
+            NODE_DAYS,
+        ),
+        Column("failure_count", "double", "failures", "What the month brought. NULL: it is not over.", FAILURES),
+        Column(
+            "failures_expected",
+            "double",
+            "failures",
+            "Expected at node_days_expected. NULL: see note.",
+            BOTH,
+        ),
+        Column("failures_expected_low", "double", "failures", "Lower limit of the number itself.", BOTH),
+        Column("failures_expected_high", "double", "failures", "Upper limit of the number itself.", BOTH),
+        Column("has_failures_inside", "boolean", "", "The limits held failure_count. NULL: not over.", BOTH),
+        Column("failures_per_1000_node_days", "double", RATE_UNIT, "Rate r_f of the month. NULL: not over.", BOTH),
+        Column(
+            "rate_expected",
+            "double",
+            RATE_UNIT,
+            "Rate r_f expected by the months before. NULL: see note.",
+            BOTH,
+        ),
+        Column(
+            "rate_expected_low",
+            "double",
+            RATE_UNIT,
+            "Lower limit of the rate that a month of so many node-days shows; node_days_expected until it is over.",
+            BOTH,
+        ),
+        Column("rate_expected_high", "double", RATE_UNIT, "Upper limit of it.", BOTH),
+        Column("has_rate_inside", "boolean", "", "The limits held the month's rate. NULL: not over.", BOTH),
+        Column(
+            "log_score",
+            "double",
+            "nats",
+            "Logarithm of the probability that the forecast gave to failure_count in the node-days that the month had: "
+            "0 is best. NULL: not over, or no forecast.",
+            BOTH,
+        ),
+        Column(
+            "log_score_naive",
+            "double",
+            "nats",
+            "The same of a Poisson forecast at the rate of the month before.",
+            BOTH,
+        ),
+        Column(
+            "month_cv",
+            "double",
+            "none",
+            "Coefficient of variation between months that the forecast took: the months' own, shrunk while few.",
+            BOTH,
+        ),
+        Column("dispersion", "double", "none", "Variance over mean of the failures of the months before.", FAILURES),
+        Column(
+            "month_failure_count",
+            "double",
+            "failures",
+            "Failures of the month as far as it was seen; the same as failure_count once it is over.",
+            FAILURES,
+            is_required=True,
+        ),
+        Column(
+            "month_node_days",
+            "double",
+            "node-days",
+            "Node-days of the month as far as it was seen.",
+            NODE_DAYS,
+            is_required=True,
+        ),
+        *evidence(
+            "negative_binomial: by the doubt about the rate, the difference between months, and incidents; "
+            "too_little_history: fewer than 21 days, or no node-days, before the month.",
+            "Failures of the months before.",
+            FAILURES,
+            "Node-days of the months before.",
+            NODE_DAYS,
+        ),
+    ),
+)
+
+
+def with_forecasts(months: pd.DataFrame) -> pd.DataFrame:
+    """Forecast each month from the cluster's months before it and hold it against what happened.
+
+    Parameters
+    ----------
+    months
+        Rows of the query, in the order of time within each cluster.
+    """
+    rows = [
+        _scored(months.loc[of].iloc[: at + 1])
+        for of in months.groupby("cluster_id", sort=False).groups.values()
+        for at in range(len(of))
+    ]
+    scored = months.assign(confidence_level=CONFIDENCE_LEVEL, exposure_unit="node-days")
+    names = [name for name in TABLE.column_names if name not in {*scored.columns, "method_version"}]
+    for name in names:
+        scored[name] = [row.get(name) for row in rows]
+    scored["node_days"] = [row["node_days"] for row in rows]
+    scored["failure_count"] = [row["failure_count"] for row in rows]
+    return scored
+
+
+def _scored(months: pd.DataFrame) -> dict[str, Any]:
+    """Forecast the last of a cluster's months from the others."""
+    before, month = months.iloc[:-1], months.iloc[-1]
+    is_over = bool(month["is_over"])
+    found: dict[str, Any] = {
+        "node_days": month["node_days"] if is_over else None,
+        "failure_count": month["failure_count"] if is_over else None,
+        "month_failure_count": month["failure_count"],
+        "month_node_days": month["node_days"],
+        "event_count": before["failure_count"].sum(),
+        "exposure": before["node_days"].sum(),
+        "method": "negative_binomial",
+    }
+    if is_over and month["node_days"] > 0:
+        found["failures_per_1000_node_days"] = 1000 * month["failure_count"] / month["node_days"]
+    if before["seen_days"].sum() < LEAST_DAYS or found["exposure"] == 0:
+        seen = before["seen_days"].sum()
+        return found | {
+            "method": "too_little_history",
+            "note": f"only {seen:.3g} days were seen before the month: no forecast"
+            if seen < LEAST_DAYS
+            else "no node-days before the month: no forecast",
+        }
+    return found | _forecasts(before, month, is_over)
+
+
+def _forecasts(before: pd.DataFrame, month: pd.Series[Any], is_over: bool) -> dict[str, Any]:
+    counts, node_days = before["failure_count"].to_numpy(), before["node_days"].to_numpy()
+    count, variance, exposure = counts.sum(), before["failure_variance"].sum(), node_days.sum()
+    dispersion = max(variance / count, 1.0) if count > 0 else 1.0
+    variation = month_variation(counts, node_days, dispersion)
+    days = float(month["month_days"])
+
+    def forecast(future: float, relative_variance: float = 0.0) -> CountForecast:
+        return forecast_count(
+            count, variance, exposure, future, variation, future_days=days, exposure_variance=relative_variance
+        )
+
+    daily = node_days / before["seen_days"].to_numpy()
+    expected_node_days = exposure / before["seen_days"].sum() * days
+    found: dict[str, Any] = {
+        "month_cv": variation.cv,
+        "dispersion": dispersion,
+        "node_days_expected": expected_node_days,
+    }
+    notes = []
+    if len(before) >= FEWEST_MONTHS:
+        scatter = float(np.var(daily, ddof=1) / np.mean(daily) ** 2) * (1 + 1 / len(before))
+        found |= _limits("failures_expected", forecast(expected_node_days, scatter), 1.0)
+        if is_over:
+            low, high = found["failures_expected_low"], found["failures_expected_high"]
+            found["has_failures_inside"] = bool(low <= round(month["failure_count"]) <= high)
+    else:
+        notes.append("one month before: how node-days scatter is not known, so no number of failures")
+    held = month["node_days"] if is_over else expected_node_days
+    if held > 0:
+        rate = forecast(held)
+        found |= _limits("rate_expected", rate, 1000 / held)
+        if is_over:
+            low, high = found["rate_expected_low"], found["rate_expected_high"]
+            found["has_rate_inside"] = bool(low <= 1000 * round(month["failure_count"]) / held <= high)
+            found["log_score"] = float(rate.log_score(month["failure_count"]))
+            last = before.iloc[-1]
+            if last["node_days"] > 0:
+                found["log_score_naive"] = naive_log_score(
+                    last["failure_count"], last["node_days"], held, month["failure_count"]
+                )
+            else:
+                notes.append("no node-days in the month before: no naive score")
+    else:
+        notes.append("no node-days in the month: no rate")
+    if not is_over:
+        notes.append("the month is not over")
+    return found | {"note": "; ".join(notes) or None}
+
+
+def _limits(name: str, forecast: CountForecast, factor: float) -> dict[str, float]:
+    """Name expectation and limits of a forecast; where the expectation lies outside, they are widened to hold it."""
+    mean, low, high = float(forecast.mean), float(forecast.low), float(forecast.high)
+    return {
+        name: factor * mean,
+        f"{name}_low": factor * min(low, np.floor(mean)),
+        f"{name}_high": factor * max(high, np.ceil(mean)),
+    }
+
+
+def headline(scores: pd.DataFrame) -> str:
+    """Say how many months were scored, and how often the limits held."""
+    scored = scores[scores["log_score"].notna()]
+    if scored.empty:
+        return "no month could be scored yet"
+    held = int(scored["has_rate_inside"].sum())
+    return f"{held} of {len(scored)} months had their rate inside the limits"
+
+
+@estimate(TABLE)
+def est_forecast_scores(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Forecast every month from those before it, and score the months that are over."""
+    with warehouse.writing() as con:
+        scores = with_forecasts(con.execute(TABLE.query).df())
+        return write(con, TABLE, scores, headline(scores))

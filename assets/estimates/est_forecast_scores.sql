@@ -1,0 +1,143 @@
+-- Failures and node-days of each calendar month of the reference population, as far as the study period shows it, with
+-- the month that is not over. What is added up is added as decimals, so that a sum does not depend on the order in
+-- which threads deliver it.
+with clusters as (
+    select
+        cluster_id,
+        study_from_at,
+        study_to_at
+    from marts.dim_clusters
+    where study_from_at < study_to_at
+),
+
+reference as (
+    select
+        cluster_id,
+        population,
+        counted_as
+    from estimates.est_failure_rates
+    where is_reference
+),
+
+months as (
+    select
+        cluster_id,
+        study_from_at,
+        study_to_at,
+        cast(unnest(generate_series(date_trunc('month', study_from_at), study_to_at, interval 1 month)) as date)
+            as month_date
+    from clusters
+),
+
+attempts as (
+    select
+        exposures.cluster_id,
+        exposures.attempt_id,
+        coalesce(exposures.incident_id, exposures.attempt_id) as incident_id,
+        exposures.started_at + to_microseconds(cast(1000000 * exposures.entry_seconds as bigint)) as seen_from_at,
+        exposures.started_at + to_microseconds(cast(1000000 * exposures.exit_seconds as bigint)) as seen_to_at,
+        exposures.node_days,
+        exposures.failed_at,
+        exposures.failure_probability
+    from marts.fct_attempt_exposures as exposures
+    inner join reference using (cluster_id)
+    where
+        exposures.node_days is not null
+        and case reference.population
+            when 'gpus_gt_128' then exposures.gpu_count > 128
+            when 'whole_nodes' then exposures.is_whole_node
+            else true
+        end
+),
+
+-- Most attempts touch one month and need no expansion.
+attempt_months as (
+    select
+        cluster_id,
+        cast(date_trunc('month', seen_from_at) as date) as month_date,
+        node_days
+    from attempts
+    where date_trunc('month', seen_from_at) = date_trunc('month', seen_to_at)
+    union all
+    select
+        cluster_id,
+        month_date,
+        node_days
+        * (
+            epoch(least(seen_to_at, cast(month_date as timestamp) + interval 1 month))
+            - epoch(greatest(seen_from_at, cast(month_date as timestamp)))
+        )
+        / (epoch(seen_to_at) - epoch(seen_from_at)) as node_days
+    from (
+        select
+            *,
+            cast(unnest(generate_series(date_trunc('month', seen_from_at), seen_to_at, interval 1 month)) as date)
+                as month_date
+        from attempts
+        where date_trunc('month', seen_from_at) < date_trunc('month', seen_to_at)
+    ) as longer_attempts
+),
+
+exposures as (
+    select
+        cluster_id,
+        month_date,
+        cast(sum(cast(node_days as decimal(38, 9))) as double) as node_days
+    from attempt_months
+    group by cluster_id, month_date
+),
+
+failures as (
+    select
+        cluster_id,
+        attempt_id,
+        incident_id,
+        cast(date_trunc('month', min(failed_at) over (partition by cluster_id, incident_id)) as date) as month_date,
+        failure_probability
+    from attempts
+    where failure_probability > 0
+),
+
+-- w is the probability that an incident is real, and w m what it is expected to have taken.
+incidents as (
+    select
+        cluster_id,
+        month_date,
+        incident_id,
+        max(failure_probability) as real_probability,
+        sum(failure_probability order by attempt_id) as expected_count
+    from failures
+    group by cluster_id, month_date, incident_id
+),
+
+counts as (
+    select
+        cluster_id,
+        month_date,
+        cast(sum(cast(expected_count as decimal(38, 15))) as double) as failure_count,
+        cast(sum(cast(
+            expected_count * expected_count / real_probability * (2 - real_probability) as decimal(38, 15)
+        )) as double) as failure_variance
+    from incidents
+    group by cluster_id, month_date
+)
+
+select
+    months.cluster_id,
+    months.month_date,
+    reference.population,
+    reference.counted_as,
+    epoch(
+        least(months.study_to_at, cast(months.month_date as timestamp) + interval 1 month)
+        - greatest(months.study_from_at, cast(months.month_date as timestamp))
+    ) / 86400 as seen_days,
+    date_diff('day', months.month_date, cast(months.month_date + interval 1 month as date)) as month_days,
+    months.study_to_at >= cast(months.month_date as timestamp) + interval 1 month as is_over,
+    coalesce(exposures.node_days, 0) as node_days,
+    coalesce(counts.failure_count, 0) as failure_count,
+    coalesce(counts.failure_variance, 0) as failure_variance
+from months
+inner join reference using (cluster_id)
+left join exposures using (cluster_id, month_date)
+left join counts using (cluster_id, month_date)
+order by months.cluster_id, months.month_date

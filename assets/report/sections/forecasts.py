@@ -1,0 +1,81 @@
+"""What each month was expected to bring, from the months before it, and how well that did on the cluster's own data."""
+
+from __future__ import annotations
+
+from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
+from assets.report.numbers import confidence, short, whole
+from assets.report.queries import Frames, Row, of_cluster
+from assets.report.wording import POPULATIONS, plural, span
+
+TITLE = "Forecasts by month, and how they did"
+OPEN_MONTHS = 12
+
+
+def forecasts(frames: Frames, cluster: Row) -> Section:
+    """Build the section on forecasts and their scores."""
+    months = of_cluster(frames, "forecasts", cluster["cluster_id"])
+    made = [each for each in months if each["rate_expected"] is not None]
+    if not made:
+        said = "No month could be forecast: that takes three weeks of failures and node-days before it."
+        return Section("forecasts", "Forecasts", TITLE, (Text(said, "note"),))
+    blocks: list[Block] = [Text(_verdict(made)), _table(made)]
+    return Section("forecasts", "Forecasts", TITLE, tuple(blocks))
+
+
+def _verdict(made: list[Row]) -> str:
+    scored = [each for each in made if each["log_score"] is not None]
+    if not scored:
+        return "Forecasts were made, and none of their months is over yet: nothing can be scored."
+    level = confidence(made[0]["confidence_level"])
+    inside = sum(bool(each["has_rate_inside"]) for each in scored)
+    said = (
+        f"Of {plural(len(scored), 'month')} forecast and over, {whole(inside)} had their failure rate inside the "
+        f"{level} limits that were made from the months before."
+    )
+    rivals = [each for each in scored if each["log_score_naive"] is not None]
+    if not rivals:
+        return said
+    own, naive = (sum(each[name] for each in rivals) / len(rivals) for name in ("log_score", "log_score_naive"))
+    better = "better than" if own > naive else "no better than"
+    return (
+        f"{said} Their mean log score is {own:.2f}, {better} the {naive:.2f} of expecting each month to be like the "
+        "one before."
+    )
+
+
+def _table(made: list[Row]) -> Table:
+    level = confidence(made[0]["confidence_level"])
+    return Table(
+        "Forecasts by month",
+        columns(
+            "Month", "#Failures expected", f"#{level} limits", "#Failures", "#Rate expected", f"#{level} limits",
+            "#Rate", "Inside", "#Log score", "#Naive",
+        ),
+        tuple(
+            row(
+                f"{each['month_date']:%Y-%m}",
+                short(each["failures_expected"]),
+                span(each["failures_expected_low"], each["failures_expected_high"])
+                if each["failures_expected"] is not None
+                else "",
+                short(each["failure_count"]) if each["is_over"] else "not over",
+                short(each["rate_expected"]),
+                Cell(span(each["rate_expected_low"], each["rate_expected_high"]), detail=each["note"] or ""),
+                short(each["failures_per_1000_node_days"]) if each["is_over"] else "not over",
+                {True: "yes", False: "no", None: ""}[each["has_rate_inside"]],
+                _score(each["log_score"]),
+                _score(each["log_score_naive"]),
+            )
+            for each in made
+        ),
+        note=f"Failures of {POPULATIONS.get(made[0]['population'], made[0]['population'])}; rates per {whole(1000)} "
+        "node-days. Each row is made from the months before it alone; only the probabilities of attributions are those "
+        "of today. The limits of the rate are for the node-days that the month had, those of the failures foresee the "
+        "node-days too. Log score: the logarithm of the probability given to what happened, 0 at best. Naive: the rate "
+        "of the month before.",
+        is_collapsed=len(made) > OPEN_MONTHS,
+    )  # fmt: skip
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

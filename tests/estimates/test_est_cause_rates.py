@@ -1,0 +1,86 @@
+"""Rates by cause, worked out by hand, and which causes have an upper limit though they were never seen."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from assets.estimates.est_cause_rates import TABLE, with_rates
+from assets.warehouse import Warehouse
+
+MARTS = """
+create schema marts;
+create schema seeds;
+create table seeds.kernel_kinds as from (values ('ib_link'), ('none')) as kinds (failure_category);
+create table seeds.xids as from (values ('gpu_memory'), ('user_code')) as codes (failure_category);
+create table seeds.node_reason_rules as from (values ('nccl_timeout'), ('pcie')) as rules (failure_category);
+create table marts.dim_clusters as
+from (values
+    ('checked', true, false, false, false), ('logged', true, true, false, false), ('told', true, false, true, false),
+    ('bare', true, false, false, false), ('no jobs', false, true, true, true)
+) as clusters (cluster_id, has_accounting, has_kernel_messages, has_node_events, has_slurmctld_log);
+create table marts.dim_failure_categories as
+from (values
+    ('pcie', true, true), ('ib_link', true, true), ('gpu_memory', true, true), ('nccl_timeout', true, true),
+    ('unattributed', true, true), ('node_fail_unattributed', true, true), ('oom', true, false),
+    ('planned', false, false)
+) as categories (failure_category, is_cause, is_infrastructure);
+create table marts.agg_check_introductions as
+from (values ('checked', 'pcie'), ('checked', 'ib_link'), ('checked', 'oom')) as checks (cluster_id, failure_category);
+create table marts.fct_attempt_exposures (
+    cluster_id varchar, attempt_id varchar, gpu_hours double, failure_probability double, failure_category varchar,
+    incident_id varchar
+);
+insert into marts.fct_attempt_exposures values
+    ('checked', 'a', 1000, 1.0, 'pcie', 'i1'), ('checked', 'b', 1000, 1.0, 'pcie', 'i1'),
+    ('checked', 'c', 500, 0.5, 'pcie', null), ('checked', 'd', 500, 0, null, null),
+    ('logged', 'a', 100, 0, null, null), ('told', 'a', 100, 0, null, null), ('bare', 'a', null, 1.0, 'pcie', null);
+"""
+
+
+@pytest.fixture(scope="module")
+def rates(tmp_path_factory):
+    """The rates of four clusters, by cluster and cause."""
+    house = Warehouse(path=str(tmp_path_factory.mktemp("causes") / "faultline.duckdb"))
+    with house.writing() as con:
+        con.execute(MARTS)
+        found = with_rates(con.execute(TABLE.query).df())
+    return {(row.cluster_id, row.failure_category): row for row in found.itertuples()}
+
+
+def test_failures_count_with_their_probability_and_limits_know_the_incident(rates):
+    """Two attempts in one incident and half a failure: k = 2.5, V = 4 + 0.75, phi = 1.9, over 3,000 GPU-hours."""
+    row = rates["checked", "pcie"]
+    assert (row.failure_count, row.incident_count, row.gpu_hours) == (2.5, 1.5, 3000.0)
+    assert row.dispersion == pytest.approx(1.9)
+    assert row.failures_per_gpu_hour == pytest.approx(2.5 / 3000)
+    assert row.failures_per_gpu_hour_low == pytest.approx(stats.gamma.ppf(0.05, 2.5 / 1.9) * 1.9 / 3000)
+    assert row.failures_per_gpu_hour_high == pytest.approx(stats.gamma.ppf(0.95, 2.5 / 1.9 + 1) * 1.9 / 3000)
+    assert row.method == "garwood_dispersed"
+    assert pd.isna(row.note)
+
+
+def test_a_cause_whose_check_ran_and_never_saw_it_has_an_upper_limit(rates):
+    row = rates["checked", "ib_link"]
+    assert (row.failure_count, row.failures_per_gpu_hour_low) == (0.0, 0.0)
+    assert np.isnan(row.failures_per_gpu_hour)
+    assert row.failures_per_gpu_hour_high == pytest.approx(-np.log(0.05) / 3000)
+    assert (row.method, row.note) == ("garwood_upper_limit", "never seen: only the upper limit is known")
+
+
+def test_only_causes_that_the_evidence_could_have_shown_have_a_row(rates):
+    of = {}
+    for cluster_id, cause in rates:
+        of.setdefault(cluster_id, set()).add(cause)
+    assert of == {
+        "checked": {"pcie", "ib_link", "node_fail_unattributed"},
+        "logged": {"ib_link", "gpu_memory", "node_fail_unattributed"},
+        "told": {"nccl_timeout", "pcie", "node_fail_unattributed"},
+        "bare": {"pcie", "node_fail_unattributed"},
+    }
+
+
+def test_a_failure_of_unknown_gpu_hours_raises_no_rate(rates):
+    row = rates["bare", "pcie"]
+    assert (row.failure_count, row.gpu_hours, row.method) == (0.0, 0.0, "no_exposure")
+    assert row.note == "no GPU-hours are known"

@@ -1,0 +1,138 @@
+"""Each month's forecast from the months before it, worked out by hand, and held against what happened."""
+
+from datetime import date
+
+import pytest
+from scipy import stats
+
+from assets.estimates.est_forecast_scores import TABLE, with_forecasts
+from assets.warehouse import Warehouse
+
+# 'steady': from 1 January to 10 April one attempt at a time, each of ten nodes for a whole month (31, 28, 31, 9 days),
+# one that runs from January into February, and failures of January (2, and one of 0.5), February (3 in one incident).
+# 'shared': its rate is that of nodes. 'young': twenty days. 'idle': nothing ran.
+MARTS = """
+create schema marts;
+create schema estimates;
+create table marts.dim_clusters as
+from (values
+    ('steady', timestamp '2026-01-01', timestamp '2026-04-10'), ('shared', '2026-01-01', '2026-03-01'),
+    ('young', '2026-01-20', '2026-02-09'), ('idle', null, null)
+) as clusters (cluster_id, study_from_at, study_to_at);
+create table estimates.est_failure_rates as
+from (values
+    ('steady', 'gpus_gt_128', 'attempts', true), ('steady', 'all', 'attempts', false),
+    ('shared', 'nodes', 'incidents', true), ('young', 'all', 'attempts', true), ('idle', 'all', 'attempts', true)
+) as rates (cluster_id, population, counted_as, is_reference);
+create table marts.fct_attempt_exposures (
+    cluster_id varchar, attempt_id varchar, started_at timestamp, entry_seconds double, exit_seconds double,
+    gpu_count bigint, is_whole_node boolean, node_days double, failed_at timestamp, failure_probability double,
+    incident_id varchar, culprit_node_id varchar
+);
+insert into marts.fct_attempt_exposures values
+    ('steady', 'jan', '2026-01-01', 0, 31 * 86400, 256, true, 310, null, 0, null, null),
+    ('steady', 'feb', '2026-02-01', 0, 28 * 86400, 256, true, 280, null, 0, null, null),
+    ('steady', 'mar', '2026-03-01', 0, 31 * 86400, 256, true, 310, null, 0, null, null),
+    ('steady', 'apr', '2026-04-01', 0, 9 * 86400, 256, true, 90, null, 0, null, null),
+    ('steady', 'across', '2026-01-30', 0, 4 * 86400, 256, true, 40, null, 0, null, null),
+    ('steady', 'f1', '2026-01-05', 0, 0, 256, true, 0, '2026-01-05', 1, null, null),
+    ('steady', 'f2', '2026-01-06', 0, 0, 256, true, 0, '2026-01-06', 1, null, null),
+    ('steady', 'f3', '2026-01-07', 0, 0, 256, true, 0, '2026-01-07', 0.5, null, null),
+    ('steady', 'f4', '2026-02-05', 0, 0, 256, true, 0, '2026-02-05', 1, 'i', null),
+    ('steady', 'f5', '2026-02-05', 0, 0, 256, true, 0, '2026-02-05', 1, 'i', null),
+    ('steady', 'f6', '2026-02-05', 0, 0, 256, true, 0, '2026-02-05', 1, 'i', null),
+    ('steady', 'small', '2026-01-01', 0, 86400, 8, true, 1000, '2026-01-02', 1, null, null),
+    ('shared', 'a', '2026-01-05', 0, 86400, 1, false, 1, '2026-01-06', 1, 'i', 'n1'),
+    ('shared', 'b', '2026-01-05', 0, 86400, 1, false, 1, '2026-01-06', 1, 'i', 'n1'),
+    ('young', 'a', '2026-01-20', 0, 20 * 86400, 8, true, 20, null, 0, null, null);
+create table marts.fct_node_days as
+select 'shared' as cluster_id, day_date, 24.0::double as study_hours
+from range(date '2026-01-01', date '2026-03-01', interval 1 day) as days (day_date);
+"""
+
+
+@pytest.fixture(scope="module")
+def months(tmp_path_factory):
+    """The months of the clusters, by cluster and month."""
+    house = Warehouse(path=str(tmp_path_factory.mktemp("months") / "faultline.duckdb"))
+    with house.writing() as con:
+        con.execute(MARTS)
+        found = with_forecasts(con.execute(TABLE.query).df())
+    assert set(TABLE.column_names) - {"method_version"} <= set(found.columns)
+    rows = found.astype(object).where(found.notna(), None).to_dict("records")
+    return {(row["cluster_id"], row["month_date"].strftime("%Y-%m")): row for row in rows}
+
+
+def test_months_hold_the_failures_and_node_days_that_fell_into_them(months):
+    """Two of the four days of `across` are of January; the small job is of another population."""
+    seen = {
+        month: (row["month_node_days"], row["month_failure_count"])
+        for (_, month), row in months.items()
+        if _ == "steady"
+    }
+    assert seen == {
+        "2026-01": (pytest.approx(330), 2.5), "2026-02": (pytest.approx(300), 3.0), "2026-03": (310.0, 0.0),
+        "2026-04": (90.0, 0.0),
+    }  # fmt: skip
+
+
+def test_the_first_month_has_no_forecast_and_says_why(months):
+    row = months["steady", "2026-01"]
+    assert (row["method"], row["rate_expected"], row["failures_expected"], row["log_score"]) == (
+        "too_little_history", None, None, None,
+    )  # fmt: skip
+    assert row["failures_per_1000_node_days"] == pytest.approx(1000 * 2.5 / 330)
+    assert row["note"] == "only 0 days were seen before the month: no forecast"
+
+
+def test_the_second_month_is_forecast_from_the_first(months):
+    """k = 2.5, V = 2.75, phi = 1.1, one month: CV 0.3 and twice its square."""
+    row = months["steady", "2026-02"]
+    counted = 2.5 / 1.1 + 0.5
+    mean = counted * 1.1 * 300 / 330
+    shape = 1 / (1 / counted + 0.09 * 2 + 0.1 / mean)
+    assert row["rate_expected"] == pytest.approx(1000 * mean / 300)
+    low, high = stats.nbinom.ppf([0.05, 0.95], shape, shape / (shape + mean))
+    assert (row["rate_expected_low"], row["rate_expected_high"]) == pytest.approx((1000 * low / 300, 1000 * high / 300))
+    assert row["log_score"] == pytest.approx(stats.nbinom.logpmf(3, shape, shape / (shape + mean)))
+    assert row["log_score_naive"] == pytest.approx(stats.poisson.logpmf(3, 3.0 * 300 / 330))
+    assert (row["has_rate_inside"], row["event_count"], row["exposure"]) == (True, 2.5, pytest.approx(330))
+    assert row["failures_expected"] is None
+    assert row["note"].startswith("one month before")
+
+
+def test_node_days_are_forecast_from_two_months_on(months):
+    """630 node-days in 59 days: 10.68 a day, 331 in March."""
+    row = months["steady", "2026-03"]
+    assert row["node_days_expected"] == pytest.approx(630 / 59 * 31)
+    assert row["failures_expected"] == pytest.approx(row["rate_expected"] * row["node_days_expected"] / 1000)
+    assert row["failures_expected_low"] <= 0 <= row["failures_expected_high"]
+    assert row["has_failures_inside"] is True
+    assert row["note"] is None
+
+
+def test_a_month_that_is_not_over_has_a_forecast_and_no_score(months):
+    row = months["steady", "2026-04"]
+    assert (row["is_over"], row["failure_count"], row["node_days"], row["log_score"]) == (False, None, None, None)
+    assert row["failures_expected"] > 0 and row["rate_expected_high"] > row["rate_expected"]
+    assert row["note"] == "the month is not over"
+
+
+def test_nothing_that_came_later_changes_a_forecast(months, tmp_path):
+    """The same logs up to the end of February give the same forecast of February."""
+    house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
+    with house.writing() as con:
+        con.execute(MARTS)
+        con.execute("update marts.dim_clusters set study_to_at = '2026-03-01' where cluster_id = 'steady'")
+        con.execute("delete from marts.fct_attempt_exposures where started_at >= '2026-03-01'")
+        earlier = with_forecasts(con.execute(TABLE.query).df())
+    row = earlier[(earlier["cluster_id"] == "steady") & (earlier["month_date"].dt.date == date(2026, 2, 1))].iloc[0]
+    now = months["steady", "2026-02"]
+    for name in ("rate_expected", "rate_expected_low", "rate_expected_high", "log_score", "month_cv"):
+        assert row[name] == now[name]
+
+
+def test_less_than_three_weeks_before_a_month_forecast_nothing(months):
+    row = months["young", "2026-02"]
+    assert row["note"] == "only 12 days were seen before the month: no forecast"
+    assert not any(cluster == "idle" for cluster, _ in months)
