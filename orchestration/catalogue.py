@@ -97,8 +97,9 @@ def definitions() -> dict[str, Definition]:
         is_asset = name.startswith("raw.") and asset.exists()
         line = None if is_asset else ddl.count("\n", 0, match.start()) + 1
         found[name] = Definition(name, asset if is_asset else RAW_DDL, line)
-    for path in sorted((DBT_PROJECT / "models").rglob("*.sql")):
-        schema = path.relative_to(DBT_PROJECT / "models").parts[0]
+    models = DBT_PROJECT / "models"
+    for path in sorted([*models.rglob("*.sql"), *models.rglob("*.py")]):
+        schema = path.relative_to(models).parts[0]
         found[f"{schema}.{path.stem}"] = Definition(f"{schema}.{path.stem}", path)
     for path in sorted((DBT_PROJECT / "seeds").rglob("*.csv")):
         found[f"seeds.{path.stem}"] = Definition(f"seeds.{path.stem}", path)

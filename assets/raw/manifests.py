@@ -6,7 +6,7 @@ from assets.raw.folder import SourcesFolder, load_table
 from assets.warehouse import Warehouse
 
 
-@dg.asset(key=["raw", "manifests"], group_name="raw")
+@dg.asset(key=["raw", "manifests"], group_name="raw", deps=[dg.AssetKey(["raw", "clusters"])])
 def manifests(context: dg.AssetExecutionContext, warehouse: Warehouse, sources: SourcesFolder) -> dg.MaterializeResult:
     """Windows that exports were made for.
 

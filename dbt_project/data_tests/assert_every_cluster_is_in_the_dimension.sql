@@ -17,6 +17,7 @@
     'agg_lost_hours_by_account',
     'dim_annotations',
     'dim_nodes',
+    'fct_attempt_exposures',
     'fct_attempts',
     'fct_failure_evidence',
     'fct_failures',

@@ -95,7 +95,11 @@ def test_probabilities_are_those_of_the_view_of_exposure(minimal):
     ((failures_, exposures),) = minimal.execute(
         """
         select
-            (select round(sum(posterior_probability), 6) from marts.fct_failures),
+            (
+                select round(sum(posterior_probability), 6)
+                from marts.fct_failures inner join marts.dim_clusters using (cluster_id)
+                where failed_at > study_from_at and failed_at <= study_to_at
+            ),
             (select round(sum(failure_probability), 6) from marts.fct_attempt_exposures)
         """
     ).fetchall()

@@ -38,7 +38,7 @@ def defining_file(schema: str, table: str) -> str:
         "report": f"assets/report/{table}.py",
         "published": "orchestration/publish.py",
         "seeds": f"dbt_project/seeds/{table}.csv",
-    }.get(schema, f"dbt_project/models/{schema}/**/{table}.sql")
+    }.get(schema, f"dbt_project/models/{schema}/**/{table}.*")
 
 
 def test_one_table_one_file(keys):

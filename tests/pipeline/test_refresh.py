@@ -11,7 +11,7 @@ import dagster as dg
 import duckdb
 import pytest
 
-from assets.model.failure_rate import garwood_interval
+from assets.model.incident_counts import weighted_interval
 from orchestration.freshness import is_up_to_date
 from orchestration.refreshing import RefreshFailed
 from tests.conftest import CAPTURE, new_home, refresh
@@ -116,11 +116,11 @@ def from_estimates_on(monkeypatch):
 
 
 def test_a_rate_above_its_upper_limit_stops_the_publication(failing, from_estimates_on, monkeypatch):
-    def too_narrow(event_count, exposure):
-        honest = garwood_interval(event_count, exposure)
+    def too_narrow(*arguments):
+        honest = weighted_interval(*arguments)
         return dataclasses.replace(honest, high=honest.value * 0.5)
 
-    monkeypatch.setattr("assets.estimates.est_failure_rates.garwood_interval", too_narrow)
+    monkeypatch.setattr("assets.estimates.est_failure_rates.weighted_interval", too_narrow)
     add_something_new(failing.home)
     said = failing()
     assert "est_failure_rates" in said

@@ -4,7 +4,8 @@ create schema estimates;
 
 create table marts.dim_clusters (
     cluster_id varchar, is_simulated boolean, timezone varchar, node_count integer, gpu_count integer,
-    gpus_per_node integer, checkpoint_minutes double default 60, first_at timestamp, last_at timestamp, has_health_checks boolean,
+    gpus_per_node integer, checkpoint_minutes double default 60, first_at timestamp, last_at timestamp,
+    study_from_at timestamp, study_to_at timestamp, data_through_at timestamp, has_health_checks boolean,
     has_kernel_messages boolean, has_node_events boolean, has_slurmctld_log boolean, has_tickets boolean,
     has_inventory boolean, has_exclusions boolean
 );

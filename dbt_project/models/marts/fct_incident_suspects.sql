@@ -86,7 +86,8 @@ possible_culprits as (
     where not failures_summarised.has_culprit
     group by
         failures_summarised.cluster_id, failures_summarised.incident_id, attempt_nodes.node_id,
-        failures_summarised.incident_probability, failures_summarised.failed_at, failures_summarised.is_multi_node, failures_summarised.lost_gpu_hours
+        failures_summarised.incident_probability, failures_summarised.failed_at, failures_summarised.is_multi_node,
+        failures_summarised.lost_gpu_hours
 
 ),
 
