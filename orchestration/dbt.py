@@ -3,6 +3,7 @@
 It holds no rule about the data. The manifest is made by `prepare`, never at import.
 """
 
+import logging
 import os
 import subprocess
 import sys
@@ -162,8 +163,18 @@ def _with_column_metadata(invocation: DbtCliInvocation) -> Iterator[Any]:
     """Give a build's events with their columns' lineage, once dbt has ended.
 
     The lineage can be read only then; asked earlier, dagster-dbt looks for the end without a pause, on a whole core.
+    Models in Python have none: that dagster-dbt cannot read them as SQL is no news to anybody.
     """
-    return DbtEventIterator(iter(list(invocation.stream())), invocation).fetch_column_metadata()
+    logger = dg.get_dagster_logger()
+    logger.addFilter(_is_not_about_python)
+    try:
+        yield from DbtEventIterator(iter(list(invocation.stream())), invocation).fetch_column_metadata()
+    finally:
+        logger.removeFilter(_is_not_about_python)
+
+
+def _is_not_about_python(record: logging.LogRecord) -> bool:
+    return "column lineage metadata" not in record.getMessage() or ".py`" not in record.getMessage()
 
 
 def release_dbt_adapter() -> None:

@@ -73,9 +73,9 @@ TABLE = TableSpec(
             "failure_variance",
             "double",
             "failures squared",
-            "Variance of failure_count: that failures come in incidents, and the doubt whether each is one. As large "
-            "as failure_count where all are certain and alone. NULL: cannot be known.",
-            FAILURES,
+            "Variance of failure_count: that failures come in incidents, the doubt whether each is one, and that of the "
+            "posterior's parameters. As large as failure_count where all are certain and alone. NULL: cannot be known.",
+            (*FAILURES, "intermediate.int_failure_draws.probability"),
         ),
         Column(
             "node_days",

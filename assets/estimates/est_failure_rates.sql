@@ -11,6 +11,7 @@ with clusters as (
 attempts as (
     select
         cluster_id,
+        attempt_id,
         coalesce(incident_id, attempt_id) as incident_id,
         culprit_node_id,
         gpu_count,
@@ -81,6 +82,32 @@ incidents as (
     from members
     where node_days is not null
     group by cluster_id, population, incident_id
+),
+
+-- How far the count moves under other parameters of the posterior that the data allow: its variance over the draws.
+draw_counts as (
+    select
+        members.cluster_id,
+        members.population,
+        draws.draw,
+        sum(cast(draws.probability as decimal(38, 15))) as expected_count
+    from members
+    inner join intermediate.int_failure_draws as draws using (cluster_id, attempt_id)
+    where members.node_days is not null and members.failure_probability > 0
+    group by members.cluster_id, members.population, draws.draw
+),
+
+parameter_variances as (
+    select
+        cluster_id,
+        population,
+        greatest(
+            sum(cast(expected_count as double) * cast(expected_count as double) order by draw) / count(*)
+            - power(sum(cast(expected_count as double) order by draw) / count(*), 2),
+            0
+        ) as variance
+    from draw_counts
+    group by cluster_id, population
 ),
 
 -- An incident strikes each of its culprits once; where none is known, one node that nobody knows.
@@ -208,7 +235,9 @@ joined as (
             when 'incidents' then counts.incident_variance
             when 'attempts_paper' then counts.paper_count
             when 'incidents_paper' then counts.paper_incident_count
-        end, 0) as double) as failure_variance,
+        end, 0) as double)
+        + if(cells.counted_as in ('attempts', 'incidents'), coalesce(parameter_variances.variance, 0), 0)
+            as failure_variance,
         cast(coalesce(case cells.population
             when 'gpus_gt_128' then exposures.large_node_days
             when 'whole_nodes' then exposures.whole_node_days
@@ -220,6 +249,11 @@ joined as (
     left join physical using (cluster_id)
     left join counts using (cluster_id, population)
     left join unmeasured using (cluster_id, population)
+    left join parameter_variances
+        on
+            cells.cluster_id = parameter_variances.cluster_id
+            -- Failures of nodes are those of all attempts.
+            and if(cells.population = 'nodes', 'all', cells.population) = parameter_variances.population
 ),
 
 -- Exposure alone decides which rate is quoted. Where failures had a say, a cluster whose large jobs never failed would

@@ -1,4 +1,4 @@
--- The flag of an attempt and the list of failures say the same, and every lost node is on the list.
+-- The flag of an attempt and the list of failures say the same, and every lost node is on the list but for planned ends.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_attempts'}}}) }}
 
 select
@@ -17,4 +17,9 @@ where
     attempts.is_infrastructure_failure != (failures.attempt_id is not null)
     or attempts.failure_category is distinct from failures.failure_category
     or attempts.incident_id is distinct from failures.incident_id
-    or (attempts.state = 'NODE_FAIL' and attempts.is_terminal and not attempts.is_infrastructure_failure)
+    or (
+        attempts.state = 'NODE_FAIL'
+        and attempts.is_terminal
+        and not attempts.is_infrastructure_failure
+        and attempts.end_reason is distinct from 'planned'
+    )

@@ -25,6 +25,10 @@ KINDS = {"alone": (1.0, 0.0), "together": (2.0, 0.0), "uncertain": (1.2, 0.2)}
 TABLES = """
 create schema marts;
 create schema staging;
+create schema intermediate;
+create table intermediate.int_failure_draws (
+    cluster_id varchar, attempt_id varchar, draw bigint, probability double
+);
 create table marts.dim_clusters as
     select
         cluster_id, false as is_simulated, 8 as gpus_per_node, 8192 as gpu_count, true as has_accounting,

@@ -56,6 +56,10 @@ ASSETS = (
 MARTS = """
 create schema marts;
 create schema staging;
+create schema intermediate;
+create table intermediate.int_failure_draws (
+    cluster_id varchar, attempt_id varchar, draw bigint, probability double
+);
 create table marts.dim_clusters (
     cluster_id varchar, is_simulated boolean, gpus_per_node integer, gpu_count bigint,
     has_health_checks boolean default true, has_kernel_messages boolean default false,

@@ -36,7 +36,18 @@ def sixteen_shared_nodes():
     return cluster
 
 
+def six_ended_by_maintenance():
+    """Six jobs of one node for ten days each, ended as their nodes are taken down; a seventh goes on."""
+    cluster = Cluster().job(99, "n9", at(0), at(0))
+    for number in range(1, 7):
+        cluster.job(number, f"n{number}", at(0), at(days=10), "NODE_FAIL")
+        reason = ("planned maintenance", "maint: firmware", "scheduled downtime")[number % 3]
+        cluster.event(f"n{number}", at(days=10, seconds=1), at(days=11), "DOWN", reason)
+    return cluster.job(7, "n7", at(0), at(days=20))
+
+
 CLUSTERS = {
+    "maintenance": six_ended_by_maintenance(),
     "runs-for-thirty-days": twelve_ended_and_one_running(),
     "lost-its-end": Cluster()
     .job(99, "n9", at(0), at(0))
@@ -126,3 +137,25 @@ def test_a_plan_rests_on_the_nodes_where_jobs_share_them(minimal_home):
     assert answer["rate_basis"] == "node_incidents"
     assert answer["mttf_hours"] / 24 == approx(2.5)
     assert any("each incident counted once on each node it struck" in line for line in lines_of(answer))
+
+
+def test_what_maintenance_ended_is_censored_and_counts_for_the_paper_alone(minimal):
+    reasons = minimal.execute(
+        """
+        select end_reason, count(*), bool_or(is_infrastructure_failure)
+        from marts.fct_attempts
+        where cluster_id = 'maintenance'
+        group by end_reason
+        order by end_reason nulls last
+        """
+    ).fetchall()
+    assert reasons == [("planned", 6, False), (None, 2, False)]
+    counts = minimal.execute(
+        """
+        select counted_as, failure_count, node_days, failures_per_1000_node_days
+        from estimates.est_failure_rates
+        where cluster_id = 'maintenance' and population = 'all' and counted_as in ('attempts', 'attempts_paper')
+        order by counted_as
+        """
+    ).fetchall()
+    assert counts == [("attempts", 0, 80, None), ("attempts_paper", 6, 80, 75)]

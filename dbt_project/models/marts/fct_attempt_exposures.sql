@@ -97,7 +97,12 @@ select
     exposed.has_ended,
     failures.failed_at,
     coalesce(failures.posterior_probability, 0) as failure_probability,
-    failures.attempt_id is not null as is_paper_failure,
+    failures.attempt_id is not null
+    or coalesce(
+        exposed.end_reason = 'planned'
+        and exposed.study_from_at < exposed.ended_at
+        and exposed.study_to_at >= exposed.ended_at, false
+    ) as is_paper_failure,
     failures.incident_id,
     failures.culprit_node_id,
     failures.failure_category,

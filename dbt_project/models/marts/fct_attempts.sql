@@ -23,6 +23,12 @@ failures as (
 
 ),
 
+planned_ends as (
+
+    select * from {{ ref('int_ends_planned') }}
+
+),
+
 attempts as (
 
     select * from {{ ref('int_attempts_resolved') }}
@@ -83,6 +89,7 @@ joined as (
         failures.attempt_id is not null as is_infrastructure_failure,
         failures.failure_category,
         failures.incident_id,
+        case when planned_ends.attempt_id is not null then 'planned' end as end_reason,
         attempts.warnings,
         attempts.source_path,
         attempts.source_line_number
@@ -95,6 +102,10 @@ joined as (
         on
             attempts.cluster_id = failures.cluster_id
             and attempts.attempt_id = failures.attempt_id
+    left join planned_ends
+        on
+            attempts.cluster_id = planned_ends.cluster_id
+            and attempts.attempt_id = planned_ends.attempt_id
 
 )
 

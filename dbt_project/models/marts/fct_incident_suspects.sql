@@ -3,7 +3,6 @@ with
 failures as (
 
     select * from {{ ref('fct_failures') }}
-    where attribution_rule != 'planned_down'
 
 ),
 

@@ -18,9 +18,9 @@ evidence as (
 
 ),
 
-outages as (
+planned_ends as (
 
-    select * from {{ ref('fct_node_outages') }}
+    select * from {{ ref('int_ends_planned') }}
 
 ),
 
@@ -71,26 +71,6 @@ prolog_failures as (
 
 ),
 
--- Taking a node down for maintenance kills its jobs too: they are NODE_FAIL, and no fault.
-planned_downs as (
-
-    select distinct
-        culprits.cluster_id,
-        culprits.attempt_id
-    from culprits
-    inner join suspects
-        on
-            culprits.cluster_id = suspects.cluster_id
-            and culprits.attempt_id = suspects.attempt_id
-    inner join outages
-        on
-            culprits.cluster_id = outages.cluster_id
-            and culprits.node_id = outages.node_id
-            and abs({{ seconds_between('suspects.ended_at', 'outages.started_at') }}) <= 5
-    where outages.is_planned
-
-),
-
 judged as (
 
     select
@@ -118,7 +98,6 @@ judged as (
             when primary_evidence.event_id is not null and first_culprits.node_id is not null
                 then 'evidence_on_named_node'
             when primary_evidence.event_id is not null then 'evidence_on_attempt_node'
-            when suspects.state = 'NODE_FAIL' and planned_downs.attempt_id is not null then 'planned_down'
             when suspects.state = 'NODE_FAIL' and first_culprits.node_id is not null then 'node_fail_named_node'
             when suspects.state = 'NODE_FAIL' then 'node_fail_no_node_named'
         end as attribution_rule,
@@ -149,14 +128,16 @@ judged as (
         on
             suspects.cluster_id = prolog_failures.cluster_id
             and suspects.attempt_id = prolog_failures.attempt_id
-    left join planned_downs
+    left join planned_ends
         on
-            suspects.cluster_id = planned_downs.cluster_id
-            and suspects.attempt_id = planned_downs.attempt_id
+            suspects.cluster_id = planned_ends.cluster_id
+            and suspects.attempt_id = planned_ends.attempt_id
     left join posteriors
         on
             suspects.cluster_id = posteriors.cluster_id
             and suspects.attempt_id = posteriors.attempt_id
+    -- Taking a node down for maintenance ends its jobs too: Slurm calls that NODE_FAIL, and it is no fault.
+    where planned_ends.attempt_id is null
 
 )
 
