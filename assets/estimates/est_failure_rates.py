@@ -73,8 +73,8 @@ TABLE = TableSpec(
             "failure_variance",
             "double",
             "failures squared",
-            "Variance of failure_count: that failures come in incidents, the doubt whether each is one, and that of the "
-            "posterior's parameters. As large as failure_count where all are certain and alone. NULL: cannot be known.",
+            "Variance of failure_count: failures come in incidents, each may be none, and the parameters of the "
+            "posterior are uncertain. As large as failure_count where all are certain and alone. NULL: unknown.",
             (*FAILURES, "intermediate.int_failure_draws.probability"),
         ),
         Column(

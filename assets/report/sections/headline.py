@@ -43,7 +43,11 @@ def facts(frames: Frames, cluster: Row) -> str:
     """Say what was observed: period, machine, records."""
     attempts = one(frames, "attempts", cluster["cluster_id"])
     open_count = attempts.get("record_count", 0) - attempts.get("attempt_count", 0)
-    running = f" ({plural(open_count, 'more', 'more')} still pending or running, counted nowhere)" if open_count else ""
+    running = (
+        f" ({plural(open_count, 'more', 'more')} still pending or running: these count as exposure, not as attempts)"
+        if open_count
+        else ""
+    )
     jobs = plural(attempts.get("job_count", 0), "job")
     return (
         f"{moment(cluster['first_at'])} to {moment(cluster['last_at'])} UTC ({period(cluster)}): "

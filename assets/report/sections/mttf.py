@@ -123,7 +123,8 @@ def _by_size(rows: list[Row]) -> Table:
             )
             for each in rows
         ),
-        note="Runtime of ended attempts over infrastructure failures; every other end adds runtime and no failure.",
+        note="Runtime inside the study period over expected infrastructure failures; every other end, and an attempt "
+        "that still runs, adds runtime and no failure.",
     )
 
 
