@@ -67,7 +67,7 @@ TABLE = TableSpec(
             "mttf_theory_hours",
             "double",
             "hours",
-            "24 / (nodes of the bin x r_f), nodes being gpu_size_bin / gpus_per_node rounded up. NULL: no rate.",
+            "24 / (nodes of the bin x r_f), nodes being the mean over the time that its attempts ran. NULL: no rate.",
             THEORY,
         ),
         Column("mttf_theory_hours_low", "double", "hours", "The same at the upper limit of r_f.", THEORY),
@@ -100,7 +100,11 @@ def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
     rate = weighted_interval(
         numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_failure_variance"), numbers(sizes, "rate_node_days")
     )
-    theory = mttf_at_scale(rate, nodes_of(numbers(sizes, "gpu_size_bin"), numbers(sizes, "gpus_per_node")))
+    upper_edge = nodes_of(numbers(sizes, "gpu_size_bin"), numbers(sizes, "gpus_per_node"))
+    mean_node_count = numbers(sizes, "mean_node_count")
+    theory = mttf_at_scale(
+        rate, np.where(np.isnan(upper_edge), np.nan, np.where(mean_node_count > 0, mean_node_count, upper_edge))
+    )
     is_known = np.isfinite(theory.hours)
     return sizes.assign(
         mttf_hours=measured.hours,

@@ -12,6 +12,7 @@ attempts as (
         gpu_size_bin,
         coalesce(incident_id, attempt_id) as incident_id,
         cast(exposure_seconds as decimal(38, 6)) as exposure_seconds,
+        cast(node_days as decimal(38, 9)) as node_days,
         failure_probability
     from marts.fct_attempt_exposures
 ),
@@ -32,7 +33,10 @@ exposures as (
         cluster_id,
         gpu_size_bin,
         count(*) as attempt_count,
-        coalesce(cast(sum(exposure_seconds) as double), 0) / 3600 as runtime_hours
+        coalesce(cast(sum(exposure_seconds) as double), 0) / 3600 as runtime_hours,
+        -- A bin holds all sizes up to its upper edge: the line is drawn at the mean, weighted by time.
+        cast(sum(node_days) as double) * 86400
+        / nullif(cast(sum(exposure_seconds) filter (where node_days is not null) as double), 0) as mean_node_count
     from attempts
     group by cluster_id, gpu_size_bin
 ),
@@ -82,6 +86,7 @@ select
     coalesce(sizes.failure_variance, 0) as failure_variance,
     coalesce(sizes.runtime_hours, 0) as runtime_hours,
     if(sizes.gpu_size_bin > 0 and clusters.gpus_per_node > 0, clusters.gpus_per_node, null) as gpus_per_node,
+    if(sizes.gpu_size_bin > 0, sizes.mean_node_count, null) as mean_node_count,
     rates.population as theory_population,
     rates.failure_count as rate_failure_count,
     rates.failure_variance as rate_failure_variance,

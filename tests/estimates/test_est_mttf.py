@@ -2,10 +2,11 @@
 
 from functools import partial
 
+import pandas as pd
 import pytest
 from scipy import stats
 
-from assets.estimates.est_mttf_by_size import est_mttf_by_size
+from assets.estimates.est_mttf_by_size import est_mttf_by_size, with_mttf
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from tests.estimates.five_clusters import read
 
@@ -41,6 +42,15 @@ def test_theory_is_the_reciprocal_of_nodes_times_the_rate(rows):
     # two failures of one incident have the limits of one event of twice the weight
     assert row["mttf_theory_hours_low"] == pytest.approx(300 * 1 / 4.7439, rel=1e-4)
     assert row["theory_population"] == "gpus_gt_128"
+
+
+def test_the_theory_line_stands_at_the_mean_size_of_the_bin():
+    """The bin of 512 GPUs holds jobs of 40 nodes on average, not the 64 of its upper edge."""
+    bin_ = {"failure_count": 2.0, "failure_variance": 2.0, "runtime_hours": 100.0, "gpu_size_bin": 512.0}
+    rate = {"rate_failure_count": 4.0, "rate_failure_variance": 4.0, "rate_node_days": 1000.0}
+    cluster = {"gpus_per_node": 8.0, "mean_node_count": 40.0, "theory_population": "all"}
+    line = with_mttf(pd.DataFrame([bin_ | rate | cluster]))
+    assert line["mttf_theory_hours"][0] == pytest.approx(24 / (40 * 0.004))
 
 
 def test_theory_of_a_cluster_with_few_node_days_rests_on_its_nodes(rows):
