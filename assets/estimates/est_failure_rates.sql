@@ -142,7 +142,9 @@ counts as (
         population,
         sum(cast(expected_count as decimal(38, 15))) as expected_count,
         sum(cast(
-            expected_count * expected_count / incident_probability * (2 - incident_probability) as decimal(38, 15)
+            -- what only the paper counts has no probability and adds nothing
+            coalesce(expected_count * expected_count / nullif(incident_probability, 0) * (2 - incident_probability), 0)
+                as decimal(38, 15)
         )) as expected_variance,
         sum(cast(incident_probability as decimal(38, 15))) as incident_count,
         sum(cast(incident_probability * (2 - incident_probability) as decimal(38, 15))) as incident_variance,

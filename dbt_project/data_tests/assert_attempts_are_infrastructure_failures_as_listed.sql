@@ -1,4 +1,4 @@
--- The flag of an attempt and the list of failures say the same, and every lost node is on the list but for planned ends.
+-- The flag of an attempt and the list of failures say the same, and every NODE_FAIL is on the list or a planned end.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_attempts'}}}) }}
 
 select

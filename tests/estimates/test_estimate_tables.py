@@ -27,7 +27,7 @@ def test_path_table_and_asset_share_their_name(module):
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
 def test_the_asset_waits_for_exactly_the_tables_its_query_reads(table):
-    read = set(re.findall(r"(?:from|join)\s+((?:marts|staging|estimates)\.\w+)", table.query))
+    read = set(re.findall(r"(?:from|join)\s+((?:marts|staging|intermediate|estimates)\.\w+)", table.query))
     assert read == {".".join(key.path) for key in table.upstream_keys}
 
 
