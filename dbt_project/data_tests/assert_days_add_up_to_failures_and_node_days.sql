@@ -10,6 +10,7 @@ daily as (
         cluster_id,
         failure_category,
         sum(failure_count) as failure_count,
+        sum(expected_failure_count) as expected_failure_count,
         coalesce(sum(node_days), 0) as node_days
     from {{ ref('agg_failure_rates_daily') }}
     group by cluster_id, failure_category
@@ -21,7 +22,8 @@ failures as (
     select
         cluster_id,
         failure_category,
-        count(*) as failure_count
+        count(*) as failure_count,
+        sum(posterior_probability) as expected_failure_count
     from {{ ref('fct_failures') }}
     group by cluster_id, failure_category
 
@@ -81,4 +83,5 @@ left join daily
         and failures.failure_category = daily.failure_category
 where
     failures.failure_count is distinct from daily.failure_count
+    or not coalesce(abs(failures.expected_failure_count - daily.expected_failure_count) < 1e-3, false)
     or abs(attempts.node_days - coalesce(daily.node_days, 0)) > 1e-6 * (1 + attempts.node_days)

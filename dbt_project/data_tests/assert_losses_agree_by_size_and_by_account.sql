@@ -8,12 +8,14 @@ losses as (
     select
         cluster_id,
         true as is_first_order,
+        posterior_probability as probability,
         lost_gpu_hours
     from {{ ref('fct_failures') }}
     union all
     select
         cluster_id,
         false as is_first_order,
+        second_order_probability as probability,
         lost_gpu_hours
     from {{ ref('fct_preemptions') }}
     where is_second_order
@@ -26,7 +28,8 @@ listed as (
         cluster_id,
         count(*) as loss_count,
         coalesce(sum(case when is_first_order then lost_gpu_hours end), 0) as first_order_gpu_hours,
-        coalesce(sum(case when not is_first_order then lost_gpu_hours end), 0) as second_order_gpu_hours
+        coalesce(sum(case when not is_first_order then lost_gpu_hours end), 0) as second_order_gpu_hours,
+        coalesce(sum(probability * lost_gpu_hours), 0) as expected_lost_gpu_hours
     from losses
     group by cluster_id
 
@@ -38,7 +41,8 @@ by_size as (
         cluster_id,
         sum(failure_count + second_order_count) as loss_count,
         coalesce(sum(first_order_gpu_hours), 0) as first_order_gpu_hours,
-        coalesce(sum(second_order_gpu_hours), 0) as second_order_gpu_hours
+        coalesce(sum(second_order_gpu_hours), 0) as second_order_gpu_hours,
+        coalesce(sum(expected_lost_gpu_hours), 0) as expected_lost_gpu_hours
     from {{ ref('agg_lost_goodput') }}
     group by cluster_id
 
@@ -51,7 +55,8 @@ by_account as (
         sum(failure_count + second_order_count) as loss_count,
         coalesce(sum(first_order_gpu_hours), 0) as first_order_gpu_hours,
         coalesce(sum(second_order_gpu_hours), 0) as second_order_gpu_hours,
-        coalesce(sum(lost_gpu_hours), 0) as lost_gpu_hours
+        coalesce(sum(lost_gpu_hours), 0) as lost_gpu_hours,
+        coalesce(sum(expected_lost_gpu_hours), 0) as expected_lost_gpu_hours
     from {{ ref('agg_lost_hours_by_account') }}
     group by cluster_id
 
@@ -75,3 +80,8 @@ where
     > 1e-6 * (1 + by_account.lost_gpu_hours)
     or abs(listed.second_order_gpu_hours - by_account.second_order_gpu_hours)
     > 1e-6 * (1 + listed.second_order_gpu_hours)
+    or abs(listed.expected_lost_gpu_hours - by_size.expected_lost_gpu_hours)
+    > 1e-6 * (1 + listed.expected_lost_gpu_hours)
+    or abs(listed.expected_lost_gpu_hours - by_account.expected_lost_gpu_hours)
+    > 1e-6 * (1 + listed.expected_lost_gpu_hours)
+    or listed.expected_lost_gpu_hours > 1.000001 * (listed.first_order_gpu_hours + listed.second_order_gpu_hours)

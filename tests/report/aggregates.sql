@@ -73,7 +73,8 @@ select
     count(*) filter (where loss_order = 'second'),
     coalesce(sum(lost_gpu_hours) filter (where loss_order = 'second'), 0),
     count(*) filter (where loss_order = 'unknown'),
-    coalesce(sum(lost_gpu_hours) filter (where loss_order = 'unknown'), 0)
+    coalesce(sum(lost_gpu_hours) filter (where loss_order = 'unknown'), 0),
+    coalesce(0.75 * sum(lost_gpu_hours) filter (where loss_order in ('first', 'second')), 0)
 from marts.fct_attempts as attempts
 left join losses using (cluster_id, attempt_id)
 where attempts.is_terminal

@@ -147,7 +147,7 @@ create table estimates.est_rate_ratios (
 create table marts.agg_lost_goodput (
     cluster_id varchar, gpu_size_bin integer, failure_count bigint, first_order_gpu_hours double,
     second_order_count bigint, second_order_gpu_hours double, instigator_unknown_count bigint,
-    instigator_unknown_gpu_hours double
+    instigator_unknown_gpu_hours double, expected_lost_gpu_hours double
 );
 create table marts.agg_crash_loops (
     cluster_id varchar, run_id varchar, user_name varchar, account varchar, gpu_count integer, started_at timestamp,

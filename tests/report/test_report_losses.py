@@ -32,6 +32,7 @@ def test_the_second_order_has_its_share(demo, frames):
     assert len(rows) == len(sizes) + 1
     assert rows[-1][0] == "all"
     assert rows[-1][-1] == share(second / (first + second))
+    assert rows[-1][-2] == short(0.75 * (first + second))
     assert "Nobody knows who preempted" in section(demo, "losses").text
 
 

@@ -48,7 +48,9 @@ def _summary(sizes: list[Row]) -> str:
     parts = [
         f"{short(first + second)} GPU-hours lost: {short(first)} in failed attempts (first order) and {short(second)} "
         "in attempts preempted because a failed job came back (second order)"
-        + (f", which is {share(second / (first + second))} of the loss." if first + second else ".")
+        + (f", which is {share(second / (first + second))} of the loss." if first + second else "."),
+        f"Weighted by the probability that infrastructure was the cause: "
+        f"{short(total(sizes, 'expected_lost_gpu_hours'))} GPU-hours.",
     ]
     open_count = sum(each["instigator_unknown_count"] for each in sizes)
     if open_count:
@@ -89,11 +91,17 @@ def _by_size(sizes: list[Row]) -> Table:
     whole_row = {
         name: sum(each[name] for each in sizes)
         for name in ("failure_count", "second_order_count", "instigator_unknown_count")
-    } | {name: total(sizes, name) for name in ("first_order_gpu_hours", "second_order_gpu_hours")}
+    } | {
+        name: total(sizes, name)
+        for name in ("first_order_gpu_hours", "second_order_gpu_hours", "expected_lost_gpu_hours")
+    }
     named = [(gpus(each["gpu_size_bin"]), each) for each in sizes]
     return Table(
         "Lost GPU-hours by job size",
-        columns("Size", "#Failed (k)", "#First order", "#Preempted", "#Second order", "#Share of second order"),
+        columns(
+            "Size", "#Failed (k)", "#First order", "#Preempted", "#Second order", "#Both, weighted",
+            "#Share of second order",
+        ),
         tuple(
             row(
                 name,
@@ -101,12 +109,15 @@ def _by_size(sizes: list[Row]) -> Table:
                 short(each["first_order_gpu_hours"]),
                 whole(each["second_order_count"]),
                 short(each["second_order_gpu_hours"]),
+                short(each["expected_lost_gpu_hours"]),
                 _second_share(each),
             )
             for name, each in [*named, ("all", whole_row)]
         ),
-        note="The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours.",
-    )
+        note="The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours. "
+        "Weighted: each loss times the probability that infrastructure caused it; the other columns follow the paper's "
+        "rule.",
+    )  # fmt: skip
 
 
 def _second_share(each: Row) -> str:

@@ -7,6 +7,7 @@ select
     second_order_count,
     second_order_gpu_hours,
     instigator_unknown_count,
-    instigator_unknown_gpu_hours
+    instigator_unknown_gpu_hours,
+    expected_lost_gpu_hours
 from marts.agg_lost_goodput
 order by cluster_id, gpu_size_bin nulls last

@@ -35,7 +35,8 @@ causes as (
         cluster_id,
         failure_category,
         count(*) as failure_count,
-        {{ exact_sum('posterior_probability') }} as expected_failure_count
+        {{ exact_sum('posterior_probability') }} as expected_failure_count,
+        {{ exact_sum('posterior_probability * lost_gpu_hours', 12) }} as expected_lost_gpu_hours
     from failures
     group by cluster_id, failure_category
 
@@ -48,6 +49,7 @@ bounded as (
         causes.failure_category,
         causes.failure_count,
         causes.expected_failure_count,
+        causes.expected_lost_gpu_hours,
         nullif(exposures.gpu_hours, 0) as gpu_hours,
         coalesce(limits.count_low, {{ poisson_limit_low('causes.failure_count') }}) as count_low,
         coalesce(limits.count_high, {{ poisson_limit_high('causes.failure_count') }}) as count_high
@@ -66,5 +68,6 @@ select
     failure_count / gpu_hours as failures_per_gpu_hour,
     count_low / gpu_hours as failures_per_gpu_hour_low,
     count_high / gpu_hours as failures_per_gpu_hour_high,
-    cast(0.9 as double) as confidence_level
+    cast(0.9 as double) as confidence_level,
+    expected_lost_gpu_hours
 from bounded

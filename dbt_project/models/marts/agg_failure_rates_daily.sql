@@ -53,7 +53,8 @@ failures_of_days as (
         cluster_id,
         failure_category,
         cast(failed_at as date) as day_date,
-        count(*) as failure_count
+        count(*) as failure_count,
+        {{ exact_sum('posterior_probability') }} as expected_failure_count
     from failures
     group by cluster_id, failure_category, cast(failed_at as date)
 
@@ -66,6 +67,7 @@ daily as (
         days.day_date,
         causes.failure_category,
         coalesce(failures_of_days.failure_count, 0) as failure_count,
+        coalesce(failures_of_days.expected_failure_count, 0) as expected_failure_count,
         -- A day without attempts had no exposure; one whose attempts' nodes are unknown had an unknown one.
         case when exposures.cluster_id is null then 0 else exposures.node_days end as node_days
     from days
@@ -89,6 +91,8 @@ windowed as (
         *,
         count(*) over trailing_month as window_day_count,
         cast(sum(failure_count) over trailing_month as bigint) as failure_count_30d,
+        cast(sum(cast(expected_failure_count as decimal(28, 12))) over trailing_month as double)
+            as expected_failure_count_30d,
         -- A month with a day of unknown exposure has none that is known: its failures would still be counted.
         case
             when count(node_days) over trailing_month = count(*) over trailing_month
@@ -112,5 +116,7 @@ select
     cast(window_day_count as integer) as window_day_count,
     failure_count_30d,
     node_days_30d,
-    1000 * failure_count_30d / nullif(node_days_30d, 0) as failures_per_1000_node_days_30d
+    1000 * failure_count_30d / nullif(node_days_30d, 0) as failures_per_1000_node_days_30d,
+    expected_failure_count,
+    expected_failure_count_30d
 from windowed

@@ -34,6 +34,7 @@ losses as (
         attempts.cluster_id,
         attempts.gpu_size_bin,
         'first' as loss_order,
+        failures.posterior_probability as probability,
         failures.lost_gpu_hours
     from failures
     inner join attempts
@@ -52,6 +53,7 @@ losses as (
             when preemptions.instigator_attempt_id is null then 'unknown'
             else 'none'
         end as loss_order,
+        preemptions.second_order_probability as probability,
         preemptions.lost_gpu_hours
     from preemptions
     inner join attempts
@@ -71,7 +73,11 @@ lost as (
         count(case when loss_order = 'unknown' then 1 end) as instigator_unknown_count,
         {{ exact_sum("case when loss_order = 'first' then lost_gpu_hours end", 12) }} as first_order_gpu_hours,
         {{ exact_sum("case when loss_order = 'second' then lost_gpu_hours end", 12) }} as second_order_gpu_hours,
-        {{ exact_sum("case when loss_order = 'unknown' then lost_gpu_hours end", 12) }} as instigator_unknown_gpu_hours
+        {{ exact_sum("case when loss_order = 'unknown' then lost_gpu_hours end", 12) }} as instigator_unknown_gpu_hours,
+        {{ exact_sum("case when loss_order = 'first' then probability end") }} as expected_failure_count,
+        count(case when loss_order in ('first', 'second') then 1 end) as loss_count,
+        {{ exact_sum("case when loss_order in ('first', 'second') then probability * lost_gpu_hours end", 12) }}
+            as expected_lost_gpu_hours
     from losses
     group by cluster_id, gpu_size_bin
 
@@ -91,7 +97,9 @@ select
     case
         when coalesce(lost.instigator_unknown_count, 0) = 0 then 0
         else lost.instigator_unknown_gpu_hours
-    end as instigator_unknown_gpu_hours
+    end as instigator_unknown_gpu_hours,
+    coalesce(lost.expected_failure_count, 0) as expected_failure_count,
+    case when coalesce(lost.loss_count, 0) = 0 then 0 else lost.expected_lost_gpu_hours end as expected_lost_gpu_hours
 from sizes
 left join lost
     on

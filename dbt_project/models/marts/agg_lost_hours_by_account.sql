@@ -31,6 +31,7 @@ losses as (
         cluster_id,
         attempt_id,
         true as is_first_order,
+        posterior_probability as probability,
         lost_gpu_hours
     from failures
     union all
@@ -38,6 +39,7 @@ losses as (
         cluster_id,
         attempt_id,
         false as is_first_order,
+        second_order_probability as probability,
         lost_gpu_hours
     from second_order_preemptions
 
@@ -55,7 +57,9 @@ lost as (
         {{ exact_sum('losses.lost_gpu_hours', 12) }} as lost_gpu_hours,
         {{ exact_sum('case when losses.is_first_order then losses.lost_gpu_hours end', 12) }} as first_order_gpu_hours,
         {{ exact_sum('case when not losses.is_first_order then losses.lost_gpu_hours end', 12) }}
-            as second_order_gpu_hours
+            as second_order_gpu_hours,
+        {{ exact_sum('case when losses.is_first_order then losses.probability end') }} as expected_failure_count,
+        {{ exact_sum('losses.probability * losses.lost_gpu_hours', 12) }} as expected_lost_gpu_hours
     from losses
     inner join attempts
         on
@@ -76,6 +80,8 @@ select
     case when lost.failure_count = 0 then 0 else lost.first_order_gpu_hours end as first_order_gpu_hours,
     case when lost.second_order_count = 0 then 0 else lost.second_order_gpu_hours end as second_order_gpu_hours,
     lost.lost_gpu_hours * clusters.price_per_gpu_hour as lost_cost,
-    case when clusters.price_per_gpu_hour is not null then clusters.currency end as currency
+    case when clusters.price_per_gpu_hour is not null then clusters.currency end as currency,
+    coalesce(lost.expected_failure_count, 0) as expected_failure_count,
+    lost.expected_lost_gpu_hours
 from lost
 inner join clusters on lost.cluster_id = clusters.cluster_id

@@ -48,7 +48,10 @@ incidents as (
         bool_or(failures.shared_event_id is not null) as is_shared_event,
         count(*) as attempt_count,
         nullif(count(distinct failures.culprit_node_id), 0) as node_count,
-        {{ exact_sum('failures.lost_gpu_hours') }} as lost_gpu_hours
+        {{ exact_sum('failures.lost_gpu_hours') }} as lost_gpu_hours,
+        max(failures.posterior_probability) as incident_probability,
+        {{ exact_sum('failures.posterior_probability') }} as expected_failure_count,
+        {{ exact_sum('failures.posterior_probability * failures.lost_gpu_hours', 12) }} as expected_lost_gpu_hours
     from failures
     left join priorities
         on
@@ -69,7 +72,10 @@ select
     cast(incidents.attempt_count as integer) as attempt_count,
     cast(incidents.node_count as integer) as node_count,
     cast(coalesce(touched_nodes.touched_node_count, 0) as integer) as touched_node_count,
-    incidents.lost_gpu_hours
+    incidents.lost_gpu_hours,
+    incidents.incident_probability,
+    incidents.expected_failure_count,
+    incidents.expected_lost_gpu_hours
 from incidents
 left join touched_nodes
     on

@@ -102,7 +102,9 @@ failure_counts as (
         cluster_id,
         culprit_node_id as node_id,
         cast(failed_at as date) as day_date,
-        count(*) as failure_count
+        count(*) as failure_count,
+        {{ exact_sum('posterior_probability') }} as expected_failure_count,
+        {{ exact_sum('posterior_probability * lost_gpu_hours', 12) }} as expected_lost_gpu_hours
     from failures
     where culprit_node_id is not null
     group by cluster_id, culprit_node_id, cast(failed_at as date)
@@ -123,7 +125,11 @@ select
     case
         when watched_days.cluster_id is not null then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
     end as out_of_service_hours,
-    cast(coalesce(failure_counts.failure_count, 0) as integer) as failure_count
+    cast(coalesce(failure_counts.failure_count, 0) as integer) as failure_count,
+    coalesce(failure_counts.expected_failure_count, 0) as expected_failure_count,
+    case
+        when failure_counts.node_id is null then 0 else failure_counts.expected_lost_gpu_hours
+    end as expected_lost_gpu_hours
 from nodes
 inner join days on nodes.cluster_id = days.cluster_id
 left join uses

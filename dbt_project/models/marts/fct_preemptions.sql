@@ -72,7 +72,8 @@ restarts_after_failure as (
 
     select
         attempts.cluster_id,
-        attempts.attempt_id
+        attempts.attempt_id,
+        failures.posterior_probability
     from attempts
     inner join failures
         on
@@ -90,6 +91,7 @@ select
     victims.instigator_rule,
     victims.is_inferred,
     restarts_after_failure.attempt_id is not null as is_second_order,
+    coalesce(restarts_after_failure.posterior_probability, 0) as second_order_probability,
     {{ lost_gpu_hours('victims.runtime_seconds', 'victims.gpu_count', 'clusters.checkpoint_minutes') }}
         as lost_gpu_hours
 from victims

@@ -20,6 +20,15 @@ failures as (
 
 ),
 
+periods as (
+
+    select
+        cluster_id,
+        {{ seconds_between('study_from_at', 'study_to_at') }} as study_seconds
+    from {{ ref('int_study_periods') }}
+
+),
+
 -- A check says only that the fault began since it last was good: its onset reaches back by that, five minutes at most.
 onsets_of_symptoms as (
 
@@ -70,7 +79,8 @@ reaching_onsets as (
     select
         *,
         {{ seconds('reach_seconds') }} as reach,
-        observed_at - {{ seconds('reach_seconds') }} as reaches_back_to
+        observed_at - {{ seconds('reach_seconds') }} as reaches_back_to,
+        count(*) over (partition by cluster_id, failure_category) as onset_count
     from onsets
 
 ),
@@ -81,7 +91,25 @@ counted as (
 
 ),
 
--- Two nodes within two minutes happen by chance every few months in a fleet of thousands; three do not in a lifetime.
+-- Two nodes are the two ends of one link. More of them come together by chance the oftener, the more onsets there are:
+-- at most 0.05 such crowds are to be expected in the whole study, by Chernoff's bound of the Poisson tail.
+crowded as (
+
+    select
+        counted.*,
+        reaching_onsets.onset_count,
+        reaching_onsets.onset_count * reaching_onsets.reach_seconds / nullif(periods.study_seconds, 0) as chance_count
+    from counted
+    inner join reaching_onsets
+        on
+            counted.cluster_id = reaching_onsets.cluster_id
+            and counted.failure_category = reaching_onsets.failure_category
+            and counted.onset_id = reaching_onsets.onset_id
+    left join periods on counted.cluster_id = periods.cluster_id
+    where counted.node_count >= 3
+
+),
+
 crowds as (
 
     select
@@ -91,8 +119,13 @@ crowds as (
             order by reaches_back_to, observed_at, onset_id
             rows between unbounded preceding and 1 preceding
         ) as latest_before_at
-    from counted
-    where node_count >= 3
+    from crowded
+    where
+        chance_count is null
+        or (
+            chance_count < node_count - 1
+            and onset_count * power(exp(1) * chance_count / (node_count - 1), node_count - 1) <= 0.05
+        )
 
 ),
 
