@@ -2,6 +2,7 @@
 
 from tests.minimal.cluster import Cluster, at
 
+BOOT = "Linux version 5.15.0-91-generic (buildd@lcy02) #101-Ubuntu SMP"
 XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."
 
 
@@ -51,6 +52,14 @@ CLUSTERS = {
     .event("n1", at(3, days=5), at(3, seconds=20, days=5), "DOWN", "Not responding", "slurm(64030)")
     .job(101, "n1", at(3, minutes=1, days=5), at(3, minutes=6, days=5), "FAILED")
     .check("n1", at(3, minutes=4, days=5), "check ibstat", 2, "mlx5_0 is Down"),
+    # The clock of n1 is eight minutes ahead, as two boots tell; by that clock the GPU was lost after the window closed.
+    "clock-ahead": busy(50)
+    .slurmctld(at(3, days=4), "Node n1 rebooted 180 secs ago")
+    .kernel("n1", at(3, minutes=5, days=4), BOOT)
+    .slurmctld(at(4, days=4), "Node n1 rebooted 180 secs ago")
+    .kernel("n1", at(4, minutes=5, days=4), BOOT)
+    .job(100, "n1", at(1, days=5), at(3, days=5), "FAILED")
+    .kernel("n1", at(3, minutes=7, seconds=50, days=5), XID_79),
 }
 
 
@@ -76,6 +85,19 @@ def test_what_completed_jobs_see_as_often_is_no_cause(minimal):
 
 def test_evidence_without_coincidences_is_a_cause(minimal):
     assert failures(minimal, "plain-cause")[100] > 0.95
+
+
+def test_a_clock_that_is_ahead_is_set_right(minimal):
+    assert failures(minimal, "clock-ahead")[100] > 0.95
+    ((ahead, offset),) = minimal.execute(
+        """
+        select clock_ahead_seconds, max(clock_offset_seconds)
+        from marts.dim_nodes inner join marts.fct_health_events using (cluster_id, node_id)
+        where cluster_id = 'clock-ahead'
+        group by all
+        """
+    ).fetchall()
+    assert ahead == offset == 480
 
 
 def test_the_node_whose_check_keeps_failing_is_the_culprit(minimal):

@@ -24,6 +24,12 @@ clusters as (
 
 ),
 
+clocks as (
+
+    select * from {{ ref('int_node_clock_offsets') }}
+
+),
+
 -- The name without a domain comes first, then the one that needed the least change.
 shown_names as (
 
@@ -55,7 +61,8 @@ select
     inventory.memory_mib,
     inventory.partitions,
     sightings.first_seen_at,
-    sightings.last_seen_at
+    sightings.last_seen_at,
+    clocks.ahead_seconds as clock_ahead_seconds
 from sightings
 inner join clusters on sightings.cluster_id = clusters.cluster_id
 left join shown_names
@@ -66,3 +73,7 @@ left join inventory
     on
         sightings.cluster_id = inventory.cluster_id
         and sightings.node_id = inventory.node_id
+left join clocks
+    on
+        sightings.cluster_id = clocks.cluster_id
+        and sightings.node_id = clocks.node_id

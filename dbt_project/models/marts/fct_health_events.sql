@@ -56,5 +56,6 @@ select
     duplicate_of_event_id,
     message,
     source_path,
-    source_line_number
+    source_line_number,
+    clock_offset_seconds
 from ranked

@@ -18,6 +18,13 @@ reason_events as (
 
 ),
 
+clocks as (
+
+    select * from {{ ref('int_node_clock_offsets') }}
+    where corrected_seconds != 0
+
+),
+
 from_checks as (
 
     select
@@ -26,6 +33,7 @@ from_checks as (
             'cluster_id', 'node_id', "'health_check'", 'check_key', 'subject', 'symptom', 'observed_at'
         ]) }} as event_id,
         node_id,
+        true as is_by_node_clock,
         observed_at,
         'health_check' as source,
         check_name,
@@ -61,6 +69,7 @@ from_kernel as (
             'cluster_id', 'node_id', "'kernel'", 'kind', 'code', 'pci_address', 'occurred_at', 'message'
         ]) }} as event_id,
         node_id,
+        true as is_by_node_clock,
         occurred_at as observed_at,
         'kernel' as source,
         kind as check_name,
@@ -97,6 +106,7 @@ from_reasons as (
             'cluster_id', 'node_id', 'source', "'node reason'", 'reason', 'observed_at'
         ]) }} as event_id,
         node_id,
+        false as is_by_node_clock,
         observed_at,
         source,
         'node reason' as check_name,
@@ -122,10 +132,49 @@ from_reasons as (
         source_line_number
     from reason_events
 
+),
+
+symptoms as (
+
+    select * from from_checks
+    union all
+    select * from from_kernel
+    union all
+    select * from from_reasons
+
 )
 
-select * from from_checks
-union all
-select * from from_kernel
-union all
-select * from from_reasons
+select
+    symptoms.cluster_id,
+    symptoms.event_id,
+    symptoms.node_id,
+    symptoms.observed_at - {{ seconds('coalesce(clocks.corrected_seconds, 0)') }} as observed_at,
+    symptoms.source,
+    symptoms.check_name,
+    symptoms.check_key,
+    symptoms.check_type,
+    symptoms.subject,
+    symptoms.code,
+    symptoms.codes,
+    symptoms.fault_code,
+    symptoms.failure_category,
+    symptoms.co_category,
+    symptoms.severity,
+    symptoms.evidence_class,
+    symptoms.result,
+    symptoms.is_point_event,
+    symptoms.last_ok_at - {{ seconds('coalesce(clocks.corrected_seconds, 0)') }} as last_ok_at,
+    symptoms.cleared_at - {{ seconds('coalesce(clocks.corrected_seconds, 0)') }} as cleared_at,
+    symptoms.origin,
+    symptoms.pci_address,
+    symptoms.job_id_raw,
+    symptoms.message,
+    symptoms.source_path,
+    symptoms.source_line_number,
+    coalesce(clocks.corrected_seconds, 0) as clock_offset_seconds
+from symptoms
+left join clocks
+    on
+        symptoms.cluster_id = clocks.cluster_id
+        and symptoms.node_id = clocks.node_id
+        and symptoms.is_by_node_clock

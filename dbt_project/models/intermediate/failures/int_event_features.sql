@@ -27,6 +27,8 @@ evidence as (
 
     select
         *,
+        -- What the node's own clock showed, as its check results do.
+        observed_at + {{ seconds('clock_offset_seconds') }} as logged_at,
         case
             when check_name = 'node reason' then 'reason'
             when source = 'kernel' then 'kernel'
@@ -96,8 +98,8 @@ check_quarter_hours as (
         event_id,
         node_id,
         check_name,
-        observed_at,
-        {{ unnested_numbers(quarter_hour('observed_at'), quarter_hour('observed_at') ~ ' + 2') }} as quarter_hour
+        logged_at,
+        {{ unnested_numbers(quarter_hour('logged_at'), quarter_hour('logged_at') ~ ' + 2') }} as quarter_hour
     from evidence
     where family in ('check', 'failures_only')
 
@@ -125,8 +127,8 @@ failing_again as (
             and check_quarter_hours.check_name = later_checks.check_name
             and check_quarter_hours.quarter_hour = later_checks.quarter_hour
     where
-        {{ seconds_between('check_quarter_hours.observed_at', 'later_checks.observed_at') }} > 150
-        and {{ seconds_between('check_quarter_hours.observed_at', 'later_checks.observed_at') }} <= 1020
+        {{ seconds_between('check_quarter_hours.logged_at', 'later_checks.observed_at') }} > 150
+        and {{ seconds_between('check_quarter_hours.logged_at', 'later_checks.observed_at') }} <= 1020
     union
     -- Of a stretch of a day only the ends are kept: in between, the check failed in every quarter of an hour.
     select
@@ -138,9 +140,9 @@ failing_again as (
             evidence.cluster_id = checks.cluster_id
             and evidence.node_id = checks.node_id
             and evidence.check_name = checks.check_name
-            and cast(evidence.observed_at as date) = cast(checks.observed_at as date)
-            and checks.unchanged_since <= evidence.observed_at + interval 1020 second
-            and checks.observed_at > evidence.observed_at + interval 150 second
+            and cast(evidence.logged_at as date) = cast(checks.observed_at as date)
+            and checks.unchanged_since <= evidence.logged_at + interval 1020 second
+            and checks.observed_at > evidence.logged_at + interval 150 second
     where
         checks.unchanged_since is not null
         and evidence.family in ('check', 'failures_only')

@@ -96,7 +96,12 @@ counted as (
 crowded as (
 
     select
-        counted.*,
+        counted.cluster_id,
+        counted.failure_category,
+        counted.onset_id,
+        counted.observed_at,
+        counted.reaches_back_to,
+        counted.node_count,
         reaching_onsets.onset_count,
         reaching_onsets.onset_count * reaching_onsets.reach_seconds / nullif(periods.study_seconds, 0) as chance_count
     from counted

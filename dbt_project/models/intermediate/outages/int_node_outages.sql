@@ -79,7 +79,8 @@ merged as (
         {{ first_by('evidence_class', 'started_at') }} as evidence_class,
         {{ first_by('origin', 'started_at') }} as origin,
         min(source) as source,
-        count(*) as interval_count,
+        -- What the controller's log tells of an outage that an export of events goes on with is no row of that export.
+        coalesce(nullif(count(case when source = 'sacctmgr' then 1 end), 0), count(*)) as interval_count,
         {{ first_by('source_path', 'started_at') }} as source_path,
         {{ first_by('source_line_number', 'started_at') }} as source_line_number
     from numbered

@@ -1,0 +1,93 @@
+with
+
+kernel_messages as (
+
+    select * from {{ ref('stg_kernel__messages') }}
+
+),
+
+slurmctld_events as (
+
+    select * from {{ ref('stg_slurmctld__events') }}
+
+),
+
+-- The node's clock says when it booted in its kernel log.
+by_node_clock as (
+
+    select
+        cluster_id,
+        node_id,
+        occurred_at as booted_at
+    from kernel_messages
+    where
+        kind = 'boot'
+        and node_id is not null
+
+),
+
+-- The controller works the boot time out from its own clock and the node's time since boot.
+by_controller_clock as (
+
+    select
+        cluster_id,
+        node_id,
+        coalesce(
+            {{ timestamp_of_epoch(
+                "cast(nullif(regexp_extract(message, " ~ pattern('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
+            ) }},
+            logged_at - {{ seconds(
+                "cast(nullif(regexp_extract(message, " ~ pattern('rebooted (\\d+) secs? ago') ~ ", 1), '') as bigint)"
+            ) }}
+        ) as booted_at
+    from slurmctld_events
+    where
+        kind = 'node_rebooted'
+        and node_id is not null
+
+),
+
+pairs as (
+
+    select
+        by_controller_clock.cluster_id,
+        by_controller_clock.node_id,
+        {{ seconds_between('by_controller_clock.booted_at', 'by_node_clock.booted_at') }} as ahead_seconds
+    from by_controller_clock
+    inner join by_node_clock
+        on
+            by_controller_clock.cluster_id = by_node_clock.cluster_id
+            and by_controller_clock.node_id = by_node_clock.node_id
+            and by_node_clock.booted_at >= by_controller_clock.booted_at - interval 6 hour
+            and by_node_clock.booted_at <= by_controller_clock.booted_at + interval 6 hour
+    qualify
+        row_number() over (
+            partition by by_controller_clock.cluster_id, by_controller_clock.node_id, by_controller_clock.booted_at
+            order by abs({{ seconds_between('by_controller_clock.booted_at', 'by_node_clock.booted_at') }}) asc
+        ) = 1
+
+),
+
+measured as (
+
+    select
+        cluster_id,
+        node_id,
+        count(*) as boot_count,
+        median(ahead_seconds) as ahead_seconds,
+        max(ahead_seconds) - min(ahead_seconds) as spread_seconds
+    from pairs
+    group by cluster_id, node_id
+
+)
+
+select
+    cluster_id,
+    node_id,
+    boot_count,
+    ahead_seconds,
+    -- Logging starts up to half a minute after the boot, and one boot may be matched with another one.
+    case
+        when boot_count >= 2 and spread_seconds <= 60 and abs(ahead_seconds) > 60 then ahead_seconds else 0
+    end as corrected_seconds
+from measured
