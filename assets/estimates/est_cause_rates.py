@@ -26,7 +26,7 @@ SHOWABLE = (
     "marts.agg_check_introductions.failure_category",
     "marts.dim_clusters.has_kernel_messages",
 )
-RATE = (*FAILURES, *GPU_HOURS)
+RATE = (*FAILURES, *GPU_HOURS, "intermediate.int_failure_draws.probability")
 UNIT = "failures per GPU-hour"
 
 TABLE = TableSpec(

@@ -50,6 +50,32 @@ incidents as (
     group by cluster_id, failure_category, incident_id
 ),
 
+-- how far the count moves under other parameters of the posterior that the data allow
+draw_counts as (
+    select
+        failures.cluster_id,
+        failures.failure_category,
+        draws.draw,
+        sum(draws.probability order by failures.attempt_id) as expected_count
+    from failures
+    inner join intermediate.int_failure_draws as draws using (cluster_id, attempt_id)
+    where failures.is_measured
+    group by failures.cluster_id, failures.failure_category, draws.draw
+),
+
+parameter_variances as (
+    select
+        cluster_id,
+        failure_category,
+        greatest(
+            sum(expected_count * expected_count order by draw) / count(*)
+            - power(sum(expected_count order by draw) / count(*), 2),
+            0
+        ) as variance
+    from draw_counts
+    group by cluster_id, failure_category
+),
+
 counts as (
     select
         cluster_id,
@@ -109,7 +135,7 @@ select
     showable.cluster_id,
     showable.failure_category,
     coalesce(counts.failure_count, 0) as failure_count,
-    coalesce(counts.failure_variance, 0) as failure_variance,
+    coalesce(counts.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance,
     coalesce(counts.incident_count, 0) as incident_count,
     coalesce(exposures.gpu_hours, 0) as gpu_hours,
     nullif(concat_ws(
@@ -126,5 +152,6 @@ select
     ), '') as note
 from showable
 left join counts using (cluster_id, failure_category)
+left join parameter_variances using (cluster_id, failure_category)
 left join exposures using (cluster_id)
 order by showable.cluster_id, showable.failure_category

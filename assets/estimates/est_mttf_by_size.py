@@ -23,7 +23,7 @@ EXPOSURES = "marts.fct_attempt_exposures"
 SIZE = (f"{EXPOSURES}.gpu_size_bin",)
 FAILURES = (f"{EXPOSURES}.failure_probability", f"{EXPOSURES}.incident_id", *SIZE)
 RUNTIME = (f"{EXPOSURES}.exposure_seconds", *SIZE)
-MTTF = (*FAILURES, RUNTIME[0])
+MTTF = (*FAILURES, RUNTIME[0], "intermediate.int_failure_draws.probability")
 THEORY = (*REFERENCE_RATE, SIZE[0], "marts.dim_clusters.gpus_per_node")
 
 TABLE = TableSpec(

@@ -9,6 +9,7 @@ with clusters as (
 attempts as (
     select
         cluster_id,
+        attempt_id,
         gpu_size_bin,
         coalesce(incident_id, attempt_id) as incident_id,
         cast(exposure_seconds as decimal(38, 6)) as exposure_seconds,
@@ -53,6 +54,31 @@ incidents as (
     group by cluster_id, gpu_size_bin, incident_id
 ),
 
+draw_counts as (
+    select
+        attempts.cluster_id,
+        attempts.gpu_size_bin,
+        draws.draw,
+        cast(sum(cast(draws.probability as decimal(38, 15))) as double) as expected_count
+    from attempts
+    inner join intermediate.int_failure_draws as draws using (cluster_id, attempt_id)
+    where attempts.failure_probability > 0 and attempts.exposure_seconds is not null
+    group by attempts.cluster_id, attempts.gpu_size_bin, draws.draw
+),
+
+parameter_variances as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        greatest(
+            sum(expected_count * expected_count order by draw) / count(*)
+            - power(sum(expected_count order by draw) / count(*), 2),
+            0
+        ) as variance
+    from draw_counts
+    group by cluster_id, gpu_size_bin
+),
+
 -- Variance as in est_failure_rates.
 failures as (
     select
@@ -70,12 +96,16 @@ sizes as (
     select
         exposures.*,
         coalesce(failures.failure_count, 0) as failure_count,
-        coalesce(failures.failure_variance, 0) as failure_variance
+        coalesce(failures.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance
     from exposures
     left join failures
         on
             exposures.cluster_id = failures.cluster_id
             and exposures.gpu_size_bin is not distinct from failures.gpu_size_bin
+    left join parameter_variances
+        on
+            exposures.cluster_id = parameter_variances.cluster_id
+            and exposures.gpu_size_bin is not distinct from parameter_variances.gpu_size_bin
 )
 
 select

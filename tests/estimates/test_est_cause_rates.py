@@ -11,6 +11,9 @@ from assets.warehouse import Warehouse
 MARTS = """
 create schema marts;
 create schema seeds;
+create schema intermediate;
+create table intermediate.int_failure_draws as
+from (values ('checked', 'c', 1, 0.25), ('checked', 'c', 2, 0.75)) as draws (cluster_id, attempt_id, draw, probability);
 create table seeds.kernel_kinds as from (values ('ib_link'), ('none')) as kinds (failure_category);
 create table seeds.xids as from (values ('gpu_memory'), ('user_code')) as codes (failure_category);
 create table seeds.node_reason_rules as from (values ('nccl_timeout'), ('pcie')) as rules (failure_category);
@@ -49,13 +52,14 @@ def rates(tmp_path_factory):
 
 
 def test_failures_count_with_their_probability_and_limits_know_the_incident(rates):
-    """Two attempts in one incident and half a failure: k = 2.5, V = 4 + 0.75, phi = 1.9, over 3,000 GPU-hours."""
+    """Two attempts in one incident and half a failure: k = 2.5, V = 4 + 0.75 + 0.0625 of the draws, over 3,000 GPU-hours."""
+    phi = 4.8125 / 2.5
     row = rates["checked", "pcie"]
     assert (row.failure_count, row.incident_count, row.gpu_hours) == (2.5, 1.5, 3000.0)
-    assert row.dispersion == pytest.approx(1.9)
+    assert row.dispersion == pytest.approx(phi)
     assert row.failures_per_gpu_hour == pytest.approx(2.5 / 3000)
-    assert row.failures_per_gpu_hour_low == pytest.approx(stats.gamma.ppf(0.05, 2.5 / 1.9) * 1.9 / 3000)
-    assert row.failures_per_gpu_hour_high == pytest.approx(stats.gamma.ppf(0.95, 2.5 / 1.9 + 1) * 1.9 / 3000)
+    assert row.failures_per_gpu_hour_low == pytest.approx(stats.gamma.ppf(0.05, 2.5 / phi) * phi / 3000)
+    assert row.failures_per_gpu_hour_high == pytest.approx(stats.gamma.ppf(0.95, 2.5 / phi + 1) * phi / 3000)
     assert row.method == "garwood_dispersed"
     assert pd.isna(row.note)
 
