@@ -46,6 +46,8 @@ _ASSUMED_WEIGHT = 10.0
 """Events that these assumptions weigh as much as."""
 _CHECK_WEIGHT = 10.0
 """Events by which the shares of single checks are drawn to the share that all events have."""
+_LOOKS_WEIGHT = 5.0
+"""Coincidences by which the looks of a single check are drawn to those of its family."""
 _CHANCE_HITS, _CHANCE_RATE = 0.5, 0.003 / 900
 """Weight in events, and rate per node-second, of what is assumed of coincidence before any attempt COMPLETED; the paper
 has less than 1% of completed jobs beside a failed check."""
@@ -55,6 +57,8 @@ _STRATUM_WEIGHT = 1.0
 """Failures by which a stratum's share is drawn to what its exposure lets expect."""
 _AFTERMATH_SECONDS = 900.0
 """A fault goes on to show for so long after the failure."""
+_TOGETHER_SECONDS = 60.0
+"""Attempts that a fault ends on a node end within so long."""
 _MAX_STEPS, _TOLERANCE = 200, 1e-7
 
 
@@ -257,11 +261,12 @@ def attribute(
         theta_s / (1 - theta_s) * g_c h_b f1_x / N / (beta_cn L_b r_b f0_x)
 
     where L_b are the seconds of the lag class in the attempt's window, r_b is how much denser than evenly coincidences
-    lie in it, f0_x is their share of features. Over the episodes of one attempt, p_j = odds_j / (1 + sum of odds).
+    lie in it, f0_x is the share of features among the check's own coincidences, drawn to that of its family. Over the
+    episodes of one attempt, p_j = odds_j / (1 + sum of odds).
     Chance is read off the controls; theta, g, h and f1 are found by expectation-maximisation. An event that the fit
     blames for a failure counts in the controls by the rest of its probability only: a node that others share shows it
     beside their ends as well. What a fault shows after the attempt that it failed is no evidence for the next attempt
-    on the node.
+    on the node, nor for an attempt that shared the node and ended another minute, farther from it.
     Draws refit everything with the attempts and the controls weighted by Gamma(1) (Bayesian bootstrap).
 
     Assumptions: features are independent of lag and check given the family; completed attempts meet coincidences as
@@ -317,6 +322,10 @@ class _Design:
     of_lags: sparse.csr_matrix
     control_of_check: sparse.csr_matrix
     control_of_looks: sparse.csr_matrix
+    own_looks: NDArray[np.int64]
+    looks_of_own: NDArray[np.int64]
+    control_of_own_looks: sparse.csr_matrix
+    control_of_own_family: sparse.csr_matrix
     control_of_lags: sparse.csr_matrix
     control_of_class: sparse.csr_matrix
     beside_control: sparse.csr_matrix
@@ -330,8 +339,7 @@ class _Design:
     lag_share: NDArray[np.float64]
     node_class: NDArray[np.int64]
     proneness: NDArray[np.float64]
-    rest_hits: NDArray[np.float64]
-    rest_total: NDArray[np.float64]
+    own_proneness: NDArray[np.float64]
     class_seconds: NDArray[np.float64]
     log_opportunity: NDArray[np.float64]
 
@@ -354,6 +362,8 @@ class _Design:
         counted = np.bincount(episodes.check, minlength=checks) + np.bincount(control_episodes.check, minlength=checks)
         base_check = (counted + 1.0 / checks) / (counted.sum() + 1.0)
         proneness, of_node = _proneness(controls, nodes, checks)
+        # What the node's events would be if they fell on checks as those of all nodes do.
+        of_check = np.outer(of_node.sum(axis=1), of_node.sum(axis=0) / max(of_node.sum(), 1.0))
         seconds = seconds_by_lag_class(suspects.runtime_seconds, before_seconds, after_seconds)
         lag = lag_class(episodes.lag_seconds)
         own_seconds = np.maximum(seconds[episodes.attempt, lag], 1.0)
@@ -362,6 +372,7 @@ class _Design:
         lag_share = controls.lag_seconds / total_lag if total_lag > 0 else even / even.sum()
         looks, control_looks = _looks(episodes), _looks(control_episodes)
         cause_lags = np.where(even > 0, _CAUSE_LAGS, 0.0)
+        owned, own_looks = np.unique(_own_looks(episodes), return_inverse=True)
         return cls(
             of_attempt=_ones(episodes.attempt, len(suspects.stratum)),
             of_stratum=_ones(suspects.stratum, len(strata.state)),
@@ -377,6 +388,10 @@ class _Design:
             of_lags=_ones(episodes.family * LAG_CLASSES + lag, len(FAMILIES) * LAG_CLASSES),
             control_of_check=_ones(control_episodes.check, checks),
             control_of_looks=_ones(control_looks, len(FAMILIES) * _FEATURES),
+            own_looks=own_looks,
+            looks_of_own=owned % (len(FAMILIES) * _FEATURES),
+            control_of_own_looks=_equal(_own_looks(control_episodes), owned),
+            control_of_own_family=_equal(_own_looks(control_episodes) // _FEATURES, owned // _FEATURES),
             control_of_lags=_ones(
                 control_episodes.family * LAG_CLASSES + lag_class(control_episodes.lag_seconds),
                 len(FAMILIES) * LAG_CLASSES,
@@ -393,8 +408,7 @@ class _Design:
             lag_share=lag_share,
             node_class=controls.node_class[episodes.node],
             proneness=proneness[episodes.node],
-            rest_hits=of_node[episodes.node, episodes.check],
-            rest_total=of_node.sum(axis=1)[episodes.node],
+            own_proneness=((of_node + _CHECK_WEIGHT) / (of_check + _CHECK_WEIGHT))[episodes.node, episodes.check],
             class_seconds=np.bincount(controls.node_class, controls.node_seconds * proneness, minlength=classes).astype(
                 float
             ),
@@ -414,22 +428,25 @@ class _Design:
         share = self._shares(causes, suspect_weights)
         cause_check = _drawn_to(causes @ self.of_check, self.base_check, _CHECK_WEIGHT)
         chance_check = _drawn_to(chances @ self.control_of_check, self.base_check, _CHECK_WEIGHT)
-        cause_looks = _by_family(causes @ self.of_looks, self.cause_looks, _FEATURES)
-        chance_looks = _by_family(chances @ self.control_of_looks, self.chance_looks, _FEATURES)
+        # Squared: what is hardly a cause would otherwise teach the fit that causes look like it, and become one.
+        cause_looks = _product_by_family((causes * probability) @ self.of_looks, self.cause_looks)
+        of_family = _by_family(chances @ self.control_of_looks, self.chance_looks, _FEATURES, mean=True)
+        chance_looks = (chances @ self.control_of_own_looks + _LOOKS_WEIGHT * of_family[:, self.looks_of_own]) / (
+            chances @ self.control_of_own_family + _LOOKS_WEIGHT
+        )
         cause_lags = _by_family(causes @ self.of_lags, np.tile(self.cause_lags, len(FAMILIES)), LAG_CLASSES)
         chance_lags = _by_family(
             chances @ self.control_of_lags, np.tile(self.lag_share, len(FAMILIES)), LAG_CLASSES
         ) / np.tile(np.maximum(self.lag_share, 1e-9), len(FAMILIES))
         rate = (chances @ self.control_of_class + _CHANCE_HITS) / (self.class_seconds + _CHANCE_HITS / _CHANCE_RATE)
-        own_check = (self.rest_hits + _CHECK_WEIGHT * chance_check[:, self.check]) / (self.rest_total + _CHECK_WEIGHT)
-        beta = rate[:, self.node_class] * self.proneness * own_check
+        beta = rate[:, self.node_class] * self.proneness * self.own_proneness * chance_check[:, self.check]
         theta = share[:, self.stratum]
         log_odds = (
             np.log(theta)
             - np.log1p(-theta)
             + np.log(cause_check[:, self.check] / beta)
             + np.log(cause_lags[:, self.lags] / chance_lags[:, self.lags])
-            + np.log(cause_looks[:, self.looks] / chance_looks[:, self.looks])
+            + np.log(np.maximum(cause_looks[:, self.looks], 1e-100) / chance_looks[:, self.own_looks])
             - self.log_opportunity
         )
         unexplained = np.where(self.is_explained, 0.0, 1.0 - np.minimum(probability @ self.after_failure, 1.0))
@@ -498,10 +515,18 @@ def _near(episodes: Episodes, control_episodes: Episodes) -> sparse.csr_matrix:
 
 
 def _after_failure(suspects: Suspects, episodes: Episodes) -> sparse.csr_matrix:
-    """Matrix (episodes, episodes) with a one where the second's attempt began when the first's had failed."""
+    """Matrix (episodes, episodes) with a one where the failure of the first's attempt would explain the second."""
     rows, places = _pairs(episodes, episodes)
-    is_later = suspects.ended_at[episodes.attempt[rows]] <= suspects.started_at[episodes.attempt[places]] + 1.0
-    rows, places = rows[is_later], places[is_later]
+    one, other = episodes.attempt[rows], episodes.attempt[places]
+    is_later = suspects.ended_at[one] <= suspects.started_at[other] + 1.0
+    # Of jobs that share a node a fault ends all at once: those that ended a minute apart did not fail together.
+    is_beside = (
+        (suspects.started_at[one] < suspects.ended_at[other])
+        & (suspects.started_at[other] < suspects.ended_at[one])
+        & (np.abs(suspects.ended_at[one] - suspects.ended_at[other]) > _TOGETHER_SECONDS)
+        & (np.abs(episodes.lag_seconds[rows]) < np.abs(episodes.lag_seconds[places]))
+    )
+    rows, places = rows[is_later | is_beside], places[is_later | is_beside]
     return sparse.csr_matrix((np.ones(len(rows)), (rows, places)), shape=(len(episodes.node), len(episodes.node)))
 
 
@@ -509,6 +534,16 @@ def _looks(episodes: Episodes) -> NDArray[np.int64]:
     """Give family, persistence, companion and drain one number."""
     place = episodes.family * len(PERSISTENCE) + episodes.persistence
     return (place * 2 + episodes.has_companion) * 2 + episodes.is_drained
+
+
+def _own_looks(episodes: Episodes) -> NDArray[np.int64]:
+    """Give check, family, persistence, companion and drain one number."""
+    return episodes.check * len(FAMILIES) * _FEATURES + _looks(episodes)
+
+
+def _equal(numbers: NDArray[np.int64], wanted: NDArray[np.int64]) -> sparse.csr_matrix:
+    """Matrix (numbers, wanted) with a one where both are the same."""
+    return sparse.csr_matrix((numbers[:, None] == wanted[None, :]).astype(float))
 
 
 def _assumed(assumption: _Assumption) -> NDArray[np.float64]:
@@ -535,7 +570,28 @@ def _drawn_to(counts: NDArray[np.float64], base: NDArray[np.float64], weight: fl
     return np.exp(special.digamma(pseudo_counts) - special.digamma(pseudo_counts.sum(axis=-1, keepdims=True)))
 
 
-def _by_family(counts: NDArray[np.float64], assumed: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Shares within each family, drawn to what is assumed."""
-    shares = _drawn_to(counts.reshape(len(counts), -1, width), assumed.reshape(-1, width)[None], _ASSUMED_WEIGHT)
+def _product_by_family(counts: NDArray[np.float64], assumed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of persistence, companion and drain within each family, each drawn to what is assumed, multiplied.
+
+    With a share for each combination, coincidences that look alike would make up a kind of cause of their own.
+    """
+    shape = (-1, len(FAMILIES), len(PERSISTENCE), 2, 2)
+    counts, assumed = counts.reshape(shape), assumed.reshape(shape)
+    shares = np.ones_like(counts)
+    for axis in (2, 3, 4):
+        others = tuple({2, 3, 4} - {axis})
+        own = _drawn_to(counts.sum(axis=others), assumed.sum(axis=others), _ASSUMED_WEIGHT)
+        shares = shares * np.expand_dims(own, others)
+    return shares.reshape(len(counts), -1)
+
+
+def _by_family(
+    counts: NDArray[np.float64], assumed: NDArray[np.float64], width: int, *, mean: bool = False
+) -> NDArray[np.float64]:
+    """Shares within each family, drawn to what is assumed; arithmetic means on demand."""
+    counts, assumed = counts.reshape(len(counts), -1, width), assumed.reshape(-1, width)[None]
+    if mean:
+        shares = (counts + _ASSUMED_WEIGHT * assumed) / (counts.sum(axis=-1, keepdims=True) + _ASSUMED_WEIGHT)
+    else:
+        shares = _drawn_to(counts, assumed, _ASSUMED_WEIGHT)
     return shares.reshape(len(counts), -1)

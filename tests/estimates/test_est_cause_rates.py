@@ -52,7 +52,7 @@ def rates(tmp_path_factory):
 
 
 def test_failures_count_with_their_probability_and_limits_know_the_incident(rates):
-    """Two attempts in one incident and half a failure: k = 2.5, V = 4 + 0.75 + 0.0625 of the draws, over 3,000 GPU-hours."""
+    """Two attempts in one incident and half a failure: k = 2.5, V = 4 + 0.75, and 0.0625 of the draws."""
     phi = 4.8125 / 2.5
     row = rates["checked", "pcie"]
     assert (row.failure_count, row.incident_count, row.gpu_hours) == (2.5, 1.5, 3000.0)

@@ -195,3 +195,50 @@ def test_windows_are_cut_where_the_attempt_began():
         [300, 180, 90, 30, 30, 90, 180],
     ]
     assert lag_class(np.array([-600, -300, -299, 0, 0.5, 300])).tolist() == [0, 0, 1, 3, 4, 6]
+
+
+def judged(rows, ends, control=()):
+    """Probabilities of episodes beside attempts of one node that ran for two hours until these ends."""
+    ends = np.array(ends)
+    return attribute(
+        suspects=Suspects(
+            np.zeros(len(ends), dtype=np.int64), np.ones(len(ends)), np.full(len(ends), 7200.0), ends - 7200, ends
+        ),
+        episodes=episodes_of(rows),
+        strata=Strata(np.array([50.0]), np.array([1e6]), np.array([0])),
+        controls=Controls(
+            np.full(10, 1e5),
+            np.zeros(10, dtype=np.int64),
+            1000 * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
+            *np.zeros((2, 0), dtype=np.int64),
+            np.zeros(0),
+        ),
+        control_episodes=episodes_of(control),
+        before_seconds=BEFORE,
+        after_seconds=AFTER,
+        generator=np.random.default_rng(1),
+    ).probability
+
+
+def test_a_check_whose_false_alarms_last_convinces_less_than_one_whose_pass():
+    """Twenty false alarms of check 0 lasted and twenty of check 1 passed: one that lasts tells more of check 1."""
+    control = [
+        (0, check, CHECK, looks, -400.0, False, False, 5, -1e6 - n, False)
+        for n in range(20)
+        for check, looks in enumerate((LASTING, CLEARED))
+    ]
+    first, second = (
+        judged([(0, check, CHECK, LASTING, -20.0, False, False, 0, 9980.0, False)], [10_000.0], control)[0]
+        for check in (0, 1)
+    )
+    assert first / (1 - first) < 0.3 * second / (1 - second)
+
+
+def test_of_jobs_that_share_a_node_the_fault_failed_the_one_that_ended_with_it():
+    def rows(*lags):
+        return [(n, 0, CHECK, LASTING, lag, True, True, 0, 9990.0, False) for n, lag in enumerate(lags)]
+
+    beside, earlier = judged(rows(-10.0, 200.0), [10_000.0, 9_790.0])
+    assert beside > 0.9 and earlier < 0.3
+    together = judged(rows(-10.0, -5.0), [10_000.0, 9_995.0])
+    assert together.min() > 0.9
