@@ -148,4 +148,32 @@ MUTATIONS = (
         "limits.method",
         "tests/model/test_mean_ratio.py",
     ),
+    Mutation(
+        "clocks that are ahead are set right",
+        "dbt_project/models/intermediate/events/int_health_events.sql",
+        "where corrected_seconds != 0",
+        "where false",
+        ATTRIBUTION,
+    ),
+    Mutation(
+        "false alarms look as those of their own check do",
+        "assets/model/attribution.py",
+        "chances @ self.control_of_own_looks + _LOOKS_WEIGHT",
+        "0.0 * (chances @ self.control_of_own_looks) + _LOOKS_WEIGHT",
+        "tests/model/test_attribution.py",
+    ),
+    Mutation(
+        "of jobs that share a node a fault fails those that end together",
+        "assets/model/attribution.py",
+        "rows, places = rows[is_later | is_beside], places[is_later | is_beside]",
+        "rows, places = rows[is_later], places[is_later]",
+        "tests/model/test_attribution.py",
+    ),
+    Mutation(
+        "rates by cause know how uncertain the posterior is",
+        "assets/estimates/est_cause_rates.sql",
+        "coalesce(counts.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance",
+        "coalesce(counts.failure_variance, 0) as failure_variance",
+        "tests/estimates/test_est_cause_rates.py",
+    ),
 )
