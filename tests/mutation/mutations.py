@@ -47,8 +47,8 @@ MUTATIONS = (
         "GPUs without a count are unknown, not none",
         "assets/sources/sacct_values.py",
         'gpu_count_source="no_count" if is_uncounted else "none"',
-        'gpu_count=0 if is_uncounted else None, gpu_count_source="no_count" if is_uncounted else "none"',
-        RECORDS,
+        'gpu_count_source="none"',
+        "assets/sources/sacct_values.py",
     ),
     Mutation(
         "a job that was cancelled while it waited never started",
