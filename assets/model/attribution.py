@@ -57,6 +57,8 @@ _STRATUM_WEIGHT = 1.0
 """Failures by which a stratum's share is drawn to what its exposure lets expect."""
 _AFTERMATH_SECONDS = 900.0
 """A fault goes on to show for so long after the failure."""
+_SECOND_FAULT = 1e-3
+"""Share of what a node shows within minutes of a failure that Slurm blames on it, and that is a fault of its own."""
 _TOGETHER_SECONDS = 60.0
 """Attempts that a fault ends on a node end within so long."""
 _MAX_STEPS, _TOLERANCE = 200, 1e-7
@@ -449,7 +451,9 @@ class _Design:
             + np.log(np.maximum(cause_looks[:, self.looks], 1e-100) / chance_looks[:, self.own_looks])
             - self.log_opportunity
         )
-        unexplained = np.where(self.is_explained, 0.0, 1.0 - np.minimum(probability @ self.after_failure, 1.0))
+        unexplained = np.where(
+            self.is_explained, _SECOND_FAULT, 1.0 - np.minimum(probability @ self.after_failure, 1.0)
+        )
         return np.exp(np.clip(log_odds, -50.0, 50.0)) * np.clip(unexplained, 1e-6, 1.0), share
 
     def _blamed_controls(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
