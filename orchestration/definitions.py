@@ -10,7 +10,7 @@ import assets.report
 from orchestration import checks, dbt, publish, schedules
 from orchestration.environment import Settings, current_home
 from orchestration.home import Home
-from orchestration.jobs import refresh
+from orchestration.jobs import in_process, refresh
 from orchestration.resources import resources
 
 
@@ -29,6 +29,7 @@ def build(home: Home) -> dg.Definitions:
         jobs=[refresh],
         schedules=[schedules.nightly(settings.cron, settings.timezone)],
         resources=resources(home, settings),
+        executor=in_process,
     )
 
 

@@ -1,0 +1,103 @@
+"""Nothing in a run's configuration can name a program, a path or a setting: all of it is bound to the home in code."""
+
+import re
+
+import dagster as dg
+import pytest
+
+from orchestration.definitions import build
+from orchestration.environment import Settings
+from orchestration.home import PROJECT, Home
+from orchestration.resources import bound, resources
+
+
+@pytest.fixture(scope="module")
+def definitions(tmp_path_factory):
+    return build(Home.at(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture(scope="module", params=["refresh", "any selection of assets"])
+def job(definitions, request):
+    if request.param == "refresh":
+        return definitions.resolve_job_def("refresh")
+    return definitions.resolve_implicit_global_asset_job_def()
+
+
+HOSTILE = {
+    "a program for dbt": {"resources": {"dbt": {"config": {"dbt_executable": "/tmp/evil"}}}},
+    "a project for dbt": {"resources": {"dbt": {"config": {"project_dir": "/tmp/evil"}}}},
+    "a warehouse": {"resources": {"warehouse": {"config": {"path": "/tmp/evil.duckdb"}}}},
+    "a setting of DuckDB": {"resources": {"warehouse": {"config": {"memory_limit": "1TB'; install x; --"}}}},
+    "sources": {"resources": {"sources": {"config": {"path": "/etc"}}}},
+    "a report": {"resources": {"report": {"config": {"path": "/tmp/evil"}}}},
+    "a lock": {"resources": {"session": {"config": {"lock_file": "/tmp/evil"}}}},
+    "a folder of values": {"resources": {"io_manager": {"config": {"base_dir": "/tmp/evil"}}}},
+    "another executor": {"execution": {"config": {"multiprocess": {}}}},
+    "modules to preload": {
+        "execution": {"config": {"multiprocess": {"start_method": {"forkserver": {"preload_modules": ["evil"]}}}}}
+    },
+    "a marker to close": {"execution": {"config": {"marker_to_close": "/tmp/evil"}}},
+    "an executor's setting": {"execution": {"config": {"retries": {"disabled": {}}}}},
+    "a logger": {"loggers": {"json": {"config": {}}}},
+    "a setting of the assets of dbt": {"ops": {"dbt_models": {"config": {"full_refresh": True}}}},
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_run_that_names_something_is_refused(job, what):
+    with pytest.raises(dg.DagsterInvalidConfigError):
+        dg.validate_run_config(job, HOSTILE[what])
+
+
+def test_a_run_without_configuration_is_accepted(job):
+    dg.validate_run_config(job, {})
+
+
+def test_every_resource_and_the_executor_take_nothing(job):
+    fields = job.run_config_schema.config_type.fields
+    taken = {
+        name: dict(resource.config_type.fields["config"].config_type.fields)
+        for name, resource in fields["resources"].config_type.fields.items()
+    }
+    assert set(taken) == {"warehouse", "sources", "report", "session", "dbt", "io_manager"}
+    assert not any(taken.values())
+    assert not fields["execution"].config_type.fields["config"].config_type.fields
+
+
+def test_no_step_reads_configuration():
+    """Dagster accepts any configuration for an asset that declares none; it has to stay unread."""
+    reads = re.compile(r"op_config|config_schema=(?!\{\})|dg\.Config\b")
+    files = [file for room in ("assets", "orchestration") for file in (PROJECT / room).rglob("*.py")]
+    found = [str(file) for file in files if reads.search(file.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+def test_a_bound_resource_is_set_up_torn_down_and_new_for_each_run():
+    happened = []
+
+    class Session(dg.ConfigurableResource):
+        def setup_for_execution(self, context):
+            happened.append(("up", id(self)))
+
+        def teardown_after_execution(self, context):
+            happened.append(("down", id(self)))
+
+    @dg.asset
+    def table(session: Session):
+        happened.append(("used", id(session)))
+
+    kept = []
+    made = bound(lambda: kept.append(Session()) or kept[-1])
+    for _ in range(2):
+        assert dg.materialize([table], resources={"session": made}).success
+    first, second = map(id, kept)
+    assert happened == [(step, which) for which in (first, second) for step in ("up", "used", "down")]
+
+
+def test_the_resources_belong_to_the_home(tmp_path):
+    home = Home.at(tmp_path)
+    made = dg.build_resources(resources(home, Settings.current()) | {"session": dg.ResourceDefinition.none_resource()})
+    with made as given:
+        assert given.warehouse.path == str(home.working_file)
+        assert given.sources.path == str(home.sources)
+        assert given.report.path == str(home.working_reports)
