@@ -222,6 +222,23 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
+@app.command(epilog="Example: `faultline rollback 41`")
+def rollback(
+    publication: Annotated[
+        str | None,
+        typer.Argument(help="Its number, or the beginning of its run [default: the one before what readers see]."),
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Let readers see an earlier publication, warehouse and report, until new logs come."""
+    from orchestration.rolling_back import RollbackFailed, run_rollback
+
+    try:
+        print(run_rollback(choose_home(home, None), publication))
+    except RollbackFailed as error:
+        fail(str(error))
+
+
 @app.command(epilog="Example: `faultline doctor --sources /var/log/clusters`")
 def doctor(
     sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,

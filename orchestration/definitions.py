@@ -22,7 +22,9 @@ def build(home: Home) -> dg.Definitions:
     models = dbt.dbt_models(home)
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)
-    published = publish.published_asset(home, upstream=dg.AssetKey(["report", "index"]))
+    published = publish.published_asset(
+        home, upstream=dg.AssetKey(["report", "index"]), keep=settings.keep_publications
+    )
     return dg.Definitions(
         assets=[*raw, models, *estimates, *report, published],
         asset_checks=checks.all_checks(estimates),

@@ -12,6 +12,7 @@ from orchestration.doctor_sources import sources_findings
 from orchestration.doctor_warehouse import warehouse_findings
 from orchestration.findings import Finding, Level, print_findings
 from orchestration.home import Home
+from orchestration.publication_folders import leftovers
 from orchestration.published import ReadingError
 from orchestration.status import free_of_refresh, status
 
@@ -44,9 +45,9 @@ def home_findings(home: Home) -> list[Finding]:
         if holder is not None:
             what = f"a refresh is running (process {holder})"
             return [*findings, Finding("note", what, str(home.root), "wait for it; `faultline status` follows it")]
-        for path in _leftovers(home):
-            what = "left behind by a refresh that was killed; nothing needs it"
-            findings.append(Finding("warning", what, str(path), f"rm '{path}'"))
+        for path in leftovers(home):
+            what = "left behind by a refresh that was killed while it published; readers never saw it"
+            findings.append(Finding("note", what, str(path), "`faultline refresh` removes it"))
         journal = home.working_file.with_name(f"{home.working_file.name}.wal")
         if journal.exists():
             what = "the last refresh did not end in order; what it had written is in this journal"
@@ -59,7 +60,7 @@ def home_findings(home: Home) -> list[Finding]:
 def run_findings(home: Home) -> list[Finding]:
     """Judge how the last run ended."""
     try:
-        found = status(home.published_file, home.working_file, home.lock_file)
+        found = status(home)
     except ReadingError as error:
         return [Finding("note", str(error), str(home.published_file), "faultline refresh")]
     run = found["last_run"]
@@ -74,12 +75,6 @@ def run_findings(home: Home) -> list[Finding]:
             "mend what it names, then run `faultline refresh`",
         )
     ]
-
-
-def _leftovers(home: Home) -> list[os.PathLike[str]]:
-    """Find the copies a publication makes beside its targets and renames at its end."""
-    folders = (home.published_file.parent, home.report.parent)
-    return [path for folder in folders if folder.exists() for path in sorted(folder.glob(".*.tmp"))]
 
 
 def _gib(count: int) -> str:

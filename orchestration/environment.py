@@ -19,6 +19,7 @@ MEMORY = "FAULTLINE_MEMORY"
 THREADS = "FAULTLINE_THREADS"
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
+KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
 DEFAULT_MEMORY = "2GB"
 """DuckDB spills what needs more to disk. With Python beside it a refresh then stays below 4 GiB."""
 
@@ -32,6 +33,7 @@ class Settings:
     threads: int
     cron: str
     timezone: str
+    keep_publications: int
 
     @classmethod
     def current(cls) -> Settings:
@@ -42,7 +44,16 @@ class Settings:
             threads=int(os.environ.get(THREADS) or len(os.sched_getaffinity(0))),
             cron=os.environ.get("FAULTLINE_SCHEDULE") or "0 2 * * *",
             timezone=os.environ.get("FAULTLINE_TIMEZONE") or "UTC",
+            keep_publications=_count(KEEP_PUBLICATIONS, 3),
         )
+
+
+def _count(name: str, default: int) -> int:
+    """Read a number of at least 1."""
+    text = os.environ.get(name) or str(default)
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{name} is a whole number of at least 1, not {text!r}; correct it or unset it")
+    return int(text)
 
 
 def current_home() -> Home:

@@ -14,15 +14,21 @@ from assets.sources.folder import is_as_it_was, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files
 from orchestration.home import Home, code_version
+from orchestration.publication_folders import newest_publication, pinned_publication
 
 
 def is_up_to_date(home: Home) -> bool:
-    """Tell whether a refresh would publish what is already published."""
+    """Tell whether a refresh would publish what is already published.
+
+    After a rollback only new input counts, and it is new if the publication that was rolled back has not seen it.
+    """
     if not (home.published_file.exists() and home.report.exists()):
         return False
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        published = con.execute("select code_version from ops.published order by published_at desc limit 1").fetchone()
-        if published is None or published[0] != code_version():
+    newest = newest_publication(home)
+    is_pinned = pinned_publication(home) is not None
+    with duckdb.connect(str(newest.file if newest else home.published_file), read_only=True) as con:
+        published = con.execute("select code_version from ops.published order by rowid desc limit 1").fetchone()
+        if published is None or (published[0] != code_version() and not is_pinned):
             return False
         known = known_files(con)
         configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())

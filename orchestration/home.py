@@ -1,6 +1,6 @@
 """Where things lie: the layout of a home folder, and the version of the code that fills it.
 
-A home holds the logs, the working file, the published file, the reports and Dagster's own storage.
+A home holds the logs, the working file, the publications with their warehouse and report, and Dagster's own storage.
 """
 
 from __future__ import annotations
@@ -46,6 +46,16 @@ class Home:
     def publication(self) -> Path:
         """Where marts and estimates are built: the file for readers before it is published."""
         return self.work / "publication.duckdb"
+
+    @property
+    def publications(self) -> Path:
+        """Folder of everything that was published and is kept."""
+        return self.root / "publications"
+
+    @property
+    def current(self) -> Path:
+        """The link to the publication that readers see; the public paths lead through it."""
+        return self.publications / "current"
 
     @property
     def published_file(self) -> Path:

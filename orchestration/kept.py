@@ -23,7 +23,7 @@ from orchestration.home import code_version
 LARGEST_SHARE = 0.2
 """Of all records: above it, building anew costs less than looking for what may stay."""
 
-_LAST_PUBLISHED = "select run_id, code_version from {}.ops.published order by published_at desc limit 1"
+_LAST_PUBLISHED = "select run_id, code_version from {}.ops.published order by rowid desc limit 1"
 
 _FILES = "select cluster_id, path, run_id from ops.files where kind = 'sacct'"
 _HEALTH_FILES = """

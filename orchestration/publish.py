@@ -1,14 +1,11 @@
-"""The last step: what passed its checks becomes what readers see, in one atomic rename per file.
+"""The last step: what passed its checks becomes what readers see, warehouse and report in one atomic step.
 
 It refuses nothing and computes nothing: a refresh that failed a blocking check never gets here, so the last good
 publication stays. Readers with an open connection keep the file they opened.
 """
 
 import json
-import os
-import shutil
 from datetime import UTC, datetime
-from pathlib import Path
 
 import dagster as dg
 import duckdb
@@ -17,6 +14,7 @@ from assets.warehouse import Warehouse
 from orchestration.checks import failed_checks
 from orchestration.home import Home, code_version
 from orchestration.publication import complete_publication, reader_tables
+from orchestration.publication_folders import publish, remove_old
 from orchestration.session import RefreshSession
 
 INPUT_HASH = """
@@ -27,25 +25,6 @@ INPUT_HASH = """
         select cluster_id || ' ' || coalesce(config_sha256, 'defaults') from raw.clusters
     )
 """
-
-
-def replace_files(pairs: list[tuple[Path, Path]]) -> None:
-    """Copy each source beside its target and flush it to disk, then rename all: a reader sees old or new, never half.
-
-    All copies are made before the first rename, so that a full disk changes nothing.
-    """
-    beside = [target.with_name(f".{target.name}.{os.getpid()}.tmp") for _, target in pairs]
-    try:
-        for (source, target), copy in zip(pairs, beside, strict=True):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
-            with copy.open("rb+") as file:
-                os.fsync(file.fileno())
-        for (_, target), copy in zip(pairs, beside, strict=True):
-            copy.replace(target)
-    finally:
-        for copy in beside:
-            copy.unlink(missing_ok=True)
 
 
 def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
@@ -75,14 +54,14 @@ def reopen_run(con: duckdb.DuckDBPyConnection, run_id: str, why: str) -> None:
     con.execute("delete from ops.published where run_id = ?", [run_id])
 
 
-def published_asset(home: Home, upstream: dg.AssetKey) -> dg.AssetsDefinition:
-    """Build the asset that publishes a home once everything upstream of it is done."""
+def published_asset(home: Home, upstream: dg.AssetKey, keep: int) -> dg.AssetsDefinition:
+    """Build the asset that publishes a home once everything upstream of it is done, and keeps so many publications."""
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
     def warehouse(
         context: dg.AssetExecutionContext, warehouse: Warehouse, session: RefreshSession
     ) -> dg.MaterializeResult:
-        """Replace the file that readers open and the report beside it, atomically, after every blocking check.
+        """Let readers see the new warehouse and the report made with it, in one step, after every blocking check.
 
         One file per home.
         """
@@ -94,13 +73,13 @@ def published_asset(home: Home, upstream: dg.AssetKey) -> dg.AssetsDefinition:
         try:
             with warehouse.writing() as con:
                 complete_publication(con)
-            replace_files(
-                [(home.publication, home.published_file), (home.working_reports / "latest" / "index.html", home.report)]
-            )
+            publish(home, context.run_id, code_version(), home.publication, home.working_reports / "latest")
         except (OSError, duckdb.Error) as error:
             with warehouse.writing() as con:
                 reopen_run(con, context.run_id, str(error))
             raise
+        for removed in remove_old(home, keep):
+            context.log.info(f"removed publication {removed.number} of run {removed.run_id}")
         return dg.MaterializeResult(
             metadata={
                 "tables": len(counts),

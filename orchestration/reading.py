@@ -78,7 +78,7 @@ def show_status(home: Home, as_json: bool = False) -> bool:
     from orchestration.status import status
     from orchestration.status_lines import print_status
 
-    found = status(home.published_file, home.working_file, home.lock_file)
+    found = status(home)
     if as_json:
         print(json.dumps(found, indent=2))
     else:

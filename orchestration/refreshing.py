@@ -21,6 +21,7 @@ from rich.console import Console
 
 from orchestration.environment import collect_garbage_seldom
 from orchestration.home import Home
+from orchestration.publication_folders import pinned_publication
 
 if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
@@ -45,6 +46,8 @@ class Outcome:
     clusters: list[dict[str, Any]] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
     checks: dict[str, int] = field(default_factory=dict)
+    pinned: int | None = None
+    """Number of the publication that a rollback has pinned."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -65,11 +68,15 @@ class Outcome:
             f" + {counts['quarantined']:,} quarantined\nchecks    {self.checks['passed']:,} passed,"
             f" {self.checks['failed']:,} failed"
         )
-        say(
-            "nothing new since the last publication"
-            if self.status == "unchanged"
-            else f"published in {self.seconds:.0f} s"
-        )
+        if self.status != "unchanged":
+            say(f"published in {self.seconds:.0f} s")
+        elif self.pinned is None:
+            say("nothing new since the last publication")
+        else:
+            say(
+                f"nothing new; publication {self.pinned} stays, which `faultline rollback` has pinned, until new logs"
+                " come or `faultline refresh --full` is run"
+            )
         say(f"warehouse {self.warehouse}\nreport    {self.report}")
 
 
@@ -199,8 +206,16 @@ def _outcome(home: Home, status: str, started: float) -> Outcome:
         clusters = _rows(con, CLUSTERS)
         lines = _rows(con, LINES)[0]
         checks = _rows(con, CHECKS)[0]
+    pinned = pinned_publication(home)
     return Outcome(
-        status, time.monotonic() - started, str(home.report), str(home.published_file), clusters, lines, checks
+        status,
+        time.monotonic() - started,
+        str(home.report),
+        str(home.published_file),
+        clusters,
+        lines,
+        checks,
+        pinned.number if pinned else None,
     )
 
 
@@ -260,5 +275,5 @@ LINES = """
 CHECKS = """
     select count(*) filter (passed) as passed, count(*) filter (not passed) as failed
     from ops.checks
-    where run_id = (select run_id from ops.published order by published_at desc limit 1)
+    where run_id = (select run_id from ops.published order by rowid desc limit 1)
 """

@@ -33,7 +33,11 @@ def resources(home: Home, settings: Settings) -> dict[str, Any]:
         ),
         "sources": bound(lambda: SourcesFolder(path=str(home.sources), full=settings.is_full)),
         "report": bound(lambda: ReportFolder(path=str(home.working_reports), parts=str(BUILT))),
-        "session": bound(lambda: RefreshSession(working_file=str(home.working_file), lock_file=str(home.lock_file))),
+        "session": bound(
+            lambda: RefreshSession(
+                working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root)
+            )
+        ),
         "dbt": bound(partial(dbt_resource, home, settings)),
         # No asset hands values on in memory. Dagster's default would take a folder from the run's configuration.
         "io_manager": dg.IOManagerDefinition(resource_fn=lambda _: dg.InMemoryIOManager(), config_schema={}),

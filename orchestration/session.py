@@ -19,7 +19,8 @@ import duckdb
 from pydantic import PrivateAttr
 
 from assets.warehouse import Warehouse
-from orchestration.home import code_version
+from orchestration.home import Home, code_version
+from orchestration.publication_folders import remove_leftovers, was_published
 
 
 class RefreshRunning(RuntimeError):
@@ -94,22 +95,29 @@ class RefreshSession(dg.ConfigurableResource):
     ----------
     working_file, lock_file
         Absolute paths.
+    home
+        Absolute path of the home; empty where there is none, so that there are no publications to look after.
     patience_seconds
         How long to wait for what a killed refresh has left running.
     """
 
     working_file: str
     lock_file: str
+    home: str = ""
     patience_seconds: float = 600
     _lock: RefreshLock | None = PrivateAttr(default=None)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Take the lock and open the run's row."""
+        """Take the lock and open the run's row; put in order what a refresh that was killed has left."""
         lock = RefreshLock(Path(self.lock_file))
         lock.acquire()
         self._lock = lock
         wait_until_free(Path(self.working_file), self.patience_seconds)
         with Warehouse(path=self.working_file).writing() as con:
+            if self.home:
+                home = Home.at(Path(self.home))
+                remove_leftovers(home)
+                take_back_what_was_not_published(con, home)
             con.execute(
                 "update ops.runs set status = 'failed', ended_at = started_at, message = 'stopped without an end'"
                 " where status = 'running'"
@@ -130,6 +138,19 @@ class RefreshSession(dg.ConfigurableResource):
         finally:
             if self._lock is not None:
                 self._lock.release()
+
+
+def take_back_what_was_not_published(con: duckdb.DuckDBPyConnection, home: Home) -> None:
+    """Correct the account of a run that was killed between its last row here and the step that readers see."""
+    last = con.execute("select run_id from ops.published order by rowid desc limit 1").fetchone()
+    if last is None or was_published(home, last[0]):
+        return
+    con.execute(
+        "update ops.runs set status = 'failed', message = 'stopped before its publication was finished'"
+        " where run_id = ?",
+        [last[0]],
+    )
+    con.execute("delete from ops.published where run_id = ?", [last[0]])
 
 
 def _locked(file: TextIO) -> bool:

@@ -11,13 +11,20 @@ from typing import Any
 
 import duckdb
 
+from orchestration.home import Home
+from orchestration.publication_folders import (
+    current_publication,
+    kept_publications,
+    pinned_publication,
+    was_published,
+)
 from orchestration.published import ReadingError, published
 
 PUBLICATION = """
-    select run_id, published_at, code_version from ops.published order by published_at desc limit 1
+    select run_id, published_at, code_version from ops.published order by rowid desc limit 1
 """
 LAST_RUN = """
-    select run_id, started_at, ended_at, status, message from ops.runs order by started_at desc, run_id limit 1
+    select run_id, started_at, ended_at, status, message from ops.runs order by rowid desc limit 1
 """
 FILES = """
     select
@@ -34,7 +41,7 @@ CHECKS = """
         count(*) filter (not passed and is_blocking) as failed,
         count(*) filter (not passed and not is_blocking) as warned
     from ops.checks
-    where run_id = (select run_id from ops.runs order by started_at desc, run_id limit 1)
+    where run_id = (select run_id from ops.runs order by rowid desc limit 1)
 """
 FRESHNESS = """
     select
@@ -49,15 +56,8 @@ FRESHNESS = """
 """
 
 
-def status(published_file: Path, working_file: Path, lock_file: Path | None = None) -> dict[str, Any]:
+def status(home: Home) -> dict[str, Any]:
     """Gather the state of a home as plain values; times are ISO 8601 in UTC, ages in hours.
-
-    Parameters
-    ----------
-    published_file, working_file
-        What readers open, and what a refresh builds.
-    lock_file
-        Held by a running refresh; by default `refresh.lock` beside the working file.
 
     Raises
     ------
@@ -65,20 +65,35 @@ def status(published_file: Path, working_file: Path, lock_file: Path | None = No
         Nothing was ever published or tried.
     """
     found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
-    if published_file.exists():
-        with published(published_file) as con:
+    current, pinned = current_publication(home), pinned_publication(home)
+    if home.published_file.exists():
+        with published(home.published_file) as con:
             found["published"] = _first(con, PUBLICATION)
             found |= _state(con) | {"clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)]}
-        found["published"] = _aged(found["published"] or {}, "published_at") | {"file": str(published_file)}
-    with free_of_refresh(lock_file or working_file.with_name("refresh.lock")) as holder:
+        found["published"] = _aged(found["published"] or {}, "published_at") | {"file": str(home.published_file)}
+    found["publications"] = [
+        {
+            "number": one.number,
+            "run_id": one.run_id,
+            "published_at": one.published_at,
+            "code_version": one.code_version,
+            "is_current": current is not None and one.run_id == current.run_id,
+        }
+        for one in kept_publications(home)
+    ]
+    found["pinned"] = pinned.number if pinned else None
+    with free_of_refresh(home.lock_file) as holder:
         if holder is not None:
             found["running"] = {"process": holder}
-        elif working_file.exists():
-            found |= _state_of_working_file(working_file)
-            if found["last_run"] and found["last_run"]["status"] == "running":
-                found["last_run"] |= {"status": "failed", "message": "stopped without an end"}
+        elif home.working_file.exists():
+            found |= _state_of_working_file(home.working_file)
+            run = found["last_run"]
+            if run and run["status"] == "running":
+                run |= {"status": "failed", "message": "stopped without an end"}
+            if run and run["status"] == "succeeded" and not was_published(home, run["run_id"]):
+                run |= {"status": "failed", "message": "stopped before its publication was finished"}
     if not (found["published"] or found["last_run"] or found["running"]):
-        raise ReadingError(f"nothing is published in {published_file.parent.parent} yet; run `faultline refresh` first")
+        raise ReadingError(f"nothing is published in {home.root} yet; run `faultline refresh` first")
     return found
 
 

@@ -25,6 +25,11 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             f"run {publication['run_id']}, code {publication['code_version']}"
         )
         lines.append(f"           {publication['file']}")
+        if found["pinned"]:
+            lines.append(
+                f"           pinned by `faultline rollback` to publication {found['pinned']}, until new logs come or"
+                " `faultline refresh --full` is run"
+            )
     else:
         lines.append("published  nothing yet")
     if run := found["last_run"]:
@@ -47,6 +52,10 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             else "empty"
         )
         lines.append(f"cluster    {name}: {cluster['record_count']:,} accounting records, {fresh}")
+    for kept in found["publications"]:
+        seen = ", what readers see" if kept["is_current"] else ""
+        moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""
+        lines.append(f"kept       publication {kept['number']} {moment}run {kept['run_id']}{seen}")
     return lines
 
 

@@ -8,6 +8,7 @@ import pytest
 from orchestration import reading
 from orchestration.doctor import doctor
 from orchestration.home import Home
+from orchestration.publication_folders import remove_leftovers
 
 
 @pytest.fixture
@@ -78,7 +79,9 @@ class TestDoctor:
     def test_what_a_killed_refresh_left_is_told(self, home, findings):
         left = home.published_file.parent / ".faultline.duckdb.123.tmp"
         left.write_bytes(b"half")
-        assert findings()[str(left)].next_step == f"rm '{left}'"
+        assert findings()[str(left)].next_step == "`faultline refresh` removes it"
+        remove_leftovers(home)
+        assert not left.exists()
 
     def test_a_failed_run_is_an_error(self, home, capsys):
         with duckdb.connect(str(home.published_file)) as con:

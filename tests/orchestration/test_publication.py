@@ -118,7 +118,7 @@ def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, mo
 
     monkeypatch.setattr(publish, "complete_publication", full)
     upstream = dg.AssetSpec("report")
-    asset = publish.published_asset(home, upstream.key)
+    asset = publish.published_asset(home, upstream.key, keep=3)
     resources = {"warehouse": warehouse, "session": session}
     result = dg.materialize([upstream, asset], selection=[asset], resources=resources, raise_on_error=False)
     assert not result.success

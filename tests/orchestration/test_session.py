@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from assets.warehouse import Warehouse
+from orchestration.home import Home
 from orchestration.session import RefreshLock, RefreshRunning, RefreshSession, wait_until_free
 
 
@@ -40,6 +41,23 @@ def test_a_killed_run_is_told_at_the_next_start(session):
     assert sorted(statuses(session)) == ["failed", "running"]
     session.teardown_after_execution(dg.build_init_resource_context())
     assert statuses(session) == ["failed", "failed"]
+
+
+def test_a_run_that_was_killed_before_readers_saw_its_publication_is_taken_back(tmp_path):
+    home = Home.at(tmp_path)
+    left = home.publications / ".run-2"
+    left.mkdir(parents=True)
+    session = RefreshSession(working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root))
+    with Warehouse(path=session.working_file).writing() as con:
+        con.execute("insert into ops.runs values ('run-2', '2026-01-01', '2026-01-01', 'succeeded', 'v', null)")
+        con.execute("insert into ops.published values ('run-2', '2026-01-01', 'h', 'v', '{}')")
+    session.setup_for_execution(dg.build_init_resource_context())
+    session.teardown_after_execution(dg.build_init_resource_context())
+    with Warehouse(path=session.working_file).reading() as con:
+        assert con.execute("select count(*) from ops.published").fetchone() == (0,)
+        (row,) = con.execute("select status, message from ops.runs where run_id = 'run-2'").fetchall()
+    assert row == ("failed", "stopped before its publication was finished")
+    assert not left.exists()
 
 
 HOLD = """

@@ -9,6 +9,8 @@ import duckdb
 import pytest
 
 from orchestration import reading
+from orchestration.home import Home
+from orchestration.publication_folders import publish, roll_back
 from orchestration.published import ReadingError
 from orchestration.status import status
 from orchestration.status_lines import lines_of
@@ -31,7 +33,7 @@ def home(small_home):
 
 class TestStatus:
     def test_it_tells_publication_run_input_checks_and_freshness(self, home, capsys):
-        found = status(home.published_file, home.working_file)
+        found = status(home)
         assert found["published"]["run_id"] == "run-1"
         assert found["published"]["published_at"] == "2026-01-03T00:01:00Z"
         assert found["published"]["age_hours"] > 0
@@ -61,7 +63,7 @@ class TestStatus:
             [sys.executable, "-c", HOLD, str(home.lock_file)], stdout=subprocess.PIPE, text=True
         ) as holder:
             holder.stdout.readline()
-            found = status(home.published_file, home.working_file)
+            found = status(home)
             holder.kill()
         assert found["running"] == {"process": "4711"}
         assert found["last_run"]["run_id"] == "run-1"
@@ -70,10 +72,50 @@ class TestStatus:
     def test_the_lock_is_given_back(self, home):
         home.lock_file.write_text("")
         build(home.working_file)
-        status(home.published_file, home.working_file)
+        status(home)
         with home.lock_file.open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def test_nothing_at_all(self, tmp_path):
         with pytest.raises(ReadingError, match="run `faultline refresh`"):
-            status(tmp_path / "a.duckdb", tmp_path / "b.duckdb")
+            status(Home.at(tmp_path))
+
+
+class TestPublications:
+    @pytest.fixture
+    def published_twice(self, home):
+        page = home.working_reports / "latest" / "index.html"
+        page.parent.mkdir(parents=True)
+        page.write_text("report")
+        old = home.published_file.rename(home.publication)
+        publish(home, "run-1", "0.1.0+abc", old, page.parent)
+        build(home.working_file)
+        with duckdb.connect(str(home.publication)) as con:
+            con.execute("insert into ops.published values ('run-2', '2025-11-20', 'h', '0.1.0+abc', '{}')")
+            con.execute("insert into ops.runs values ('run-2', '2025-11-20', '2025-11-20', 'succeeded', 'v', null)")
+        publish(home, "run-2", "0.1.0+abc", home.publication, page.parent)
+        return home
+
+    def test_all_that_are_kept_are_listed(self, published_twice):
+        lines = lines_of(status(published_twice))
+        assert next(line for line in lines if line.startswith("kept")).endswith("run run-2, what readers see")
+        assert len([line for line in lines if line.startswith("kept")]) == 2
+
+    def test_the_newest_is_told_by_its_place_and_not_by_a_clock_that_was_set_back(self, published_twice):
+        published_twice.working_file.unlink()
+        found = status(published_twice)
+        assert found["published"]["run_id"] == "run-2"
+        assert found["published"]["published_at"] == "2025-11-20T00:00:00Z"
+        assert found["last_run"]["run_id"] == "run-2"
+
+    def test_a_rollback_is_told(self, published_twice):
+        roll_back(published_twice)
+        found = status(published_twice)
+        assert (found["published"]["run_id"], found["pinned"]) == ("run-1", 1)
+        assert any("pinned by `faultline rollback` to publication 1" in line for line in lines_of(found))
+
+    def test_a_run_that_was_killed_before_readers_saw_it_has_failed(self, published_twice):
+        with duckdb.connect(str(published_twice.working_file)) as con:
+            con.execute("insert into ops.runs values ('run-3', '2026-02-01', '2026-02-01', 'succeeded', 'v', null)")
+        run = status(published_twice)["last_run"]
+        assert (run["status"], run["message"]) == ("failed", "stopped before its publication was finished")

@@ -2,7 +2,7 @@
 with latest_run as (
     select run_id
     from ops.runs
-    qualify row_number() over (order by started_at desc, run_id) = 1
+    qualify row_number() over (order by rowid desc) = 1
 )
 
 select checks.table_name, checks.check_name, checks.passed, checks.is_blocking, checks.observed, checks.expected

@@ -1,4 +1,4 @@
 -- The run that is making the report.
 select run_id, started_at, ended_at, status, code_version, message
 from ops.runs
-qualify row_number() over (order by started_at desc, run_id) = 1
+qualify row_number() over (order by rowid desc) = 1

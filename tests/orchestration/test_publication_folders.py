@@ -1,0 +1,252 @@
+"""One switch: readers see the warehouse and the report of one run, whatever happens while the next is published."""
+
+import shutil
+
+import duckdb
+import pytest
+
+from orchestration import publication_folders as folders
+from orchestration.home import Home
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home.at(tmp_path / "home")
+    (home.working_reports / "latest").mkdir(parents=True)
+    return home
+
+
+def build(home, run_id):
+    """Make what a refresh has made before it publishes."""
+    home.publication.unlink(missing_ok=True)
+    with duckdb.connect(str(home.publication)) as con:
+        con.execute("create schema ops")
+        con.execute(
+            "create table ops.published as select ? as run_id, timestamp '2026-01-01' as published_at", [run_id]
+        )
+        con.execute("alter table ops.published add column code_version varchar default '0.1.0+abc'")
+    (home.working_reports / "latest" / "index.html").write_text(run_id)
+
+
+def publish(home, run_id):
+    build(home, run_id)
+    return folders.publish(home, run_id, "0.1.0+abc", home.publication, home.working_reports / "latest")
+
+
+def run_of(path):
+    with duckdb.connect(str(path), read_only=True) as con:
+        return con.execute("select run_id from ops.published").fetchone()[0]
+
+
+def seen(home):
+    """What a reader of the public paths gets: the run of the warehouse and that of the report."""
+    return run_of(home.published_file), home.report.read_text()
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_public_paths_lead_through_the_one_link_that_changes(home):
+    publish(home, "run-1")
+    fixed = [home.published_file.readlink(), home.report.parent.readlink()]
+    assert str(fixed[0]) == "../publications/current/faultline.duckdb"
+    assert str(fixed[1]) == "../publications/current/report"
+    assert str(home.current.readlink()) == "run-1"
+    assert seen(home) == ("run-1", "run-1")
+    publish(home, "run-2")
+    assert [home.published_file.readlink(), home.report.parent.readlink()] == fixed
+    assert seen(home) == ("run-2", "run-2")
+    assert names(home.publications) == ["current", "run-1", "run-2"]
+    assert names(home.publications / "run-2") == ["faultline.duckdb", "publication.json", "report"]
+
+
+def test_a_home_that_is_moved_still_leads_to_its_own_publication(home, tmp_path):
+    publish(home, "run-1")
+    home.root.rename(tmp_path / "elsewhere")
+    assert seen(Home.at(tmp_path / "elsewhere")) == ("run-1", "run-1")
+
+
+def test_an_open_reader_keeps_what_it_opened(home):
+    publish(home, "run-1")
+    with duckdb.connect(str(home.published_file), read_only=True) as reader:
+        for number in range(2, 6):
+            publish(home, f"run-{number}")
+            folders.remove_old(home, keep=1)
+        assert reader.execute("select run_id from ops.published").fetchone() == ("run-1",)
+    assert names(home.publications) == ["current", "run-5"]
+
+
+@pytest.mark.parametrize("step", ["copyfile", "copytree"])
+def test_a_copy_that_fails_changes_nothing(home, monkeypatch, step):
+    publish(home, "run-1")
+    build(home, "run-2")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folders.shutil, step, full)
+    with pytest.raises(OSError, match="No space left"):
+        folders.publish(home, "run-2", "v", home.publication, home.working_reports / "latest")
+    assert seen(home) == ("run-1", "run-1")
+    assert names(home.publications) == ["current", "run-1"]
+
+
+class TestWhatAnEarlierVersionPublished:
+    """Regular files at the public paths become a publication before the first new one is seen."""
+
+    @pytest.fixture
+    def earlier(self, home):
+        build(home, "old")
+        home.published_file.parent.mkdir()
+        home.report.parent.mkdir(parents=True)
+        shutil.copy(home.publication, home.published_file)
+        shutil.copy(home.working_reports / "latest" / "index.html", home.report)
+        return home
+
+    def test_it_can_be_gone_back_to(self, earlier):
+        publish(earlier, "run-1")
+        assert seen(earlier) == ("run-1", "run-1")
+        assert [one.run_id for one in folders.kept_publications(earlier)] == ["run-1", "old"]
+        folders.roll_back(earlier)
+        assert seen(earlier) == ("old", "old")
+
+    @pytest.mark.parametrize("can_exchange", [True, False])
+    def test_readers_find_something_at_every_step(self, earlier, monkeypatch, can_exchange):
+        """Look at the public paths after every change of a name: always whole, first the old, then the new."""
+        told = []
+
+        def watched(function):
+            def call(*arguments, **options):
+                done = function(*arguments, **options)
+                told.append(seen(earlier))
+                return done
+
+            return call
+
+        if can_exchange:
+            monkeypatch.setattr(folders, "_exchange", watched(folders._exchange))
+            monkeypatch.setattr(folders.Path, "rename", watched(folders.Path.rename))
+        else:
+            monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(folders.Path, "replace", watched(folders.Path.replace))
+        publish(earlier, "run-1")
+        assert told == sorted(told)
+        assert {run for pair in told for run in pair} == {"old", "run-1"}
+        assert all(warehouse == report for warehouse, report in told)
+        assert names(earlier.report.parent.parent) == ["latest"]
+
+    def test_a_file_that_cannot_be_read_does_not_stand_in_the_way(self, earlier):
+        earlier.published_file.write_bytes(b"garbage")
+        publish(earlier, "run-1")
+        assert seen(earlier) == ("run-1", "run-1")
+
+    def test_a_copy_of_a_home_that_lost_its_links_works(self, home, tmp_path):
+        publish(home, "run-1")
+        publish(home, "run-2")
+        copy = Home.at(tmp_path / "copy")
+        shutil.copytree(home.root, copy.root)
+        assert copy.current.is_dir()
+        assert not copy.current.is_symlink()
+        publish(copy, "run-3")
+        assert copy.current.is_symlink()
+        assert seen(copy) == ("run-3", "run-3")
+        assert [one.run_id for one in folders.kept_publications(copy)] == ["run-3", "run-2", "run-1"]
+
+
+class TestRetention:
+    def test_so_many_stay_and_the_newest_are_told_by_number(self, home):
+        for number in range(1, 6):
+            publish(home, f"run-{9 - number}")
+        removed = folders.remove_old(home, keep=3)
+        assert [one.run_id for one in removed] == ["run-7", "run-8"]
+        assert [(one.number, one.run_id) for one in folders.kept_publications(home)] == [
+            (5, "run-4"), (4, "run-5"), (3, "run-6"),
+        ]  # fmt: skip
+
+    def test_what_readers_see_stays_even_if_it_is_old(self, home):
+        for number in range(1, 5):
+            publish(home, f"run-{number}")
+        folders.roll_back(home, "1")
+        folders.remove_old(home, keep=1)
+        assert [one.run_id for one in folders.kept_publications(home)] == ["run-4", "run-1"]
+
+    def test_numbers_are_never_given_twice(self, home):
+        publish(home, "run-1")
+        publish(home, "run-2")
+        folders.roll_back(home)
+        assert publish(home, "run-3").number == 3
+
+
+class TestRollback:
+    def test_the_one_before_comes_back_and_is_pinned_until_something_is_published(self, home):
+        for number in (1, 2, 3):
+            publish(home, f"run-{number}")
+        assert folders.roll_back(home).run_id == "run-2"
+        assert seen(home) == ("run-2", "run-2")
+        assert folders.pinned_publication(home).run_id == "run-2"
+        assert folders.newest_publication(home).run_id == "run-3"
+        assert folders.roll_back(home).run_id == "run-1"
+        assert folders.newest_publication(home).run_id == "run-3"
+        assert not folders.leftovers(home)
+        publish(home, "run-4")
+        assert folders.pinned_publication(home) is None
+        assert seen(home) == ("run-4", "run-4")
+
+    def test_by_number_by_run_and_forward_again(self, home):
+        for number in (1, 2, 3):
+            publish(home, f"abc{number}")
+        assert folders.roll_back(home, "1").run_id == "abc1"
+        assert folders.roll_back(home, "abc2").number == 2
+        assert folders.roll_back(home, "3").number == 3
+        assert folders.pinned_publication(home) is None
+
+    @pytest.mark.parametrize(("wanted", "words"), [(None, "before number 2"), ("9", "none"), ("run", "2 of the pub")])
+    def test_what_cannot_be_meant_is_refused(self, home, wanted, words):
+        publish(home, "run-1")
+        publish(home, "run-2")
+        if wanted is None:
+            shutil.rmtree(home.publications / "run-1")
+        with pytest.raises(folders.NoSuchPublication, match=words):
+            folders.roll_back(home, wanted)
+        assert seen(home) == ("run-2", "run-2")
+
+    def test_a_pin_of_another_publication_does_not_count(self, home):
+        """As a rollback leaves it that was killed before it changed the link."""
+        publish(home, "run-1")
+        publish(home, "run-2")
+        (home.publications / "pinned.json").write_text('{"run_id": "run-1", "newest": 2}')
+        assert folders.pinned_publication(home) is None
+        assert folders.newest_publication(home).run_id == "run-2"
+
+
+class TestLeftovers:
+    def test_what_was_never_seen_is_told_and_removed_by_the_next_publication(self, home):
+        publish(home, "run-1")
+        (home.publications / ".run-2").mkdir()
+        unseen = home.publications / "run-3"
+        shutil.copytree(home.publications / "run-1", unseen)
+        text = (unseen / "publication.json").read_text()
+        (unseen / "publication.json").write_text(text.replace('"number": 1', '"number": 2').replace("run-1", "run-3"))
+        (home.published_file.parent / ".faultline.duckdb.123.tmp").write_bytes(b"half")
+        assert [path.name for path in folders.leftovers(home)] == [".run-2", "run-3", ".faultline.duckdb.123.tmp"]
+        assert not folders.was_published(home, "run-3")
+        assert folders.was_published(home, "run-1")
+        assert publish(home, "run-4").number == 2
+        assert names(home.publications) == ["current", "run-1", "run-4"]
+        assert folders.leftovers(home) == []
+
+    def test_before_the_first_link_nothing_was_published(self, home):
+        publish(home, "run-1")
+        home.current.unlink()
+        assert folders.kept_publications(home) == []
+        assert [path.name for path in folders.leftovers(home)] == ["run-1"]
+        assert not folders.was_published(home, "run-1")
+
+    def test_a_description_that_is_damaged_does_not_hide_what_readers_see(self, home):
+        publish(home, "run-1")
+        publish(home, "run-2")
+        (home.current / "publication.json").write_bytes(b"\x00")
+        assert folders.current_publication(home).run_id == "run-2"
+        assert [one.run_id for one in folders.kept_publications(home)] == ["run-2", "run-1"]
+        assert publish(home, "run-3").number == 3

@@ -1,0 +1,86 @@
+"""`faultline rollback`, and what a refresh makes of a publication that it has pinned."""
+
+import io
+import shutil
+import subprocess
+import sys
+
+import duckdb
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from orchestration.cli import app
+from orchestration.freshness import is_up_to_date
+from orchestration.home import Home, code_version
+from orchestration.publication_folders import pinned_publication, publish
+from orchestration.refreshing import run_refresh
+from tests.conftest import CAPTURE
+
+
+@pytest.fixture
+def home(testbed_home, tmp_path):
+    """The capture's home with the same published once more."""
+    home = Home.at(tmp_path / "home")
+    shutil.copytree(testbed_home.root, home.root, symlinks=True)
+    publish(home, "second", code_version(), home.publication, home.working_reports / "latest")
+    return home
+
+
+def rollback(home, *arguments):
+    return CliRunner().invoke(app, ["rollback", *arguments, "--home", str(home.root)])
+
+
+@pytest.mark.usefixtures("environment_put_back")
+class TestRollback:
+    def test_it_says_what_readers_see_and_for_how_long(self, home):
+        done = rollback(home)
+        assert done.exit_code == 0
+        assert "readers now see publication 1" in done.output
+        assert "until new logs come" in done.output
+        assert "it is the newest" in rollback(home, "2").output
+
+    def test_nothing_to_go_back_to(self, home, tmp_path):
+        assert rollback(Home.at(tmp_path / "none")).exit_code == 1
+        assert rollback(home, "17").exit_code == 1
+
+    def test_a_refresh_without_news_leaves_it_and_says_so(self, home):
+        rollback(home)
+        with duckdb.connect(str(home.publications / "second" / "faultline.duckdb")) as con:
+            con.execute("update ops.published set code_version = 'of another version'")
+        assert is_up_to_date(home)
+        console = Console(file=io.StringIO(), width=200)
+        run_refresh(home, full=False, console=console).print(console)
+        said = console.file.getvalue()
+        assert "publication 1 stays" in said
+        assert "refresh --full" in said
+        assert pinned_publication(home).number == 1
+
+    def test_new_input_ends_it(self, home):
+        rollback(home)
+        shutil.copy(CAPTURE / "sacct" / "sacct_all.psv", home.sources / "testbed" / "sacct" / "new.psv")
+        assert not is_up_to_date(home)
+
+    def test_input_that_the_newest_has_seen_is_not_new(self, home):
+        """What readers see now lacks a file that the newest publication was made with."""
+        (first,) = (path for path in home.publications.iterdir() if path.name not in ("current", "second"))
+        with duckdb.connect(str(first / "faultline.duckdb")) as con:
+            con.execute("delete from ops.files where kind = 'kernel'")
+        rollback(home)
+        assert is_up_to_date(home)
+
+    def test_not_while_a_refresh_runs(self, home):
+        code = (
+            "import sys; from pathlib import Path; from orchestration.session import RefreshLock;"
+            "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); sys.stdin.read()"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(home.lock_file)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        ) as holder:  # fmt: skip
+            holder.stdout.readline()
+            done = rollback(home)
+            holder.stdin.close()
+        assert done.exit_code == 1
+        assert "already running" in done.output
+        assert pinned_publication(home) is None
