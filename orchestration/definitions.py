@@ -29,7 +29,7 @@ def build(home: Home) -> dg.Definitions:
         assets=[*raw, models, *estimates, *report, published],
         asset_checks=checks.all_checks(estimates),
         jobs=[refresh],
-        schedules=[schedules.nightly(settings.cron, settings.timezone)],
+        schedules=[schedules.nightly(settings.cron, settings.timezone, home)],
         resources=resources(home, settings),
         executor=in_process,
     )

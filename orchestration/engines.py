@@ -83,7 +83,7 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
 @contextmanager
 def _alone(home: Home, problem: str) -> Iterator[None]:
     """Hold the home's lock, and put what goes wrong on one line."""
-    from orchestration.session import RefreshLock, RefreshRunning
+    from orchestration.lock import RefreshLock, RefreshRunning
 
     if not home.working_file.exists():
         raise ReadingError(f"nothing has been read yet: there is no {home.working_file}; run `faultline refresh` first")

@@ -82,11 +82,23 @@ class Outcome:
 
 def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
     """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
+    from orchestration.lock import RefreshRunning, lock_for_a_run
+
+    try:
+        # Before anything else: who does not get the lock must not touch what the other one works on.
+        with lock_for_a_run(home.lock_file):
+            return _refresh(home, full, console)
+    except RefreshRunning as error:
+        raise RefreshFailed(str(error)) from None
+    except OSError as error:
+        raise RefreshFailed(_in_words(error, home)) from error
+
+
+def _refresh(home: Home, full: bool, console: Console) -> Outcome:
     started = time.monotonic()
     if not full and _nothing_new(home):
         return _outcome(home, "unchanged", started)
     collect_garbage_seldom()
-    _check_can_start(home)
     try:
         result = _execute(home, console)
     except Exception as error:
@@ -96,19 +108,6 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
         _note_failure(home, result.run_id, message)
         raise RefreshFailed(message)
     return _outcome(home, "published", started)
-
-
-def _check_can_start(home: Home) -> None:
-    from orchestration.session import RefreshLock, RefreshRunning
-
-    try:
-        lock = RefreshLock(home.lock_file)
-        lock.acquire()
-        lock.release()
-    except RefreshRunning as error:
-        raise RefreshFailed(str(error)) from None
-    except OSError as error:
-        raise RefreshFailed(_in_words(error, home)) from None
 
 
 def _nothing_new(home: Home) -> bool:

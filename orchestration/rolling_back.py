@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from orchestration.home import Home
+from orchestration.lock import RefreshLock, RefreshRunning
 from orchestration.publication_folders import NoSuchPublication, pinned_publication, roll_back
-from orchestration.session import RefreshLock, RefreshRunning
 
 
 class RollbackFailed(Exception):

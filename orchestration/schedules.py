@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import dagster as dg
 
+from orchestration.freshness import is_up_to_date
+from orchestration.home import Home
 from orchestration.jobs import refresh
+from orchestration.publication_folders import pinned_publication
 
 
-def nightly(cron: str, timezone: str) -> dg.ScheduleDefinition:
+def nightly(cron: str, timezone: str, home: Home) -> dg.ScheduleDefinition:
     """Build the schedule.
 
     Parameters
     ----------
     cron, timezone
         A cron line and the IANA zone it is read in.
+    home
+        The home; what a rollback has pinned in it stays until there is something new.
     """
+
+    def is_due(_: dg.ScheduleEvaluationContext) -> bool:
+        return pinned_publication(home) is None or not is_up_to_date(home)
+
     return dg.ScheduleDefinition(
         name="nightly_refresh",
         job=refresh,
         cron_schedule=cron,
         execution_timezone=timezone,
+        should_execute=is_due,
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Refresh the published warehouse and the report every night.",
     )

@@ -1,18 +1,13 @@
 """One refresh at a time, and a row in ops.runs for each: the resource that opens and closes a run.
 
 It writes the run's row when the run starts and closes it however the run ends, so that a failed or killed run is
-visible to `faultline status`. It refuses to start while another refresh holds the home.
+visible to `faultline status`. It refuses to start while another process refreshes the home.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import re
-import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
 
 import dagster as dg
 import duckdb
@@ -20,72 +15,8 @@ from pydantic import PrivateAttr
 
 from assets.warehouse import Warehouse
 from orchestration.home import Home, code_version
+from orchestration.lock import RefreshLock, lock_of_session, wait_until_free
 from orchestration.publication_folders import remove_leftovers, was_published
-
-
-class RefreshRunning(RuntimeError):
-    """Another process is refreshing this home."""
-
-
-class RefreshLock:
-    """An advisory lock on a file; the kernel drops it when the process ends, however it ends."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: TextIO | None = None
-
-    def acquire(self) -> None:
-        """Take the lock or raise `RefreshRunning` with the holder's process id.
-
-        `faultline status` holds it for milliseconds, so a taken lock is asked for again for two seconds.
-        """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        file = self.path.open("a+")
-        deadline = time.monotonic() + 2
-        while not _locked(file) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        if not _locked(file):
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            file.close()
-            raise RefreshRunning(
-                f"a refresh of {self.path.parent.parent} is already running (process {holder}); "
-                "wait for it to end, or stop that process, then run `faultline refresh` again"
-            )
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        self._file = file
-
-    def release(self) -> None:
-        """Give the lock back; harmless when it was never taken."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-
-def wait_until_free(working_file: Path, patience_seconds: float) -> None:
-    """Wait until no process holds the working file.
-
-    A refresh that was killed may leave its dbt process behind, which ends by itself; raise `RefreshRunning` with that
-    process's id when it does not end in time.
-    """
-    deadline = time.monotonic() + patience_seconds
-    while working_file.exists():
-        try:
-            duckdb.connect(str(working_file)).close()
-        except duckdb.IOException as error:
-            holder = re.search(r"PID (\d+)", str(error))
-            if holder is None:
-                raise
-            if time.monotonic() > deadline:
-                raise RefreshRunning(
-                    f"process {holder[1]} still holds {working_file}, perhaps left by a refresh that was killed; "
-                    "wait for it to end, or stop it, then run `faultline refresh` again"
-                ) from None
-            time.sleep(0.5)
-        else:
-            return
 
 
 class RefreshSession(dg.ConfigurableResource):
@@ -109,9 +40,14 @@ class RefreshSession(dg.ConfigurableResource):
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Take the lock and open the run's row; put in order what a refresh that was killed has left."""
-        lock = RefreshLock(Path(self.lock_file))
-        lock.acquire()
-        self._lock = lock
+        self._lock = lock_of_session(Path(self.lock_file))
+        try:
+            self._open_run(_run_id(context))
+        except BaseException:
+            self._release()
+            raise
+
+    def _open_run(self, run_id: str) -> None:
         wait_until_free(Path(self.working_file), self.patience_seconds)
         with Warehouse(path=self.working_file).writing() as con:
             if self.home:
@@ -124,7 +60,7 @@ class RefreshSession(dg.ConfigurableResource):
             )
             con.execute(
                 "insert into ops.runs values (?, ?, null, 'running', ?, null)",
-                [_run_id(context), _now(), code_version()],
+                [run_id, _now(), code_version()],
             )
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
@@ -136,8 +72,12 @@ class RefreshSession(dg.ConfigurableResource):
                     [_now(), _run_id(context)],
                 )
         finally:
-            if self._lock is not None:
-                self._lock.release()
+            self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
 
 def take_back_what_was_not_published(con: duckdb.DuckDBPyConnection, home: Home) -> None:
@@ -151,14 +91,6 @@ def take_back_what_was_not_published(con: duckdb.DuckDBPyConnection, home: Home)
         [last[0]],
     )
     con.execute("delete from ops.published where run_id = ?", [last[0]])
-
-
-def _locked(file: TextIO) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _run_id(context: dg.InitResourceContext) -> str:

@@ -72,13 +72,24 @@ def test_every_dbt_test_is_a_check_of_a_table(definitions):
     assert tests - known == set()
 
 
-def test_the_schedule_keeps_its_zone(monkeypatch):
+def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
     monkeypatch.setenv("FAULTLINE_TIMEZONE", "America/Los_Angeles")
     settings = Settings.current()
-    schedule = schedules.nightly(settings.cron, settings.timezone)
+    schedule = schedules.nightly(settings.cron, settings.timezone, Home.at(tmp_path))
     assert schedule.cron_schedule == "0 2 * * *"
     assert schedule.execution_timezone == "America/Los_Angeles"
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
+
+
+@pytest.mark.parametrize(("is_pinned", "is_up_to_date", "is_due"), [(0, 1, 1), (1, 1, 0), (1, 0, 1)])
+def test_the_schedule_leaves_what_a_rollback_pinned_until_there_is_something_new(
+    monkeypatch, tmp_path, is_pinned, is_up_to_date, is_due
+):
+    monkeypatch.setattr(schedules, "pinned_publication", lambda _: "some publication" if is_pinned else None)
+    monkeypatch.setattr(schedules, "is_up_to_date", lambda _: bool(is_up_to_date))
+    schedule = schedules.nightly("0 2 * * *", "UTC", Home.at(tmp_path))
+    found = schedule.evaluate_tick(dg.build_schedule_context())
+    assert len(found.run_requests or []) == is_due
 
 
 def test_the_private_name_of_dagster_dbt_still_exists():

@@ -1,14 +1,12 @@
 """One refresh at a time, and a run's row that tells how it ended even when the process was killed."""
 
-import subprocess
-import sys
-
 import dagster as dg
 import pytest
 
 from assets.warehouse import Warehouse
 from orchestration.home import Home
-from orchestration.session import RefreshLock, RefreshRunning, RefreshSession, wait_until_free
+from orchestration.lock import RefreshLock, RefreshRunning, lock_for_a_run
+from orchestration.session import RefreshSession
 
 
 @pytest.fixture
@@ -60,42 +58,29 @@ def test_a_run_that_was_killed_before_readers_saw_its_publication_is_taken_back(
     assert not left.exists()
 
 
-HOLD = """
-import sys, time, duckdb
-con = duckdb.connect(sys.argv[1])
-print("held", flush=True)
-time.sleep(float(sys.argv[2]))
-"""
-
-
-def test_what_a_killed_refresh_left_running_is_waited_for(tmp_path):
-    file = tmp_path / "faultline.duckdb"
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "1"], stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
-        wait_until_free(file, 30)
-        assert holder.wait(timeout=5) == 0
-
-
-def test_patience_ends_and_the_holder_is_named(tmp_path):
-    file = tmp_path / "faultline.duckdb"
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "60"], stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
-        with pytest.raises(RefreshRunning, match=f"process {holder.pid} still holds"):
-            wait_until_free(file, 0.1)
-        holder.kill()
-
-
-def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):
-    path = tmp_path / "refresh.lock"
-    code = (
-        "import sys, time; from pathlib import Path; from orchestration.session import RefreshLock;"
-        "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
-        with pytest.raises(RefreshRunning, match=f"process {holder.pid}"):
-            RefreshLock(path).acquire()
-        holder.kill()
-    lock = RefreshLock(path)
+def test_a_session_gives_the_lock_back_when_it_cannot_start(session, tmp_path):
+    (tmp_path / "faultline.duckdb").mkdir()
+    with pytest.raises(Exception, match="directory"):
+        session.setup_for_execution(dg.build_init_resource_context())
+    lock = RefreshLock(tmp_path / "refresh.lock")
     lock.acquire()
     lock.release()
+
+
+def test_a_session_takes_over_the_lock_of_its_process_and_leaves_it_held(session, tmp_path):
+    context = dg.build_init_resource_context()
+    with lock_for_a_run(tmp_path / "refresh.lock"):
+        session.setup_for_execution(context)
+        session.teardown_after_execution(context)
+        with pytest.raises(RefreshRunning):
+            RefreshLock(tmp_path / "refresh.lock").acquire()
+    assert statuses(session) == ["failed"]
+
+
+def test_a_session_that_does_not_get_the_lock_opens_nothing(session, tmp_path):
+    lock = RefreshLock(tmp_path / "refresh.lock")
+    lock.acquire()
+    with pytest.raises(RefreshRunning):
+        session.setup_for_execution(dg.build_init_resource_context())
+    lock.release()
+    assert [path.name for path in tmp_path.iterdir()] == ["refresh.lock"]

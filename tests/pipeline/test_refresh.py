@@ -170,7 +170,7 @@ def test_all_broken_files_are_told_at_once(failing):
 
 
 def test_two_refreshes_at_once_the_second_is_refused(failing):
-    from orchestration.session import RefreshLock
+    from orchestration.lock import RefreshLock
 
     spoil(failing.home.sources / SACCT, 0.05)
     lock = RefreshLock(failing.home.lock_file)

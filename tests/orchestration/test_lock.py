@@ -1,0 +1,144 @@
+"""The lock of a home: the second refresh touches nothing that the first works on, however close together they start."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+from rich.console import Console
+
+from orchestration import refreshing
+from orchestration.home import Home
+from orchestration.lock import RefreshLock, RefreshRunning, wait_until_free
+
+HOLD = """
+import sys, time, duckdb
+con = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_what_a_killed_refresh_left_running_is_waited_for(tmp_path):
+    file = tmp_path / "faultline.duckdb"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "1"], stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        wait_until_free(file, 30)
+        assert holder.wait(timeout=5) == 0
+
+
+def test_patience_ends_and_the_holder_is_named(tmp_path):
+    file = tmp_path / "faultline.duckdb"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "60"], stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        with pytest.raises(RefreshRunning, match=f"process {holder.pid} still holds"):
+            wait_until_free(file, 0.1)
+        holder.kill()
+
+
+def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):
+    path = tmp_path / "refresh.lock"
+    code = (
+        "import sys, time; from pathlib import Path; from orchestration.lock import RefreshLock;"
+        "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        with pytest.raises(RefreshRunning, match=f"process {holder.pid}"):
+            RefreshLock(path).acquire()
+        holder.kill()
+    lock = RefreshLock(path)
+    lock.acquire()
+    lock.release()
+
+
+def files_of(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def test_the_second_refresh_opens_and_writes_nothing(tmp_path, monkeypatch):
+    home = Home.at(tmp_path / "home")
+    touched = []
+    for name in ("_nothing_new", "_execute", "_outcome", "_note_failure"):
+        monkeypatch.setattr(refreshing, name, lambda *_, name=name, **__: touched.append(name))
+    lock = RefreshLock(home.lock_file)
+    lock.acquire()
+    before = files_of(home.root)
+    with pytest.raises(refreshing.RefreshFailed, match="already running"):
+        refreshing.run_refresh(home, full=True, console=Console())
+    assert files_of(home.root) == before
+    assert touched == []
+    lock.release()
+
+
+def test_the_lock_is_held_from_before_the_first_look_until_after_the_last(tmp_path, monkeypatch):
+    home = Home.at(tmp_path / "home")
+    refused = []
+
+    def look(*_):
+        with pytest.raises(RefreshRunning):
+            RefreshLock(home.lock_file).acquire()
+        refused.append(True)
+        return True
+
+    monkeypatch.setattr("orchestration.lock.PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(refreshing, "_nothing_new", look)
+    monkeypatch.setattr(refreshing, "_outcome", look)
+    refreshing.run_refresh(home, full=False, console=Console())
+    assert refused == [True, True]
+    lock = RefreshLock(home.lock_file)
+    lock.acquire()
+    lock.release()
+
+
+ONE_OF_TWO = """
+import sys, time
+from pathlib import Path
+from types import SimpleNamespace
+from rich.console import Console
+from orchestration import refreshing
+from orchestration.home import Home
+
+home, stay = Home.at(Path(sys.argv[1])), float(sys.argv[2])
+
+def work(home, console):
+    (home.work / "inside").mkdir()
+    time.sleep(stay)
+    (home.work / "inside").rmdir()
+    with (home.work / "done").open("a") as file:
+        file.write("x")
+    return SimpleNamespace(success=True)
+
+refreshing._nothing_new = lambda home: False
+refreshing._execute = work
+refreshing._outcome = lambda *_: None
+try:
+    refreshing.run_refresh(home, full=False, console=Console())
+except refreshing.RefreshFailed as error:
+    print(error)
+    raise SystemExit(3)
+"""
+
+
+@pytest.mark.slow
+def test_of_two_refreshes_at_random_delays_none_is_lost(tmp_path):
+    """Fifty pairs: the one that gets the lock ends well, and no two are ever inside at once."""
+    rng, ends = random.Random(7), []
+    for number in range(50):
+        root = tmp_path / str(number)
+        stay = rng.uniform(0, 3)
+        command = [sys.executable, "-c", ONE_OF_TWO, str(root), str(stay)]
+        first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(rng.uniform(0, 1.5))
+        second = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = [process.communicate()[0] for process in (first, second)]
+        codes = (first.returncode, second.returncode)
+        assert set(codes) <= {0, 3}, said
+        assert all("already running" in text for text, code in zip(said, codes, strict=True) if code == 3)
+        assert 0 in codes
+        assert (root / "work" / "done").read_text() == "x" * codes.count(0)
+        assert not (root / "work" / "inside").exists()
+        ends.append(codes)
+    assert len(set(ends)) > 1, json.dumps(ends)
