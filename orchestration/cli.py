@@ -5,16 +5,14 @@ Exit status 0 done, 1 failed (what, why and what to do next on stderr), 2 wrong 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
-from orchestration import cli_engines
+from orchestration import cli_engines, terminal
 from orchestration.environment import choose_home
 from orchestration.options import HomeOption, JsonOption, answer, fail
 
@@ -40,15 +38,15 @@ def refresh(
     from orchestration.refreshing import RefreshFailed, run_refresh
 
     chosen = choose_home(home, sources, full)
-    console = Console(file=sys.stderr if as_json else sys.stdout)
+    console = terminal.console(is_error=as_json)
     try:
         outcome = run_refresh(chosen, full=full, console=console)
     except RefreshFailed as error:
         if as_json:
-            print(json.dumps({"status": "failed", "message": str(error)}))
+            terminal.say_json({"status": "failed", "message": str(error)})
         fail(str(error))
     if as_json:
-        print(json.dumps(outcome.as_dict(), default=str))
+        terminal.say_json(outcome.as_dict())
     else:
         outcome.print(console)
 
@@ -97,7 +95,10 @@ def simulate(  # noqa: PLR0917
         summary = simulate_with_progress(profile, out, days=days, scale=scale, seed=seed, dirt=dirt)
     except (ValueError, OSError, RuntimeError) as error:
         fail(str(error))
-    print(json.dumps(summary.as_dict(), default=str) if as_json else summary.text())
+    if as_json:
+        terminal.say_json(summary.as_dict())
+    else:
+        terminal.say(summary.text())
 
 
 @app.command(
@@ -166,9 +167,9 @@ def plan(  # noqa: PLR0917
         try:
             found = answer(lambda: planning.plan_on_cluster(file, cluster, run))
         except planning.WrongQuestion as error:
-            raise typer.BadParameter(str(error)) from None
+            raise typer.BadParameter(terminal.visible(str(error))) from None
     if as_json:
-        print(json.dumps(found, indent=2, allow_nan=False))
+        terminal.say_json(found, indent=2)
     else:
         print_plan(found)
 
@@ -188,9 +189,9 @@ def lemons(
     try:
         answers = answer(lambda: lemon_list.list_lemons(file, cluster, limit))
     except WrongQuestion as error:
-        raise typer.BadParameter(str(error)) from None
+        raise typer.BadParameter(terminal.visible(str(error))) from None
     if as_json:
-        print(json.dumps(lemon_list.as_json(answers), indent=2, allow_nan=False))
+        terminal.say_json(lemon_list.as_json(answers), indent=2)
     else:
         lemon_list.print_lemons(answers)
 
@@ -272,7 +273,7 @@ def ui(
     dbt.prepare(chosen)
     arguments = ["dev", "--module-name", "orchestration.definitions", "--host", host, "--port", str(port)]
     command = Path(sys.executable).with_name("dagster")
-    Console().print(f"http://{host}:{port}  (stop with Ctrl-C)", highlight=False)
+    terminal.say(f"http://{host}:{port}  (stop with Ctrl-C)")
     os.execv(command, [str(command), *arguments])
 
 
@@ -283,7 +284,7 @@ def _minutes(option: str, text: str) -> float:
     try:
         return minutes_of(text)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
+        raise typer.BadParameter(terminal.visible(str(error)), param_hint=option) from None
 
 
 def _demand(option: str, holds: bool, rule: str) -> None:
@@ -294,4 +295,5 @@ def _demand(option: str, holds: bool, rule: str) -> None:
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    with terminal.streams():
+        app()

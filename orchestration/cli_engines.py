@@ -22,7 +22,7 @@ def export_raw(
     """Write what was read as Parquet, by cluster and date: the input of the dbt project on Spark."""
     from orchestration import engines
 
-    answer(lambda: engines.export_raw(choose_home(home, None), folder, as_json))
+    answer(lambda: engines.export_raw(choose_home(home, None), folder, as_json), writes=True)
 
 
 def import_marts(
@@ -33,4 +33,4 @@ def import_marts(
     """Take marts that Spark built in place of those built here, for estimates and report."""
     from orchestration import engines
 
-    answer(lambda: engines.import_marts(choose_home(home, None), folder, as_json))
+    answer(lambda: engines.import_marts(choose_home(home, None), folder, as_json), writes=True)

@@ -6,7 +6,6 @@ that is next; it lets no refresh start meanwhile.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,19 +14,21 @@ from pathlib import Path
 import duckdb
 
 from orchestration.home import Home
+from orchestration.interruption import interruptible
 from orchestration.published import ReadingError
+from orchestration.terminal import print_table, say_json
 
 
 def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:
     """Write every table that dbt reads and print what was written."""
     from assets.raw.parquet import export_tables
     from assets.warehouse import Warehouse
-    from orchestration.rendering import print_table
 
-    with _alone(home, f"{folder} could not be written"), Warehouse(path=str(home.working_file)).reading() as con:
+    warehouse = Warehouse(path=str(home.working_file))
+    with _alone(home, f"{folder} could not be written"), warehouse.reading() as con, interruptible(con):
         exported = export_tables(con, folder.expanduser().resolve())
     if as_json:
-        print(json.dumps([asdict(table) for table in exported], indent=2))
+        say_json([asdict(table) for table in exported], indent=2)
         return
     rows = [
         (table.table, f"{table.row_count:,}", f"{table.file_count:,}", f"{table.size_bytes / 1e6:,.1f}")
@@ -39,13 +40,12 @@ def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:
 def import_marts(home: Home, folder: Path, as_json: bool = False) -> None:
     """Replace the rows of every mart by those of a folder of Parquet per mart; all of them or none."""
     from assets.warehouse import Warehouse
-    from orchestration.rendering import print_table
 
     warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
-    with _alone(home, f"{folder} could not be read"), warehouse.writing() as con:
+    with _alone(home, f"{folder} could not be read"), warehouse.writing() as con, interruptible(con):
         counts = replace_rows(con, folder.expanduser().resolve())
     if as_json:
-        print(json.dumps(counts, indent=2))
+        say_json(counts, indent=2)
     else:
         print_table(("table", "rows"), [(name, f"{count:,}") for name, count in counts.items()], right=(1,))
 

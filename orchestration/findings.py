@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rich.console import Console
 from rich.text import Text
+
+from orchestration.terminal import say_lines, visible
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "note")
@@ -26,13 +27,11 @@ class Finding:
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print the advice for people, the worst first."""
-    console = Console(highlight=False, soft_wrap=True)
     if not findings:
-        console.print("nothing is missing or wrong")
+        say_lines(["nothing is missing or wrong"])
         return
     for finding in sorted(findings, key=lambda one: LEVELS.index(one.level)):
         mark = Text(f"{finding.level:<8}", style=_COLOURS[finding.level])
-        console.print(mark + Text(f"{finding.where}: {finding.what}"))
-        console.print(Text(f"        next: {finding.next_step}"))
+        say_lines([mark + Text(visible(f"{finding.where}: {finding.what}")), f"        next: {finding.next_step}"])
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
-    console.print(", ".join(f"{count} {level}{'s' * (count != 1)}" for level, count in counts.items() if count))
+    say_lines([", ".join(f"{count} {level}{'s' * (count != 1)}" for level, count in counts.items() if count)])

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from rich.console import Console
 
 from assets.report.numbers import GAP, chance, short
 from assets.sources.nodelists import exclude_option
 from orchestration.plan import WrongQuestion
 from orchestration.published import ReadingError, published
+from orchestration.terminal import say_lines
 
 Answer = dict[str, Any]
 
@@ -158,10 +158,8 @@ def as_json(answers: list[Answer]) -> list[Answer]:
 
 def print_lemons(answers: list[Answer]) -> None:
     """Print the lists for people."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
     for number, answer in enumerate(answers):
-        for line in [*([""] if number else []), *lines_of(answer)]:
-            console.print(line)
+        say_lines([*([""] if number else []), *lines_of(answer)])
 
 
 def lines_of(answer: Answer) -> list[str]:

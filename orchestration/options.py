@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
+
+from orchestration.terminal import say
 
 HomeOption = Annotated[
     Path | None, typer.Option("--home", help="Folder of everything Faultline keeps [env FAULTLINE_HOME, default data]")
@@ -17,15 +18,24 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a progr
 
 def fail(message: str) -> NoReturn:
     """Say on stderr what went wrong and leave with status 1."""
-    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"faultline: {message}")
+    say(f"faultline: {message}", is_error=True)
     raise typer.Exit(1)
 
 
-def answer(call: Callable[[], Any]) -> Any:
-    """Run a command; a problem it can name becomes one line and status 1."""
+def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:
+    """Run a command; a problem it can name becomes one line and status 1, and Ctrl-C ends it.
+
+    Parameters
+    ----------
+    call
+        What the command does.
+    writes
+        It changes files: after Ctrl-C it is given the time to leave them as they were.
+    """
+    from orchestration.interruption import heed_interruption
     from orchestration.published import ReadingError
 
     try:
-        return call()
+        return heed_interruption(call, is_patient=writes)
     except ReadingError as error:
         fail(str(error))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
-
 from assets.report.numbers import GAP, NO_PROGRESS, chance, confidence, duration, gpus, short, whole
 from assets.report.wording import POPULATIONS, hours_span, plural, span
+from orchestration.terminal import say_lines
 
 Answer = dict[str, Any]
 
@@ -20,9 +19,7 @@ COUNTED = {
 
 def print_plan(answer: Answer) -> None:
     """Print the answer for people."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    for line in lines_of(answer):
-        console.print(line)
+    say_lines(lines_of(answer))
 
 
 def lines_of(answer: Answer) -> list[str]:

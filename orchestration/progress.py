@@ -57,7 +57,7 @@ class ProgressHandler(logging.Handler):
             self._line(f"{stage:<13}{count:>3} {'table' if count == 1 else 'tables'}")
 
     def _line(self, text: str) -> None:
-        self.console.print(f"{time.monotonic() - self.started:6.1f} s  {text}", highlight=False)
+        self.console.print(f"{time.monotonic() - self.started:6.1f} s  {text}")
 
     def _doing(self, text: str) -> None:
         if self._status is not None:

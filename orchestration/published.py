@@ -8,6 +8,8 @@ from pathlib import Path
 
 import duckdb
 
+from orchestration.interruption import interruptible
+
 
 class ReadingError(Exception):
     """A question that cannot be answered: what is wrong and what to do next, on one line."""
@@ -26,8 +28,9 @@ def published(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         con.execute("set timezone = 'UTC'")
         con.execute("set enable_external_access = false")
         con.execute("set lock_configuration = true")
-        yield con
-    except duckdb.CatalogException as error:
+        with interruptible(con):
+            yield con
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
         raise ReadingError(f"{path} is of another version: {one_line(error)}; run `faultline refresh`") from None
     finally:
         con.close()

@@ -5,7 +5,6 @@ It never writes, and opens the working file only while it is certain that no ref
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 import duckdb
 
 from orchestration.published import ReadingError, one_line, published
+from orchestration.terminal import print_table, say, say_json, until_nobody_reads
 
 if TYPE_CHECKING:
     from orchestration.home import Home
@@ -38,7 +38,7 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
     """
     from orchestration.rendering import write_rows
 
-    with published(path) as con:
+    with published(path) as con, until_nobody_reads():
         try:
             _refuse_all_but_reading(con, sql)
             return write_rows(con.execute(sql), fmt, out or sys.stdout)
@@ -49,12 +49,11 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
 def show_tables(path: Path, as_json: bool = False) -> None:
     """Print every published table with its rows and what one row is."""
     from orchestration.catalogue import list_tables
-    from orchestration.rendering import print_table
 
     with published(path) as con:
         tables = list_tables(con)
     if as_json:
-        print(json.dumps([asdict(table) for table in tables], indent=2))
+        say_json([asdict(table) for table in tables], indent=2)
         return
     rows = [
         (table.name, "view" if table.row_count is None else f"{table.row_count:,}", table.grain) for table in tables
@@ -68,9 +67,9 @@ def show_where(name: str, as_json: bool = False) -> None:
 
     found = where(name)
     if as_json:
-        print(json.dumps({"table": found.table, "file": str(found.file), "line": found.line}))
+        say_json({"table": found.table, "file": str(found.file), "line": found.line})
     else:
-        print(found)
+        say(str(found))
 
 
 def show_status(home: Home, as_json: bool = False) -> bool:
@@ -80,7 +79,7 @@ def show_status(home: Home, as_json: bool = False) -> bool:
 
     found = status(home)
     if as_json:
-        print(json.dumps(found, indent=2))
+        say_json(found, indent=2)
     else:
         print_status(found)
     return (found["last_run"] or {}).get("status") != "failed"
@@ -92,7 +91,7 @@ def show_doctor(home: Home, as_json: bool = False) -> bool:
 
     findings = doctor(home)
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        say_json([asdict(finding) for finding in findings], indent=2)
     else:
         print_findings(findings)
     return all(finding.level != "error" for finding in findings)

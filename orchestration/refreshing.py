@@ -12,7 +12,6 @@ import time
 import traceback
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,7 @@ class Outcome:
 
     def print(self, console: Console) -> None:
         """Print the summary, the report's path last."""
-        say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
+        say = console.print
         for row in self.clusters:
             name = f"{row['cluster_id']} (simulated)" if row["is_simulated"] else row["cluster_id"]
             say(

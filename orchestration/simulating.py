@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from orchestration.terminal import console as make_console
 
 if TYPE_CHECKING:
     from assets.simulation.run import Summary
@@ -24,7 +25,7 @@ def simulate_with_progress(
     """
     from assets.simulation import simulate
 
-    console = Console(stderr=True)
+    console = make_console(is_error=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

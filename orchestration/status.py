@@ -130,7 +130,7 @@ def _state_of_working_file(path: Path) -> dict[str, Any]:
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
-    from orchestration.rendering import plain
+    from orchestration.values import plain
 
     cursor = con.execute(sql)
     names = [column[0] for column in cursor.description or []]

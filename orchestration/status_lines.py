@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
+from orchestration.terminal import say_lines
 
 
 def print_status(found: dict[str, Any]) -> None:
     """Print the state for people."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    for line in lines_of(found):
-        console.print(line)
+    say_lines(lines_of(found))
 
 
 def lines_of(found: dict[str, Any]) -> list[str]:

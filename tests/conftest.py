@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 from hypothesis import HealthCheck, settings
-from rich.console import Console
 
 from orchestration.environment import choose_home
 from orchestration.home import PROJECT, Home
+from orchestration.terminal import console
 
 if TYPE_CHECKING:
     from tests.recovery.comparison import Comparison
@@ -34,7 +34,7 @@ def refresh(home: Home, full: bool = False) -> str:
 
     choose_home(home.root, home.sources, full)
     text = io.StringIO()
-    run_refresh(home, full=full, console=Console(file=text, width=160))
+    run_refresh(home, full=full, console=console(text))
     return text.getvalue()
 
 

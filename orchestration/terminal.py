@@ -1,0 +1,195 @@
+r"""The one place where text leaves for a terminal, a pipe or a spreadsheet.
+
+Job names, file names, keys and error texts come from users and machines. A character that a terminal obeys, or that
+nobody sees, is printed as a visible escape such as `\x1b`. Every other module of this package prints through here; a
+test forbids `print` and streams elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from typing import Any, TextIO
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from orchestration.values import plain
+
+__all__ = [
+    "console",
+    "json_text",
+    "print_table",
+    "say",
+    "say_json",
+    "say_lines",
+    "silence",
+    "streams",
+    "until_nobody_reads",
+    "visible",
+    "write",
+]
+
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""Unicode counts these as letters or marks, but they are drawn as nothing."""
+_JSON_HIDDEN = re.compile(r"[^\x20-\x7e]")
+WIDE = 100_000
+"""Columns of a table on a pipe, where nothing is cut to the width of a screen."""
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Replace every character that a terminal obeys, or that nobody sees, by an escape that can be read.
+
+    Those are control characters (C0, C1), escape sequences, marks of writing direction, zero-width and other invisible
+    characters, private and unassigned ones, lone surrogates, and separators of lines. Spaces of any width stay.
+
+    >>> print(visible("a\x1b[2Jb\u202ec\nd"))
+    a\x1b[2Jb\u202ec\nd
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one if one in keep or _is_seen(one) else _escape(one) for one in text)
+
+
+def _is_seen(character: str) -> bool:
+    if character in _BLANK_LETTERS:
+        return False
+    # Variation selectors are marks without a look of their own.
+    if "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef":
+        return False
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if character in _SHORT:
+        return _SHORT[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+class _VisibleConsole(Console):
+    """A console of rich that obeys its own styles only: whatever text reaches it is made visible."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render as rich does; segments of control are rich's own, all other text is made visible."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text, keep="\n"), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Go on without printing: a refresh does not end because nobody reads its progress."""
+        self.quiet = True
+        silence()
+
+
+def console(out: TextIO | None = None, *, is_error: bool = False) -> Console:
+    """Make a console that takes text as it is: no markup, no emoji codes, no colours by content, no wrapping.
+
+    Parameters
+    ----------
+    out
+        Where to write, by default stdout.
+    is_error
+        Write to stderr.
+    """
+    return _VisibleConsole(
+        file=out, stderr=is_error, highlight=False, markup=False, emoji=False, soft_wrap=True, tab_size=1
+    )
+
+
+def say_lines(lines: Iterable[str | Text], *, is_error: bool = False) -> None:
+    """Print lines for people; a line break inside of one is shown, not obeyed."""
+    to = console(is_error=is_error)
+    for line in lines:
+        to.print(visible(line) if isinstance(line, str) else line)
+
+
+def say(text: str, *, is_error: bool = False) -> None:
+    """Print a text for people, which may have several lines."""
+    say_lines(text.split("\n"), is_error=is_error)
+
+
+def say_json(value: Any, indent: int | None = None) -> None:
+    """Print a value as one JSON document."""
+    write(json_text(value, indent) + "\n")
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    r"""Write JSON that is safe on a terminal: what cannot be seen stands as `\u`, NaN and infinity as null.
+
+    >>> print(json_text({"name": "é\x9b\u202e"}))
+    {"name": "é\u009b\u202e"}
+    """
+    text = json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return _JSON_HIDDEN.sub(_json_escape, text) if not (text.isascii() and text.isprintable()) else text
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    character = match.group()
+    if character == "\n" or _is_seen(character):
+        return character
+    return json.dumps(character)[1:-1] if character != "\x7f" else "\\u007f"
+
+
+def write(text: str, out: TextIO | None = None) -> None:
+    """Write what a program reads, made safe already by `json_text` or `rendering`; end when nobody reads it."""
+    with until_nobody_reads():
+        (out or sys.stdout).write(text)
+
+
+def print_table(
+    names: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), out: TextIO | None = None
+) -> None:
+    """Draw a table without frames; on a pipe nothing is cut to the width of a screen."""
+    to = console(out)
+    to.soft_wrap = False
+    if not to.is_terminal:
+        to.width = WIDE
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for at, name in enumerate(names):
+        table.add_column(Text(visible(name)), justify="right" if at in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    to.print(table, no_wrap=not to.is_terminal)
+
+
+@contextmanager
+def streams() -> Iterator[None]:
+    """Print what a stream's encoding lacks as an escape, and end quietly when nobody reads any more."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with until_nobody_reads():
+            sys.stdout.flush()
+
+
+@contextmanager
+def until_nobody_reads() -> Iterator[None]:
+    """End the process quietly, with status 0, when the reader of a pipe has seen enough, as `head` has."""
+    try:
+        yield
+    except BrokenPipeError:
+        silence()
+        raise SystemExit(0) from None
+
+
+def silence() -> None:
+    """Send what is still to be printed nowhere; Python would complain about the broken pipe at its end."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

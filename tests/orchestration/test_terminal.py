@@ -1,0 +1,225 @@
+"""What leaves for a terminal, a pipe or a spreadsheet obeys nobody but us."""
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from orchestration import terminal
+from orchestration.cli import app
+from orchestration.reading import run_query
+from orchestration.terminal import json_text, visible
+
+FAULTLINE = Path(sys.executable).with_name("faultline")
+HOSTILE = "a\x1b]0;owned\x07\x1b[2Jb\x9b31mc\u202ed\u2066e\u200bf\u00adg\ud800h\rI\x7f\u2028j"
+OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
+"""Any character that a terminal obeys or that nobody sees, save the end of a line."""
+CROSS_JOIN = "select count(*) from range(10000000) a, range(10000000) b where hash(a.range, b.range) = 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, 100% é ü 漢字 🚀", "plain text, 100% é ü 漢字 🚀"),
+        ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+        ("\x9b31m", r"\x9b31m"),
+        ("a\nb\tc\rd", r"a\nb\tc\rd"),
+        ("\u202eevil\u2069", r"\u202eevil\u2069"),
+        ("zero\u200bwidth\ufeff\u2060\u00ad", r"zero\u200bwidth\ufeff\u2060\xad"),
+        ("\ud800", r"\ud800"),
+        ("\x00\x7f", r"\x00\x7f"),
+        ("tag\U000e0041", r"tag\U000e0041"),
+        ("filler\u3164\u115f\u2800", r"filler\u3164\u115f\u2800"),
+        ("thin\u2009space", "thin\u2009space"),
+    ],
+)
+def test_what_is_obeyed_or_unseen_is_shown(text, shown):
+    assert visible(text) == shown
+    assert visible(shown) == shown
+
+
+def test_json_escapes_what_cannot_be_seen_and_keeps_its_value():
+    text = json_text({HOSTILE: [HOSTILE, float("nan"), float("inf")]}, indent=2)
+    assert not OBEYED.search(text)
+    assert json.loads(text) == {HOSTILE: [HOSTILE, None, None]}
+
+
+@pytest.fixture
+def hostile_home(small_home):
+    """A home whose names and texts are hostile wherever a user or a machine chooses them."""
+    clean = HOSTILE.replace("\ud800", "")
+    with duckdb.connect(str(small_home.published_file)) as con:
+        con.execute("alter table marts.fct_attempts add column job_name varchar")
+        con.execute("update marts.fct_attempts set job_name = $1", [clean])
+        con.execute("update ops.runs set status = 'failed', message = $1", [f"{clean}\n{clean}"])
+        con.execute("update ops.files set path = $1, warnings = [$1]", [clean])
+        con.execute(f'create table marts."{clean}" as select 1 as "{clean}"')
+        con.execute(f"comment on table marts.\"{clean}\" is 'One row per {clean}.'")
+    (small_home.sources / "bad\x1b[31m").mkdir()
+    return small_home
+
+
+@pytest.fixture
+def say(hostile_home, environment_put_back):
+    """Run a command and return all it printed, on both streams."""
+
+    def say(*arguments):
+        result = CliRunner().invoke(app, [*arguments, "--home", str(hostile_home.root)])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return result.stdout + result.stderr
+
+    return say
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("query", "from marts.fct_attempts"),
+        ("query", "from marts.fct_attempts", "--format", "csv"),
+        ("query", "from marts.fct_attempts", "--format", "json"),
+        ("query", f'select 1 as "{HOSTILE[:-30]}"', "--format", "csv"),
+        ("query", "select chr(27) || '[31m' as chr(27)"),
+        ("query", "select * from marts.nothing where x = '\x1b[31m'"),
+        ("tables",),
+        ("tables", "--json"),
+        ("status",),
+        ("status", "--json"),
+        ("doctor",),
+        ("doctor", "--json"),
+        ("plan", "--gpus", "8", "--cluster", "\x1b[31m"),
+        ("lemons", "--cluster", "\x1b[31m"),
+    ],
+    ids=" ".join,
+)
+def test_no_command_prints_what_a_terminal_obeys(say, arguments):
+    text = say(*arguments)
+    assert text
+    assert not OBEYED.search(text), repr(text)
+
+
+def test_a_cluster_nobody_has_is_named_safely(run, home):
+    result = run("--gpus", "8", "--cluster", "\x1b[31mnone")
+    assert result.exit_code == 2
+    assert "there is no cluster" in result.stderr
+    assert not OBEYED.search(result.stderr)
+
+
+def test_where_is_safe_too(environment_put_back):
+    result = CliRunner().invoke(app, ["where", "\x1b[31mnothing"])
+    assert result.exit_code == 1
+    assert r"\x1b[31mnothing" in result.stderr
+    assert not OBEYED.search(result.stderr)
+
+
+def test_a_line_break_in_a_cell_is_shown_and_starts_no_line(small_home):
+    out = io.StringIO()
+    run_query(small_home.published_file, "select 'a' || chr(10) || 'b' as x", "table", out)
+    assert out.getvalue().split() == ["x", r"a\nb"]
+
+
+def test_csv_is_quoted_and_no_formula_and_its_text_comes_back(small_home):
+    sql = """
+        select unnest(['=1+1', chr(13) || '=1', 'x' || chr(27) || '[0m', 'two' || chr(10) || 'lines', '＝1']) as x,
+            -5 as n
+    """
+    out = io.StringIO()
+    run_query(small_home.published_file, sql, "csv", out)
+    assert list(csv.reader(io.StringIO(out.getvalue()))) == [
+        ["x", "n"], ["'=1+1", "-5"], [r"'\r=1", "-5"], [r"x\x1b[0m", "-5"], ["two\nlines", "-5"], ["'＝1", "-5"],
+    ]  # fmt: skip
+
+
+def test_a_terminal_gets_styles_of_ours_only():
+    """On a terminal rich writes escapes of its own; those of the text beside them are shown."""
+    code = """if True:
+        from orchestration.findings import Finding, print_findings
+        from orchestration.terminal import print_table
+
+        print_findings([Finding("error", "\\x1b[5mblink", "bad\\x9bname", "rm \\u202ex")])
+        print_table(["\\x1b[6m"], [["\\x1b[7m\\ncell :bomb: [bold]x[/bold]"]])
+    """
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=slave, stderr=slave, env=os.environ | {"TERM": "xterm"}
+    )
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            text += os.read(master, 4096)
+        except OSError:
+            break
+    assert process.wait() == 0, text
+    shown = text.decode()
+    assert "\x1b[1;31m" in shown
+    for escape in ("\x1b[5m", "\x1b[6m", "\x1b[7m", "\x9b", "\u202e"):
+        assert escape not in shown
+    assert r"\x1b[7m\ncell :bomb: [bold]x[/bold]" in shown
+
+
+def test_progress_shows_what_it_hears():
+    from orchestration.progress import ProgressHandler
+
+    out = io.StringIO()
+    with ProgressHandler(terminal.console(out)) as handler:
+        handler._line("\x1b[31mraw \u202e")
+    assert out.getvalue().endswith("\\x1b[31mraw \\u202e\n")
+
+
+def test_an_error_shows_a_hostile_file_name(capsys):
+    from typer import Exit
+
+    from orchestration.options import fail
+
+    with pytest.raises(Exit):
+        fail("c/sacct/\x1b[2Jx.psv: empty.\nNext: export it again")
+    assert capsys.readouterr().err == "faultline: c/sacct/\\x1b[2Jx.psv: empty.\nNext: export it again\n"
+
+
+def ask(home, *arguments, **options):
+    command = [str(FAULTLINE), "query", "--home", str(home.root), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.parametrize("fmt", ["csv", "json", "table"])
+def test_a_reader_who_has_seen_enough_ends_it_quietly(small_home, fmt):
+    process = ask(small_home, "--format", fmt, "select range, repeat('x', 200) as x from range(300000)")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_ctrl_c_ends_any_query_within_a_second(small_home, signals):
+    process = ask(small_home, CROSS_JOIN)
+    time.sleep(0.2)
+    started = _wait_until_it_computes(process.pid)
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert time.monotonic() - started < 1.5
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def _wait_until_it_computes(pid: int) -> float:
+    """Wait until a process has threads of DuckDB's at work, and return the time."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        threads, ticks = int(times[17]), int(times[11])
+        if threads > 1 and ticks > 150:
+            break
+        time.sleep(0.05)
+    return time.monotonic()
