@@ -235,7 +235,7 @@ def rollback(
     from orchestration.rolling_back import RollbackFailed, run_rollback
 
     try:
-        print(run_rollback(choose_home(home, None), publication))
+        terminal.say(run_rollback(choose_home(home, None), publication))
     except RollbackFailed as error:
         fail(str(error))
 
