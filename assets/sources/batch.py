@@ -12,6 +12,7 @@ from assets.sources.accounts import account_for_batch, prove_every_line_accounte
 from assets.sources.batch_lines import read_batch_lines, scratch_folder, set_cut_lines_aside
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
+from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
 
 
@@ -58,6 +59,7 @@ def load_batch(
     AssertionError
         The reader lost or doubled a line.
     """
+    _require_regular_files(files)
     taken = _take_whole_files(con, reader, files)
     with scratch_folder(con) as scratch:
         cut = read_batch_lines(con, cluster, files, Path(scratch), taken)
@@ -83,6 +85,18 @@ def load_batch(
     prove_every_line_accounted_for(con, reader)
     account_for_batch(con, reader, cluster, run_id)
     drop_temporary(con)
+
+
+def _require_regular_files(files: Sequence[SourceFile]) -> None:
+    """Look once more at what DuckDB opens by its path: since the survey another thing may have taken its place."""
+    wrong = []
+    for file in files:
+        try:
+            require_regular(file.absolute)
+        except OSError as error:
+            wrong.append(unreadable(file.path, error))
+    if wrong:
+        raise SourceErrors(wrong)
 
 
 def _take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile]) -> set[int]:

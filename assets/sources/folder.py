@@ -11,8 +11,9 @@ from typing import get_args
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
-from assets.sources.manifests import MANIFEST_SUFFIX
+from assets.sources.manifests import MANIFEST_SUFFIX, MAX_MANIFEST_BYTES
 from assets.sources.reading import Reader, SourceFile, TimedReader, reader_key
+from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings, Kind, read_settings
 
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -65,15 +66,36 @@ def _visible_folders(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
 
-def _candidates(folder: Path) -> Iterator[Path]:
-    """Give every file below a kind's folder, save hidden ones, editors' leftovers and notes."""
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES):
-            continue
-        if entry.is_dir():
-            yield from _candidates(entry)
-        else:
-            yield entry
+def _candidates(top: Path, warnings: list[str]) -> list[Path]:
+    """List every file below a kind's folder, save hidden ones, editors' leftovers and notes.
+
+    No folder is entered twice, whatever links lead to it: a link to a folder above would never end.
+    """
+    found, folders, seen = [], [top], {_identity(top)}
+    while folders:
+        links = []
+        for entry in sorted(folders.pop().iterdir()):
+            if entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES):
+                continue
+            if not entry.is_dir():
+                found.append(entry)
+            elif entry.is_symlink():
+                links.append(entry)
+            else:
+                seen.add(_identity(entry))
+                folders.append(entry)
+        for link in links:
+            if (identity := _identity(link)) in seen:
+                warnings.append(f"{link}: not read; it leads to a folder that is read already")
+            else:
+                seen.add(identity)
+                folders.append(link)
+    return sorted(found)
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino
 
 
 def cluster_folders(folder: Path) -> list[Path]:
@@ -194,7 +216,7 @@ def _cluster_candidates(
         if kind not in KINDS:
             warnings.append(f"{cluster.cluster_id}/{kind}: not read; folders with a meaning are {', '.join(KINDS)}")
         elif kind in readers:
-            for path in _candidates(kind_folder):
+            for path in _candidates(kind_folder, warnings):
                 read_as = MANIFEST if path.name.endswith(MANIFEST_SUFFIX) else kind
                 if read_as in readers:
                     yield _Candidate(cluster, read_as, path, readers[read_as])
@@ -209,11 +231,11 @@ def _look(
     cluster, path = candidate.cluster, candidate.path
     relative = path.relative_to(folder).as_posix()
     try:
-        status = path.stat()
+        status = require_regular(path)
     except OSError as error:
-        raise SourceError(
-            relative, f"unreadable ({error.strerror})", "Make it readable for this user or take it out of the folder."
-        ) from error
+        raise unreadable(relative, error) from error
+    if candidate.kind == MANIFEST and status.st_size > MAX_MANIFEST_BYTES:
+        raise SourceError(relative, f"larger than {MAX_MANIFEST_BYTES:,} bytes, so no manifest", "Make it shorter.")
     reader = reader_key(candidate.reader, cluster)
     key = (str(path), status.st_size, status.st_mtime_ns, reader)
     if key in looked:

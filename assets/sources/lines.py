@@ -20,6 +20,7 @@ from isal import igzip_lib, isal_zlib
 from assets.sources.errors import SourceError
 from assets.sources.object_lines import ObjectLines
 from assets.sources.reading import SAMPLE_CHARACTERS
+from assets.sources.regular import open_regular, pieces, unreadable
 
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 NEVER_IN_LOGS = "\x01\x02\x03\x04"
@@ -70,12 +71,12 @@ def _unpack(unpacker: Any, packed: bytes) -> Iterator[bytes]:
 
 def chunks(path: Path) -> Iterator[bytes]:
     """Give a file's uncompressed bytes; an archive that is cut off or damaged gives what it holds, then `EOFError`."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         if not is_compressed(path):
-            yield from iter(lambda: stream.read(CHUNK), b"")
+            yield from pieces(stream, CHUNK)
             return
         unpacker, is_between = _decompressor(path), True
-        for piece in iter(lambda: stream.read(COMPRESSED_CHUNK), b""):
+        for piece in pieces(stream, COMPRESSED_CHUNK):
             packed = piece
             while packed:
                 try:
@@ -102,8 +103,11 @@ def decode(decoder: codecs.IncrementalDecoder, chunk: bytes) -> str:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    with open_regular(path) as stream:
+        for piece in pieces(stream, CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def _decode_sample(head: bytes, shown: str) -> str:
@@ -136,9 +140,7 @@ def inspect(path: Path, shown: str) -> Content:
     except EOFError:
         raise SourceError(shown, "not an archive, or cut off before its first byte of text", "Copy it again.") from None
     except OSError as error:
-        raise SourceError(
-            shown, f"unreadable ({error.strerror})", "Make it readable for this user or take it out of the folder."
-        ) from error
+        raise unreadable(shown, error) from error
     if not head.strip(b"\r\n\t \xef\xbb\xbf"):
         raise SourceError(shown, "empty file", "Export it again or remove it.")
     return replace(content, sample=_decode_sample(head, shown))

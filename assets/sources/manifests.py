@@ -29,6 +29,7 @@ VERSION = 1
 COVERS = ("min(from_at)", "max(to_at)")
 
 MANIFEST_SUFFIX = ".manifest.json"
+MAX_MANIFEST_BYTES = 1024 * 1024
 
 _LOADED = pa.schema(
     [

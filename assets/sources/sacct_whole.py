@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from assets.sources.lines import CHUNK, REPLACEMENT
+from assets.sources.regular import open_regular, pieces
 from assets.sources.sacct_fields import TEXTS, no_texts, texts_of
 from assets.sources.sacct_layout import Layout, header_layout
 from assets.sources.sacct_seen import NOTHING_SEEN, seen_in
@@ -57,12 +58,12 @@ def look_at(file_id: int, path: Path) -> Export | None:
     """
     replacement = REPLACEMENT.encode()
     newlines, last = 0, b"\n"
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         first = stream.readline(LONGEST_HEADER).decode("utf-8", errors="replace")
         layout = header_layout(first.removeprefix("\ufeff").removesuffix("\n"))
         if layout is None or len(layout.delimiter) > 1:
             return None
-        for chunk in iter(lambda: stream.read(CHUNK), b""):
+        for chunk in pieces(stream, CHUNK):
             # The first byte alone is found in a tenth of the time.
             is_replaced = replacement[:1] in chunk and replacement in chunk
             if b"\r" in chunk or is_replaced or replacement in last + chunk[:2]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tomllib
 from datetime import UTC, date, datetime, time
@@ -14,6 +15,9 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assets.sources.errors import SourceError
+from assets.sources.regular import read_small, unreadable
+
+MAX_SETTINGS_BYTES = 1024 * 1024
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -288,16 +292,14 @@ def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[
     """
     file = folder / "cluster.toml"
     shown = f"{cluster_id}/cluster.toml"
-    if not file.exists():
+    if not os.path.lexists(file):
         return ClusterSettings(cluster_id=cluster_id), []
     try:
-        content = file.read_bytes()
+        content = read_small(file, MAX_SETTINGS_BYTES)
         document = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
-        return ClusterSettings(cluster_id=cluster_id), [
-            SourceError(shown, f"unreadable ({error.strerror})", "Make the file readable for this user.")
-        ]
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return ClusterSettings(cluster_id=cluster_id), [unreadable(shown, error)]
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, numbers of thousands of digits, deep nesting
         return ClusterSettings(cluster_id=cluster_id), [
             SourceError(shown, f"not valid TOML ({error})", "Correct the file; text values stand in double quotes.")
         ]

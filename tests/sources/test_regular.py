@@ -1,0 +1,179 @@
+"""Only regular files are opened: a pipe, a device, a socket or a link to one is told, and never waited for."""
+
+import os
+import socket
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assets.sources import regular
+from assets.sources.errors import SourceErrors
+from assets.sources.folder import KINDS, survey
+from assets.sources.formats import READERS
+from assets.sources.loading import load_kind
+from assets.sources.regular import NotRegularError, open_regular, pieces, read_small
+from assets.sources.settings import read_settings
+from tests.sources.folders import ONLY_SACCT, connect, export, make
+
+GOOD = export([{}])
+KERNEL = "Nov 21 07:34:23 n1 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."
+
+
+@pytest.fixture(autouse=True)
+def _no_hanging(request: pytest.FixtureRequest):
+    """Open every pipe's other end after ten seconds: a reader that waits fails instead of hanging."""
+    folder = request.getfixturevalue("tmp_path")
+
+    def release() -> None:
+        for path in folder.rglob("*"):
+            if path.is_fifo():
+                os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+        hung.append(True)
+
+    hung: list[bool] = []
+    timer = threading.Timer(10, release)
+    timer.start()
+    yield
+    timer.cancel()
+    assert not hung, "something waited"
+
+
+def errors_of(folder: Path, readers=READERS) -> list[str]:
+    with pytest.raises(SourceErrors) as caught:
+        survey(folder, readers)
+    return [str(error) for error in caught.value.errors]
+
+
+@pytest.mark.parametrize("name", [*(f"{kind}/x" for kind in KINDS), "kernel/x.gz", "sacct/a.txt.manifest.json"])
+def test_a_named_pipe_of_any_kind_is_refused(name, tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, f"c1/{name}-not": "", "c2/sacct/a.txt": GOOD})
+    (folder / f"c1/{name}-not").unlink()
+    os.mkfifo(folder / "c1" / name)
+    told = errors_of(folder)
+    assert told == [
+        f"c1/{name}: not a regular file but a named pipe. Only files are read: take it out of the sources folder."
+    ]
+
+
+def test_devices_sockets_and_links_to_them_are_refused(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD})
+    (folder / "c1/sacct/zero").symlink_to("/dev/zero")
+    (folder / "c1/sacct/tty").symlink_to("/dev/tty")
+    os.mkfifo(tmp_path.parent / f"{tmp_path.name}-pipe")
+    (folder / "c1/sacct/pipe").symlink_to(tmp_path.parent / f"{tmp_path.name}-pipe")
+    with closing(socket.socket(socket.AF_UNIX)) as listening:
+        here = Path.cwd()
+        os.chdir(folder / "c1/sacct")  # a socket's path may have 107 bytes
+        listening.bind("socket")
+        os.chdir(here)
+        told = errors_of(folder, ONLY_SACCT)
+    assert [text.split(". ")[0] for text in told] == [
+        "c1/sacct/pipe: not a regular file but a named pipe",
+        "c1/sacct/socket: not a regular file but a socket",
+        "c1/sacct/tty: not a regular file but a device",
+        "c1/sacct/zero: not a regular file but a device",
+    ]
+
+
+def test_broken_links_and_loops_of_links_are_told(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD})
+    (folder / "c1/sacct/gone").symlink_to(tmp_path / "nowhere")
+    (folder / "c1/sacct/self").symlink_to("self")
+    (folder / "c1/sacct/one").symlink_to("two")
+    (folder / "c1/sacct/two").symlink_to("one")
+    told = errors_of(folder, ONLY_SACCT)
+    assert [text.split(". ")[0].split("/")[-1] for text in told] == [
+        "gone: unreadable (No such file or directory)",
+        *(f"{name}: unreadable (Too many levels of symbolic links)" for name in ("one", "self", "two")),
+    ]
+
+
+def test_no_folder_is_read_twice_whatever_links_lead_to_it(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/2024/a.txt": GOOD, "c1/sacct/b.txt": GOOD})
+    (folder / "c1/sacct/2024/up").symlink_to("..")
+    (folder / "c1/sacct/again").symlink_to("2024")
+    elsewhere = make(tmp_path.parent / f"{tmp_path.name}-elsewhere", {"c.txt": GOOD})
+    (folder / "c1/sacct/elsewhere").symlink_to(elsewhere)
+    found = survey(folder, ONLY_SACCT)
+    assert [file.path for file in found.files] == [
+        "c1/sacct/2024/a.txt", "c1/sacct/b.txt", "c1/sacct/elsewhere/c.txt",
+    ]  # fmt: skip
+    assert sorted(warning.split(": ")[0].split("/")[-1] for warning in found.warnings) == ["again", "up"]
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_pipe_in_place_of_the_settings(is_link, tmp_path):
+    pipe = tmp_path / ("pipe" if is_link else "cluster.toml")
+    os.mkfifo(pipe)
+    if is_link:
+        (tmp_path / "cluster.toml").symlink_to(pipe)
+    _, wrong = read_settings(tmp_path, "c1")
+    assert str(wrong[0]).startswith("c1/cluster.toml: not a regular file but a named pipe")
+
+
+def test_settings_that_are_no_file_or_too_large_are_told(tmp_path):
+    (tmp_path / "cluster.toml").symlink_to(tmp_path / "nowhere")
+    assert "unreadable (No such file or directory)" in str(read_settings(tmp_path, "c1")[1][0])
+    (tmp_path / "cluster.toml").unlink()
+    (tmp_path / "cluster.toml").symlink_to("/dev/zero")
+    assert "not a regular file but a device" in str(read_settings(tmp_path, "c1")[1][0])
+    (tmp_path / "cluster.toml").unlink()
+    (tmp_path / "cluster.toml").write_text("#" * 1024 * 1024 + "\n")
+    assert "larger than 1,048,576 bytes" in str(read_settings(tmp_path, "c1")[1][0])
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "gpus_per_node = " + "9" * 5000, "timezone = '\ud800'"])
+def test_settings_that_no_parser_reads_are_told(text, tmp_path):
+    (tmp_path / "cluster.toml").write_bytes(text.encode("utf-8", "surrogatepass"))
+    _, wrong = read_settings(tmp_path, "c1")
+    assert len(wrong) == 1
+    assert "c1/cluster.toml: not valid TOML" in str(wrong[0])
+
+
+def test_a_manifest_has_no_reason_to_be_large(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c1/sacct/a.txt.manifest.json": " " * 1024 * 1024 + "{}"})
+    assert "so no manifest" in errors_of(folder)[0]
+
+
+def test_a_pipe_that_takes_a_files_place_while_it_is_opened_is_not_waited_for(tmp_path, monkeypatch):
+    path, pipe = tmp_path / "a.txt", tmp_path / "pipe"
+    path.write_text("text")
+    os.mkfifo(pipe)
+    real = regular.require_regular
+
+    def look_and_lose(seen: Path):
+        status = real(seen)
+        pipe.replace(path)
+        return status
+
+    monkeypatch.setattr(regular, "require_regular", look_and_lose)
+    with pytest.raises(NotRegularError, match="named pipe"):
+        open_regular(path)
+
+
+@pytest.mark.parametrize("kind", ["sacct", "health", "kernel"])
+def test_a_pipe_that_takes_a_files_place_before_it_is_loaded_is_not_waited_for(kind, tmp_path):
+    """DuckDB opens files by their path."""
+    logs = {"sacct": GOOD, "health": '{"health_check": "x", "result": 0}\n', "kernel": f"{KERNEL}\n"}
+    folder = make(tmp_path, {f"c1/{name}/a.log": text for name, text in logs.items()})
+    found = survey(folder, READERS)
+    (folder / f"c1/{kind}/a.log").unlink()
+    os.mkfifo(folder / f"c1/{kind}/a.log")
+    with pytest.raises(SourceErrors, match=f"c1/{kind}/a.log: not a regular file but a named pipe"):
+        load_kind(connect(), found, READERS[kind], "run")
+
+
+def test_no_more_is_read_than_there_was(tmp_path):
+    """A writer that is as fast as the reader would never let it end."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * 10)
+    with open_regular(path) as stream, path.open("ab") as writer:
+        read = b""
+        for piece in pieces(stream, 4):
+            writer.write(b"y" * 100)
+            writer.flush()
+            read += piece
+    assert read == b"x" * 10
+    assert read_small(path, 1000).startswith(b"xxxxxxxxxxyyy")
