@@ -5,8 +5,6 @@ Exit status 0 done, 1 failed (what, why and what to do next on stderr), 2 wrong 
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +13,7 @@ import typer
 from orchestration import cli_engines, terminal
 from orchestration.environment import choose_home
 from orchestration.options import HomeOption, JsonOption, answer, fail
+from orchestration.ui import command as ui
 
 app = typer.Typer(
     name="faultline",
@@ -257,24 +256,7 @@ app.command("export-raw", epilog=cli_engines.EXPORT_EXAMPLE)(cli_engines.export_
 app.command("import-marts", epilog=cli_engines.IMPORT_EXAMPLE)(cli_engines.import_marts)
 
 
-@app.command(epilog="Example: `faultline ui --port 3001`")
-def ui(
-    home: HomeOption = None,
-    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = 3000,
-) -> None:
-    """Open Dagster's web UI with assets, checks, runs and the nightly schedule."""
-    from orchestration import dbt
-    from orchestration.instance import prepare_storage
-
-    chosen = choose_home(home, sources)
-    prepare_storage(chosen)
-    dbt.prepare(chosen)
-    arguments = ["dev", "--module-name", "orchestration.definitions", "--host", host, "--port", str(port)]
-    command = Path(sys.executable).with_name("dagster")
-    terminal.say(f"http://{host}:{port}  (stop with Ctrl-C)")
-    os.execv(command, [str(command), *arguments])
+app.command("ui", epilog=ui.EXAMPLES)(ui.ui)
 
 
 def _minutes(option: str, text: str) -> float:

@@ -1,0 +1,65 @@
+"""Run a command for exactly as long as somebody attends: `python attended.py COMMAND...`.
+
+The command gets a process group of its own. The group ends when the command ends, when this process is told to end, or
+when standard input is closed: the kernel closes it however the process at its other end dies. It imports only the
+standard library, because it runs beside every service.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from types import FrameType
+
+SECONDS_TO_END = 10.0
+SECONDS_BETWEEN_LOOKS = 0.2
+
+
+def attend(command: list[str]) -> int:
+    """Run the command and return its exit status, after everything that it started has ended."""
+    stopped: list[int] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        stopped.append(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        while process.poll() is None and not stopped:
+            readable, _, _ = select.select([sys.stdin], [], [], SECONDS_BETWEEN_LOOKS)
+            if readable and not os.read(sys.stdin.fileno(), 1024):
+                break
+    finally:
+        end_group(process)
+    return process.returncode
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all of its group: politely, after some seconds by force."""
+    for number, patience in ((signal.SIGTERM, SECONDS_TO_END), (signal.SIGKILL, SECONDS_TO_END)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            process.poll()
+            if not _group_exists(process.pid):
+                return
+            time.sleep(0.05)
+
+
+def _group_exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(attend(sys.argv[1:]))

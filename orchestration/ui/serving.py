@@ -1,0 +1,232 @@
+"""Serve Dagster's pages behind the guard, beside its daemon and its code server; all three end together.
+
+Only the guarded address can be reached by others. The code server has no authentication of its own, so it listens on a
+socket in a folder that only this user may enter. The few names of Dagster that are not public are the ones that its own
+command line is made of (`dagster_webserver.cli`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from orchestration.home import PROJECT, Home
+from orchestration.ui import attended
+from orchestration.ui.guard import Guard, Rules
+
+LOCATION = "orchestration.definitions"
+"""The module that the code server loads, and Dagster's name for it."""
+SECONDS_TO_LOAD = 180.0
+SECONDS_FOR_OPEN_REQUESTS = 3
+LIVE_DATA_MILLISECONDS = 2000
+"""How often a page asks for news; Dagster's own default."""
+
+
+class NotServing(RuntimeError):
+    """The web UI cannot start, or part of it ended by itself."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen: a host and a port, or a Unix socket."""
+
+    host: str = "127.0.0.1"
+    port: int = 3000
+    socket_file: Path | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[socket.socket]:
+        """Open it; a Unix socket can be used by this user only, from its first moment on."""
+        try:
+            if self.socket_file is not None:
+                listener = _unix_socket(self.socket_file)
+            else:
+                family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+                listener = socket.create_server((self.host, self.port), family=family)
+        except OSError as error:
+            where = self.socket_file or f"{self.host}:{self.port}"
+            raise NotServing(f"cannot listen on {where}: {error.strerror or error}; try another --port") from None
+        try:
+            yield listener
+        finally:
+            listener.close()
+            if self.socket_file is not None:
+                self.socket_file.unlink(missing_ok=True)
+
+    def link(self, listener: socket.socket) -> str:
+        """Return what to open in a browser."""
+        if self.socket_file is not None:
+            return f"unix:{self.socket_file}"
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
+
+
+def serve(home: Home, address: Address, rules: Rules, announce: Callable[[str, bool], None]) -> None:
+    """Serve until told to end; `announce` gets the link, and whether this process runs the schedule."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(0))
+    with ExitStack() as stack:
+        listener = stack.enter_context(address.listening())
+        folder = stack.enter_context(TemporaryDirectory(prefix="faultline-"))
+        code_socket = Path(folder) / "code.sock"
+        workspace_file = _write_workspace(Path(folder), code_socket)
+        parts = Parts()
+        stack.callback(parts.end)
+        parts.start("code server", _code_server(code_socket))
+        app = stack.enter_context(_webserver(workspace_file, rules, ready=lambda: parts.wait_for(code_socket)))
+        daemon_lock = _take_lock(home.dagster / "daemon.lock")
+        if daemon_lock is not None:
+            parts.start("daemon", _daemon(workspace_file), keep_open=daemon_lock)
+        announce(address.link(listener), daemon_lock is not None)
+        _run(Guard(app, rules), listener, parts)
+
+
+class Parts:
+    """The processes beside the web server; each ends with this one, even if this one is killed."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: str, command: Sequence[str], keep_open: int | None = None) -> None:
+        """Start one; it holds a file descriptor open for as long as it runs."""
+        self._running[name] = subprocess.Popen(
+            [sys.executable, attended.__file__, *command],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=[] if keep_open is None else [keep_open],
+            cwd=PROJECT,
+        )
+        if keep_open is not None:
+            os.close(keep_open)
+
+    def ended(self) -> str | None:
+        """Name one that has ended."""
+        return next((name for name, process in self._running.items() if process.poll() is not None), None)
+
+    def wait_for(self, code_socket: Path) -> None:
+        """Wait until the code server answers; raise `NotServing` when it ends instead, having said why."""
+        deadline = time.monotonic() + SECONDS_TO_LOAD
+        while not _answers(code_socket):
+            if self.ended() or time.monotonic() > deadline:
+                raise NotServing("the assets could not be loaded; the lines above say why")
+            time.sleep(0.1)
+
+    def end(self) -> None:
+        """End all of them and wait for it."""
+        for process in self._running.values():
+            if process.stdin is not None:
+                process.stdin.close()
+        for process in self._running.values():
+            process.wait()
+
+
+def _code_server(code_socket: Path) -> list[str]:
+    options = ["--socket", str(code_socket), "--module-name", LOCATION, "--location-name", LOCATION]
+    return [sys.executable, "-m", "dagster", "api", "grpc", *options, "--log-level", "warning"]
+
+
+def _daemon(workspace_file: Path) -> list[str]:
+    options = ["--workspace", str(workspace_file), "--log-level", "warning"]
+    return [sys.executable, "-m", "dagster._daemon", "run", *options]
+
+
+def _write_workspace(folder: Path, code_socket: Path) -> Path:
+    """Tell web server and daemon the same name for the code: by it they agree whether the schedule is on."""
+    server = {"socket": str(code_socket), "host": "localhost", "location_name": LOCATION}
+    file = folder / "workspace.yaml"
+    file.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
+    return file
+
+
+@contextmanager
+def _webserver(workspace_file: Path, rules: Rules, ready: Callable[[], None]) -> Iterator[Any]:
+    """Build Dagster's own application on the code server."""
+    from dagster import DagsterInstance
+    from dagster._core.workspace.context import WorkspaceProcessContext
+    from dagster._core.workspace.load_target import WorkspaceFileTarget
+    from dagster_webserver.version import __version__
+    from dagster_webserver.webserver import DagsterWebserver
+
+    target = WorkspaceFileTarget(paths=[str(workspace_file)])
+    with DagsterInstance.get() as instance:
+        ready()
+        with WorkspaceProcessContext(
+            instance, version=__version__, read_only=rules.is_read_only, workspace_load_target=target
+        ) as workspace:
+            yield DagsterWebserver(workspace, live_data_poll_rate=LIVE_DATA_MILLISECONDS).create_asgi_app()
+
+
+def _run(app: Any, listener: socket.socket, parts: Parts) -> None:
+    """Answer requests until a signal comes or one of the parts ends."""
+    import uvicorn
+
+    # Neither an access log, which would hold the token of the first request, nor headers of a proxy are needed.
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=SECONDS_FOR_OPEN_REQUESTS,
+        )
+    )
+    ended: list[str] = []
+
+    def watch() -> None:
+        while not server.should_exit:
+            name = parts.ended()
+            if name is not None:
+                ended.append(name)
+                server.should_exit = True
+            time.sleep(0.5)
+
+    threading.Thread(target=watch, daemon=True).start()
+    server.run(sockets=[listener])
+    if ended:
+        raise NotServing(f"the {ended[0]} ended by itself; the lines above say why")
+
+
+def _unix_socket(file: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    if file.is_socket() and not _answers(file):
+        file.unlink()
+    # `bind` makes the file, so its mode has to be right before.
+    mask = os.umask(0o177)
+    try:
+        listener.bind(str(file))
+    finally:
+        os.umask(mask)
+    listener.listen()
+    return listener
+
+
+def _answers(file: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
+        client.connect(str(file))
+        return True
+    return False
+
+
+def _take_lock(file: Path) -> int | None:
+    """Take the right to run the schedule of a home; None when another web UI has it: two would start each run twice."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
