@@ -21,11 +21,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING
 
 from orchestration.home import PROJECT, Home
 from orchestration.ui import attended
-from orchestration.ui.guard import Guard, Rules
+from orchestration.ui.guard import App, Guard, Rules
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
 
 LOCATION = "orchestration.definitions"
 """The module that the code server loads, and Dagster's name for it."""
@@ -80,13 +83,17 @@ def serve(home: Home, address: Address, rules: Rules, announce: Callable[[str, b
         signal.signal(number, lambda *_: sys.exit(0))
     with ExitStack() as stack:
         listener = stack.enter_context(address.listening())
-        folder = stack.enter_context(TemporaryDirectory(prefix="faultline-"))
-        code_socket = Path(folder) / "code.sock"
-        workspace_file = _write_workspace(Path(folder), code_socket)
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="faultline-")))
+        code_socket = folder / "code.sock"
+        workspace_file = _write_workspace(folder, code_socket)
+        instance = stack.enter_context(_instance())
         parts = Parts()
         stack.callback(parts.end)
         parts.start("code server", _code_server(code_socket))
-        app = stack.enter_context(_webserver(workspace_file, rules, ready=lambda: parts.wait_for(code_socket)))
+        import dagster_webserver.webserver  # noqa: F401 -- while the code server loads
+
+        parts.wait_for(code_socket)
+        app = stack.enter_context(_webserver(instance, workspace_file, rules))
         daemon_lock = _take_lock(home.dagster / "daemon.lock")
         if daemon_lock is not None:
             parts.start("daemon", _daemon(workspace_file), keep_open=daemon_lock)
@@ -152,24 +159,30 @@ def _write_workspace(folder: Path, code_socket: Path) -> Path:
 
 
 @contextmanager
-def _webserver(workspace_file: Path, rules: Rules, ready: Callable[[], None]) -> Iterator[Any]:
-    """Build Dagster's own application on the code server."""
+def _instance() -> Iterator[DagsterInstance]:
+    """Open Dagster's storage, which makes its files: two processes that make them at once disturb each other."""
     from dagster import DagsterInstance
+
+    with DagsterInstance.get() as instance:
+        yield instance
+
+
+@contextmanager
+def _webserver(instance: DagsterInstance, workspace_file: Path, rules: Rules) -> Iterator[App]:
+    """Build Dagster's own application on the code server."""
     from dagster._core.workspace.context import WorkspaceProcessContext
     from dagster._core.workspace.load_target import WorkspaceFileTarget
     from dagster_webserver.version import __version__
     from dagster_webserver.webserver import DagsterWebserver
 
     target = WorkspaceFileTarget(paths=[str(workspace_file)])
-    with DagsterInstance.get() as instance:
-        ready()
-        with WorkspaceProcessContext(
-            instance, version=__version__, read_only=rules.is_read_only, workspace_load_target=target
-        ) as workspace:
-            yield DagsterWebserver(workspace, live_data_poll_rate=LIVE_DATA_MILLISECONDS).create_asgi_app()
+    with WorkspaceProcessContext(
+        instance, version=__version__, read_only=rules.is_read_only, workspace_load_target=target
+    ) as workspace:
+        yield DagsterWebserver(workspace, live_data_poll_rate=LIVE_DATA_MILLISECONDS).create_asgi_app()
 
 
-def _run(app: Any, listener: socket.socket, parts: Parts) -> None:
+def _run(app: App, listener: socket.socket, parts: Parts) -> None:
     """Answer requests until a signal comes or one of the parts ends."""
     import uvicorn
 

@@ -19,7 +19,7 @@ from websockets.exceptions import InvalidStatus
 from orchestration.home import Home
 from orchestration.instance import prepare_storage
 from orchestration.ui.guard import Guard, Rules
-from orchestration.ui.serving import _webserver, _write_workspace
+from orchestration.ui.serving import _instance, _webserver, _write_workspace
 from orchestration.ui.tokens import Token
 
 FAULTLINE = [sys.executable, "-c", "from orchestration.cli import main; main()"]
@@ -228,7 +228,7 @@ def test_dagster_itself_is_read_only_too(tmp_path, monkeypatch):
         sent.append(message)
 
     rules = Rules(token, is_read_only=True)
-    with _webserver(workspace, rules, ready=lambda: None) as app:
+    with _instance() as instance, _webserver(instance, workspace, rules) as app:
         asyncio.run(Guard(app, rules)(scope, receive, send))
     permissions = json.loads(sent[-1]["body"] or sent[-2]["body"])["data"]["permissions"]
     assert {each["permission"] for each in permissions if each["value"]} == set()
