@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
 
-.PHONY: help refresh test lint slow spark calibration recovery proof ui bench lock clean
+.PHONY: help refresh test lint slow spark calibration recovery proof sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -69,6 +69,28 @@ slow: .venv/.installed  ## Run the tests at full scale as well; takes many minut
 spark: .venv/.installed .venv-spark/.installed java  ## Build the dbt project on DuckDB and on Spark and compare every mart.
 	@$(BIN)/python -m pytest -m spark tests/spark
 
+.venv-supply/.installed: requirements-supply.lock.txt
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) .venv-supply \
+		&& uv pip install --quiet --python .venv-supply/bin/python --require-hashes -r requirements-supply.lock.txt ; \
+	else \
+		$(PYTHON) -m venv .venv-supply \
+		&& .venv-supply/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+			-r requirements-supply.lock.txt ; \
+	fi
+	@touch $@
+
+sbom: .venv/.installed .venv-supply/.installed  ## List every installed package with version and licence: build/sbom.cdx.json (CycloneDX).
+	@mkdir -p build
+	@.venv-supply/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --validate \
+		--output-format JSON --output-file build/sbom.cdx.json $(BIN)/python
+	@echo build/sbom.cdx.json
+
+audit: .venv-supply/.installed  ## Hold the locked packages against the published advisories; needs the network. AUDIT='-s osv --osv-url URL' asks a mirror.
+	@for lock in requirements*.lock.txt; do \
+		echo "$$lock"; .venv-supply/bin/pip-audit --disable-pip --require-hashes -r "$$lock" $(AUDIT) || exit 1; \
+	done
+
 ui: .venv/.installed  ## Open Dagster's web UI with the nightly schedule.
 	@$(BIN)/faultline ui
 
@@ -92,6 +114,8 @@ lock:  ## Pin every dependency again, with hashes and without addresses.
 		--no-header --no-annotate --quiet -o requirements.lock.txt
 	uv pip compile --group spark --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements-spark.lock.txt
+	uv pip compile --group supply --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+		--no-header --no-annotate --quiet -o requirements-supply.lock.txt
 
 clean:  ## Remove what a refresh made, never the sources.
 	rm -rf $(HOME_DIR)/work $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster dbt_project/target build

@@ -1,0 +1,73 @@
+"""What is installed is what the lock names, by hash; its bill of materials is valid and complete."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+PROJECT = Path(__file__).resolve().parents[2]
+LOCKS = sorted(PROJECT.glob("requirements*.lock.txt"))
+THIS = {"faultline"}
+
+
+def pinned(lock):
+    """Give the requirements of a lock file, each with the number of its hashes."""
+    text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in text.splitlines():
+        requirement, *hashes = line.split("--hash=sha256:")
+        yield Requirement(requirement.strip()), len(hashes)
+
+
+def installed():
+    return {canonicalize_name(each.name): each.version for each in distributions()}
+
+
+def test_there_are_locks_for_all_environments():
+    assert [lock.name for lock in LOCKS] == [
+        "requirements-spark.lock.txt", "requirements-supply.lock.txt", "requirements.lock.txt",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_every_package_is_pinned_by_version_and_hash(lock):
+    requirements = list(pinned(lock))
+    assert len(requirements) > 40
+    loose = [
+        str(requirement)
+        for requirement, hashes in requirements
+        if not hashes or requirement.url or not re.fullmatch(r"==[^*]+", str(requirement.specifier))
+    ]
+    assert loose == []
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_no_lock_names_a_place_to_get_packages_from(lock):
+    assert not re.search(r"://|--index-url|--extra-index-url|--find-links|--trusted-host", lock.read_text())
+
+
+def test_what_the_lock_names_is_installed():
+    there = installed()
+    missing = [
+        str(requirement)
+        for requirement, _ in pinned(PROJECT / "requirements.lock.txt")
+        if requirement.marker is None or requirement.marker.evaluate()
+        if not requirement.specifier.contains(there.get(canonicalize_name(requirement.name), "0"), prereleases=True)
+    ]
+    assert missing == []
+
+
+@pytest.mark.slow
+def test_the_bill_of_materials_is_valid_and_complete():
+    subprocess.run(["make", "sbom", f"PYTHON={sys.executable}"], cwd=PROJECT, check=True)
+    bill = json.loads((PROJECT / "build" / "sbom.cdx.json").read_text(encoding="utf-8"))
+    assert bill["bomFormat"] == "CycloneDX"
+    assert bill["metadata"]["component"]["name"] == "faultline"
+    listed = {canonicalize_name(each["name"]): each["version"] for each in bill["components"]}
+    expected = {name: version for name, version in installed().items() if name not in THIS}
+    assert listed.items() >= expected.items()
