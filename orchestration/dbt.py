@@ -3,6 +3,7 @@
 It holds no rule about the data. The manifest is made by `prepare`, never at import.
 """
 
+import json
 import logging
 import os
 import subprocess
@@ -20,6 +21,7 @@ from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 from packaging.version import Version
 
+from assets.sources.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks import record_dbt_results
 from orchestration.column_lineage import ColumnLineage
@@ -105,12 +107,16 @@ def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
     )
 
 
-def build_arguments() -> list[str]:
-    """Arguments of the one `dbt build`; unit tests judge the code, not the data, and run with the other tests.
+def build_arguments(excluded_clusters: Sequence[str] = ()) -> list[str]:
+    """Arguments of one `dbt build`; unit tests judge the code, not the data, and run with the other tests.
 
-    Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time.
+    Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time. Where no
+    cluster is excluded dbt is given no variable: another one makes it parse the whole project anew.
     """
-    return ["build", "--threads", "1", "--log-level-file", "info", "--exclude-resource-type", "unit_test"]
+    arguments = ["build", "--threads", "1", "--log-level-file", "info", "--exclude-resource-type", "unit_test"]
+    if excluded_clusters:
+        arguments += ["--vars", json.dumps({"excluded_clusters": list(excluded_clusters)})]
+    return arguments
 
 
 def dbt_models(home: Home) -> dg.AssetsDefinition:
@@ -124,13 +130,15 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
         target = home.work / "dbt"
         lineage = ColumnLineage(LINEAGE)
-        if context.is_subset or not lineage.is_known:
-            # Lineage is read from the models' statements, which have to be those for all rows then.
-            with warehouse.writing() as con:
+        with warehouse.writing() as con:
+            excluded = sorted(failing_clusters(con, context.run_id))
+            # Lineage is read from the models' statements, which have to be those for all rows then. And what is built
+            # without a cluster is nothing to go on from, neither now nor in the next refresh.
+            if context.is_subset or excluded or not lineage.is_known:
                 forget_what_was_built(con)
         if not context.is_subset:
             begin_publication(home, warehouse, context)
-        invocation = dbt.cli(build_arguments(), context=context, target_path=target, raise_on_error=False)
+        invocation = dbt.cli(build_arguments(excluded), context=context, target_path=target, raise_on_error=False)
         try:
             for event in invocation.stream() if lineage.is_known else _with_column_metadata(invocation):
                 yield lineage.attach(event, context)
@@ -138,6 +146,8 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
             release_dbt_adapter()
             with warehouse.writing() as con:
                 forget_touched(con)
+                if excluded:
+                    forget_what_was_built(con)
                 record_dbt_results(con, context.run_id, target / "run_results.json", target / "manifest.json")
                 replace_lineage(con, sorted({row[0] for row in lineage.rows}), lineage.rows)
         if invocation.process.returncode:

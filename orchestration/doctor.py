@@ -9,7 +9,7 @@ import os
 import shutil
 
 from orchestration.doctor_sources import sources_findings
-from orchestration.doctor_warehouse import warehouse_findings
+from orchestration.doctor_warehouse import NOT_READ, warehouse_findings
 from orchestration.findings import Finding, Level, print_findings
 from orchestration.home import Home
 from orchestration.publication_folders import leftovers
@@ -23,8 +23,11 @@ LEAST_FREE_BYTES = 1 << 30
 
 
 def doctor(home: Home) -> list[Finding]:
-    """Gather all advice on a home and its sources folder."""
-    return [*sources_findings(home.sources), *home_findings(home), *run_findings(home), *warehouse_findings(home)]
+    """Gather all advice on a home and its sources folder; what folder and publication both tell is said once."""
+    now = [*sources_findings(home.sources), *home_findings(home), *run_findings(home)]
+    places = {finding.where for finding in now}
+    last = [one for one in warehouse_findings(home) if one.where not in places or not one.what.startswith(NOT_READ)]
+    return [*now, *last]
 
 
 def home_findings(home: Home) -> list[Finding]:

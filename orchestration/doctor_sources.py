@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from assets.sources.candidates import IGNORED_SUFFIXES, shown
 from assets.sources.errors import SourceErrors
-from assets.sources.folder import IGNORED_SUFFIXES, KINDS, cluster_folders
-from assets.sources.settings import ClusterSettings, read_settings
+from assets.sources.folder import cluster_folders
+from assets.sources.settings import KINDS, ClusterSettings, read_settings
 from orchestration.findings import Finding, Level
 
 SACCT = (
@@ -85,11 +86,12 @@ def _kind_findings(folder: Path) -> list[Finding]:
             level: Level = "error" if kind == "sacct" else "warning" if kind in TELLING else "note"
             findings.append(Finding(level, what, f"{folder.name}/{kind}", command.format(folder=folder / kind)))
         for path in files:
-            shown = path.relative_to(folder.parent).as_posix()
+            place = shown(path, folder.parent)
+            level = "error" if kind == "sacct" else "warning"
             if not os.access(path, os.R_OK):
-                findings.append(Finding("error", "unreadable", shown, f"chmod a+r '{path}'"))
+                findings.append(Finding(level, "unreadable", place, f"chmod a+r '{path}'"))
             elif path.stat().st_size == 0:
-                findings.append(Finding("error", "empty", shown, f"export it again, or rm '{path}'"))
+                findings.append(Finding(level, "empty", place, f"export it again, or rm '{path}'"))
     unknown = sorted(
         entry.name
         for entry in folder.iterdir()

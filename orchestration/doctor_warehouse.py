@@ -11,9 +11,13 @@ from orchestration.findings import Finding
 from orchestration.home import Home
 from orchestration.published import published
 
+NOT_READ = "not read"
 STALE_AFTER = timedelta(days=2)
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
+"""
+REFUSED = """
+    select path, kind, reason, next_step from ops.files where status = 'refused' order by path
 """
 QUARANTINED = """
     select path, count(*) as line_count, mode(reason) as usual_reason, min(line_number) as first_line
@@ -36,7 +40,15 @@ def warehouse_findings(home: Home) -> list[Finding]:
     if not home.published_file.exists():
         return []
     with published(home.published_file) as con:
-        return [*_file_findings(con, home), *_quarantine_findings(con), *_age_findings(con)]
+        return [*_refused_findings(con), *_file_findings(con, home), *_quarantine_findings(con), *_age_findings(con)]
+
+
+def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """List the files that were not read; without all of its accounting a cluster keeps its last good data."""
+    return [
+        Finding("error" if kind == "sacct" else "warning", f"{NOT_READ}: {reason}", path, next_step or "")
+        for path, kind, reason, next_step in con.execute(REFUSED).fetchall()
+    ]
 
 
 def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:

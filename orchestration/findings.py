@@ -17,7 +17,7 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One piece of advice; an error keeps a refresh from publishing."""
+    """One piece of advice; an error keeps a refresh from publishing, or a cluster from new numbers."""
 
     level: Level
     what: str

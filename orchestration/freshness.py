@@ -1,20 +1,29 @@
 """Is there anything to do? Compares the sources folder and the code with what the published file was made from.
 
 A log file whose size and modification time are those of the publication counts as unchanged; otherwise its hash
-decides, and the time as well where rows can tell it. A folder with something wrong in it is never up to date: the
-refresh itself will say what is wrong.
+decides, and the time as well where rows can tell it. A file that was refused is unchanged while it is refused for the
+same reason. A folder in which no cluster can be built, or one that was built cannot, is never up to date: the refresh
+itself will say what is wrong.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import duckdb
 
 from assets.sources.errors import SourceErrors
-from assets.sources.folder import is_as_it_was, survey
+from assets.sources.folder import READ, KnownFile, Survey, is_as_it_was, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files
 from orchestration.home import Home, code_version
 from orchestration.publication_folders import newest_publication, pinned_publication
+
+FAILED_BY_SOURCES = """
+    select cluster_id, list(reason) from ops.cluster_failures
+    where stage = 'sources' and run_id = (select run_id from ops.published order by published_at desc limit 1)
+    group by cluster_id
+"""
 
 
 def is_up_to_date(home: Home) -> bool:
@@ -32,13 +41,34 @@ def is_up_to_date(home: Home) -> bool:
             return False
         known = known_files(con)
         configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
+        failed = dict(con.execute(FAILED_BY_SOURCES).fetchall())
     try:
         found = survey(home.sources, READERS, known)
     except SourceErrors:
         return False
-    if {name: cluster.config_sha256 for name, cluster in found.clusters.items()} != configured:
-        return False
+    return (
+        _failed_as_before(found, failed)
+        and {name: cluster.config_sha256 for name, cluster in found.clusters.items()} == configured
+        and _files_are_as_they_were(found, known)
+    )
+
+
+def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether the same clusters as in the publication cannot be built, for the same reasons."""
+    return found.failing.keys() == failed.keys() and all(
+        {str(error) for error in errors} == set(failed[name]) for name, errors in found.left_out.items()
+    )
+
+
+def _files_are_as_they_were(found: Survey, known: Mapping[tuple[str, str], KnownFile]) -> bool:
+    """Hold the files of the clusters that are not left out against what was read and what was refused."""
     files = {file.key: file for file in found.files}
-    return files.keys() == known.keys() and all(
-        is_as_it_was(file, known[key], READERS[file.kind]) for key, file in files.items()
+    refused = {one.file.key: one.error.what for one in found.refused}
+    return (
+        files.keys() | refused.keys() == {key for key in known if key[0] not in found.left_out}
+        and all(known[key].reason == reason for key, reason in refused.items())
+        and all(
+            known[key].status == READ and is_as_it_was(file, known[key], READERS[file.kind])
+            for key, file in files.items()
+        )
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
 
 
+SHOWN_REFUSALS = 10
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure"}
 
@@ -47,6 +48,10 @@ class Outcome:
     checks: dict[str, int] = field(default_factory=dict)
     pinned: int | None = None
     """Number of the publication that a rollback has pinned."""
+    failing: list[dict[str, Any]] = field(default_factory=list)
+    """Clusters that could not be built, and why."""
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    """Files that were not read, and why."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -61,6 +66,14 @@ class Outcome:
                 f"\n{name}: {row['attempts']:,} attempts on {row['node_count']:,} nodes,"
                 f" {row['failures']:,} infrastructure failures\n  failure rate {_rate_in_words(row)}"
             )
+        for cluster in self.failing:
+            say(f"\n{cluster['cluster_id']} could not be built:")
+            for reason in cluster["reasons"]:
+                say(f"  {reason}")
+        for number, file in enumerate(self.refused[:SHOWN_REFUSALS]):
+            say(f"{'' if number else chr(10)}not read  {file['path']}: {file['reason']}. {file['next_step']}")
+        if len(self.refused) > SHOWN_REFUSALS:
+            say(f"not read  {len(self.refused) - SHOWN_REFUSALS:,} more files; `faultline doctor` lists them")
         counts = self.lines
         say(
             f"\nlines     {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
@@ -204,6 +217,7 @@ def _outcome(home: Home, status: str, started: float) -> Outcome:
         clusters = _rows(con, CLUSTERS)
         lines = _rows(con, LINES)[0]
         checks = _rows(con, CHECKS)[0]
+        failing, refused = _rows(con, FAILING), _rows(con, REFUSED)
     pinned = pinned_publication(home)
     return Outcome(
         status,
@@ -214,6 +228,8 @@ def _outcome(home: Home, status: str, started: float) -> Outcome:
         lines,
         checks,
         pinned.number if pinned else None,
+        failing,
+        refused,
     )
 
 
@@ -270,6 +286,14 @@ LINES = """
         coalesce(sum(quarantined), 0)::bigint as quarantined
     from ops.files
 """
+FAILING = """
+    select cluster_id, list(reason order by failed_at, reason) as reasons
+    from ops.cluster_failures
+    where run_id = (select run_id from ops.published order by published_at desc limit 1)
+    group by cluster_id
+    order by cluster_id
+"""
+REFUSED = "select path, reason, next_step from ops.files where status = 'refused' order by path"
 CHECKS = """
     select count(*) filter (passed) as passed, count(*) filter (not passed) as failed
     from ops.checks

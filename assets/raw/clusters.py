@@ -9,7 +9,7 @@ from assets.warehouse import Warehouse
 
 @dg.asset(key=["raw", "clusters"], group_name="raw")
 def clusters(context: dg.AssetExecutionContext, warehouse: Warehouse, sources: SourcesFolder) -> dg.MaterializeResult:
-    """Keep the settings of every cluster, after a look at every file that tells all that is wrong at once.
+    """Keep the settings of every cluster, after a look at every file.
 
     Source: the folders of the sources folder and their cluster.toml. One row per cluster.
     """

@@ -9,7 +9,8 @@ import dagster as dg
 import duckdb
 from pydantic import PrivateAttr
 
-from assets.sources.folder import LookKey, Progress, Survey, survey
+from assets.sources.errors import SourceError
+from assets.sources.folder import READ, LookKey, Progress, Survey, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files, load_kind
 from assets.sources.reading import SourceFile
@@ -32,14 +33,15 @@ class SourcesFolder(dg.ConfigurableResource):
 
     path: str
     full: bool = False
-    _looked: dict[LookKey, SourceFile] = PrivateAttr(default_factory=dict)
+    _looked: dict[LookKey, SourceFile | SourceError] = PrivateAttr(default_factory=dict)
 
     def look(self, con: duckdb.DuckDBPyConnection, log: dg.DagsterLogManager) -> Survey:
-        """Look at every file, or raise `SourceErrors` with all that is wrong.
+        """Look at every file, or raise `SourceErrors` with all that is wrong where no cluster is left to build.
 
-        What was read before is not opened again unless it changed; what this process looked at, neither.
+        What was read before is not opened again unless it changed; what this process looked at, neither. What was
+        refused before is: another version may read it.
         """
-        known = {} if self.full else known_files(con)
+        known = {} if self.full else {key: file for key, file in known_files(con).items() if file.status == READ}
         return survey(Path(self.path), READERS, known=known, looked=self._looked, progress=reporter(log))
 
 
@@ -78,6 +80,7 @@ def load_table(
             "dagster/row_count": int(rows[0]) if rows else 0,
             "files_read": result.files_read,
             "files_removed": result.files_removed,
+            "files_refused": result.files_refused,
             **{name: int(value or 0) for name, value in zip(names, lines or (), strict=True)},
         }
     )

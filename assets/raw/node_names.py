@@ -3,6 +3,7 @@
 import dagster as dg
 
 from assets.raw.folder import SourcesFolder
+from assets.sources.failing import SOURCES, failing_by_sources, record_failures
 from assets.sources.formats import READERS
 from assets.sources.settled_accounts import unknown_names
 from assets.sources.settling import settle
@@ -25,8 +26,12 @@ def node_names(context: dg.AssetExecutionContext, warehouse: Warehouse, sources:
         found = sources.look(con, context.log)
         settle(con, found, READERS)
         write_spans(con, found)
+        failing = failing_by_sources(con, found)
+        record_failures(con, context.run_id, SOURCES, failing)
         row = con.execute("select count(*) from raw.node_names").fetchone()
         unknown = unknown_names(con)
+    for cluster_id, reasons in failing.items():
+        context.log.warning(f"{cluster_id} cannot be built: {'; '.join(reasons)}")
     for cluster_id, name in unknown:
         context.log.warning(f"{cluster_id}: {name} is not a node of the cluster; its lines are in ops.quarantine")
     return dg.MaterializeResult(metadata={"dagster/row_count": int(row[0]) if row else 0, "unknown": len(unknown)})

@@ -264,11 +264,17 @@ create table if not exists ops.files (
     reader varchar not null,                  -- version of the reader and hash of the settings it read with
     warnings varchar[] not null,
     first_at timestamp,                       -- the first and the last moment that its lines tell of, else its name;
-    last_at timestamp                         -- never its modification. NULL: no time is known
+    last_at timestamp,                        -- never its modification. NULL: no time is known
+    status varchar default 'read',            -- read; refused: nothing of it is loaded, for the reason beside it
+    reason varchar,                           -- why it was refused
+    next_step varchar                         -- what to do about it
 );
 -- A home filled by an earlier version has the table without these.
 alter table ops.files add column if not exists first_at timestamp;
 alter table ops.files add column if not exists last_at timestamp;
+alter table ops.files add column if not exists status varchar default 'read';
+alter table ops.files add column if not exists reason varchar;
+alter table ops.files add column if not exists next_step varchar;
 
 create table if not exists ops.spans (        -- one row per cluster, kind of log and interval that is covered
     cluster_id varchar not null,
@@ -308,6 +314,14 @@ create table if not exists ops.runs (
     status varchar not null,                  -- running, succeeded, failed
     code_version varchar not null,
     message varchar                           -- why it failed
+);
+
+create table if not exists ops.cluster_failures (   -- one row per run, cluster and reason for which it could not be built
+    run_id varchar not null,
+    cluster_id varchar not null,
+    stage varchar not null,                   -- sources: found before anything is built; marts, estimates: found after
+    reason varchar not null,
+    failed_at timestamp not null
 );
 
 create table if not exists ops.checks (

@@ -1,34 +1,52 @@
-"""The sources folder: which clusters and files it holds, and everything that is wrong with it, told in one go."""
+"""The sources folder: its clusters, their files, and what of it cannot be used.
+
+A file that cannot be read concerns itself alone and is refused; a cluster without accounting or with wrong settings is
+left out; an error is only what leaves no cluster to build.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
 
+from assets.sources.candidates import Candidate, candidates, is_utf8, shown, visible_folders
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
-from assets.sources.manifests import MANIFEST_SUFFIX, MAX_MANIFEST_BYTES
+from assets.sources.manifests import MAX_MANIFEST_BYTES
 from assets.sources.reading import Reader, SourceFile, TimedReader, reader_key
 from assets.sources.regular import require_regular, unreadable
-from assets.sources.settings import ClusterSettings, Kind, read_settings
+from assets.sources.settings import ClusterSettings, read_settings
 
-KINDS: tuple[str, ...] = get_args(Kind)
-IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
+READ, REFUSED = "read", "refused"
+"""What `ops.files.status` says of a file."""
+NEVER = datetime(1970, 1, 1)
+"""Stands for the modification of a file that cannot even be looked at."""
 
 
 @dataclass(frozen=True)
 class KnownFile:
-    """What `ops.files` says of a file read before."""
+    """What `ops.files` says of a file of an earlier refresh."""
 
     size_bytes: int
     modified_at: datetime
     sha256: str
     dialect: str
     reader: str
+    status: str = READ
+    reason: str | None = None
+    next_step: str | None = None
+
+
+@dataclass(frozen=True)
+class RefusedFile:
+    """A file that is not read, as far as it is known, and why."""
+
+    file: SourceFile
+    error: SourceError
 
 
 @dataclass
@@ -37,11 +55,27 @@ class Survey:
 
     clusters: dict[str, ClusterSettings] = field(default_factory=dict)
     files: list[SourceFile] = field(default_factory=list)
+    refused: list[RefusedFile] = field(default_factory=list)
+    left_out: dict[str, list[SourceError]] = field(default_factory=dict)
+    """Clusters whose files are not looked at, and why."""
     warnings: list[str] = field(default_factory=list)
 
     def of_kind(self, kind: str) -> list[SourceFile]:
         """Give the files of one kind, in the order of their names."""
         return [file for file in self.files if file.kind == kind]
+
+    def refused_of_kind(self, kind: str) -> list[RefusedFile]:
+        """Give the refused files of one kind, in the order of their names."""
+        return [refused for refused in self.refused if refused.file.kind == kind]
+
+    @property
+    def failing(self) -> dict[str, list[SourceError]]:
+        """Clusters that cannot be built, and why: those left out, and those of which accounting was refused."""
+        found = {cluster_id: list(errors) for cluster_id, errors in self.left_out.items()}
+        for refused in self.refused:
+            if refused.file.kind == "sacct":
+                found.setdefault(refused.file.cluster_id, []).append(refused.error)
+        return found
 
 
 def is_as_it_was(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
@@ -62,60 +96,24 @@ def no_progress(_doing: str, _done: int, _total: int, _bytes: int) -> None:
     """Report nothing."""
 
 
-def _visible_folders(folder: Path) -> list[Path]:
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-
-
-def _candidates(top: Path, warnings: list[str]) -> list[Path]:
-    """List every file below a kind's folder, save hidden ones, editors' leftovers and notes.
-
-    No folder is entered twice, whatever links lead to it: a link to a folder above would never end.
-    """
-    found, folders, seen = [], [top], {_identity(top)}
-    while folders:
-        links = []
-        for entry in sorted(folders.pop().iterdir()):
-            if entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES):
-                continue
-            if not entry.is_dir():
-                found.append(entry)
-            elif entry.is_symlink():
-                links.append(entry)
-            else:
-                seen.add(_identity(entry))
-                folders.append(entry)
-        for link in links:
-            if (identity := _identity(link)) in seen:
-                warnings.append(f"{link}: not read; it leads to a folder that is read already")
-            else:
-                seen.add(identity)
-                folders.append(link)
-    return sorted(found)
-
-
-def _identity(folder: Path) -> tuple[int, int]:
-    status = folder.stat()
-    return status.st_dev, status.st_ino
-
-
 def cluster_folders(folder: Path) -> list[Path]:
     """List the cluster folders; raises `SourceErrors` when the sources folder has none."""
-    shown = str(folder)
+    place = str(folder)
     if not folder.exists():
         raise SourceErrors(
-            [SourceError(shown, "the sources folder does not exist", "Create it or name another with --sources.")]
+            [SourceError(place, "the sources folder does not exist", "Create it or name another with --sources.")]
         )
     try:
-        found = _visible_folders(folder)
+        found = visible_folders(folder)
     except OSError as error:
         raise SourceErrors(
-            [SourceError(shown, f"unreadable ({error.strerror})", "It must be a folder this user can read.")]
+            [SourceError(place, f"unreadable ({error.strerror})", "It must be a folder this user can read.")]
         ) from error
     if any(entry.name == "sacct" for entry in found):
         raise SourceErrors(
             [
                 SourceError(
-                    shown,
+                    place,
                     "this is a cluster's folder, not the folder of all clusters",
                     f"Name the folder above it: {folder.resolve().parent}.",
                 )
@@ -125,7 +123,7 @@ def cluster_folders(folder: Path) -> list[Path]:
         raise SourceErrors(
             [
                 SourceError(
-                    shown,
+                    place,
                     "no cluster folder in it",
                     "Make one folder per cluster with at least sacct/ in it: <cluster>/sacct/<export>.txt.",
                 )
@@ -139,7 +137,7 @@ def survey(
     readers: Mapping[str, Reader],
     known: Mapping[tuple[str, str], KnownFile] | None = None,
     *,
-    looked: dict[LookKey, SourceFile] | None = None,
+    looked: dict[LookKey, SourceFile | SourceError] | None = None,
     progress: Progress = no_progress,
 ) -> Survey:
     """Look at every file of the folder, in one pass each.
@@ -151,7 +149,7 @@ def survey(
     readers
         Reader by kind; only these kinds are looked at.
     known
-        Files read before: one of the same size and time of change is not opened again.
+        Files of an earlier refresh: one of the same size and time of change is not opened again.
     looked
         What was looked at before in this process; filled further.
     progress
@@ -160,44 +158,48 @@ def survey(
     Raises
     ------
     SourceErrors
-        Everything wrong with settings, folders and files.
+        No cluster is left to build; its text has all that is wrong.
     """
-    result, errors = Survey(), []
-    candidates: list[_Candidate] = []
+    result = Survey()
+    found: list[Candidate] = []
     for cluster_folder in cluster_folders(folder):
-        cluster, wrong = read_settings(cluster_folder, cluster_folder.name)
-        result.clusters[cluster.cluster_id] = cluster
-        errors.extend(wrong)
-        try:
-            found = list(_cluster_candidates(cluster, cluster_folder, readers, result.warnings))
-        except OSError as error:
-            shown = Path(str(error.filename or cluster_folder)).name
-            wrong_folder = f"{cluster.cluster_id}/{shown}"
-            errors.append(SourceError(wrong_folder, f"unreadable ({error.strerror})", "Make it readable."))
-            continue
-        if "sacct" in readers and not any(candidate.kind == "sacct" for candidate in found):
-            errors.append(_no_accounting(cluster.cluster_id))
-        candidates.extend(found)
+        found.extend(_cluster_candidates(cluster_folder, readers, result))
     done_bytes = 0
-    for count, candidate in enumerate(candidates, start=1):
+    for count, candidate in enumerate(found, start=1):
+        file = _described(folder, candidate)
         try:
-            file = _look(folder, candidate, known or {}, {} if looked is None else looked)
+            file = _look(candidate, file, known or {}, {} if looked is None else looked)
             result.files.append(file)
             done_bytes += file.size_bytes
         except SourceError as error:
-            errors.append(error)
-        progress("looking at files", count, len(candidates), done_bytes)
-    if errors:
-        raise SourceErrors(errors)
+            result.refused.append(RefusedFile(file, error))
+        progress("looking at files", count, len(found), done_bytes)
+    if not result.clusters.keys() - result.failing.keys():
+        told = [error for errors in result.left_out.values() for error in errors]
+        raise SourceErrors([*told, *(refused.error for refused in result.refused)])
     return result
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    cluster: ClusterSettings
-    kind: str
-    path: Path
-    reader: Reader
+def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey) -> list[Candidate]:
+    """List what there is to read of a cluster, or leave the cluster out."""
+    cluster_id = shown(folder, folder.parent)
+    if not is_utf8(folder.name):
+        survey.left_out[cluster_id] = [SourceError(cluster_id, "its name is not UTF-8", "Rename the folder.")]
+        return []
+    cluster, wrong = read_settings(folder, cluster_id)
+    found: list[Candidate] = []
+    try:
+        found = list(candidates(cluster, folder, readers, survey.warnings))
+    except OSError as error:
+        wrong.append(unreadable(cluster_id, error))
+    else:
+        if "sacct" in readers and not any(candidate.kind == "sacct" for candidate in found):
+            wrong.append(_no_accounting(cluster_id))
+    if wrong:
+        survey.left_out[cluster_id] = wrong
+        return []
+    survey.clusters[cluster_id] = cluster
+    return found
 
 
 def _no_accounting(cluster_id: str) -> SourceError:
@@ -208,54 +210,63 @@ def _no_accounting(cluster_id: str) -> SourceError:
     )
 
 
-def _cluster_candidates(
-    cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[str]
-) -> Iterator[_Candidate]:
-    for kind_folder in _visible_folders(folder):
-        kind = kind_folder.name
-        if kind not in KINDS:
-            warnings.append(f"{cluster.cluster_id}/{kind}: not read; folders with a meaning are {', '.join(KINDS)}")
-        elif kind in readers:
-            for path in _candidates(kind_folder, warnings):
-                read_as = MANIFEST if path.name.endswith(MANIFEST_SUFFIX) else kind
-                if read_as in readers:
-                    yield _Candidate(cluster, read_as, path, readers[read_as])
+def _described(folder: Path, candidate: Candidate) -> SourceFile:
+    """Give a file with its size and time, as far as they are told."""
+    size, modified_at = 0, NEVER
+    # A file system may tell a time that no calendar has.
+    with suppress(OSError, OverflowError, ValueError):
+        status = require_regular(candidate.path)
+        size = status.st_size
+        modified_at = datetime.fromtimestamp(status.st_mtime_ns // 1000 / 1_000_000, UTC).replace(tzinfo=None)
+    return SourceFile(
+        cluster_id=candidate.cluster.cluster_id,
+        kind=candidate.kind,
+        path=shown(candidate.path, folder),
+        absolute=candidate.path,
+        size_bytes=size,
+        modified_at=modified_at,
+    )
 
 
 def _look(
-    folder: Path,
-    candidate: _Candidate,
+    candidate: Candidate,
+    file: SourceFile,
     known: Mapping[tuple[str, str], KnownFile],
-    looked: dict[LookKey, SourceFile],
+    looked: dict[LookKey, SourceFile | SourceError],
 ) -> SourceFile:
-    cluster, path = candidate.cluster, candidate.path
-    relative = path.relative_to(folder).as_posix()
+    """Give a file with its hash and dialect, or raise `SourceError` to refuse it."""
+    if candidate.error is not None:
+        raise candidate.error
     try:
-        status = require_regular(path)
+        status = require_regular(candidate.path)
     except OSError as error:
-        raise unreadable(relative, error) from error
+        raise unreadable(file.path, error) from error
     if candidate.kind == MANIFEST and status.st_size > MAX_MANIFEST_BYTES:
-        raise SourceError(relative, f"larger than {MAX_MANIFEST_BYTES:,} bytes, so no manifest", "Make it shorter.")
-    reader = reader_key(candidate.reader, cluster)
-    key = (str(path), status.st_size, status.st_mtime_ns, reader)
-    if key in looked:
-        return looked[key]
-    file = SourceFile(
-        cluster_id=cluster.cluster_id,
-        kind=candidate.kind,
-        path=relative,
-        absolute=path,
-        size_bytes=status.st_size,
-        modified_at=datetime.fromtimestamp(status.st_mtime_ns // 1000 / 1_000_000, UTC).replace(tzinfo=None),
-    )
+        raise SourceError(file.path, f"larger than {MAX_MANIFEST_BYTES:,} bytes, so no manifest", "Make it shorter.")
+    reader = reader_key(candidate.reader, candidate.cluster)
     before = known.get(file.key)
     if before and (before.size_bytes, before.modified_at, before.reader) == (file.size_bytes, file.modified_at, reader):
+        if before.status == REFUSED:
+            raise SourceError(file.path, before.reason or "", before.next_step or "")
         return replace(file, sha256=before.sha256, dialect=before.dialect)
-    content = inspect(path, relative)
-    dialect = candidate.reader.detect(content.sample, relative, cluster)
+    key = (str(candidate.path), status.st_size, status.st_mtime_ns, reader)
+    if key not in looked:
+        try:
+            looked[key] = _opened(candidate, file)
+        except SourceError as error:
+            looked[key] = error
+    found = looked[key]
+    if isinstance(found, SourceError):
+        raise found
+    return found
+
+
+def _opened(candidate: Candidate, file: SourceFile) -> SourceFile:
+    content = inspect(candidate.path, file.path)
+    dialect = candidate.reader.detect(content.sample, file.path, candidate.cluster)
     if dialect not in candidate.reader.DIALECTS:
         raise ValueError(f"{candidate.kind}: detect gave {dialect!r}, which is not among its dialects")
-    looked[key] = replace(
+    return replace(
         file,
         sha256=content.sha256,
         dialect=dialect,
@@ -263,4 +274,3 @@ def _look(
         last_line_open=content.last_line_open,
         object_lines=content.object_lines,
     )
-    return looked[key]

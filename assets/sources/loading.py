@@ -8,15 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from assets.sources.batch import load_batch, transaction
 from assets.sources.batch_lines import batches
-from assets.sources.folder import KnownFile, Progress, Survey, is_as_it_was, no_progress
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.folder import READ, REFUSED, KnownFile, Progress, RefusedFile, Survey, is_as_it_was, no_progress
 from assets.sources.one_thread import one_thread
 from assets.sources.reading import Reader, SourceFile, WholeFileReader, reader_key
+from assets.sources.settings import ClusterSettings
+
+OF_A_FILE = (
+    SourceError, SourceErrors, AssertionError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError,
+    duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError, duckdb.NotSupportedError,
+)  # fmt: skip
+"""Errors that what stands in a file can cause; a full disk or too little memory is none of them."""
 
 
 @dataclass
@@ -26,6 +35,7 @@ class LoadResult:
     files_read: int = 0
     files_unchanged: int = 0
     files_removed: int = 0
+    files_refused: int = 0
     warnings: list[str] = field(default_factory=list)
 
 
@@ -33,7 +43,7 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
     """Give what `ops.files` says, by cluster and path."""
     rows = con.execute(
         """
-        select cluster_id, path, size_bytes, modified_at, sha256, dialect, reader
+        select cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step
         from ops.files where $kind is null or kind = $kind
         """,
         {"kind": kind},
@@ -68,36 +78,107 @@ def load_kind(
         Told after every batch.
     """
     known = known_files(con, reader.KIND)
-    present = survey.of_kind(reader.KIND)
+    present, refused = survey.of_kind(reader.KIND), survey.refused_of_kind(reader.KIND)
     result = LoadResult()
-    vanished = sorted(known.keys() - {file.key for file in present})
+    looked_at = {file.key for file in present} | {one.file.key for one in refused}
+    # Nobody knows what became of the files of a cluster that is left out.
+    vanished = sorted(key for key in known.keys() - looked_at if key[0] not in survey.left_out)
     if vanished:
         with transaction(con):
             _forget(con, reader, vanished)
         result.files_removed = len(vanished)
         result.warnings = [f"{path}: gone from the sources folder, its rows are removed" for _, path in vanished]
+    loading = _Loading(con, survey, reader, run_id, known, result)
+    for one in refused:
+        loading.refuse(one)
     pending: dict[str, list[SourceFile]] = {}
     for file in present:
         before = known.get(file.key)
         key = reader_key(reader, survey.clusters[file.cluster_id])
-        if full or before is None or before.reader != key or not is_as_it_was(file, before, reader):
+        is_read = before is not None and before.status == READ and before.reader == key
+        if full or before is None or not is_read or not is_as_it_was(file, before, reader):
             pending.setdefault(file.cluster_id, []).append(file)
             continue
         result.files_unchanged += 1
         if before.modified_at != file.modified_at:
             _note_modification(con, file)
-    total, done_bytes = sum(map(len, pending.values())), 0
+    total, done, done_bytes = sum(map(len, pending.values())), 0, 0
     for cluster_id, files in pending.items():
         for batch in batches(files):
-            # Whole files are read in the order of their lines, and so by one thread.
-            threads = one_thread(con) if isinstance(reader, WholeFileReader) else nullcontext()
-            with threads, transaction(con):
-                _forget(con, reader, [file.key for file in batch if file.key in known])
-                load_batch(con, survey.clusters[cluster_id], reader, batch, run_id)
-            result.files_read += len(batch)
+            loading.read(survey.clusters[cluster_id], batch)
+            done += len(batch)
             done_bytes += sum(file.size_bytes for file in batch)
-            progress(f"reading {reader.KIND}", result.files_read, total, done_bytes)
+            progress(f"reading {reader.KIND}", done, total, done_bytes)
     return result
+
+
+@dataclass(frozen=True)
+class _Loading:
+    """One kind's files on their way into the warehouse."""
+
+    con: duckdb.DuckDBPyConnection
+    survey: Survey
+    reader: Reader
+    run_id: str
+    known: dict[tuple[str, str], KnownFile]
+    result: LoadResult
+
+    def read(self, cluster: ClusterSettings, batch: Sequence[SourceFile]) -> None:
+        """Read a batch in one transaction; where that fails, halve it until the file that is at fault stands alone."""
+        # Whole files are read in the order of their lines, and so by one thread.
+        threads = one_thread(self.con) if isinstance(self.reader, WholeFileReader) else nullcontext()
+        try:
+            with threads, transaction(self.con):
+                _forget(self.con, self.reader, [file.key for file in batch if file.key in self.known])
+                load_batch(self.con, cluster, self.reader, batch, self.run_id)
+        except OF_A_FILE as error:
+            if len(batch) == 1:
+                self.refuse(RefusedFile(batch[0], _why_refused(batch[0], error)))
+                return
+            half = len(batch) // 2
+            for part in (batch[:half], batch[half:]):
+                self.read(cluster, part)
+        else:
+            self.result.files_read += len(batch)
+
+    def refuse(self, refused: RefusedFile) -> None:
+        """Keep in `ops.files` that a file is not read, and nothing else of it."""
+        file, error = refused.file, refused.error
+        self.result.files_refused += 1
+        self.result.warnings.append(f"not read: {error}")
+        before = self.known.get(file.key)
+        reader = reader_key(self.reader, self.survey.clusters[file.cluster_id])
+        now = KnownFile(
+            file.size_bytes, file.modified_at, file.sha256, file.dialect, reader, REFUSED, error.what, error.next_step
+        )
+        if before == now:
+            return
+        row = {
+            "cluster_id": file.cluster_id, "path": file.path, "kind": self.reader.KIND, "run_id": self.run_id,
+            "lines_in": 0, "loaded": 0, "skipped": 0, "quarantined": 0, "is_partial": False, "warnings": [],
+            **now.__dict__,
+        }  # fmt: skip
+        with transaction(self.con):
+            if before is not None:
+                _forget(self.con, self.reader, [file.key])
+            insert_row(self.con, "ops.files", row)
+
+
+def insert_row(con: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any]) -> None:
+    """Insert one row, given by its columns."""
+    con.execute(f"insert into {table} ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))
+
+
+def _why_refused(file: SourceFile, error: Exception) -> SourceError:
+    if isinstance(error, SourceError | SourceErrors):
+        first = error if isinstance(error, SourceError) else error.errors[0]
+        return SourceError(file.path, first.what, first.next_step, first.line)
+    text = str(error).strip().splitlines()
+    return SourceError(
+        file.path,
+        f"the reader failed on it ({type(error).__name__}: {text[0] if text else ''})",
+        "Take the file out of the folder, and report it together with this message.",
+    )
 
 
 def _note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:

@@ -154,6 +154,7 @@ class Annotation(Section):
 
 Kind = Literal["sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets"]
 """The folders with a meaning."""
+KINDS: tuple[str, ...] = get_args(Kind)
 
 
 class Span(Section):

@@ -140,8 +140,16 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     )
     con.execute("create or replace temp table node_names as from resolved_names")
     con.unregister("resolved_names")
+    # A cluster that is left out keeps its names: what its settings say of them is not known just now.
+    con.execute(
+        "create or replace temp table surveyed as select unnest($names::varchar[]) as cluster_id", {"names": [*rules]}
+    )
     gone = _changed_rows(
-        con, "delete from raw.node_names where not exists (from node_names where node_names = raw.node_names)"
+        con,
+        """
+        delete from raw.node_names
+        where cluster_id in (from surveyed) and not exists (from node_names where node_names = raw.node_names)
+        """,
     )
     come = _changed_rows(con, "insert into raw.node_names from node_names except from raw.node_names order by all")
     if not NAMING_TABLES & unsettled.keys():
@@ -163,7 +171,7 @@ def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
         select used.cluster_id, used.node_name, node_names.node_id
         from (
             select distinct cluster_id, node_name, node_id, disposition = 'unknown_node' as is_unknown
-            from raw.{table} where node_name is not null
+            from raw.{table} where node_name is not null and cluster_id in (from surveyed)
         ) as used
         left join node_names on node_names.cluster_id = used.cluster_id and node_names.name_as_seen = used.node_name
         where used.node_id is distinct from node_names.node_id or used.is_unknown <> (node_names.node_id is null)

@@ -1,7 +1,8 @@
 """What the logs of a cluster cover, by kind: as a site says, as manifests say, as the logs' own times tell.
 
 In this order: `[[spans]]` of cluster.toml is all there is to know of the kinds it names; a manifest says what its file
-covers; of any other file its first and last times do. A file's modification says nothing.
+covers; of any other file its first and last times do. A file's modification says nothing. What a refused file would
+cover, as its manifest or the date in its name tells, is covered by nothing: unknown must not turn into zero.
 
 Within a file a quiet stretch is no gap: a small cluster may have no event for weeks. Between two files it is one when
 it is longer than a night, than half a usual file, and than what chance makes of records that come as seldom as these:
@@ -25,6 +26,7 @@ from statistics import median
 
 import duckdb
 
+from assets.sources import undated
 from assets.sources.batch import transaction
 from assets.sources.folder import Survey
 from assets.sources.settings import Settings, in_utc
@@ -129,6 +131,25 @@ def joined(intervals: Iterable[Interval]) -> list[Interval]:
     return found
 
 
+def without(intervals: Iterable[Interval], missing: Iterable[tuple[datetime, datetime]]) -> list[Interval]:
+    """Cut stretches out of intervals.
+
+    >>> day = [datetime(2024, 5, number) for number in range(1, 6)]
+    >>> left = without([Interval(day[0], day[4], "log")], [(day[1], day[2]), (day[3], day[4])])
+    >>> [(found.from_at.day, found.to_at.day) for found in left]
+    [(1, 2), (3, 4)]
+    """
+    left = list(intervals)
+    for from_at, to_at in missing:
+        left = [
+            Interval(start, end, whole.known_by)
+            for whole in left
+            for start, end in ((whole.from_at, min(whole.to_at, from_at)), (max(whole.from_at, to_at), whole.to_at))
+            if start < end
+        ]
+    return left
+
+
 def declared(settings: Settings, newest_at: datetime | None) -> dict[str, list[Interval]]:
     """Give the intervals that cluster.toml states, by kind.
 
@@ -150,7 +171,7 @@ def declared(settings: Settings, newest_at: datetime | None) -> dict[str, list[I
 
 def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
     """Replace `ops.spans` by what the files that are loaded cover, and return the number of its rows."""
-    files, manifests = _files(con), _manifests(con)
+    files, manifests, refused = _files(con), _manifests(con), _refused(con)
     rows = []
     for cluster_id, cluster in sorted(survey.clusters.items()):
         kinds = files.get(cluster_id, {})
@@ -161,6 +182,8 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
                 spans[kind] = _covered(kind, of_kind, manifests)
         if spans.get("sacct") and spans["sacct"][0].known_by == "log":
             spans["sacct"][0] = _from_the_beginning(con, cluster_id, spans["sacct"][0])
+        for kind, missing in refused.get(cluster_id, {}).items():
+            spans[kind] = without(spans.get(kind, []), missing)
         for kind, intervals in sorted(spans.items()):
             rows += [(cluster_id, kind, each.from_at, each.to_at, each.known_by) for each in intervals]
     with transaction(con):
@@ -204,6 +227,27 @@ def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str
     for cluster_id, kind, path, first_at, last_at, loaded, skipped in rows:
         count = loaded + skipped if kind in EVERY_LINE_COUNTS else loaded
         found[cluster_id][kind].append((path, CoveredFile(first_at, last_at, count)))
+    return found
+
+
+def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
+    """Give what refused files would cover, by cluster and kind, as far as manifests or their names tell."""
+    found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
+    rows = con.execute(
+        f"""
+        select
+            files.cluster_id, files.kind,
+            coalesce(stated.from_at, {undated.named_moment("files.path")}) as missing_from_at,
+            coalesce(stated.to_at, {undated.named_end("files.path")}) as missing_to_at
+        from ops.files
+        left join raw.manifests as stated
+            on stated.cluster_id = files.cluster_id and stated.log_path = files.path and stated.disposition = 'loaded'
+        where files.status = 'refused' and missing_from_at is not null
+        order by files.cluster_id, files.path
+        """
+    ).fetchall()
+    for cluster_id, kind, from_at, to_at in rows:
+        found[cluster_id][kind].append((from_at, to_at))
     return found
 
 

@@ -34,7 +34,7 @@ def test_every_table_is_loaded_and_accounted_for(home):
     result = materialize(home)
     assert result.success
     assert metadata(result, "sacct") == {
-        "dagster/row_count": 102, "files": 1, "files_read": 1, "files_removed": 0, "lines_in": 338,
+        "dagster/row_count": 102, "files": 1, "files_read": 1, "files_removed": 0, "files_refused": 0, "lines_in": 338,
         "lines_loaded": 102, "lines_skipped": 236, "lines_quarantined": 0,
     }  # fmt: skip
     assert metadata(result, "clusters") == {"dagster/row_count": 1, "files": 7}
@@ -53,8 +53,8 @@ def test_a_second_run_reads_nothing_and_a_full_one_everything(home):
     assert metadata(materialize(home, full=True), "health_checks")["files_read"] == 1
 
 
-def test_all_that_is_wrong_is_told_before_anything_is_read(home):
-    (home / "sources/testbed/kernel/empty.log").touch()
+def test_all_that_is_wrong_is_told_before_anything_is_read_where_no_cluster_is_left(home):
+    (home / "sources/testbed/sacct/empty.psv").touch()
     (home / "sources/testbed/cluster.toml").write_text("timezone = 'Nowhere'\n")
     result = materialize(home)
     assert not result.success
@@ -63,7 +63,20 @@ def test_all_that_is_wrong_is_told_before_anything_is_read(home):
     error = failed[0].step_failure_data.error
     message = (error.cause or error).message
     assert "testbed/cluster.toml: key 'timezone' has the bad value 'Nowhere'" in message
-    assert "testbed/kernel/empty.log: empty file" in message
+    assert "testbed/kernel" not in message
+
+
+def test_a_cluster_that_cannot_be_built_is_recorded_with_the_reason_and_the_other_goes_on(home):
+    shutil.copytree(home / "sources/testbed", home / "sources/other")
+    (home / "sources/other/sacct/empty.psv").touch()
+    (home / "sources/other/kernel/empty.log").touch()
+    result = materialize(home)
+    assert result.success
+    assert metadata(result, "sacct")["files_refused"] == 1
+    with Warehouse(path=str(home / "faultline.duckdb")).reading() as con:
+        assert con.execute("select run_id, cluster_id, stage, reason from ops.cluster_failures").fetchall() == [
+            (result.run_id, "other", "sources", "other/sacct/empty.psv: empty file. Export it again or remove it.")
+        ]
 
 
 def test_every_asset_says_what_it_is():

@@ -1,15 +1,17 @@
-"""A sources folder that cannot be used says what is wrong, where, and what to do: everything at once, a line each."""
+"""What of a sources folder cannot be used is told, with where and what to do; it stops no other file or cluster."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
 
-from assets.sources import lines
+from assets.sources import lines, sacct
 from assets.sources.errors import SourceErrors
+from assets.sources.failing import failing_by_sources
 from assets.sources.folder import survey
 from assets.sources.formats import READERS
-from tests.sources.folders import ONLY_SACCT, export, load, make
+from tests.sources.folders import ONLY_SACCT, connect, export, facts, load, load_results, make, rows
 
 GOOD = export([{}])
 
@@ -86,7 +88,7 @@ def test_an_unreadable_file(tmp_path, monkeypatch):
     assert errors_of(folder).startswith("c1/sacct/a.txt: unreadable (Permission denied). Make it readable")
 
 
-def test_all_errors_are_told_at_once(tmp_path):
+def test_all_errors_are_told_at_once_where_no_cluster_is_left(tmp_path):
     text = errors_of(
         make(
             tmp_path,
@@ -99,8 +101,8 @@ def test_all_errors_are_told_at_once(tmp_path):
             },
         )
     )
-    assert len(text.splitlines()) == 5
-    for part in ("c1/sacct/a.txt: empty", "'Mars/Olympus'", "'unheard_of'", "c2/sacct/a.txt: no_header", "c3/sacct"):
+    assert len(text.splitlines()) == 4
+    for part in ("'Mars/Olympus'", "'unheard_of'", "c2/sacct/a.txt: no_header", "c3/sacct"):
         assert part in text
 
 
@@ -117,3 +119,139 @@ def test_folders_without_meaning_are_told_and_notes_are_not_read(tmp_path):
 def test_files_in_folders_below(tmp_path):
     con = load(make(tmp_path, {"c1/sacct/2024/05/a [1].txt": GOOD}))
     assert con.execute("select path, loaded from ops.files").fetchall() == [("c1/sacct/2024/05/a [1].txt", 1)]
+
+
+JOURNAL = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.\n"
+ODD_FILES = {
+    "c1/kernel/empty.log": (b"", "empty file"),
+    "c1/kernel/empty.log.gz": (gzip.compress(b""), "empty file"),
+    "c1/kernel/none.log": (b"-- No entries --\n", None),
+    "c1/kernel/binary.log": (bytes(range(256)) * 40, "binary file, not a log"),
+    "c1/kernel/line.log": (b"x" * 20_000_000 + b"\n" + JOURNAL.encode(), None),
+    "c1/kernel/dialect.log": (b"this is\nno log of a kernel\n", "unsupported_schema"),
+    "c1/events/error.txt": (b"sacctmgr: error: no connection\n", "command_error_output"),
+    "c1/events/header.txt": (b"Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n", None),
+    "c1/inventory/nodes.txt": (b"NodeName=node001 CPUTot=64 Gres=gpu:8\nNodeName=\n", None),
+}
+
+
+@pytest.fixture
+def odd_folder(tmp_path):
+    """A cluster with a good file of accounting among files of every odd kind, and another that is well."""
+    folder = make(tmp_path / "s", {name: content for name, (content, _) in ODD_FILES.items()})
+    make(folder, {"c1/sacct/a.txt": GOOD, "c1/kernel/good.log": JOURNAL, "c2/sacct/a.txt": GOOD})
+    (folder / "c1/kernel/nowhere.log").symlink_to(tmp_path / "nowhere")
+    (folder / "c1/kernel/loop.log").symlink_to("loop.log")
+    (folder / "c1/kernel/above").symlink_to(folder / "c1")
+    (folder / "c1/kernel/above2").symlink_to(folder / "c1/kernel")
+    os.mkfifo(folder / "c1/kernel/pipe.log")
+    (folder / os.fsdecode(b"c1/kernel/caf\xe9.log")).write_text(JOURNAL)
+    return folder
+
+
+def test_one_odd_file_stops_nothing_and_has_a_row_that_says_why(odd_folder):
+    con = connect()
+    load_results(odd_folder, con, READERS)
+    assert [row[0] for row in facts(con)] == ["c1", "c2"]
+    assert con.execute("select count(*) from raw.kernel_messages").fetchone()[0] >= 1
+    files = {row["path"]: row for row in rows(con, "select * from ops.files")}
+    for name, (_, reason) in ODD_FILES.items():
+        if reason:
+            assert files[name]["status"] == "refused"
+            assert files[name]["reason"].startswith(reason), name
+            assert files[name]["next_step"]
+            assert (files[name]["lines_in"], files[name]["loaded"]) == (0, 0)
+    assert not any("above" in path for path in files)
+    for name in ("nowhere.log", "loop.log", "pipe.log", "caf\\udce9.log"):
+        assert files[f"c1/kernel/{name}"]["status"] == "refused"
+    assert files["c1/kernel/good.log"]["status"] == "read"
+    assert failing_by_sources(con, survey(odd_folder, READERS)) == {}
+
+
+def test_what_was_refused_is_read_once_it_is_mended(odd_folder):
+    con = connect()
+    load_results(odd_folder, con, READERS)
+    results = load_results(odd_folder, con, READERS)
+    assert results["kernel"].files_read == 0
+    make(odd_folder, {"c1/kernel/empty.log": JOURNAL.replace("79", "63")})
+    results = load_results(odd_folder, con, READERS)
+    assert results["kernel"].files_read == 1
+    assert con.execute("select status, reason from ops.files where path = 'c1/kernel/empty.log'").fetchone() == (
+        "read",
+        None,
+    )
+
+
+def test_a_file_that_turns_odd_leaves_no_row_and_no_span(odd_folder):
+    con = connect()
+    load_results(odd_folder, con, READERS)
+    make(odd_folder, {"c1/kernel/good.log": b""})
+    load_results(odd_folder, con, READERS)
+    assert con.execute("select count(*) from raw.kernel_messages where path like '%good.log'").fetchone() == (0,)
+    assert con.execute("select first_at, status from ops.files where path = 'c1/kernel/good.log'").fetchone() == (
+        None,
+        "refused",
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"c2/sacct/b.txt": ""}, "c2/sacct/b.txt: empty file. Export it again or remove it."),
+        ({"c2/cluster.toml": "unheard_of = 1"}, "c2/cluster.toml: unknown key 'unheard_of'. Allowed there:"),
+        ({"c2/sacct/b.txt": "sacct: error: no connection\n"}, "c2/sacct/b.txt: command_error_output: holds sacct's"),
+    ],
+)
+def test_what_is_wrong_with_the_accounting_of_a_cluster_concerns_that_cluster_alone(files, reason, tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD, **files})
+    con = load(folder)
+    assert "c1" in [row[0] for row in facts(con)]
+    failing = failing_by_sources(con, survey(folder, ONLY_SACCT))
+    assert list(failing) == ["c2"]
+    assert failing["c2"][0].startswith(reason)
+
+
+def test_a_cluster_without_accounting_is_left_out_and_the_others_go_on(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/kernel/a.log": JOURNAL})
+    (folder / os.fsdecode(b"caf\xe9") / "sacct").mkdir(parents=True)
+    found = survey(folder, READERS)
+    assert list(found.clusters) == ["c1"]
+    assert sorted(found.left_out) == ["c2", "caf\\udce9"]
+
+
+def test_rows_of_a_cluster_that_is_left_out_stay_until_it_is_mended(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD, "c2/kernel/a.log": JOURNAL})
+    con = load(folder, readers=READERS)
+    before = {
+        table: rows(con, f"select * from {table} where cluster_id = 'c2' order by all")
+        for table in ("raw.sacct", "raw.kernel_messages", "raw.node_names", "ops.files")
+    }
+    make(folder, {"c2/cluster.toml": "unheard_of = 1", "c1/sacct/b.txt": export([{"JobID": "7", "NodeList": "other"}])})
+    load_results(folder, con, READERS)
+    for table, expected in before.items():
+        assert rows(con, f"select * from {table} where cluster_id = 'c2' order by all") == expected, table
+    (folder / "c2/cluster.toml").unlink()
+    assert not any(result.files_read for result in load_results(folder, con, READERS).values())
+
+
+def test_a_reader_that_fails_on_a_file_refuses_that_file_alone(tmp_path):
+    folder = make(tmp_path, {f"c{number}/sacct/{name}.txt": GOOD for number in (1, 2) for name in "abcde"})
+
+    class Fails:
+        KIND, TABLE, DIALECTS, VERSION, COVERS = "sacct", "sacct", sacct.DIALECTS, 1, sacct.COVERS
+        detect = staticmethod(sacct.detect)
+        dispositions = staticmethod(sacct.dispositions)
+
+        @staticmethod
+        def statements(given):
+            def fail(con):
+                if con.execute("select count(*) from batch_files where path = 'c2/sacct/d.txt'").fetchone()[0]:
+                    raise OverflowError("date value out of range")
+
+            return [fail, *sacct.statements(given)]
+
+    con = load(folder, readers={"sacct": Fails})
+    assert con.execute("select path, reason from ops.files where status = 'refused'").fetchall() == [
+        ("c2/sacct/d.txt", "the reader failed on it (OverflowError: date value out of range)")
+    ]
+    assert con.execute("select count(*) from ops.files where status = 'read'").fetchone() == (9,)

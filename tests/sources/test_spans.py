@@ -123,3 +123,20 @@ def test_a_span_that_cannot_be_meant_is_refused_with_what_is_allowed(tmp_path):
     assert "Allowed there: from, kind, to" in refused('kind = "events"\nfrom = 2024-01-01\nuntil = 2024-02-01')
     assert "'slurmctld'" in refused('kind = "controller"\nfrom = 2024-01-01')
     assert "must lie after" in refused('kind = "events"\nfrom = 2024-02-01\nto = 2024-01-01')
+
+
+def test_what_a_refused_file_would_cover_is_covered_by_nothing(tmp_path):
+    lines = {
+        f"kernel/kern.log-202405{day:02d}": "".join(
+            f"{MAY + timedelta(days=day - 1, hours=hour):%FT%TZ} n1 kernel: eth0: link is quiet\n"
+            for hour in range(0, 24, 2)
+        )
+        for day in (1, 2, 3)
+    }
+    whole = spans(tmp_path / "1", lines)
+    assert [(found[1].day, found[2].day) for found in whole] == [(30, 4)]
+    stated = '[[spans]]\nkind = "kernel"\nfrom = 2024-05-01\nto = 2024-05-04\n'
+    for settings in ("", stated):
+        left = spans(tmp_path / f"2{bool(settings)}", {**lines, "kernel/kern.log-20240502": ""}, settings)
+        assert not [found for found in left if found[1] < MAY + timedelta(days=1, hours=12) < found[2]]
+        assert len(left) == 2

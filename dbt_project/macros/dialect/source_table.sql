@@ -3,8 +3,19 @@
     {{ adapter.dispatch('source_table', 'faultline')(schema, table) }}
 {%- endmacro %}
 
+{#- Clusters that cannot be built are kept out here, and nowhere else: what is built is as if they were not there. -#}
 {% macro default__source_table(schema, table) -%}
+    {%- set excluded = var('excluded_clusters', []) -%}
+    {%- if excluded -%}
+    (
+        select * from {{ source(schema, table) }}
+        where cluster_id not in (
+            {%- for cluster in excluded %}{{ ', ' if not loop.first }}'{{ cluster | replace("'", "''") }}'{% endfor -%}
+        )
+    ) as {{ table }}
+    {%- else -%}
     {{ source(schema, table) }}
+    {%- endif -%}
 {%- endmacro %}
 
 {#- Asking for the source all the same puts it into the lineage. -#}

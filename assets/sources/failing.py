@@ -1,0 +1,61 @@
+"""Clusters that cannot be built in a run, and why: kept in `ops.cluster_failures`, read by whoever builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+import duckdb
+
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.folder import REFUSED, Survey
+
+SOURCES = "sources"
+"""The stage of failures that show before anything is built."""
+
+
+def failing_by_sources(con: duckdb.DuckDBPyConnection, survey: Survey) -> dict[str, list[str]]:
+    """Name the clusters that are left out, and those of which a file of accounting was refused, with the reasons.
+
+    Raises
+    ------
+    SourceErrors
+        It is all of them.
+    """
+    errors = {cluster_id: list(told) for cluster_id, told in survey.left_out.items()}
+    rows = con.execute(
+        "select cluster_id, path, reason, next_step from ops.files "
+        "where kind = 'sacct' and status = $refused order by all",
+        {"refused": REFUSED},
+    ).fetchall()
+    for cluster_id, *told in rows:
+        if cluster_id in survey.clusters:
+            errors.setdefault(cluster_id, []).append(SourceError(*told))
+    if not survey.clusters.keys() - errors.keys():
+        raise SourceErrors([error for told in errors.values() for error in told])
+    return {cluster_id: [str(error) for error in told] for cluster_id, told in errors.items()}
+
+
+def record_failures(
+    con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
+) -> None:
+    """Keep reasons by cluster, in place of what the same stage of the same run said before."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    con.execute("delete from ops.cluster_failures where run_id = ? and stage = ?", [run_id, stage])
+    for cluster_id, reasons in sorted(failures.items()):
+        for reason in dict.fromkeys(reasons):
+            con.execute(
+                "insert into ops.cluster_failures values (?, ?, ?, ?, ?)", [run_id, cluster_id, stage, reason, now]
+            )
+
+
+def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, list[str]]:
+    """Read the reasons of a run, by cluster."""
+    found: dict[str, list[str]] = {}
+    rows = con.execute(
+        "select cluster_id, reason from ops.cluster_failures where run_id = ? order by cluster_id, failed_at, reason",
+        [run_id],
+    ).fetchall()
+    for cluster_id, reason in rows:
+        found.setdefault(cluster_id, []).append(reason)
+    return found
