@@ -52,7 +52,7 @@ recovery: .venv/.installed  ## Refresh simulated logs and compare with what was 
 proof: .venv/.installed  ## Measure the coverage of every estimator; writes docs/estimators.md.
 	@$(BIN)/python -m tests.proof --write docs/estimators.md
 
-slow: .venv/.installed  ## Run the tests at full scale as well; takes many minutes.
+slow: .venv/.installed strace  ## Run the tests at full scale as well; takes many minutes.
 	@$(BIN)/python -m pytest -m slow
 
 .venv-spark/.installed: requirements-spark.lock.txt
@@ -101,6 +101,13 @@ browser:
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null \
 		|| { echo "chromium is missing and apt-get could not install it; install it, then run make test again" >&2; exit 1; }; }
 
+.PHONY: strace
+strace:
+	@command -v strace >/dev/null 2>&1 || { \
+		echo "installing strace for the tests of faults"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq strace; } >/dev/null \
+		|| { echo "strace is missing and apt-get could not install it; install it, then run make slow again" >&2; exit 1; }; }
+
 .PHONY: java
 java:
 	@command -v java >/dev/null 2>&1 || { \
@@ -118,4 +125,4 @@ lock:  ## Pin every dependency again, with hashes and without addresses.
 		--no-header --no-annotate --quiet -o requirements-supply.lock.txt
 
 clean:  ## Remove what a refresh made, never the sources.
-	rm -rf $(HOME_DIR)/work $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster dbt_project/target build
+	rm -rf $(HOME_DIR)/work $(HOME_DIR)/publications $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster dbt_project/target build

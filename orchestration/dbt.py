@@ -26,6 +26,7 @@ from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks import record_dbt_results
 from orchestration.column_lineage import ColumnLineage
 from orchestration.environment import MEMORY, THREADS, Settings, choose_files
+from orchestration.healing import Say, heal_json
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.kept import forget_touched, forget_what_was_built, keep_what_stays
 
@@ -67,13 +68,19 @@ class Translator(DagsterDbtTranslator):
         return str(dbt_resource_props["schema"])
 
 
+def heal_project_cache(say: Say) -> None:
+    """Set aside what cannot be read of what is kept beside the manifest, and the manifest itself."""
+    heal_json(MANIFEST, "nodes", say)
+    heal_json(LINEAGE, None, say)
+
+
 def prepare(home: Home) -> None:
-    """Parse the dbt project when its manifest is missing or older than any of its files (about 5 s).
+    """Parse the dbt project when its manifest is missing, damaged or older than any of its files (about 5 s).
 
     The new manifest takes the old one's place whole: another process may be reading it.
     """
     files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES and "target" not in path.parts]
-    if MANIFEST.exists() and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
+    if _is_readable(MANIFEST) and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return
     LINEAGE.unlink(missing_ok=True)
     set_profile(home, Settings.current())
@@ -87,6 +94,13 @@ def prepare(home: Home) -> None:
             raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
         for name in ("partial_parse.msgpack", MANIFEST.name):
             Path(target, name).replace(MANIFEST.with_name(name))
+
+
+def _is_readable(file: Path) -> bool:
+    try:
+        return isinstance(json.loads(file.read_bytes()), dict)
+    except (OSError, ValueError):
+        return False
 
 
 def set_profile(home: Home, settings: Settings) -> None:

@@ -23,7 +23,7 @@ def build(home: Home) -> dg.Definitions:
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)
     published = publish.published_asset(
-        home, upstream=dg.AssetKey(["report", "index"]), keep=settings.keep_publications
+        home, upstream=dg.AssetKey(["report", "index"]), keep=settings.keep_publications, group=settings.publish_group
     )
     return dg.Definitions(
         assets=[*raw, models, *estimates, *report, published],

@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import shutil
 
+import duckdb
+
 from orchestration.doctor_sources import sources_findings
 from orchestration.doctor_warehouse import NOT_READ, warehouse_findings
 from orchestration.findings import Finding, Level, print_findings
+from orchestration.healing import set_aside_files
 from orchestration.home import Home
-from orchestration.publication_folders import leftovers
-from orchestration.published import ReadingError
+from orchestration.publication_folders import leftovers, problem_of_current
+from orchestration.published import ReadingError, one_line
 from orchestration.status import free_of_refresh, status
 
 __all__ = ["doctor", "print_findings"]
@@ -25,9 +28,15 @@ LEAST_FREE_BYTES = 1 << 30
 def doctor(home: Home) -> list[Finding]:
     """Gather all advice on a home and its sources folder; what folder and publication both tell is said once."""
     now = [*sources_findings(home.sources), *home_findings(home), *run_findings(home)]
+    try:
+        last = warehouse_findings(home)
+    except (ReadingError, duckdb.Error) as error:
+        # That it is damaged has been told.
+        is_told = problem_of_current(home) is not None
+        step = "faultline refresh --full"
+        return now if is_told else [*now, Finding("error", one_line(error), str(home.published_file), step)]
     places = {finding.where for finding in now}
-    last = [one for one in warehouse_findings(home) if one.where not in places or not one.what.startswith(NOT_READ)]
-    return [*now, *last]
+    return [*now, *(one for one in last if one.where not in places or not one.what.startswith(NOT_READ))]
 
 
 def home_findings(home: Home) -> list[Finding]:
@@ -48,6 +57,13 @@ def home_findings(home: Home) -> list[Finding]:
         if holder is not None:
             what = f"a refresh is running (process {holder})"
             return [*findings, Finding("note", what, str(home.root), "wait for it; `faultline status` follows it")]
+        problem = problem_of_current(home)
+        if problem is not None:
+            step = "`faultline refresh` publishes it anew; until then, `faultline rollback` goes back to an earlier one"
+            findings.append(Finding("error", f"damaged: {problem}", str(home.published_file), step))
+        for path in set_aside_files(home):
+            what = "was damaged and is kept aside; nothing needs it"
+            findings.append(Finding("note", what, str(path), f"look at it, or rm -r '{path}'"))
         for path in leftovers(home):
             what = "left behind by a refresh that was killed while it published; readers never saw it"
             findings.append(Finding("note", what, str(path), "`faultline refresh` removes it"))

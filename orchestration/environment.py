@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestration.home import Home
+from orchestration.permissions import PUBLISH_GROUP
 
 HOME = "FAULTLINE_HOME"
 SOURCES = "FAULTLINE_SOURCES"
@@ -24,6 +25,10 @@ DEFAULT_MEMORY = "2GB"
 """DuckDB spills what needs more to disk. With Python beside it a refresh then stays below 4 GiB."""
 
 
+class WrongSetting(ValueError):
+    """A variable of the environment has a value that it cannot have; the text says which and what is allowed."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the environment may set besides the home; defaults where it says nothing."""
@@ -34,6 +39,7 @@ class Settings:
     cron: str
     timezone: str
     keep_publications: int
+    publish_group: str | None
 
     @classmethod
     def current(cls) -> Settings:
@@ -45,6 +51,7 @@ class Settings:
             cron=os.environ.get("FAULTLINE_SCHEDULE") or "0 2 * * *",
             timezone=os.environ.get("FAULTLINE_TIMEZONE") or "UTC",
             keep_publications=_count(KEEP_PUBLICATIONS, 3),
+            publish_group=os.environ.get(PUBLISH_GROUP) or None,
         )
 
 
@@ -52,7 +59,7 @@ def _count(name: str, default: int) -> int:
     """Read a number of at least 1."""
     text = os.environ.get(name) or str(default)
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{name} is a whole number of at least 1, not {text!r}; correct it or unset it")
+        raise WrongSetting(f"{name} is a whole number of at least 1, not {text!r}; correct it or unset it")
     return int(text)
 
 

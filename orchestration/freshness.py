@@ -17,11 +17,11 @@ from assets.sources.folder import READ, KnownFile, Survey, is_as_it_was, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files
 from orchestration.home import Home, code_version
-from orchestration.publication_folders import newest_publication, pinned_publication
+from orchestration.publication_folders import newest_publication, pinned_publication, problem_of_current
 
 FAILED_BY_SOURCES = """
     select cluster_id, list(reason) from ops.cluster_failures
-    where stage = 'sources' and run_id = (select run_id from ops.published order by published_at desc limit 1)
+    where stage = 'sources' and run_id = (select run_id from ops.published order by rowid desc limit 1)
     group by cluster_id
 """
 
@@ -31,17 +31,21 @@ def is_up_to_date(home: Home) -> bool:
 
     After a rollback only new input counts, and it is new if the publication that was rolled back has not seen it.
     """
-    if not (home.published_file.exists() and home.report.exists()):
+    if not (home.published_file.exists() and home.report.exists()) or problem_of_current(home):
         return False
     newest = newest_publication(home)
     is_pinned = pinned_publication(home) is not None
-    with duckdb.connect(str(newest.file if newest else home.published_file), read_only=True) as con:
-        published = con.execute("select code_version from ops.published order by rowid desc limit 1").fetchone()
-        if published is None or (published[0] != code_version() and not is_pinned):
-            return False
-        known = known_files(con)
-        configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
-        failed = dict(con.execute(FAILED_BY_SOURCES).fetchall())
+    try:
+        with duckdb.connect(str(newest.file if newest else home.published_file), read_only=True) as con:
+            last = con.execute("select code_version from ops.published order by rowid desc limit 1").fetchone()
+            known = known_files(con)
+            configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
+            failed = dict(con.execute(FAILED_BY_SOURCES).fetchall())
+    except duckdb.Error:
+        # Damaged, or of another version.
+        return False
+    if last is None or (last[0] != code_version() and not is_pinned):
+        return False
     try:
         found = survey(home.sources, READERS, known)
     except SourceErrors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.pool import SingletonThreadPool
 
+from orchestration.healing import heal_run_history
 from orchestration.home import Home
 
 SETTINGS = """\
@@ -33,9 +35,10 @@ BUSY_SECONDS = 30
 
 def prepare_storage(home: Home) -> None:
     """Write dagster.yaml, and the mark that spares a user the community dialog on the first page."""
+    heal_run_history(home, logging.getLogger(__name__).warning)
     home.dagster.mkdir(parents=True, exist_ok=True)
     settings = home.dagster / "dagster.yaml"
-    if not settings.exists() or settings.read_text(encoding="utf-8") != SETTINGS:
+    if not settings.exists() or settings.read_bytes() != SETTINGS.encode():
         settings.write_text(SETTINGS, encoding="utf-8")
     seen = home.dagster / ".nux" / "nux.yaml"
     if not seen.exists():

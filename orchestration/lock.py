@@ -16,6 +16,8 @@ from typing import TextIO
 
 import duckdb
 
+from orchestration.healing import make_accessible, set_aside
+
 PATIENCE_SECONDS = 2
 """`faultline status` shares the lock for milliseconds, so a taken lock is asked for again."""
 _handed_over: set[Path] = set()
@@ -36,6 +38,10 @@ class RefreshLock:
     def acquire(self) -> None:
         """Take the lock or raise `RefreshRunning` with the holder's process id."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_accessible(self.path.parent)
+        make_accessible(self.path)
+        if self.path.is_dir():
+            set_aside(self.path)
         file = self.path.open("a+", errors="replace")
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not _locked(file) and time.monotonic() < deadline:
@@ -90,16 +96,16 @@ def wait_until_free(working_file: Path, patience_seconds: float) -> None:
     """Wait until no process holds the working file.
 
     A refresh that was killed may leave its dbt process behind, which ends by itself; raise `RefreshRunning` with that
-    process's id when it does not end in time.
+    process's id when it does not end in time. Whatever else is wrong with the file is not asked here.
     """
     deadline = time.monotonic() + patience_seconds
-    while working_file.exists():
+    while working_file.is_file():
         try:
             duckdb.connect(str(working_file)).close()
-        except duckdb.IOException as error:
+        except duckdb.Error as error:
             holder = re.search(r"PID (\d+)", str(error))
             if holder is None:
-                raise
+                return
             if time.monotonic() > deadline:
                 raise RefreshRunning(
                     f"process {holder[1]} still holds {working_file}, perhaps left by a refresh that was killed; "

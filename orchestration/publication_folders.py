@@ -26,7 +26,9 @@ from pathlib import Path
 
 import duckdb
 
+from orchestration.healing import MARK, make_accessible, problem_of, set_aside
 from orchestration.home import Home
+from orchestration.permissions import WrongGroup, open_publication, set_permissions
 
 DESCRIPTION = "publication.json"
 WAREHOUSE = "faultline.duckdb"
@@ -96,6 +98,26 @@ def pinned_publication(home: Home) -> Publication | None:
     return current if current is not None and _pinned_at(home, current) is not None else None
 
 
+def problem_of_current(home: Home) -> str | None:
+    """Say in one line what is damaged in what readers see; None where nothing is seen, or nothing is there.
+
+    A file that is no longer as it was written is read from end to end.
+    """
+    if not home.current.is_dir():
+        return problem_of(home.published_file) if home.published_file.is_file() else None
+    file, page = home.current / WAREHOUSE, home.current / REPORT / "index.html"
+    for path in (home.current, file, page):
+        make_accessible(path)
+    try:
+        written = json.loads((home.current / DESCRIPTION).read_text(encoding="utf-8"))["written"]
+        is_as_written = [written.get(path.name) == _written(path) for path in (file, page)]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        is_as_written = [False, page.is_file()]
+    if not is_as_written[1]:
+        return "the report is not as it was written"
+    return problem_of(file, deep=not is_as_written[0])
+
+
 def was_published(home: Home, run_id: str) -> bool:
     """Tell whether the last run that was to publish did; it may have been killed just before the link was changed."""
     if home.published_file.exists() and not home.current.exists():
@@ -104,15 +126,18 @@ def was_published(home: Home, run_id: str) -> bool:
     return newest is not None and newest.run_id == run_id
 
 
+def version_of(file: Path) -> str:
+    """Return the version of the code that made a published file; nothing where it cannot be read."""
+    return _of_file(file)[2] if file.is_file() else ""
+
+
 def leftovers(home: Home) -> list[Path]:
     """List what a killed publication has left: readers never saw it, and the next refresh removes it."""
     found = []
     if home.publications.is_dir():
         kept = {one.run_id for one in kept_publications(home)}
         for path in sorted(home.publications.iterdir()):
-            is_folder = (
-                path.is_dir() and not path.is_symlink() and path != home.current and ".damaged-" not in path.name
-            )
+            is_folder = path.is_dir() and not path.is_symlink() and path != home.current and MARK not in path.name
             if path.name.startswith(".") or (is_folder and path.name not in kept):
                 found.append(path)
     for folder in (home.published_file.parent, home.report.parent, home.report.parent.parent):
@@ -127,7 +152,9 @@ def remove_leftovers(home: Home) -> None:
         _remove(path)
 
 
-def publish(home: Home, run_id: str, code_version: str, warehouse: Path, report: Path) -> Publication:
+def publish(
+    home: Home, run_id: str, code_version: str, warehouse: Path, report: Path, *, group: str | None = None
+) -> Publication:
     """Copy a warehouse and a folder with its report into a publication of their own, and let readers see it.
 
     Nothing that readers see changes before the last copy is on disk.
@@ -140,6 +167,8 @@ def publish(home: Home, run_id: str, code_version: str, warehouse: Path, report:
         What made the publication.
     warehouse, report
         The finished file, and the folder of the finished report.
+    group
+        Who may read it besides the owner of the home.
     """
     home.publications.mkdir(parents=True, exist_ok=True)
     remove_leftovers(home)
@@ -148,20 +177,28 @@ def publish(home: Home, run_id: str, code_version: str, warehouse: Path, report:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     publication = Publication(number, run_id, now, code_version, home.publications / run_id)
     beside = home.publications / f".{run_id}"
+    replaced = current_publication(home) if problem_of_current(home) else None
     try:
-        beside.mkdir()
+        beside.mkdir(mode=0o700)
         shutil.copyfile(warehouse, beside / WAREHOUSE)
         shutil.copytree(report, beside / REPORT, ignore=shutil.ignore_patterns(".*"))
         _describe(publication, beside)
+        open_publication(beside, group)
         _flush_tree(beside)
         beside.rename(publication.folder)
         _flush(home.publications)
         _place_public_links(home)
+        set_permissions(home, group)
         _place_link(home.current, Path(publication.folder.name))
-    except OSError:
+    except (OSError, WrongGroup):
         remove_leftovers(home)
         raise
     _flush_if_possible(home.publications)
+    if replaced is not None:
+        try:
+            set_aside(replaced.folder)
+        except OSError as error:
+            logging.getLogger(__name__).warning("%s could not be set aside: %s", replaced.folder, error)
     return publication
 
 
@@ -207,6 +244,8 @@ def roll_back(home: Home, wanted: str | None = None) -> Publication:
     if len(meant) != 1:
         raise NoSuchPublication(f"{problem}; `faultline status` lists them")
     (target,) = meant
+    if damage := problem_of(target.file):
+        raise NoSuchPublication(f"{target.file} is damaged ({damage}); `faultline status` lists the others")
     # First the pin: it does not count before the link points to what it names.
     _write(home.publications / PIN, json.dumps({"run_id": target.run_id, "newest": _last_number(home)}))
     _place_public_links(home)
@@ -344,7 +383,16 @@ def _read(folder: Path) -> Publication | None:
 
 def _describe(publication: Publication, folder: Path) -> None:
     facts = {name: value for name, value in asdict(publication).items() if name != "folder"}
+    facts["written"] = {path.name: _written(path) for path in (folder / WAREHOUSE, folder / REPORT / "index.html")}
     (folder / DESCRIPTION).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _written(path: Path) -> list[int] | None:
+    """Return size and time of modification of a file, which tell whether it is as it was written."""
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
 
 
 def _write(path: Path, text: str) -> None:

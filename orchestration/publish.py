@@ -5,6 +5,7 @@ publication stays. Readers with an open connection keep the file they opened.
 """
 
 import json
+import logging
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -13,6 +14,7 @@ import duckdb
 from assets.warehouse import Warehouse
 from orchestration.checks import failed_checks
 from orchestration.home import Home, code_version
+from orchestration.permissions import WrongGroup
 from orchestration.publication import complete_publication, reader_tables
 from orchestration.publication_folders import publish, remove_old
 from orchestration.session import RefreshSession
@@ -54,8 +56,50 @@ def reopen_run(con: duckdb.DuckDBPyConnection, run_id: str, why: str) -> None:
     con.execute("delete from ops.published where run_id = ?", [run_id])
 
 
-def published_asset(home: Home, upstream: dg.AssetKey, keep: int) -> dg.AssetsDefinition:
-    """Build the asset that publishes a home once everything upstream of it is done, and keeps so many publications."""
+def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group: str | None = None) -> dict[str, int]:
+    """Publish what a run has built, and return the rows of each table.
+
+    Parameters
+    ----------
+    warehouse
+        The working file, with the publication attached.
+    home, run_id
+        Whose session is open, so that its row in ops.runs is there to be closed.
+    keep
+        How many publications are kept.
+    group
+        Who may read them besides the owner of the home.
+    """
+    with warehouse.writing() as con:
+        counts = close_run(con, run_id)
+    try:
+        with warehouse.writing() as con:
+            complete_publication(con)
+        publish(home, run_id, code_version(), home.publication, home.working_reports / "latest", group=group)
+    except (OSError, WrongGroup, duckdb.Error) as error:
+        with warehouse.writing() as con:
+            reopen_run(con, run_id, str(error))
+        raise
+    try:
+        remove_old(home, keep)
+    except OSError as error:
+        # Readers see what is new; the next refresh tries again.
+        logging.getLogger(__name__).warning("an earlier publication could not be removed: %s", error)
+    return counts
+
+
+def published_asset(home: Home, upstream: dg.AssetKey, keep: int, group: str | None = None) -> dg.AssetsDefinition:
+    """Build the asset that publishes a home once everything upstream of it is done.
+
+    Parameters
+    ----------
+    home, upstream
+        What is published, and after which asset.
+    keep
+        How many publications are kept.
+    group
+        Who may read them besides the owner of the home.
+    """
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
     def warehouse(
@@ -69,17 +113,7 @@ def published_asset(home: Home, upstream: dg.AssetKey, keep: int) -> dg.AssetsDe
             failed = failed_checks(con, context.run_id)
             if failed:
                 raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
-            counts = close_run(con, context.run_id)
-        try:
-            with warehouse.writing() as con:
-                complete_publication(con)
-            publish(home, context.run_id, code_version(), home.publication, home.working_reports / "latest")
-        except (OSError, duckdb.Error) as error:
-            with warehouse.writing() as con:
-                reopen_run(con, context.run_id, str(error))
-            raise
-        for removed in remove_old(home, keep):
-            context.log.info(f"removed publication {removed.number} of run {removed.run_id}")
+        counts = publish_run(warehouse, home, context.run_id, keep, group)
         return dg.MaterializeResult(
             metadata={
                 "tables": len(counts),

@@ -82,7 +82,7 @@ def show_status(home: Home, as_json: bool = False) -> bool:
         say_json(found, indent=2)
     else:
         print_status(found)
-    return (found["last_run"] or {}).get("status") != "failed"
+    return (found["last_run"] or {}).get("status") != "failed" and not (found["published"] or {}).get("problem")
 
 
 def show_doctor(home: Home, as_json: bool = False) -> bool:

@@ -18,9 +18,16 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from rich.console import Console
 
-from orchestration.environment import collect_garbage_seldom
-from orchestration.home import Home
-from orchestration.publication_folders import pinned_publication
+from orchestration.environment import Settings, WrongSetting, collect_garbage_seldom
+from orchestration.healing import Say, heal, heal_run_history, heal_schema
+from orchestration.home import Home, code_version
+from orchestration.permissions import WrongGroup, private_files, set_permissions
+from orchestration.publication_folders import (
+    newest_publication,
+    pinned_publication,
+    problem_of_current,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
 
 SHOWN_REFUSALS = 10
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
+PATIENCE_SECONDS = 600
+"""How long what a killed refresh has left running may still hold the working file."""
 EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure"}
 
 
@@ -98,9 +107,10 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
 
     try:
         # Before anything else: who does not get the lock must not touch what the other one works on.
-        with lock_for_a_run(home.lock_file):
+        with private_files(), lock_for_a_run(home.lock_file):
+            set_permissions(home, Settings.current().publish_group)
             return _refresh(home, full, console)
-    except RefreshRunning as error:
+    except (RefreshRunning, WrongGroup, WrongSetting) as error:
         raise RefreshFailed(str(error)) from None
     except OSError as error:
         raise RefreshFailed(_in_words(error, home)) from error
@@ -108,11 +118,16 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
 
 def _refresh(home: Home, full: bool, console: Console) -> Outcome:
     started = time.monotonic()
-    if not full and _nothing_new(home):
+    say = console.print
+    if not _heal_files(home, say) and not full and _nothing_new(home):
         return _outcome(home, "unchanged", started)
     collect_garbage_seldom()
     try:
+        _heal_before_a_run(home, say)
         result = _execute(home, console)
+        if not result.success and heal(home, say, deep=True):
+            # Damage in the middle of a file shows only when that part is read.
+            result = _execute(home, console)
     except Exception as error:
         raise RefreshFailed(_in_words(error, home)) from error
     if not result.success:
@@ -120,6 +135,33 @@ def _refresh(home: Home, full: bool, console: Console) -> Outcome:
         _note_failure(home, result.run_id, message)
         raise RefreshFailed(message)
     return _outcome(home, "published", started)
+
+
+def _heal_files(home: Home, say: Say) -> bool:
+    """Set aside damaged files, tell of a damaged publication, and tell whether there was either."""
+    from orchestration.lock import wait_until_free
+
+    wait_until_free(home.working_file, PATIENCE_SECONDS)
+    problem = problem_of_current(home)
+    if problem is not None:
+        say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")
+    return heal(home, say) or problem is not None
+
+
+def _heal_before_a_run(home: Home, say: Say) -> None:
+    from orchestration.dbt import heal_project_cache
+
+    _tell_of_another_version(home, say)
+    heal_schema(home, say)
+    heal_run_history(home, say)
+    heal_project_cache(say)
+
+
+def _tell_of_another_version(home: Home, say: Say) -> None:
+    newest = newest_publication(home)
+    made_by = newest.code_version if newest else version_of(home.published_file)
+    if made_by and made_by != code_version():
+        say(f"the last publication was made by Faultline {made_by}: this is {code_version()}, and all is built anew")
 
 
 def _nothing_new(home: Home) -> bool:
@@ -289,7 +331,7 @@ LINES = """
 FAILING = """
     select cluster_id, list(reason order by failed_at, reason) as reasons
     from ops.cluster_failures
-    where run_id = (select run_id from ops.published order by published_at desc limit 1)
+    where run_id = (select run_id from ops.published order by rowid desc limit 1)
     group by cluster_id
     order by cluster_id
 """

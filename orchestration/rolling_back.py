@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestration.home import Home
 from orchestration.lock import RefreshLock, RefreshRunning
+from orchestration.permissions import private_files
 from orchestration.publication_folders import NoSuchPublication, pinned_publication, roll_back
 
 
@@ -17,11 +18,12 @@ def run_rollback(home: Home, wanted: str | None) -> str:
         raise RollbackFailed(f"no publication is kept in {home.root}; run `faultline refresh` first")
     lock = RefreshLock(home.lock_file)
     try:
-        lock.acquire()
-        try:
-            target = roll_back(home, wanted)
-        finally:
-            lock.release()
+        with private_files():
+            lock.acquire()
+            try:
+                target = roll_back(home, wanted)
+            finally:
+                lock.release()
     except (NoSuchPublication, RefreshRunning) as error:
         raise RollbackFailed(str(error)) from None
     except OSError as error:

@@ -6,6 +6,8 @@ visible to `faultline status`. It refuses to start while another process refresh
 
 from __future__ import annotations
 
+import logging
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,8 +16,10 @@ import duckdb
 from pydantic import PrivateAttr
 
 from assets.warehouse import Warehouse
+from orchestration.healing import Say, heal, heal_schema
 from orchestration.home import Home, code_version
 from orchestration.lock import RefreshLock, lock_of_session, wait_until_free
+from orchestration.permissions import private_files
 from orchestration.publication_folders import remove_leftovers, was_published
 
 
@@ -37,18 +41,23 @@ class RefreshSession(dg.ConfigurableResource):
     home: str = ""
     patience_seconds: float = 600
     _lock: RefreshLock | None = PrivateAttr(default=None)
+    _umask: ExitStack = PrivateAttr(default_factory=ExitStack)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Take the lock and open the run's row; put in order what a refresh that was killed has left."""
-        self._lock = lock_of_session(Path(self.lock_file))
+        self._umask.enter_context(private_files())
         try:
+            self._lock = lock_of_session(Path(self.lock_file))
+            wait_until_free(Path(self.working_file), self.patience_seconds)
+            if self.home and self._lock is not None:
+                # A refresh from the command line has done so before the run started.
+                heal_before_a_run(Home.at(Path(self.home)), logging.getLogger(__name__).warning)
             self._open_run(_run_id(context))
         except BaseException:
             self._release()
             raise
 
     def _open_run(self, run_id: str) -> None:
-        wait_until_free(Path(self.working_file), self.patience_seconds)
         with Warehouse(path=self.working_file).writing() as con:
             if self.home:
                 home = Home.at(Path(self.home))
@@ -75,9 +84,27 @@ class RefreshSession(dg.ConfigurableResource):
             self._release()
 
     def _release(self) -> None:
+        self._umask.close()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+
+def heal_before_a_run(home: Home, say: Say) -> None:
+    """Set aside what is damaged or of another version; look closely where the last run failed."""
+    heal(home, say, deep=_last_run_failed(home.working_file))
+    heal_schema(home, say)
+
+
+def _last_run_failed(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    try:
+        with duckdb.connect(str(file), read_only=True) as con:
+            last = con.execute("select status from ops.runs order by rowid desc limit 1").fetchone()
+    except duckdb.Error:
+        return False
+    return last is not None and last[0] != "succeeded"
 
 
 def take_back_what_was_not_published(con: duckdb.DuckDBPyConnection, home: Home) -> None:

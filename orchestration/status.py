@@ -18,7 +18,7 @@ from orchestration.publication_folders import (
     pinned_publication,
     was_published,
 )
-from orchestration.published import ReadingError, published
+from orchestration.published import ReadingError, one_line, published
 
 PUBLICATION = """
     select run_id, published_at, code_version from ops.published order by rowid desc limit 1
@@ -67,10 +67,7 @@ def status(home: Home) -> dict[str, Any]:
     found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
     current, pinned = current_publication(home), pinned_publication(home)
     if home.published_file.exists():
-        with published(home.published_file) as con:
-            found["published"] = _first(con, PUBLICATION)
-            found |= _state(con) | {"clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)]}
-        found["published"] = _aged(found["published"] or {}, "published_at") | {"file": str(home.published_file)}
+        found |= _state_of_published_file(home)
     found["publications"] = [
         {
             "number": one.number,
@@ -104,16 +101,30 @@ def free_of_refresh(lock_file: Path) -> Iterator[str | None]:
     A reader of the working file would make a refresh fail that opens it at the same moment; a shared lock keeps the
     two apart for the few milliseconds of reading.
     """
-    if not lock_file.exists():
+    try:
+        file = lock_file.open(errors="replace")
+    except OSError:
+        # Not there yet, or not for this user to read: then the working file is neither.
         yield None
         return
-    with lock_file.open() as file:
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             yield file.read().strip() or "unknown"
             return
         yield None
+
+
+def _state_of_published_file(home: Home) -> dict[str, Any]:
+    """Read what is published; where it is damaged, say so: the rest of the state is all the more wanted then."""
+    try:
+        with published(home.published_file) as con:
+            last = _aged(_first(con, PUBLICATION) or {}, "published_at")
+            found = _state(con) | {"clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)]}
+    except (ReadingError, duckdb.Error) as error:
+        return {"published": {"file": str(home.published_file), "problem": one_line(error)}}
+    return {"published": last | {"file": str(home.published_file), "problem": None}} | found
 
 
 def _state(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:

@@ -17,22 +17,13 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     lines = []
     if running := found["running"]:
         lines.append(f"refresh    running (process {running['process']})")
-    if publication := found["published"]:
-        lines.append(
-            f"published  {_moment(publication['published_at'])} ({_age(publication['age_hours'])} ago), "
-            f"run {publication['run_id']}, code {publication['code_version']}"
-        )
-        lines.append(f"           {publication['file']}")
-        if found["pinned"]:
-            lines.append(
-                f"           pinned by `faultline rollback` to publication {found['pinned']}, until new logs come or"
-                " `faultline refresh --full` is run"
-            )
-    else:
-        lines.append("published  nothing yet")
+    lines += _published_lines(found)
     if run := found["last_run"]:
         lines.append(f"last run   {run['status']}, started {_moment(run['started_at'])}, run {run['run_id']}")
         lines.extend(f"           {line}" for line in (run["message"] or "").splitlines())
+        if run["status"] == "failed":
+            stays = "what is published stays as it was; " if found["published"] else ""
+            lines.append(f"           {stays}mend what is named, if anything is, then run `faultline refresh`")
     if files := found["files"]:
         lines.append(
             f"input      {files['file_count']:,} files; {files['lines_in']:,} lines = {files['loaded']:,} loaded"
@@ -45,7 +36,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     for cluster in found.get("clusters", []):
         name = f"{cluster['cluster_id']}{' (simulated)' if cluster['is_simulated'] else ''}"
         fresh = (
-            f"newest end {_moment(cluster['newest_at'])} ({_age(cluster['age_hours'])} ago)"
+            f"newest end {_moment(cluster['newest_at'])} ({_age(cluster['age_hours'])})"
             if cluster["newest_at"]
             else "empty"
         )
@@ -57,12 +48,38 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _published_lines(found: dict[str, Any]) -> list[str]:
+    publication = found["published"]
+    if not publication:
+        return ["published  nothing yet"]
+    if publication["problem"]:
+        first = f"published  damaged: {publication['problem']}"
+    else:
+        first = (
+            f"published  {_moment(publication['published_at'])} ({_age(publication['age_hours'])}), "
+            f"run {publication['run_id']}, code {publication['code_version']}"
+        )
+    lines = [first, f"           {publication['file']}"]
+    if found["pinned"]:
+        lines.append(
+            f"           pinned by `faultline rollback` to publication {found['pinned']}, until new logs come or"
+            " `faultline refresh --full` is run"
+        )
+    return lines
+
+
 def _moment(text: str) -> str:
     """Shorten ISO 8601 to the minute."""
     return f"{text[:16].replace('T', ' ')} UTC"
 
 
 def _age(hours: float) -> str:
+    if hours < -0.1:
+        return f"{_span(-hours)} ahead of this machine's clock"
+    return f"{_span(max(hours, 0))} ago"
+
+
+def _span(hours: float) -> str:
     if hours < 2:
-        return f"{max(hours, 0) * 60:.0f} min"
+        return f"{hours * 60:.0f} min"
     return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"

@@ -10,6 +10,7 @@ import typer
 
 from orchestration.environment import choose_home
 from orchestration.options import HomeOption, fail
+from orchestration.permissions import private_files
 from orchestration.terminal import say
 
 ANY_ADDRESS = {"0.0.0.0", "::"}
@@ -87,7 +88,6 @@ def ui(  # noqa: PLR0917
     from orchestration.ui.serving import Address, NotServing, serve
 
     chosen = choose_home(home, sources)
-    prepare_storage(chosen)
 
     def announce(link: str, runs_schedule: bool) -> None:
         say(link if token.is_given else f"{link}?token={token.value}")
@@ -96,7 +96,9 @@ def ui(  # noqa: PLR0917
         say("stop with Ctrl-C")
 
     try:
-        serve(chosen, Address(host, port, socket), rules, announce)
+        with private_files():
+            prepare_storage(chosen)
+            serve(chosen, Address(host, port, socket), rules, announce)
     except NotServing as error:
         fail(str(error))
     except KeyboardInterrupt:

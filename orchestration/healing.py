@@ -1,0 +1,240 @@
+"""A home that is damaged heals itself: what can be built again from the logs is set aside, and built again.
+
+What is wrong with a file is asked of the program whose file it is, DuckDB or SQLite. An error that is not the file's
+own, for instance a full disk or a file that another process holds, is no damage: it is left for the refresh to tell.
+A file that is set aside is renamed to `<name>.damaged-<time>`; of each, only the last one stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from orchestration.home import Home
+
+Say = Callable[[str], None]
+
+MARK = ".damaged-"
+_WORDS_OF_DAMAGE = (
+    "not a valid DuckDB database file",
+    "Could not read enough bytes",
+    "Corrupt database file",
+    "Corrupt WAL file",
+    "replaying WAL",
+    "version number",
+)
+_CLASSES_OF_DAMAGE = (duckdb.SerializationException, duckdb.InternalException, duckdb.FatalException)
+_HEADER_BYTES = 3 * 4096
+_COLUMNS = """
+    select schema_name || '.' || table_name as table_name, list(column_name || ' ' || data_type order by column_index)
+    from duckdb_columns()
+    where schema_name in ('raw', 'ops') and database_name = current_database()
+    group by all
+"""
+
+
+def heal(home: Home, say: Say, deep: bool = False) -> bool:
+    """Set aside what is damaged in the files that a refresh builds, and tell whether there was anything.
+
+    Parameters
+    ----------
+    home
+        The home, whose lock this process holds.
+    say
+        Is given one line for each file.
+    deep
+        Read the files from end to end, as is worth its time after a refresh that failed.
+    """
+    found = [_heal_working_file(home, say, deep), _heal_publication(home, say, deep)]
+    return any(found)
+
+
+def heal_schema(home: Home, say: Say) -> None:
+    """Bring the working file's tables up to date; set it aside where they still differ from an empty home's."""
+    problem = _problem_of_schema(home.working_file) if home.working_file.exists() else None
+    if problem is None:
+        return
+    aside = set_aside(home.working_file)
+    say(
+        f"{home.working_file} is of another version ({problem}): it is kept as {aside.name},"
+        " and all is read again from the logs"
+    )
+
+
+def heal_run_history(home: Home, say: Say) -> None:
+    """Set aside Dagster's history of runs where SQLite cannot read it; no number depends on it."""
+    for folder in (home.dagster / "history", home.dagster / "schedules"):
+        problems = [
+            problem for file in sorted(folder.rglob("*.db")) if (problem := _problem_of_sqlite(file)) is not None
+        ]
+        if problems:
+            aside = set_aside(folder)
+            say(
+                f"{folder} was damaged ({problems[0]}): it is kept as {aside.name}, and the history of runs begins anew"
+            )
+
+
+def heal_json(file: Path, key: str | None, say: Say) -> None:
+    """Set aside a file of JSON that cannot be read, or whose object lacks a key; it is made again."""
+    if not file.exists():
+        return
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if key is None or key in found:
+            return
+        problem = f"it lacks {key}"
+    except (ValueError, TypeError, OSError) as error:
+        problem = _one_line(error)
+    aside = set_aside(file)
+    say(f"{file} was damaged ({problem}): it is kept as {aside.name}, and is made again")
+
+
+def problem_of(file: Path, deep: bool = False) -> str | None:
+    """Say in one line what is damaged in a DuckDB file; None where nothing is seen.
+
+    Parameters
+    ----------
+    file
+        The file, which is opened for reading only.
+    deep
+        Read every row, so that every block is held against its checksum.
+    """
+    if not file.is_file():
+        return "it is no file" if file.exists() else "it is not there"
+    try:
+        with duckdb.connect(str(file), read_only=True) as con:
+            ((blocks, size),) = con.execute("select total_blocks, block_size from pragma_database_size()").fetchall()
+            if file.stat().st_size < _HEADER_BYTES + blocks * size:
+                return "its end is missing"
+            if deep:
+                _read_everything(con)
+    except duckdb.Error as error:
+        return _one_line(error) if is_damage(error) else None
+    return None
+
+
+def is_damage(error: BaseException) -> bool:
+    """Tell whether an error of DuckDB says that a file is damaged, and not that something else is in the way."""
+    return isinstance(error, _CLASSES_OF_DAMAGE) or any(words in str(error) for words in _WORDS_OF_DAMAGE)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a file or folder, with DuckDB's journal beside it, and remove what was set aside before."""
+    for earlier in path.parent.glob(f"{path.name}{MARK}*"):
+        if earlier.is_dir() and not earlier.is_symlink():
+            shutil.rmtree(earlier, ignore_errors=True)
+        else:
+            earlier.unlink()
+    aside = path.with_name(f"{path.name}{MARK}{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    path.rename(aside)
+    journal = _journal_of(path)
+    if journal.exists():
+        journal.rename(_journal_of(aside))
+    return aside
+
+
+def set_aside_files(home: Home) -> list[Path]:
+    """List what was set aside in a home."""
+    folders = (home.work, home.publications, home.dagster)
+    return [path for folder in folders if folder.is_dir() for path in sorted(folder.glob(f"*{MARK}*"))]
+
+
+def make_accessible(path: Path) -> None:
+    """Give this user's own file the permissions back that its owner needs."""
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        with suppress(OSError):
+            path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
+
+
+def _heal_working_file(home: Home, say: Say, deep: bool) -> bool:
+    file, journal = home.working_file, _journal_of(home.working_file)
+    make_accessible(file)
+    if not file.exists():
+        return False
+    problem = problem_of(file, deep)
+    if problem is not None and file.is_file() and journal.exists():
+        # What is committed before the journal is whole, if the file is.
+        aside = set_aside(journal)
+        if problem_of(file, deep) is None:
+            say(f"{journal} was damaged ({problem}): it is kept as {aside.name}, and what it held is read again")
+            return True
+        aside.rename(journal)
+    if problem is None:
+        return False
+    aside = set_aside(file)
+    say(f"{file} was damaged ({problem}): it is kept as {aside.name}, and all is read again from the logs")
+    return True
+
+
+def _heal_publication(home: Home, say: Say, deep: bool) -> bool:
+    file = home.publication
+    make_accessible(file)
+    problem = problem_of(file, deep) if file.exists() else None
+    if problem is None:
+        return False
+    aside = set_aside(file)
+    say(f"{file} was damaged ({problem}): it is kept as {aside.name}, and is built again")
+    return True
+
+
+def _problem_of_schema(file: Path) -> str | None:
+    from assets.warehouse import Warehouse
+
+    try:
+        with Warehouse(path=str(file)).writing() as con:
+            found = dict(con.execute(_COLUMNS).fetchall())
+    except duckdb.IOException as error:
+        return _one_line(error) if is_damage(error) else None
+    except duckdb.Error as error:
+        return _one_line(error)
+    for table, columns in _columns_of_now().items():
+        if found.get(table) != columns:
+            return f"{table} has other columns"
+    return None
+
+
+@cache
+def _columns_of_now() -> dict[str, list[str]]:
+    from assets.warehouse import RAW_SCHEMA
+
+    with duckdb.connect() as con:
+        con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+        return dict(con.execute(_COLUMNS).fetchall())
+
+
+def _problem_of_sqlite(file: Path) -> str | None:
+    make_accessible(file)
+    try:
+        with closing(sqlite3.connect(f"file:{file}?mode=rw", uri=True)) as con:
+            ((verdict,),) = con.execute("pragma quick_check(1)").fetchall()
+    except sqlite3.OperationalError as error:
+        # Locked, full or unreadable: not the file's own fault.
+        return _one_line(error) if "malformed" in str(error) else None
+    except sqlite3.DatabaseError as error:
+        return _one_line(error)
+    return None if verdict == "ok" else _one_line(verdict)
+
+
+def _read_everything(con: duckdb.DuckDBPyConnection) -> None:
+    tables = con.execute(
+        'select format(\'"{}"."{}"\', schema_name, table_name) from duckdb_tables() where not internal'
+    ).fetchall()
+    for (table,) in tables:
+        con.execute(f"select bit_xor(hash(t)) from {table} as t").fetchall()
+
+
+def _journal_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}.wal")
+
+
+def _one_line(problem: object) -> str:
+    return " ".join(str(problem).split())[:200]

@@ -1,0 +1,121 @@
+"""Who may read a home: its owner alone, and of what is published, one group where a setting names it.
+
+Job names, submit lines and user names are personal data. Folders are 0700 and files 0600. With FAULTLINE_PUBLISH_GROUP,
+publications are 0750 with files of 0640 for that group, and the folders on the way to them are 0710: the group may pass
+through them, and sees nothing else.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from orchestration.home import Home
+
+PUBLISH_GROUP = "FAULTLINE_PUBLISH_GROUP"
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class WrongGroup(Exception):
+    """Publications cannot be opened to the group that the setting names; the text says why."""
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Have new files and folders be for their owner alone."""
+    before = os.umask(_OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def set_permissions(home: Home, group: str | None) -> None:
+    """Close what Faultline writes in a home to everybody else, and open what is published to a group.
+
+    What an earlier version has left open is closed. The home folder itself keeps what its owner has given it: logs may
+    be put there by others.
+
+    Raises
+    ------
+    WrongGroup
+        There is no such group, or this user may not give files to it.
+    """
+    for folder in (home.work, home.dagster):
+        _close(folder)
+    number = None if group is None else _number_of(group)
+    on_the_way = [home.publications, home.published_file.parent, home.report.parent.parent]
+    for folder in on_the_way:
+        if _is_own(folder):
+            _give(folder, 0o700 if number is None else 0o710, number)
+    if home.publications.is_dir():
+        for publication in home.publications.iterdir():
+            if publication.is_dir() and not publication.is_symlink():
+                open_publication(publication, group)
+    if number is not None:
+        _let_pass(home.root, number, str(group))
+
+
+def open_publication(folder: Path, group: str | None) -> None:
+    """Give a publication's folder and files the permissions of a published one."""
+    number = None if group is None else _number_of(group)
+    for parent, _, names in os.walk(folder):
+        _give(Path(parent), 0o700 if number is None else 0o750, number)
+        for name in names:
+            _give(Path(parent, name), 0o600 if number is None else 0o640, number)
+
+
+def _close(folder: Path) -> None:
+    """Close a folder and all below it; if the folder is closed, so is what was written there since."""
+    if not _is_own(folder) or not folder.stat().st_mode & _OTHERS:
+        return
+    for parent, _, names in os.walk(folder, topdown=False):
+        for path in (*(Path(parent, name) for name in names), Path(parent)):
+            if not path.is_symlink() and _is_own(path):
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
+
+
+def _let_pass(root: Path, number: int, group: str) -> None:
+    found = root.stat()
+    may_pass = found.st_mode & (stat.S_IXGRP if found.st_gid == number else stat.S_IXOTH)
+    if may_pass or not _is_own(root):
+        return
+    if found.st_gid != number and found.st_mode & stat.S_IRWXG:
+        raise WrongGroup(
+            f"{root} is open to another group than {group}, which {PUBLISH_GROUP} names: "
+            f"run `chgrp {group} '{root}'` or `chmod o+x '{root}'`, then `faultline refresh` again"
+        )
+    _give(root, stat.S_IMODE(found.st_mode) | stat.S_IXGRP, number)
+
+
+def _give(path: Path, mode: int, group: int | None) -> None:
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid():
+        return
+    if group is not None and found.st_gid != group:
+        try:
+            os.chown(path, -1, group)
+        except PermissionError:
+            raise WrongGroup(
+                f"{PUBLISH_GROUP} names a group that this user is not in, so {path} cannot be given to it: "
+                "become a member of it, or name another one"
+            ) from None
+    if stat.S_IMODE(found.st_mode) != mode:
+        path.chmod(mode)
+
+
+def _is_own(path: Path) -> bool:
+    return path.exists() and path.stat().st_uid == os.geteuid()
+
+
+def _number_of(group: str) -> int:
+    try:
+        return grp.getgrnam(group).gr_gid
+    except KeyError:
+        raise WrongGroup(
+            f"{PUBLISH_GROUP} names the group {group}, which this machine does not know; correct it or unset it"
+        ) from None

@@ -1,0 +1,169 @@
+"""Who may read a home: its owner alone, and what is published, a group where one is named."""
+
+import grp
+import os
+import stat
+
+import duckdb
+import pytest
+
+from orchestration import permissions, refreshing
+from orchestration.home import Home
+from orchestration.permissions import WrongGroup, private_files, set_permissions
+from orchestration.publication_folders import publish
+from orchestration.terminal import console
+
+GROUP = grp.getgrgid(os.getegid()).gr_name
+"""A group that this user may give files to."""
+
+
+@pytest.fixture
+def another_group(monkeypatch):
+    """A group that is not the one new files get; only root may give files to one it is not in."""
+    name = next(one for one in grp.getgrall() if one.gr_gid != os.getegid()).gr_name
+    if os.geteuid():
+        monkeypatch.setattr(permissions.os, "chown", lambda *_: None)
+    return name
+
+
+def build(home):
+    """Make what a refresh has made before it publishes, under the umask that it sets."""
+    page = home.working_reports / "latest" / "index.html"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("report")
+    with duckdb.connect(str(home.publication)) as con:
+        con.execute("create table if not exists t as select 1 as a")
+    (home.dagster / "history").mkdir(parents=True, exist_ok=True)
+    (home.dagster / "history" / "runs.db").write_text("x")
+
+
+def publish_as(home, run_id, group):
+    with private_files():
+        build(home)
+        publish(home, run_id, "v", home.publication, home.working_reports / "latest", group=group)
+
+
+def modes(home):
+    """By path below the home, what everybody may do; links have no permissions of their own."""
+    found = {".": home.root.stat()}
+    found |= {
+        path.relative_to(home.root).as_posix(): path.stat()
+        for path in home.root.rglob("*")
+        if not path.is_symlink()
+    }  # fmt: skip
+    return {name: stat.S_IMODE(one.st_mode) for name, one in found.items()}
+
+
+def test_a_new_home_is_for_its_owner_alone(tmp_path):
+    home = Home.at(tmp_path / "home")
+    publish_as(home, "run-1", None)
+    found = modes(home)
+    assert set(found.values()) == {0o700, 0o600}
+    assert found["."] == 0o700
+    assert found["publications/run-1/faultline.duckdb"] == 0o600
+    assert found["work"] == 0o700
+
+
+def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
+    home = Home.at(tmp_path / "home")
+    monkeypatch.setattr(refreshing, "_nothing_new", lambda home: (home.work / "file").write_text("x"))
+    monkeypatch.setattr(refreshing, "_outcome", lambda *_: None)
+    before = os.umask(0o022)
+    try:
+        refreshing.run_refresh(home, full=False, console=console())
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+    assert modes(home) == {".": 0o700, "work": 0o700, "work/file": 0o600, "work/refresh.lock": 0o600}
+
+
+def test_what_an_earlier_version_left_open_is_closed_but_not_the_home_itself_or_its_logs(tmp_path):
+    home = Home.at(tmp_path / "home")
+    before = os.umask(0o022)
+    try:
+        build(home)
+        home.published_file.parent.mkdir()
+        home.published_file.write_bytes(home.publication.read_bytes())
+        home.report.parent.mkdir(parents=True)
+        home.report.write_text("old report")
+        (home.sources / "alpha").mkdir(parents=True)
+    finally:
+        os.umask(before)
+    set_permissions(home, None)
+    publish_as(home, "run-2", None)
+    found = modes(home)
+    kept_open = {name for name, mode in found.items() if mode & 0o077}
+    assert kept_open == {".", "sources", "sources/alpha"}
+
+
+class TestAGroup:
+    def test_it_may_read_what_is_published_and_pass_on_the_way_there(self, tmp_path):
+        home = Home.at(tmp_path / "home")
+        publish_as(home, "run-1", GROUP)
+        found = modes(home)
+        on_the_way = {name for name, mode in found.items() if mode == 0o710}
+        assert on_the_way == {".", "publications", "warehouse", "reports"}
+        assert {name for name, mode in found.items() if mode == 0o750} == {
+            "publications/run-1", "publications/run-1/report",
+        }  # fmt: skip
+        assert {name for name, mode in found.items() if mode == 0o640} == {
+            "publications/run-1/faultline.duckdb",
+            "publications/run-1/report/index.html",
+            "publications/run-1/publication.json",
+        }
+        assert found["work"] == found["dagster"] == 0o700
+        assert found["work/publication.duckdb"] == 0o600
+
+    def test_files_and_folders_are_given_to_it(self, tmp_path, another_group):
+        home = Home.at(tmp_path / "home")
+        publish_as(home, "run-1", another_group)
+        if os.geteuid() == 0:
+            number = grp.getgrnam(another_group).gr_gid
+            for path in (home.root, home.publications, home.published_file, home.report, home.published_file.parent):
+                assert path.stat().st_gid == number, path
+            assert home.working_file.parent.stat().st_gid == os.getegid()
+
+    def test_earlier_publications_follow_the_setting(self, tmp_path):
+        home = Home.at(tmp_path / "home")
+        publish_as(home, "run-1", GROUP)
+        publish_as(home, "run-2", None)
+        found = modes(home)
+        assert {mode for name, mode in found.items() if name.startswith("publications")} == {0o700, 0o600}
+        publish_as(home, "run-3", GROUP)
+        assert modes(home)["publications/run-1/faultline.duckdb"] == 0o640
+
+    def test_one_that_nobody_knows_stops_the_refresh_before_it_starts(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("FAULTLINE_PUBLISH_GROUP", "no-such-group")
+        with pytest.raises(refreshing.RefreshFailed, match="FAULTLINE_PUBLISH_GROUP names the group no-such-group"):
+            refreshing.run_refresh(Home.at(tmp_path / "home"), full=False, console=console())
+
+    def test_one_that_this_user_may_not_give_files_to_is_named_and_nothing_is_published(self, tmp_path, monkeypatch):
+        home = Home.at(tmp_path / "home")
+        publish_as(home, "run-1", None)
+
+        def refuse(*_):
+            raise PermissionError
+
+        monkeypatch.setattr(permissions.os, "chown", refuse)
+        other = next(one for one in grp.getgrall() if one.gr_gid != os.getegid()).gr_name
+        with pytest.raises(WrongGroup, match="this user is not in"):
+            publish_as(home, "run-2", other)
+        assert home.current.readlink().name == "run-1"
+        assert sorted(path.name for path in home.publications.iterdir()) == ["current", "run-1"]
+
+    def test_a_home_that_belongs_to_another_group_is_not_opened_to_this_one(self, tmp_path, another_group):
+        home = Home.at(tmp_path / "home")
+        home.root.mkdir()
+        home.root.chmod(0o770)
+        with pytest.raises(WrongGroup, match="chmod o\\+x"):
+            set_permissions(home, another_group)
+        home.root.chmod(0o771)
+        set_permissions(home, another_group)
+        assert stat.S_IMODE(home.root.stat().st_mode) == 0o771
+
+
+@pytest.mark.parametrize("value", ["0", "many", "-1", "1.5"])
+def test_a_number_of_publications_that_cannot_be_is_named(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("FAULTLINE_KEEP_PUBLICATIONS", value)
+    with pytest.raises(refreshing.RefreshFailed, match="FAULTLINE_KEEP_PUBLICATIONS is a whole number"):
+        refreshing.run_refresh(Home.at(tmp_path / "home"), full=False, console=console())

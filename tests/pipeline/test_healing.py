@@ -1,0 +1,268 @@
+"""A home that is damaged heals itself: what can be built again is set aside, built again, and said in one line.
+
+Per push, what each kind of damage makes of a refresh is seen up to the moment in which the run would start. The slow
+tests run it and compare all that is published with what a home without damage publishes.
+"""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import duckdb
+import pytest
+
+from orchestration import dbt, healing, refreshing
+from orchestration.doctor import doctor
+from orchestration.environment import choose_home
+from orchestration.home import Home
+from orchestration.publication_folders import kept_publications, problem_of_current, publish
+from orchestration.status import status
+from orchestration.terminal import console
+from tests.pipeline.test_again import content
+
+GARBAGE = bytes(range(256)) * 400
+
+
+def overwrite(path: Path, at: float, length: int = 3000) -> None:
+    """Spoil some bytes at a share of the file's length."""
+    with path.open("r+b") as file:
+        file.seek(int(path.stat().st_size * at))
+        file.write(GARBAGE[:length])
+
+
+def cut(path: Path, to: float) -> None:
+    os.truncate(path, int(path.stat().st_size * to))
+
+
+def leave_a_journal(home: Home) -> None:
+    """Leave the working file as a process does that is killed while it writes, its journal spoiled."""
+    code = (
+        "import duckdb, os, sys; con = duckdb.connect(sys.argv[1]); con.execute('checkpoint');"
+        "con.execute('create table ops.scratch as select range as a from range(9000)'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(home.working_file)], check=True)
+    overwrite(Path(f"{home.working_file}.wal"), 0.5, 50)
+
+
+def make_a_folder_of(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def drop_column(home: Home) -> None:
+    with duckdb.connect(str(home.working_file)) as con:
+        con.execute("alter table ops.files drop column reader")
+
+
+def database_of(home: Home, name: str) -> Path:
+    """A file of Dagster's history, its journal written back and removed."""
+    (found,) = (home.dagster / "history").rglob(name)
+    for journal in found.parent.glob(f"{name}-*"):
+        journal.unlink()
+    return found
+
+
+WORKING, PUBLICATION, HISTORY = "work/faultline.duckdb", "work/publication.duckdb", "dagster/history"
+DAMAGE = {
+    "working file is garbage": (lambda home: home.working_file.write_bytes(GARBAGE), WORKING),
+    "working file is empty": (lambda home: home.working_file.write_bytes(b""), WORKING),
+    "working file is cut in half": (lambda home: cut(home.working_file, 0.5), WORKING),
+    "working file lacks its end": (lambda home: cut(home.working_file, 0.999), WORKING),
+    "working file is a folder": (lambda home: make_a_folder_of(home.working_file), WORKING),
+    "working file is of another version": (drop_column, WORKING),
+    "journal is damaged": (leave_a_journal, f"{WORKING}.wal"),
+    "working publication is garbage": (lambda home: home.publication.write_bytes(GARBAGE), PUBLICATION),
+    "working publication is cut in half": (lambda home: cut(home.publication, 0.5), PUBLICATION),
+    "run history is garbage": (lambda home: database_of(home, "runs.db").write_bytes(GARBAGE), HISTORY),
+    "run history is cut in half": (lambda home: cut(database_of(home, "index.db"), 0.5), HISTORY),
+    "published file is garbage": (lambda home: home.published_file.write_bytes(GARBAGE), None),
+    "published file is empty": (lambda home: home.published_file.write_bytes(b""), None),
+    "published file is damaged in the middle": (lambda home: overwrite(home.published_file, 0.6), None),
+    "report is cut in half": (lambda home: cut(home.report, 0.5), None),
+    "report is gone": (lambda home: home.report.unlink(), None),
+}
+"""By kind: what is done to a home, and what is set aside before the run starts."""
+UNNOTICED = {
+    "lock file is garbage": lambda home: home.lock_file.write_bytes(b"\xff\xfe" + GARBAGE),
+    "lock file is a folder": lambda home: make_a_folder_of(home.lock_file),
+    "settings of Dagster are garbage": lambda home: (home.dagster / "dagster.yaml").write_bytes(GARBAGE),
+    "dbt's cache is garbage": lambda home: (home.work / "dbt" / "partial_parse.msgpack").write_bytes(GARBAGE),
+    "dbt's results are garbage": lambda home: (home.work / "dbt" / "run_results.json").write_bytes(GARBAGE),
+    "publication.json is garbage": lambda home: (home.current / "publication.json").write_bytes(GARBAGE),
+    "run history is empty": lambda home: database_of(home, "runs.db").write_bytes(b""),
+}
+"""What is simply written anew, with nothing to be said of it."""
+
+
+def give_a_reason(home: Home) -> None:
+    """Have something that a refresh has to run for."""
+    (home.sources / "testbed" / "cluster.toml").write_text('timezone = "UTC"\n# changed\n')
+
+
+@pytest.fixture
+def home(testbed_home, tmp_path):
+    """A home of one's own with the capture's good publication in it."""
+    shutil.copytree(testbed_home.root, tmp_path / "home", symlinks=True)
+    return Home.at(tmp_path / "home")
+
+
+@pytest.fixture
+def start(home, monkeypatch):
+    """Refresh up to where the run would start; tell what was said and how often a run was started."""
+    ends = [True]
+
+    def execute(*_):
+        return SimpleNamespace(success=ends.pop(0), run_id="none", all_events=[])
+
+    monkeypatch.setattr(refreshing, "_execute", execute)
+    monkeypatch.setattr(refreshing, "_outcome", lambda home, status, started: SimpleNamespace(status=status))
+
+    def start(run_ends=(True,)):
+        ends[:] = run_ends
+        text = io.StringIO()
+        outcome = refreshing.run_refresh(home, full=False, console=console(text))
+        return outcome.status, text.getvalue().splitlines(), len(run_ends) - len(ends)
+
+    return start
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damage_is_set_aside_and_said_in_one_line_and_the_run_starts(kind, home, start):
+    do, set_aside = DAMAGE[kind]
+    do(home)
+    if set_aside is not None:
+        give_a_reason(home)
+    assert status(home)["last_run"] is not None
+    assert doctor(home)
+    outcome, said, runs = start()
+    assert (outcome, runs) == ("published", 1)
+    assert len(said) == 1, said
+    if set_aside is None:
+        assert said[0].startswith(f"{home.published_file} was damaged (")
+        return
+    path = home.root / set_aside
+    (aside,) = path.parent.glob(f"{path.name}.damaged-*")
+    assert said[0].startswith(f"{path} ")
+    assert aside.name in said[0]
+    assert set_aside in (HISTORY, f"{WORKING}.wal") or not path.exists()
+    assert any(finding.where == str(aside) for finding in doctor(home))
+    _, said, runs = start()
+    assert not [line for line in said if "damaged" in line], "it was healed for good"
+
+
+@pytest.mark.parametrize("kind", UNNOTICED)
+def test_what_is_written_anew_anyway_stands_in_nobodys_way(kind, home, start):
+    UNNOTICED[kind](home)
+    assert status(home)["last_run"]["status"] == "succeeded"
+    assert doctor(home)
+    give_a_reason(home)
+    assert [line for line in start()[1] if "made by Faultline" not in line] == []
+
+
+@pytest.mark.parametrize("name", ["working_file", "publication"])
+def test_damage_that_shows_while_the_run_reads_is_set_aside_and_the_run_starts_again(name, home, start):
+    overwrite(getattr(home, name), 0.6)
+    give_a_reason(home)
+    outcome, said, runs = start(run_ends=(False, True))
+    assert (outcome, runs) == ("published", 2)
+    assert any("Corrupt database file" in line for line in said)
+
+
+def test_a_run_that_fails_without_damage_is_not_started_again(home, start):
+    give_a_reason(home)
+    with pytest.raises(refreshing.RefreshFailed):
+        start(run_ends=(False, True))
+    assert not list(home.work.glob("*.damaged-*"))
+
+
+def test_a_file_that_another_process_holds_is_not_damaged(home):
+    code = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(home.working_file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        holder.stdout.readline()
+        assert healing.problem_of(home.working_file, deep=True) is None
+        assert not healing.heal(home, pytest.fail, deep=True)
+        holder.stdin.close()
+
+
+@pytest.mark.parametrize(
+    "words", ["could not write: No space left on device", "Cannot open file: Permission denied", "Input/output error"]
+)
+def test_an_error_that_is_not_the_files_own_is_no_damage(words):
+    assert not healing.is_damage(duckdb.IOException(f"IO Error: {words}"))
+
+
+def test_only_the_last_file_that_was_set_aside_stays(tmp_path):
+    path = tmp_path / "faultline.duckdb"
+    for earlier in ("faultline.duckdb.damaged-20250101T000000Z", "faultline.duckdb.damaged-20250102T000000Z"):
+        (tmp_path / earlier).mkdir()
+    path.write_bytes(GARBAGE)
+    aside = healing.set_aside(path)
+    assert list(tmp_path.iterdir()) == [aside]
+
+
+def test_a_damaged_publication_is_set_aside_when_the_next_one_is_seen(home):
+    home.published_file.write_bytes(GARBAGE)
+    (damaged,) = kept_publications(home)
+    publish(home, "next", "v", home.publication, home.working_reports / "latest")
+    assert problem_of_current(home) is None
+    assert [one.run_id for one in kept_publications(home)] == ["next"]
+    assert list(home.publications.glob(f"{damaged.run_id}.damaged-*"))
+
+
+def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
+    from orchestration.reading import show_status
+
+    home.published_file.write_bytes(GARBAGE)
+    assert not show_status(home)
+    told = capsys.readouterr().out
+    assert "published  damaged: " in told
+    assert "last run   succeeded" in told
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1, 2", GARBAGE, b'{"metadata": {}}', b"[]", b"null"])
+def test_dbts_manifest_is_made_again_when_it_cannot_be_read(tmp_path, monkeypatch, content):
+    said, manifest = [], tmp_path / "manifest.json"
+    monkeypatch.setattr(dbt, "MANIFEST", manifest)
+    monkeypatch.setattr(dbt, "LINEAGE", tmp_path / "column_lineage.json")
+    manifest.write_bytes(content)
+    dbt.heal_project_cache(said.append)
+    assert len(said) == 1
+    assert not manifest.exists()
+    manifest.write_text(json.dumps({"nodes": {}}))
+    dbt.heal_project_cache(said.append)
+    assert len(said) == 1
+
+
+MORE = {
+    "working file is damaged in the middle": lambda home: overwrite(home.working_file, 0.6),
+    "dbt's manifest is cut in half": lambda home: cut(dbt.MANIFEST, 0.5),
+    "column lineage is garbage": lambda home: dbt.LINEAGE.write_bytes(GARBAGE),
+    "link to the publication is gone": lambda home: home.current.unlink(),
+    "publications are gone": lambda home: shutil.rmtree(home.publications),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*DAMAGE, *UNNOTICED, *MORE])
+def test_the_refresh_publishes_what_a_home_without_damage_does(kind, home, testbed_home):
+    do = MORE.get(kind) or UNNOTICED.get(kind) or DAMAGE[kind][0]
+    log = home.sources / "testbed/kernel/extra-20261121.log"
+    log.write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
+    do(home)
+    choose_home(home.root, home.sources)
+    text = io.StringIO()
+    refreshing.run_refresh(home, full=False, console=console(text))
+    print(text.getvalue())
+    found, expected = content(home.published_file), content(testbed_home.published_file)
+    assert found.keys() == expected.keys()
+    # The new file has no line worth reading; it only gives the refresh a reason.
+    assert [name for name in found if found[name] != expected[name]] == []
+    assert status(home)["last_run"]["status"] == "succeeded"
+    assert problem_of_current(home) is None

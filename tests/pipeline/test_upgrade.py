@@ -1,0 +1,70 @@
+"""A home that version 0.1.0 made: the code of today takes it over by itself, and says so."""
+
+import io
+import shutil
+import tarfile
+
+import duckdb
+import pytest
+
+from orchestration import healing, refreshing
+from orchestration.environment import choose_home
+from orchestration.freshness import is_up_to_date
+from orchestration.home import Home
+from orchestration.publication_folders import kept_publications, publish
+from orchestration.status import status
+from orchestration.terminal import console
+from tests.conftest import CAPTURE, FIXTURES
+from tests.pipeline.test_again import content
+
+
+@pytest.fixture
+def home(tmp_path):
+    """The home of 0.1.0, with the logs that it was made of."""
+    home = Home.at(tmp_path / "home")
+    home.root.mkdir()
+    with tarfile.open(FIXTURES / "home-0.1.0" / "home.tar.xz") as packed:
+        packed.extractall(home.root, filter="data")
+    shutil.copytree(CAPTURE, home.sources / "testbed")
+    return home
+
+
+def test_it_is_read_and_not_taken_for_up_to_date(home):
+    found = status(home)
+    assert found["published"]["code_version"].startswith("0.1.0+")
+    assert found["last_run"]["status"] == "succeeded"
+    assert not is_up_to_date(home)
+
+
+def test_its_tables_become_those_of_today_or_the_file_is_set_aside(home):
+    said = []
+    assert not healing.heal(home, said.append, deep=True)
+    healing.heal_schema(home, said.append)
+    if home.working_file.exists():
+        assert said == []
+        with duckdb.connect(str(home.working_file), read_only=True) as con:
+            assert con.execute("select count(*) from raw.sacct").fetchone()[0] > 100
+    else:
+        assert len(said) == 1
+        assert "is of another version" in said[0]
+
+
+def test_what_it_published_is_kept_when_the_next_is_seen(home):
+    before = home.published_file.read_bytes()
+    publish(home, "next", "v", home.publication, home.working_reports / "latest")
+    newest, first = kept_publications(home)
+    assert newest.run_id == "next"
+    assert first.file.read_bytes() == before
+    assert first.code_version.startswith("0.1.0+")
+
+
+@pytest.mark.slow
+def test_a_refresh_publishes_what_a_new_home_does_and_says_that_all_is_built_anew(home, testbed_home):
+    choose_home(home.root, home.sources)
+    text = io.StringIO()
+    refreshing.run_refresh(home, full=False, console=console(text))
+    said = [line for line in text.getvalue().splitlines() if "made by Faultline 0.1.0+" in line]
+    assert len(said) == 1
+    assert "all is built anew" in said[0]
+    assert content(home.published_file) == content(testbed_home.published_file)
+    assert len(kept_publications(home)) == 2
