@@ -6,13 +6,26 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 
-from assets.report.gap_catalogue import BY_WARNING
+from assets.report.gap_catalogue import BY_FLAG, BY_WARNING
+from assets.report.numbers import moment, share
+from assets.report.queries import SQL, Row, rows_of
+from assets.report.sections.spans import longest_gap
 from orchestration.findings import Finding
 from orchestration.home import Home
 from orchestration.published import published
 
 NOT_READ = "not read"
 STALE_AFTER = timedelta(days=2)
+MIN_COVERED_RATIO = 0.95
+"""A log that covers less of the study period is told: it may be an export with the default window of one day."""
+FLAGS = {
+    "health": "has_health_checks",
+    "kernel": "has_kernel_messages",
+    "events": "has_node_events",
+    "slurmctld": "has_slurmctld_log",
+    "squeue": "has_exclusions",
+}
+"""Kinds of logs that go on all the time, and what the report's catalogue knows them by."""
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
@@ -40,7 +53,13 @@ def warehouse_findings(home: Home) -> list[Finding]:
     if not home.published_file.exists():
         return []
     with published(home.published_file) as con:
-        return [*_refused_findings(con), *_file_findings(con, home), *_quarantine_findings(con), *_age_findings(con)]
+        return [
+            *_refused_findings(con),
+            *_file_findings(con, home),
+            *_quarantine_findings(con),
+            *_span_findings(con, home),
+            *_age_findings(con),
+        ]
 
 
 def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
@@ -73,6 +92,27 @@ def _quarantine_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
         step = f"faultline query \"select line_number, reason, detail from ops.quarantine where path = '{path}'\""
         findings.append(Finding("warning", what, path, step))
     return findings
+
+
+def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
+    """Tell which logs cover only a part of the study period."""
+    covered = rows_of(con, (SQL / "spans.sql").read_text(encoding="utf-8"))
+    return [
+        _span_finding(each, home)
+        for each in covered
+        if each["kind"] in FLAGS and each["covered_ratio"] is not None and each["covered_ratio"] < MIN_COVERED_RATIO
+    ]
+
+
+def _span_finding(covered: Row, home: Home) -> Finding:
+    folder = f"{covered['cluster_id']}/{covered['kind']}"
+    what = f"covers {share(covered['covered_ratio'])} of the study period, {moment(covered['from_at'])} to "
+    what += f"{moment(covered['to_at'])} UTC"
+    if gap := longest_gap(covered):
+        what += f" without {gap.removeprefix('the longest: ')}"
+    command = BY_FLAG[FLAGS[covered["kind"]]].command.replace("FOLDER", str(home.sources / covered["cluster_id"]))
+    step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
+    return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
 
 
 def _age_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:

@@ -546,8 +546,13 @@ def _own_looks(episodes: Episodes) -> NDArray[np.int64]:
 
 
 def _equal(numbers: NDArray[np.int64], wanted: NDArray[np.int64]) -> sparse.csr_matrix:
-    """Matrix (numbers, wanted) with a one where both are the same."""
-    return sparse.csr_matrix((numbers[:, None] == wanted[None, :]).astype(float))
+    """Matrix (numbers, wanted) with a one where both are the same; a number may be wanted several times."""
+    order = np.argsort(wanted, kind="stable")
+    first = np.searchsorted(wanted[order], numbers, side="left")
+    counts = np.searchsorted(wanted[order], numbers, side="right") - first
+    rows = np.repeat(np.arange(len(numbers)), counts)
+    places = order[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - first, counts)]
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, places)), shape=(len(numbers), len(wanted)))
 
 
 def _assumed(assumption: _Assumption) -> NDArray[np.float64]:

@@ -13,16 +13,17 @@ import numpy as np
 from tests.coverage.checks import check_results, kernel_lines
 from tests.coverage.happenings import live_through
 from tests.coverage.logs import first_moment, write_logs
-from tests.coverage.sites import SITES, Site, hard
+from tests.coverage.sites import FOREIGN, SITES, Site, hard
 from tests.coverage.truth import planted
 
 
-def chosen_sites(count: int, is_hard: bool) -> list[Site]:
+def chosen_sites(count: int, is_hard: bool, is_foreign: bool = False) -> list[Site]:
     """Return so many sites, taken in turn; a second round has a number in its names."""
     sites = []
+    choice = FOREIGN if is_foreign else SITES
     for index in range(count):
-        site = SITES[index % len(SITES)]
-        turn = index // len(SITES)
+        site = choice[index % len(choice)]
+        turn = index // len(choice)
         sites.append(replace(hard(site) if is_hard else site, name=f"{site.name}-{turn + 1}" if turn else site.name))
     return sites
 
@@ -48,8 +49,9 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hard", action="store_true", help="three times the false alarms, fewer second signs")
+    parser.add_argument("--foreign", action="store_true", help="sites that look like none of the usual eight")
     args = parser.parse_args()
-    for index, site in enumerate(chosen_sites(args.clusters, args.hard)):
+    for index, site in enumerate(chosen_sites(args.clusters, args.hard, args.foreign)):
         write_cluster(args.out, site, args.days, 1000 * args.seed + index, first_moment(index))
         print(args.out / "sources" / site.name)
 

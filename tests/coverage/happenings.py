@@ -293,7 +293,7 @@ class _Cluster:
         fault = Fault(at, nodes, category, state, is_transient, is_silent, float(repaired), is_drained, is_of_switch)
         self.faults.append(fault)
         victims = {id(attempt): attempt for node in nodes for attempt in self.on_node[node]}
-        delay = site.node_fail_delay if state == "NODE_FAIL" else 60.0
+        delay = site.node_fail_delay if state == "NODE_FAIL" else site.failed_delay
         for attempt in victims.values():
             self._kill(attempt, at + delay * rng.random(), state, len(self.faults) - 1)
         if is_drained or state == "NODE_FAIL":
@@ -342,12 +342,24 @@ def _alarm_rates(site: Site, rng: Generator, attempts: list[Attempt], first: flo
     return relative * np.exp(scale)
 
 
+def _starts(site: Site, rng: Generator, rate: float, first: float, last: float) -> list[float]:
+    """Moments of a node's false alarms: alone, or in rows with minutes between them."""
+    rows = rng.uniform(first, last, rng.poisson(rate / site.alarms_in_a_row * (last - first)))
+    if site.alarms_in_a_row == 1:
+        return [float(at) for at in rows]
+    starts = []
+    for at in rows:
+        gaps = rng.exponential(4 * site.check_period, rng.geometric(1 / site.alarms_in_a_row) - 1)
+        starts += [float(at), *(float(at + later) for later in np.cumsum(gaps))]
+    return [at for at in starts if at < last]
+
+
 def _alarms(
     site: Site, rng: Generator, rates: np.ndarray, shares: np.ndarray, first: float, last: float
 ) -> list[Alarm]:
     alarms = []
     for node, rate in enumerate(rates):
-        for start in rng.uniform(first, last, rng.poisson(rate * (last - first))):
+        for start in _starts(site, rng, rate, first, last):
             draw = rng.random()
             is_kernel = site.health == "none" or (site.has_kernel and rng.random() < KERNEL_ALARM_SHARE)
             if draw < site.transient_alarm_share or is_kernel:
@@ -358,8 +370,8 @@ def _alarms(
                 Alarm(
                     node,
                     str(rng.choice(CATEGORIES, p=shares)),
-                    float(start),
-                    float(start + seconds),
+                    start,
+                    start + float(seconds),
                     bool(draw > 1 - site.drained_alarm_share and not is_kernel),
                     bool(is_kernel),
                     bool(not is_kernel and rng.random() < SECOND_ALARM_SHARE),

@@ -37,6 +37,8 @@ class Site:
     requeued_share: float = 0.15
     node_fail_delay: float = 60.0
     """Jobs of a fault end up to so long after it."""
+    failed_delay: float = 60.0
+    """The same of jobs that end as FAILED or REQUEUED: those that wait for a lost peer wait for minutes."""
     unseen_share: float = 0.0
     """FAILED by a fault that no check and no kernel line tells of."""
     transient_share: float = 0.2
@@ -56,6 +58,8 @@ class Site:
     """Completed attempts that have a false alarm inside the attribution window."""
     transient_alarm_share: float = 0.7
     drained_alarm_share: float = 0.1
+    alarms_in_a_row: float = 1.0
+    """How many false alarms of a node follow one another within hours, on average."""
     flaky_count: int = 3
     flaky_factor: float = 25.0
     maintenance_count: int = 0
@@ -153,6 +157,75 @@ SITES = (
     ),
 )
 """Eight sites; more clusters take them in turn with other seeds."""
+
+
+FOREIGN = (
+    # Nothing but accounting and the failures of checks, half of which pass at once.
+    Site(
+        "acacia",
+        node_count=96,
+        fault_rate=12.0,
+        false_alarm_share=0.005,
+        reported="failures",
+        transient_share=0.5,
+        has_kernel=False,
+        outages="none",
+    ),
+    # Nothing but accounting and kernel logs.
+    Site("baobab", node_count=96, fault_rate=12.0, false_alarm_share=0.005, health="none", kernel_share=1.0),
+    # Flaky nodes give their false alarms in long rows.
+    Site("coral", node_count=96, fault_rate=12.0, false_alarm_share=0.02, flaky_count=4, alarms_in_a_row=12.0),
+    # Jobs die minutes after the fault, and checks come seldom.
+    Site(
+        "durian",
+        node_count=96,
+        fault_rate=12.0,
+        false_alarm_share=0.005,
+        failed_delay=480.0,
+        check_period=600.0,
+        outages="slurmctld",
+    ),
+    # Many nodes, and jobs that are small and short.
+    Site(
+        "ebony",
+        node_count=1000,
+        load=0.03,
+        runtime_factor=0.4,
+        one_gpu_share=0.8,
+        large_share=0.0005,
+        fault_rate=12.0,
+        false_alarm_share=0.001,
+        flaky_count=10,
+    ),
+    # Few failures.
+    Site("fig", node_count=40, fault_rate=3.0, false_alarm_share=0.003, large_share=0.02),
+    # Hardly a fault ends a job as NODE_FAIL, and users fail often.
+    Site(
+        "guava",
+        node_count=96,
+        runtime_factor=0.4,
+        fault_rate=12.0,
+        user_failure_share=0.5,
+        node_fail_share=0.05,
+        false_alarm_share=0.01,
+        requeued_share=0.0,
+        kernel_share=0.2,
+    ),
+    # No reason is given, and everything lasts.
+    Site(
+        "holly",
+        node_count=64,
+        fault_rate=20.0,
+        false_alarm_share=0.01,
+        transient_alarm_share=0.1,
+        transient_share=0.0,
+        drained_alarm_share=0.5,
+        health="nhc",
+        reported="failures",
+        has_kernel=False,
+    ),
+)
+"""Sites that look like none of the eight: what attribution leans on there is missing or speaks otherwise."""
 
 
 def hard(site: Site) -> Site:

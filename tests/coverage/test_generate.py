@@ -41,6 +41,22 @@ def test_false_alarms_stand_in_the_windows_of_so_many_completed_attempts(truths)
     assert 0.012 < share < 0.03
 
 
+def test_flaky_nodes_may_give_their_false_alarms_in_rows():
+    """As many of them, and closer together."""
+    lone = live_through(SITE, 25, 1, first_moment(2))
+    rows = live_through(replace(SITE, alarms_in_a_row=12.0), 25, 1, first_moment(2))
+
+    def next_within_the_hour(happenings):
+        of_node = {}
+        for alarm in happenings.alarms:
+            of_node.setdefault(alarm.node, []).append(alarm.start)
+        gaps = np.concatenate([np.diff(starts) for starts in of_node.values()])
+        return np.mean(gaps < 3600)
+
+    assert 0.5 < len(rows.alarms) / len(lone.alarms) < 2
+    assert next_within_the_hour(rows) > 0.7 > 0.4 > next_within_the_hour(lone)
+
+
 def test_planned_maintenance_and_users_are_no_faults(truths):
     hazel = live_through(replace(SITES[7], node_count=60, load=0.9), 25, 3, first_moment(1))
     truth = planted(hazel, [], [])

@@ -102,7 +102,11 @@ insert into ops.spans values
 
 create schema marts;
 
-create table marts.dim_clusters as select cluster_id, is_simulated, 60 as checkpoint_minutes from raw.clusters;
+create table marts.dim_clusters as
+select
+    cluster_id, is_simulated, 60 as checkpoint_minutes, timestamp '2026-01-01' as study_from_at,
+    timestamp '2026-01-03' as study_to_at
+from raw.clusters;
 
 create table marts.fct_attempts as
 select

@@ -47,8 +47,22 @@ def six_ended_by_maintenance():
     return cluster.job(7, "n7", at(0), at(days=20)).job(8, "m[1-6]", at(days=10), None, "RUNNING", ElapsedRaw=elapsed)
 
 
+def ended_by_hand_for_maintenance():
+    """A node drains for maintenance; an hour later root cancels one job of it and requeues another.
+
+    A third is cancelled by its user, and a fourth by root on a node that nobody takes out of service.
+    """
+    cluster = Cluster().job(99, "n9", at(0), at(0)).event("n1", at(days=5), at(days=6), "DRAIN", "maint: firmware")
+    states = ("CANCELLED by 0", "REQUEUED", "CANCELLED by 1000")
+    for number, state in enumerate(states, 1):
+        cluster.job(number, "n1", at(days=4), at(hours=1, days=5), state)
+    cluster.job(4, "n2", at(days=4), at(hours=1, days=5), "CANCELLED by 0")
+    return cluster.job(5, "n2", at(days=6), at(days=20))
+
+
 CLUSTERS = {
     "maintenance": six_ended_by_maintenance(),
+    "maintenance-by-hand": ended_by_hand_for_maintenance(),
     "runs-for-thirty-days": twelve_ended_and_one_running(),
     "lost-its-end": Cluster()
     .job(99, "n9", at(0), at(0))
@@ -160,3 +174,12 @@ def test_what_maintenance_ended_is_censored_and_counts_for_the_paper_alone(minim
         """
     ).fetchall()
     assert counts == [("attempts", 0, 140, None), ("attempts_paper", 6, 140, approx(6000 / 140))]
+
+
+def test_what_is_cancelled_or_requeued_for_maintenance_is_planned_and_no_failure_of_the_paper_either(minimal):
+    rows = minimal.execute(
+        "select job_id_raw from marts.fct_attempts where cluster_id = 'maintenance-by-hand' and end_reason = 'planned'"
+    ).fetchall()
+    assert sorted(job for (job,) in rows) == [1, 2]
+    for counted_as in ("attempts", "attempts_paper"):
+        assert rate(minimal, "maintenance-by-hand", "all", counted_as)[0] == 0

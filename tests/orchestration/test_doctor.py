@@ -65,6 +65,22 @@ class TestDoctor:
         assert "1 line was not understood, mostly unknown_state, the first is line 12" in found.what
         assert "ops.quarantine" in found.next_step
 
+    def test_a_log_of_a_part_of_the_study_period_is_told(self, home, findings):
+        with duckdb.connect(str(home.published_file)) as con:
+            study = con.execute(
+                "select study_from_at, study_to_at from marts.dim_clusters where cluster_id = 'beta'"
+            ).fetchone()
+            first, last = study
+            con.execute("delete from ops.spans where kind != 'sacct'")
+            con.executemany(
+                "insert into ops.spans values ('beta', ?, ?, ?, 'log')",
+                [("events", first, first + (last - first) / 4), ("health", first, last)],
+            )
+        found = findings()
+        assert "covers 25.0% of the study period" in found["beta/events"].what
+        assert "sacctmgr -P show event" in found["beta/events"].next_step
+        assert "beta/health" not in found
+
     def test_old_data_is_told_except_for_simulated_clusters(self, home, findings):
         with duckdb.connect(str(home.published_file)) as con:
             con.execute("update raw.clusters set is_simulated = true where cluster_id = 'beta'")

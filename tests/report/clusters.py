@@ -32,6 +32,8 @@ def cluster_row(cluster_id: str, node_count: int, length: dt.timedelta, kinds: s
         "gpus_per_node": 8,
         "first_at": START,
         "last_at": START + length,
+        "study_from_at": START,
+        "study_to_at": START + length,
     } | {kind: kind in kinds for kind in KINDS}
 
 
@@ -175,10 +177,17 @@ def operations() -> Tables:
         about | hostile | {"kind": "sacct", "dialect": "pipe", "lines_in": 12, "loaded": 10, "quarantined": 1,
                            "warnings": ["exported_without_duplicates", f"odd {HOSTILE}"]}
     )  # fmt: skip
+    week = dt.timedelta(days=7)
+    spans = [
+        {"cluster_id": "demo", "kind": "health", "from_at": START, "to_at": START + week, "known_by": "manifest"},
+        {"cluster_id": "demo", "kind": "health", "from_at": START + 2 * week, "to_at": START + 3 * week,
+         "known_by": "log"},
+    ]  # fmt: skip
     check = {"run_id": "run-1", "checked_at": START, "observed": "0.14", "expected": "below 0.1"}
     return {
         "ops.runs": [{"run_id": "run-1", "started_at": START, "status": "running", "code_version": "0.1.0+abc"}],
         "ops.files": files,
+        "ops.spans": spans,
         "ops.skips": [hostile | {"reason": "header", "line_count": 1}],
         "ops.quarantine": [
             hostile | {"line_number": 7, "reason": "bad_timestamp", "detail": HOSTILE, "raw": HOSTILE_SCRIPT}

@@ -164,6 +164,14 @@ def test_missing_evidence_names_consequence_and_command(hall, demo):
     assert "Nothing is missing" in section(demo, "gaps").text
 
 
+def test_what_each_log_covers_stands_beside_what_is_missing(hall, demo):
+    """Of 20 days the first 7 and the last 6."""
+    rows = table(section(demo, "gaps"), "What each log covers").rows()
+    gap = "2026-09-08 00:00 to 2026-09-15 00:00"
+    assert rows == [["health", "2026-09-01 00:00", "2026-09-22 00:00", "65.0%", f"1 {gap}", "log, manifest"]]
+    assert "What each log covers" not in section(hall, "gaps").text
+
+
 def test_provenance_accounts_for_every_line(root):
     provenance = root.all("section", data_section="provenance")[0]
     assert "run-1" in provenance.text

@@ -6,6 +6,7 @@ from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.gap_catalogue import BY_FLAG, BY_WARNING, JOURNAL, NO_GPU_COUNTS, NO_USERS, SACCT, Gap
 from assets.report.numbers import printable, share
 from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.sections.spans import spans
 from assets.report.wording import plural
 
 TITLE = "What is missing, and what it makes unknowable"
@@ -40,6 +41,8 @@ def gaps(frames: Frames, cluster: Row) -> Section:
         )
     else:
         blocks.append(Text("Nothing is missing: every kind of evidence is there.", "good"))
+    if (covered := spans(frames, cluster["cluster_id"])) is not None:
+        blocks.append(covered)
     return Section("gaps", "Missing", TITLE, tuple(blocks))
 
 

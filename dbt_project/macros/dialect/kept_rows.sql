@@ -39,8 +39,9 @@
 {%- endmacro %}
 
 
-{#- The same, and records of jobs that what is new chains or blames otherwise, though their own are as they were. -#}
-{% macro renewed_jobs_only(chained_jobs, failures) -%}
+{#- The same, and records of jobs that what is new chains, blames or explains otherwise, though their own are as
+    they were. -#}
+{% macro renewed_jobs_only(chained_jobs, failures, planned_ends) -%}
     {%- if keeps_rows() -%}
         {%- set blamed = 'select cluster_id, attempt_id, failure_category, incident_id from ' ~ failures -%}
         where (cluster_id, job_id_raw) in (
@@ -58,6 +59,13 @@
                 ({{ blamed }} except from touched.failures)
                 union all
                 (from touched.failures except {{ blamed }})
+            )
+            union all
+            select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
+            from (
+                (from {{ planned_ends }} except from touched.ends_planned)
+                union all
+                (from touched.ends_planned except from {{ planned_ends }})
             )
         )
     {%- endif -%}

@@ -100,6 +100,7 @@ select
     failures.attempt_id is not null
     or coalesce(
         exposed.end_reason = 'planned'
+        and exposed.state = 'NODE_FAIL'
         and exposed.study_from_at < exposed.ended_at
         and exposed.study_to_at >= exposed.ended_at, false
     ) as is_paper_failure,

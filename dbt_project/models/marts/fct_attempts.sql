@@ -32,7 +32,7 @@ planned_ends as (
 attempts as (
 
     select * from {{ ref('int_attempts_resolved') }}
-    {{ renewed_jobs_only('chained_jobs', 'failures') }}
+    {{ renewed_jobs_only('chained_jobs', 'failures', 'planned_ends') }}
 
 ),
 

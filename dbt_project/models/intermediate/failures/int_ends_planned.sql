@@ -3,7 +3,18 @@ with
 suspects as (
 
     select * from {{ ref('int_failures_suspected') }}
-    where state = 'NODE_FAIL'
+    where state in ('NODE_FAIL', 'REQUEUED')
+
+),
+
+attempts as (
+
+    select * from {{ ref('int_attempts_resolved') }}
+    where
+        is_terminal
+        and started_at is not null
+        and state = 'CANCELLED'
+        and cancelled_by_uid = 0
 
 ),
 
@@ -37,12 +48,14 @@ named as (
 
 ),
 
--- Where Slurm names the node that ended the attempt, why the others went out of service does not matter.
-ending_nodes as (
+ended as (
 
+    -- Where Slurm names the node that ended the attempt, why the others went out of service does not matter. A requeued
+    -- attempt has one named where its prolog failed.
     select
         suspects.cluster_id,
         suspects.attempt_id,
+        suspects.state,
         suspects.ended_at,
         culprits.node_id
     from suspects
@@ -50,12 +63,14 @@ ending_nodes as (
         on
             suspects.cluster_id = culprits.cluster_id
             and suspects.attempt_id = culprits.attempt_id
+    where suspects.state = 'NODE_FAIL'
 
     union all
 
     select
         suspects.cluster_id,
         suspects.attempt_id,
+        suspects.state,
         suspects.ended_at,
         {{ unnested('suspects.node_ids') }} as node_id
     from suspects
@@ -65,22 +80,41 @@ ending_nodes as (
             and suspects.attempt_id = named.attempt_id
     where named.attempt_id is null
 
+    union all
+
+    -- Root cancels what still runs on a node that drains for planned work.
+    select
+        cluster_id,
+        attempt_id,
+        state,
+        ended_at,
+        {{ unnested('node_ids') }} as node_id
+    from attempts
+
 ),
 
--- Taking a node down ends its jobs within seconds.
+-- Taking a node down ends its jobs within seconds. What is requeued or cancelled may run on while the node drains.
 outages_of_ends as (
 
     select
-        ending_nodes.cluster_id,
-        ending_nodes.attempt_id,
+        ended.cluster_id,
+        ended.attempt_id,
         bool_and(outages.is_planned) as is_planned
-    from ending_nodes
+    from ended
     inner join outages
         on
-            ending_nodes.cluster_id = outages.cluster_id
-            and ending_nodes.node_id = outages.node_id
-            and abs({{ seconds_between('ending_nodes.ended_at', 'outages.started_at') }}) <= 5
-    group by ending_nodes.cluster_id, ending_nodes.attempt_id
+            ended.cluster_id = outages.cluster_id
+            and ended.node_id = outages.node_id
+            and outages.started_at <= ended.ended_at + interval 5 second
+            and (
+                outages.started_at >= ended.ended_at - interval 5 second
+                or (
+                    outages.is_planned
+                    and ended.state != 'NODE_FAIL'
+                    and (outages.ended_at is null or outages.ended_at >= ended.ended_at)
+                )
+            )
+    group by ended.cluster_id, ended.attempt_id
 
 )
 
