@@ -112,6 +112,13 @@ def test_probabilities_are_those_of_being_right():
         assert abs(truth[among].mean() - found[among].mean()) <= error + 0.03
 
 
+def test_the_probability_is_the_mean_over_the_parameters_that_the_data_allow():
+    """The best single fit takes its parameters as known, and is too sure of itself."""
+    found, _ = planted(0)
+    assert found.draws.std(axis=0).max() > 0.05
+    np.testing.assert_allclose(found.probability, found.draws.mean(axis=0))
+
+
 def test_sums_of_probabilities_give_the_number_of_causes_within_their_uncertainty():
     misses = []
     for seed in range(100, 120):

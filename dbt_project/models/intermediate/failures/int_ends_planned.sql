@@ -105,13 +105,13 @@ outages_of_ends as (
         on
             ended.cluster_id = outages.cluster_id
             and ended.node_id = outages.node_id
-            and outages.started_at <= ended.ended_at + interval 5 second
+            and ended.ended_at + interval 5 second >= outages.started_at
             and (
-                outages.started_at >= ended.ended_at - interval 5 second
+                ended.ended_at - interval 5 second <= outages.started_at
                 or (
                     outages.is_planned
                     and ended.state != 'NODE_FAIL'
-                    and (outages.ended_at is null or outages.ended_at >= ended.ended_at)
+                    and (outages.ended_at is null or ended.ended_at <= outages.ended_at)
                 )
             )
     group by ended.cluster_id, ended.attempt_id
