@@ -48,16 +48,16 @@ def six_ended_by_maintenance():
 
 
 def ended_by_hand_for_maintenance():
-    """A node drains for maintenance; an hour later root cancels one job of it and requeues another.
+    """Three nodes drain for maintenance; an hour later root cancels the job of one, and that of another is requeued.
 
-    A third is cancelled by its user, and a fourth by root on a node that nobody takes out of service.
+    The job of the third is cancelled by its user, and root cancels one on a node that nobody takes out of service.
     """
-    cluster = Cluster().job(99, "n9", at(0), at(0)).event("n1", at(days=5), at(days=6), "DRAIN", "maint: firmware")
-    states = ("CANCELLED by 0", "REQUEUED", "CANCELLED by 1000")
-    for number, state in enumerate(states, 1):
-        cluster.job(number, "n1", at(days=4), at(hours=1, days=5), state)
-    cluster.job(4, "n2", at(days=4), at(hours=1, days=5), "CANCELLED by 0")
-    return cluster.job(5, "n2", at(days=6), at(days=20))
+    cluster = Cluster().job(99, "n9", at(0), at(0))
+    for number, state in enumerate(("CANCELLED by 0", "REQUEUED", "CANCELLED by 1000"), 1):
+        cluster.event(f"n{number}", at(days=5), at(days=6), "DRAIN", "maint: firmware")
+        cluster.job(number, f"n{number}", at(days=4), at(hours=1, days=5), state)
+    cluster.job(4, "n4", at(days=4), at(hours=1, days=5), "CANCELLED by 0")
+    return cluster.job(5, "n5", at(days=6), at(days=20))
 
 
 CLUSTERS = {
