@@ -176,4 +176,18 @@ MUTATIONS = (
         "coalesce(counts.failure_variance, 0) as failure_variance",
         "tests/estimates/test_est_cause_rates.py",
     ),
+    Mutation(
+        "a probability knows how uncertain the fit is",
+        "assets/model/attribution.py",
+        "Posterior(probability[1:].mean(axis=0), probability[1:]",
+        "Posterior(probability[0], probability[1:]",
+        "tests/model/test_attribution.py",
+    ),
+    Mutation(
+        "what maintenance requeues is planned",
+        "dbt_project/models/intermediate/failures/int_ends_planned.sql",
+        "where state in ('NODE_FAIL', 'REQUEUED')",
+        "where state in ('NODE_FAIL')",
+        "tests/minimal/test_exposure.py",
+    ),
 )
