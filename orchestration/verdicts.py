@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from assets.sources.masking import mask
+
 if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 
@@ -24,7 +26,7 @@ _DATABASE_ERROR = re.compile(
 
 @dataclass(frozen=True)
 class Verdict:
-    """One check on one table; `str()` is the line a person reads."""
+    """One check on one table; `str()` is the line a person reads. Secrets in the values that it quotes are masked."""
 
     table_name: str
     check_name: str
@@ -32,6 +34,9 @@ class Verdict:
     is_blocking: bool
     observed: str
     expected: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "observed", mask(self.observed))
 
     @property
     def stage(self) -> str:

@@ -31,12 +31,14 @@ create table if not exists raw.clusters (
     quarantine_max_share double not null,
     annotations json not null,                -- [{"at": "2026-01-31", "text": "..."}]
     config_path varchar,                      -- NULL: no cluster.toml, all defaults
-    config_sha256 varchar
+    config_sha256 varchar,
+    report_names varchar                      -- shown, hidden: whether users, accounts and job names stand in the report
 );
 
 -- A home filled by an earlier version has the table without these.
 alter table raw.clusters add column if not exists lemon_rate_days integer;
 alter table raw.clusters add column if not exists lemon_thresholds json;
+alter table raw.clusters add column if not exists report_names varchar;
 -- An earlier version had 90 days where none were configured.
 alter table raw.clusters alter column lemon_rate_days drop not null;
 
@@ -297,7 +299,7 @@ create table if not exists ops.quarantine (
     line_number bigint not null,
     reason varchar not null,
     detail varchar,                           -- what was found where it was not understood
-    raw varchar not null                      -- the line, first 64 KiB
+    raw varchar not null                      -- of the line what shows the problem, secrets masked
 );
 
 create table if not exists ops.skips (

@@ -18,6 +18,7 @@ import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.report.blocks import Block, Chapter, Figure, Page, Pair
+from assets.report.names import hide_names
 from assets.report.numbers import gpus, moment, printable, whole
 from assets.report.queries import Frames, Row
 from assets.report.sections.causes import causes
@@ -92,6 +93,7 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
     made_at
         UTC time written into the page's header.
     """
+    frames = hide_names(frames)
     simulated = tuple(printable(each["cluster_id"]) for each in frames["clusters"] if each["is_simulated"])
     return Page(
         title="Cluster reliability",

@@ -8,10 +8,11 @@ from __future__ import annotations
 import duckdb
 
 from assets.sources import undated
+from assets.sources.masking import excerpt, masked
 from assets.sources.reading import Reader, reader_key
 from assets.sources.settings import ClusterSettings
 
-LONGEST_RAW = 64 * 1024
+MAX_DETAIL = 300
 
 
 def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
@@ -156,8 +157,9 @@ def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
         f"""
         insert into ops.quarantine by name
         select
-            batch_files.cluster_id, batch_files.path, found.line_number, found.reason, found.detail,
-            left(coalesce(texts.line, ''), {LONGEST_RAW}) as raw
+            batch_files.cluster_id, batch_files.path, found.line_number, found.reason,
+            {masked(f"left(found.detail, {MAX_DETAIL})")} as detail,
+            {excerpt("texts.line", "found.detail")} as raw
         from all_quarantined as found
         inner join batch_files on batch_files.file_id = found.file_id
         inner join (from lines union all from cut_lines union all from taken_lines) as texts

@@ -11,9 +11,23 @@ import duckdb
 from assets.sources.accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.batch_lines import read_batch_lines, scratch_folder, set_cut_lines_aside
 from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.masking import masked
 from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
+
+FREE_TEXTS = {
+    "sacct": ("job_name", "submit_line"),
+    "health_checks": ("check_name", "message"),
+    "kernel_messages": ("process_name", "recovery_action", "message"),
+    "node_events": ("reason",),
+    "nodes": ("reason",),
+    "slurmctld_events": ("reason", "message"),
+    "tickets": ("component_raw", "action", "status", "summary"),
+    "manifests": ("command",),
+}
+"""Columns by raw table that hold what people and programs wrote freely: secrets in them are masked before they are
+stored, so that nothing built of them needs to."""
 
 
 @contextmanager
@@ -111,9 +125,12 @@ def _take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Seq
 
 
 def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Move `loaded_rows` into raw, and leave the lines that raw now holds of the batch in `loaded_lines`."""
+    """Move `loaded_rows` into raw, secrets masked, and leave the lines that raw now holds of them in `loaded_lines`."""
     # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
+    there = {name for (name,) in con.execute("select column_name from (describe loaded_rows)").fetchall()}
+    texts = [name for name in FREE_TEXTS.get(reader.TABLE, ()) if name in there]
+    replaced = ", ".join(f"{masked(f'loaded_rows.{name}')} as {name}" for name in texts)
     # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
     con.execute("set preserve_insertion_order = false")
     con.execute(
@@ -121,7 +138,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         insert into raw.{reader.TABLE} by name
         select
             batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
-            loaded_rows.* exclude (file_id){provisional}
+            loaded_rows.* exclude (file_id) {f"replace ({replaced})" if replaced else ""}{provisional}
         from loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )

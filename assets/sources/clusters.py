@@ -37,6 +37,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "lemon_thresholds": json.dumps(settings.lemons.thresholds),
         "quarantine_max_share": settings.quarantine.max_share,
         "annotations": json.dumps(notes),
+        "report_names": settings.report.names,
         "config_path": cluster.config_path,
         "config_sha256": cluster.config_sha256,
     }

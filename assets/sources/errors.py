@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assets.sources.masking import mask
+
 
 class SourceError(Exception):
-    """A file, folder or setting that cannot be used: what is wrong, where, and the next step."""
+    """A file, folder or setting that cannot be used: what is wrong, where, and the next step; secrets are masked."""
 
     def __init__(self, path: str, what: str, next_step: str, line: int | None = None) -> None:
         self.path, self.what, self.next_step, self.line = path, what, next_step, line
         where = path if line is None else f"{path}, line {line}"
-        super().__init__(f"{where}: {what}. {next_step}")
+        super().__init__(mask(f"{where}: {what}. {next_step}"))
 
 
 class SourceErrors(Exception):

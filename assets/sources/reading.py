@@ -67,7 +67,7 @@ where lines.line is not null and (lines.line_number <= 2 or lines.line_number > 
 """
 """The first and last lines of each file, which a reader looks at for their times even where they say nothing else."""
 
-CORE_VERSION = 2
+CORE_VERSION = 3
 """Raised when the loading core says something else of the same file, whatever its reader."""
 
 SAMPLE_CHARACTERS = 65536

@@ -183,6 +183,12 @@ class Quarantine(Section):
     max_share: Annotated[float, Field(ge=0, le=1)] = 0.01
 
 
+class Report(Section):
+    """Whether users, accounts and job names stand in the report; the published tables have them in any case."""
+
+    names: Literal["shown", "hidden"] = "shown"
+
+
 class Settings(Section):
     """Everything `cluster.toml` may say."""
 
@@ -202,6 +208,7 @@ class Settings(Section):
     annotations: list[Annotation] = []
     spans: list[Span] = []
     quarantine: Quarantine = Quarantine()
+    report: Report = Report()
 
     @field_validator("annotations", mode="before")
     @classmethod

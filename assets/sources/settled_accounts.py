@@ -9,9 +9,9 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.accounts import LONGEST_RAW
 from assets.sources.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.folder import Survey
+from assets.sources.masking import excerpt
 from assets.sources.reading import Reader, SourceFile
 
 DERIVED_SKIPS = ("duplicate", "coalesced")
@@ -149,7 +149,8 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
                 insert into ops.quarantine by name
                 select
                     newly_unknown.cluster_id, newly_unknown.path, newly_unknown.line_number,
-                    'unknown_node' as reason, names.detail, left(coalesce(lines.line, ''), {LONGEST_RAW}) as raw
+                    'unknown_node' as reason, names.detail,
+                    {excerpt("lines.line", "'=' || split_part(names.detail, ',', 1)")} as raw
                 from newly_unknown
                 inner join batch_files using (cluster_id, path)
                 inner join lines using (file_id, line_number)

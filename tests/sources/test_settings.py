@@ -56,6 +56,8 @@ kind = "sacct"
 from = 2026-01-01T06:00:00
 [quarantine]
 max_share = 0.5
+[report]
+names = "hidden"
 """
 
 
@@ -86,6 +88,7 @@ def test_every_key(tmp_path):
         "attribution_after_seconds": 60, "attribution_priority": ["pcie", "ib_link"], "runs_chain": False,
         "runs_chain_gap_seconds": 60, "checkpoint_minutes": 30.0, "restart_minutes": 2.5, "write_minutes": 1.0,
         "lemon_window_days": 14, "lemon_rate_days": 60, "quarantine_max_share": 0.5, "config_path": "c1/cluster.toml",
+        "report_names": "hidden",
     }  # fmt: skip
 
 
@@ -107,6 +110,8 @@ def test_every_key(tmp_path):
             "annotations = [{ at = 2026-01-31, txt = 'x' }]",
             ["unknown key 'annotations.0.txt'", "Allowed there: at, text"],
         ),
+        ("[report]\nnames = 'secret'", ["key 'report.names' has the bad value 'secret'", "'shown' or 'hidden'"]),
+        ("[report]\nusers = 'hidden'", ["unknown key 'report.users'", "Allowed there: names"]),
         ("attribution = 3", ["key 'attribution' has the bad value 3"]),
         ("timezone = UTC", ["not valid TOML"]),
         ("timezone = '\\xff'", ["cluster.toml"]),

@@ -10,6 +10,7 @@ import pandas as pd
 from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
 from assets.report.figures.losses import ORDERS
 from assets.report.figures.losses import losses as draw
+from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster
 from assets.report.wording import plural
@@ -31,6 +32,8 @@ def losses(frames: Frames, cluster: Row) -> Section:
     blocks.append(Pair(figure, _by_size(sizes)) if figure else _by_size(sizes))
     blocks.append(_loops(loops) if loops else Text("No job run failed three times and more in a row: no crash loop."))
     blocks.extend(_statement(owed, sizes))
+    if cluster["are_names_hidden"]:
+        blocks.append(Text(NOTE, "note"))
     return Section("losses", "Losses", TITLE, tuple(blocks))
 
 

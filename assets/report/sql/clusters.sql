@@ -13,6 +13,7 @@ select
     has_slurmctld_log,
     has_tickets,
     has_inventory,
-    has_exclusions
+    has_exclusions,
+    cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden
 from marts.dim_clusters
 order by is_simulated, cluster_id

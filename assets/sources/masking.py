@@ -1,0 +1,142 @@
+r"""Secrets in free text are replaced before a line's text is stored: one list of rules for Python and for DuckDB.
+
+Users write passwords and tokens into submit lines, job names and comments; machines repeat them in their messages. The
+rules know names (`HF_TOKEN=`, `--password`), forms (`Authorization:`, `user:password@`, private keys), the prefixes of
+well-known issuers, and long runs that no word or path has. A secret in plain words ("the code is swordfish") has none
+of these and stays.
+
+Every pattern means the same to Python's `re` and to DuckDB's RE2: no looking ahead or behind, no back references.
+"""
+
+from __future__ import annotations
+
+import re
+
+MASK = "***"
+MAX_MASKED = 8192
+"""Characters of a line that are looked at; a problem farther on is shown by its detail alone."""
+MAX_EXCERPT = 120
+EXCERPT_LEAD = 40
+"""Characters shown before the value that was not understood: in accounting, about the field before it."""
+
+_SECRET_WORD = r"token|secret|passw(?:or)?d|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|credential"
+_NAME_END = r"s?[0-9A-Za-z_.-]*"
+_VALUE = r"(?:'[^']*'|\"[^\"]*\"|[^\s|\"',;&]+)"
+"""A quoted text, or all up to a space, a quote or what parts fields."""
+_SPACED = r"(?:'[^']*'|\"[^\"]*\"|[^\s|\"']+)"
+
+RULES: tuple[tuple[str, str], ...] = (
+    # Whole blocks, and what is left of one that a line or a limit cut off.
+    (r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)", MASK),
+    (r"(?i)(authorization[\"']?\s*[:=]\s*[\"']?)(?:[a-z]+\s+)?[^\s\"'|]+", rf"\1{MASK}"),
+    (r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{6,}", rf"\1{MASK}"),
+    (r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s|\"'<>@]+@", rf"\1{MASK}@"),
+    # The values of --export may hold spaces, which Slurm prints without quotes: all goes, up to the next option.
+    (r"(--export[= ])(?:[^\s|\"]|\s+[^\s|\"-])+", rf"\1{MASK}"),
+    (rf"(?i)(--?[a-z0-9_-]*(?:{_SECRET_WORD}|pass)s?(?:[-_][a-z0-9_-]*)?\s+){_SPACED}", rf"\1{MASK}"),
+    (rf"(?i)(\bsshpass\s+-p\s*){_SPACED}", rf"\1{MASK}"),
+    (r"(?i)(\bcurl\b[^|]*?\s(?:-u|--user)[= ]\s*)[^\s|\"']+", rf"\1{MASK}"),
+    (
+        rf"(?i)([0-9a-z_.-]*(?:{_SECRET_WORD}){_NAME_END}(?:\\?[\"'])?\s*[=:]\s*(?:\\?[\"'])?)(?:{_VALUE})",
+        rf"\1{MASK}",
+    ),
+    (
+        rf"(?i)((?:[0-9a-z_.-]*key|\b(?:[0-9a-z_.-]*_)?(?:auth|pass|pwd))[0-9]*[\"']?=\\?[\"']?){_VALUE}",
+        rf"\1{MASK}",
+    ),
+    (r"(?i)(\b(?:password|passwd|passphrase)\s+(?:is|was)\s+)[^\s|\"']+", rf"\1{MASK}"),
+    (r"\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[0-9A-Z]{16}\b", MASK),
+    (r"\b(?:gh[opusr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,})", MASK),
+    (r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{16,})", MASK),
+    (r"\b(?:xox[abeoprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,})", MASK),
+    (r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?", MASK),
+    # Hexadecimal digests and keys; base64 by its length, its padding, or by changing between cases and digits often.
+    (r"\b[0-9a-fA-F]{32,}\b", MASK),
+    (r"[A-Za-z0-9+/]{64,}={0,2}", MASK),
+    (r"[A-Za-z0-9+]{40,}={0,2}", MASK),
+    (r"[A-Za-z0-9+/_-]{22,}={1,2}(\s|[|\"',;]|$)", rf"{MASK}\1"),
+    (r"[A-Za-z0-9+/]*(?:[a-z]{1,3}/?[A-Z0-9+][A-Z0-9+/]*){7}[A-Za-z0-9+/]*={0,2}", MASK),
+)
+"""Patterns in the order in which they are applied, each with what stands in place of a match."""
+
+_HINT = (
+    rf"(?i)(?:{_SECRET_WORD})s?[0-9a-z_.-]*[\"'\\]*\s*[=:]|-[a-z0-9_-]*(?:{_SECRET_WORD}|pass)s?(?:[-_][a-z0-9_-]*)?\s|"
+    r"(?:password|passwd|passphrase)\s+(?:is|was)\s|(?:key|auth|pass|pwd)[0-9]*[\"']?=|private key|"
+    r"authorization[\"']?\s*[:=]|bearer\s|sshpass\s|curl\s|://[^\s]*@|"
+    # What Slurm does without any value is no secret, and most submit lines of some sites say it.
+    r"--export[= ](?:[^an]|a[^l]|al[^l]|all[^\s|\"]|n[^oi]|no[^n]|non[^e]|none[^\s|\"]|ni[^l]|nil[^\s|\"])|"
+    r"akia|asia|agpa|aida|aroa|gh[opusr]_|github_pat|glpat-|hf_|sk-|npm_|pypi-|xox|aiza|eyj|"
+    r"[0-9a-f]{32}|[0-9a-z+]{40}|[0-9a-z+/]{64}|[0-9a-z+/_-]{22}=(?:=|\s|[|\"',;]|$)|(?-i:(?:[a-z]{1,3}/?[A-Z0-9+][A-Z0-9+/]*){7})"
+)
+"""What every text has that a rule changes. Most texts have none of it, and one look tells."""
+
+_HINTED = re.compile(_HINT, re.ASCII)
+_COMPILED = tuple((re.compile(pattern, re.ASCII), replacement) for pattern, replacement in RULES)
+
+
+def mask(text: str) -> str:
+    """Replace the secrets in a text.
+
+    >>> mask("sbatch --export=HF_TOKEN=abc train.sh --password hunter2")
+    'sbatch --export=*** --password ***'
+    >>> mask("curl https://me:pw@host/x -H 'Authorization: Bearer abcdef'")
+    "curl https://***@host/x -H 'Authorization: ***'"
+    """
+    if _HINTED.search(text) is None:
+        return text
+    for pattern, replacement in _COMPILED:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def masked(text: str) -> str:
+    """Write the SQL that does to a text of DuckDB what `mask` does to one of Python.
+
+    Parameters
+    ----------
+    text
+        SQL of the text, a column's name for instance. It stands in the result twice.
+    """
+    changed = text
+    for pattern, replacement in RULES:
+        changed = f"regexp_replace({changed}, {_literal(pattern)}, {_literal(replacement)}, 'g')"
+    return f"case when regexp_matches({text}, {_literal(_HINT)}) then {changed} else {text} end"
+
+
+def excerpt(line: str, detail: str) -> str:
+    """Write the SQL that cuts a line to what shows its problem, secrets masked.
+
+    A detail quotes the value that was not understood, or names it behind an equals sign: the excerpt begins a little
+    before it. Without one it is the beginning of the line.
+
+    Parameters
+    ----------
+    line, detail
+        SQL of two texts; NULL is taken as empty.
+    """
+    whole = f"coalesce({line}, '')"
+    # What the limit cuts in two may be half a secret, which no rule knows.
+    bounded = (
+        f"case when length({whole}) > {MAX_MASKED} then regexp_replace(left({whole}, {MAX_MASKED}), '\\S+$', '')"
+        f" else {whole} end"
+    )
+    quoted = f"regexp_extract(coalesce({detail}, ''), '[''\"=]([^''\"]+)', 1)"
+    return f"""(
+        select case
+            when length(shown.text) <= {MAX_EXCERPT} then shown.text
+            else if(shown.start > 1, '...', '') || substr(shown.text, shown.start, {MAX_EXCERPT})
+                || if(shown.start + {MAX_EXCERPT} <= length(shown.text), '...', '')
+        end
+        from (
+            select
+                whole.text,
+                greatest(1, if(whole.value = '', 1, instr(whole.text, whole.value)) - {EXCERPT_LEAD}) as start
+            from (select {masked("bound.text")} as text, bound.value from (
+                select {bounded} as text, {quoted} as value
+            ) as bound) as whole
+        ) as shown
+    )"""
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,81 @@
+"""Where a cluster hides names, none stands in the report; another cluster's stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from assets.report.names import HIDDEN, NOTE, PEOPLE, hide_names
+from assets.report.page import build, render
+from assets.report.queries import read_frames
+from tests.report.planting import MADE_AT
+
+PLANTED = "zebulon-planted"
+
+
+@pytest.fixture(scope="module")
+def named(planted):
+    """Frames in which a planted name stands wherever a person can be named, of a cluster that hides names."""
+    with planted.writing() as con:
+        con.begin()
+        con.execute("delete from raw.clusters")
+        con.execute(
+            """
+            insert into raw.clusters by name
+            select
+                cluster_id, is_simulated, 'UTC' as timezone, 8 as gpus_per_node, 600 as attribution_before_seconds,
+                300 as attribution_after_seconds, []::varchar[] as attribution_priority, true as runs_chain,
+                900 as runs_chain_gap_seconds, 60 as checkpoint_minutes, 5 as restart_minutes, 0 as write_minutes,
+                28 as lemon_window_days, '{}' as lemon_thresholds, 0.01 as quarantine_max_share, '[]' as annotations,
+                case cluster_id when 'demo' then 'hidden' end as report_names
+            from marts.dim_clusters
+            """
+        )
+        for table, columns in (
+            ("marts.fct_attempts", ("user_name", "job_name")),
+            ("marts.agg_crash_loops", ("user_name", "account")),
+            ("marts.agg_lost_hours_by_account", ("user_name", "account")),
+            ("ops.quarantine", ("raw", "detail")),
+        ):
+            for column in columns:
+                con.execute(f"update {table} set {column} = '{PLANTED}-{column}' where cluster_id = 'demo'")
+        con.execute(f"update ops.checks set observed = '{PLANTED}-observed' where not passed")
+        con.execute(
+            f"insert into ops.quarantine values ('demo', 'demo/a', 1, 'field_count', '{PLANTED}-d', '{PLANTED}-r')"
+        )
+        frames = read_frames(con)
+        con.rollback()
+    return frames
+
+
+def test_no_name_stands_in_the_report(named, bundle):
+    assert any(PLANTED in str(rows) for rows in named.values())
+    html = render(build(named, MADE_AT), bundle)
+    assert PLANTED not in html
+    assert NOTE in html
+    assert "user 1" in html
+
+
+def test_shown_is_the_default_and_hides_nothing(frames, html):
+    assert not any(each["are_names_hidden"] for each in frames["clusters"])
+    assert hide_names(frames) is frames
+    assert NOTE not in html
+    assert "user1" in html
+
+
+def test_one_name_has_one_number_and_other_clusters_keep_theirs(frames):
+    clusters = [each | {"are_names_hidden": each["cluster_id"] == "demo"} for each in frames["clusters"]]
+    hidden = hide_names({**frames, "clusters": clusters})
+    numbers: dict[str, set[str]] = {}
+    for name, rows in frames.items():
+        for before, after in zip(rows, hidden[name], strict=True):
+            for column in PEOPLE.keys() & before.keys():
+                if before.get("cluster_id") != "demo":
+                    assert after[column] == before[column]
+                elif before[column] is None:
+                    assert after[column] is None
+                else:
+                    numbers.setdefault(f"{PEOPLE[column]} {before[column]}", set()).add(after[column])
+    assert numbers
+    assert all(len(found) == 1 for found in numbers.values())
+    assert len({next(iter(found)) for found in numbers.values()}) == len(numbers)
+    assert {row["job_name"] for row in hidden["failures"] if row["cluster_id"] == "demo"} <= {HIDDEN, None}
