@@ -8,6 +8,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from assets.sources.masking import mask
 from orchestration.terminal import say
 
 HomeOption = Annotated[
@@ -17,8 +18,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a progr
 
 
 def fail(message: str) -> NoReturn:
-    """Say on stderr what went wrong and leave with status 1."""
-    say(f"faultline: {message}", is_error=True)
+    """Say on stderr what went wrong, secrets masked, and leave with status 1."""
+    say(f"faultline: {mask(message)}", is_error=True)
     raise typer.Exit(1)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from rich.console import Console
 
+from assets.sources.masking import mask
 from orchestration.environment import Settings, WrongSetting, collect_garbage_seldom
 from orchestration.healing import Say, heal, heal_run_history, heal_schema
 from orchestration.home import Home, code_version
@@ -225,7 +226,11 @@ def _in_words(error: BaseException, home: Home) -> str:
 
 
 def _explained(text: str, error_class: str, trace: str, home: Home) -> str:
-    """Add the next step to an error that lacks one; an error nobody foresaw keeps its traceback in a file."""
+    """Add the next step to an error that lacks one; an error nobody foresaw keeps its traceback in a file.
+
+    Both may quote a line of a log: secrets are masked.
+    """
+    text, trace = mask(text), mask(trace)
     if "no space left" in text.lower() or shutil.disk_usage(_existing(home.root)).free < FULL_DISK_BYTES:
         return (
             f"no space is left on the disk of {home.root}; nothing was published and nothing was lost; "

@@ -155,3 +155,9 @@ def test_definitions_do_not_import_great_expectations():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "'assets.expectations'" in done.stdout
     assert "'great_expectations'" not in done.stdout
+
+
+def test_a_verdict_quotes_no_secret():
+    verdict = verdicts.Verdict("raw.sacct", "state_known", False, True, "State 'TOKEN=hunter2'", "known")
+    assert verdict.observed == "State 'TOKEN=***'"
+    assert "hunter2" not in str(verdict)

@@ -187,6 +187,26 @@ def test_an_error_shows_a_hostile_file_name(capsys):
     assert capsys.readouterr().err == "faultline: c/sacct/\\x1b[2Jx.psv: empty.\nNext: export it again\n"
 
 
+def test_an_error_shows_no_secret(capsys):
+    from typer import Exit
+
+    from orchestration.options import fail
+
+    with pytest.raises(Exit):
+        fail("c/sacct/a.psv, line 3: 'TOKEN=hunter2'")
+    assert capsys.readouterr().err == "faultline: c/sacct/a.psv, line 3: 'TOKEN=***'\n"
+
+
+def test_an_error_nobody_foresaw_is_kept_without_secrets(small_home):
+    from orchestration.refreshing import _in_words
+
+    said = _in_words(ValueError("cannot read 'TOKEN=hunter2'"), small_home)
+    kept = (small_home.work / "unexpected-error.txt").read_text()
+    assert "TOKEN=***" in said
+    assert "TOKEN=***" in kept
+    assert "hunter2" not in said + kept
+
+
 def ask(home, *arguments, **options):
     command = [str(FAULTLINE), "query", "--home", str(home.root), *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)

@@ -3,7 +3,10 @@
 import duckdb
 import pytest
 
+from assets.sources import kernel
+from assets.sources.errors import SourceError
 from assets.sources.masking import MAX_EXCERPT, excerpt, mask, masked
+from tests.sources.folders import export, load, make
 
 SECRETS = {
     "sbatch --export=ALL,API=hunter2,B=x train.sh": ["hunter2"],
@@ -78,6 +81,9 @@ def test_what_stands_around_a_secret_stays():
     assert mask("sbatch --export=P=two words --nodes=2 a.sh") == "sbatch --export=*** --nodes=2 a.sh"
 
 
+KERNEL_LINE = "2024-05-01T01:00:00+00:00 node001 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1\n"
+
+
 def cut(con, line, detail=None):
     return con.execute(
         f"select {excerpt('line', 'detail')} from (select $1 as line, $2 as detail)", [line, detail]
@@ -103,3 +109,16 @@ def test_a_long_line_is_cut_around_its_problem(con):
 def test_half_a_secret_at_a_limit_is_not_shown(con):
     line = "x " * 4090 + "'Q' hf_abcdefghijABCDEFGHIJklmnopqrst"
     assert "hf_" not in cut(con, line, "State 'Q' is no state")
+
+
+def test_an_error_that_quotes_a_value_is_masked(tmp_path, monkeypatch):
+    make(tmp_path, {"c1/sacct/a.txt": export([{}]), "c1/kernel/kern.log": KERNEL_LINE})
+    monkeypatch.setattr(kernel, "statements", lambda batch: ["select 'TOKEN=hunter2'::integer"])
+    with pytest.raises(duckdb.ConversionException, match="TOKEN") as caught:
+        load(tmp_path, readers={"kernel": kernel})
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_a_refusal_that_quotes_a_line_is_masked():
+    assert "hunter2" not in str(SourceError("c/sacct/a", "no header; the first line is 'TOKEN=hunter2'", "Export it."))
