@@ -103,9 +103,9 @@ def console(out: TextIO | None = None, *, is_error: bool = False) -> Console:
     is_error
         Write to stderr.
     """
-    return _VisibleConsole(
-        file=out, stderr=is_error, highlight=False, markup=False, emoji=False, soft_wrap=True, tab_size=1
-    )
+    # The stream of now: a refresh sends what others print to stdout nowhere, and its own progress on.
+    stream = out or (sys.stderr if is_error else sys.stdout)
+    return _VisibleConsole(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, tab_size=1)
 
 
 def say_lines(lines: Iterable[str | Text], *, is_error: bool = False) -> None:

@@ -1,5 +1,6 @@
 """What leaves for a terminal, a pipe or a spreadsheet obeys nobody but us."""
 
+import contextlib
 import csv
 import io
 import json
@@ -175,6 +176,13 @@ def test_progress_shows_what_it_hears():
     with ProgressHandler(terminal.console(out)) as handler:
         handler._line("\x1b[31mraw \u202e")
     assert out.getvalue().endswith("\\x1b[31mraw \\u202e\n")
+
+
+def test_a_console_keeps_its_stream_while_others_are_silenced(capsys):
+    console = terminal.console()
+    with contextlib.redirect_stdout(io.StringIO()):
+        console.print("progress")
+    assert capsys.readouterr().out == "progress\n"
 
 
 def test_an_error_shows_a_hostile_file_name(capsys):
