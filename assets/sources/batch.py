@@ -11,7 +11,7 @@ import duckdb
 from assets.sources.accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.batch_lines import read_batch_lines, scratch_folder, set_cut_lines_aside
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.masking import mask, masked
+from assets.sources.masking import masked
 from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
@@ -96,9 +96,6 @@ def load_batch(
         run_steps(con, steps[until + 1 :])
     except SourceError as error:
         raise SourceErrors([error]) from None
-    except duckdb.Error as error:
-        # DuckDB quotes the value it could not handle, and the event log keeps what it says.
-        raise type(error)(mask(str(error))) from None
     prove_every_line_accounted_for(con, reader)
     account_for_batch(con, reader, cluster, run_id)
     drop_temporary(con)

@@ -11,9 +11,9 @@ class SourceError(Exception):
     """A file, folder or setting that cannot be used: what is wrong, where, and the next step; secrets are masked."""
 
     def __init__(self, path: str, what: str, next_step: str, line: int | None = None) -> None:
-        self.path, self.what, self.next_step, self.line = path, what, next_step, line
+        self.path, self.what, self.next_step, self.line = path, mask(what), next_step, line
         where = path if line is None else f"{path}, line {line}"
-        super().__init__(mask(f"{where}: {what}. {next_step}"))
+        super().__init__(f"{where}: {self.what}. {next_step}")
 
 
 class SourceErrors(Exception):

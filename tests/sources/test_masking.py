@@ -114,11 +114,12 @@ def test_half_a_secret_at_a_limit_is_not_shown(con):
 def test_an_error_that_quotes_a_value_is_masked(tmp_path, monkeypatch):
     make(tmp_path, {"c1/sacct/a.txt": export([{}]), "c1/kernel/kern.log": KERNEL_LINE})
     monkeypatch.setattr(kernel, "statements", lambda batch: ["select 'TOKEN=hunter2'::integer"])
-    with pytest.raises(duckdb.ConversionException, match="TOKEN") as caught:
-        load(tmp_path, readers={"kernel": kernel})
-    assert "hunter2" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    con = load(tmp_path, readers={"kernel": kernel})
+    (row,) = con.execute("select columns(*)::varchar from ops.files").fetchall()
+    assert "TOKEN=***" in str(row)
+    assert "hunter2" not in str(row)
 
 
 def test_a_refusal_that_quotes_a_line_is_masked():
-    assert "hunter2" not in str(SourceError("c/sacct/a", "no header; the first line is 'TOKEN=hunter2'", "Export it."))
+    error = SourceError("c/sacct/a", "no header; the first line is 'TOKEN=hunter2'", "Export it.")
+    assert "hunter2" not in f"{error} {error.what}"
