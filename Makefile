@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
 
-.PHONY: help refresh test lint slow spark calibration recovery proof sbom audit ui bench lock clean
+.PHONY: help refresh test lint slow soak spark calibration recovery proof sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -54,6 +54,9 @@ proof: .venv/.installed  ## Measure the coverage of every estimator; writes docs
 
 slow: .venv/.installed strace  ## Run the tests at full scale as well; takes many minutes.
 	@$(BIN)/python -m pytest -m slow
+
+soak: .venv/.installed faketime  ## Sixty nights in which everything goes wrong, held against an empty home; SOAK='--out DIR --every 5'.
+	@$(BIN)/python -m tests.soak $(or $(SOAK),--out $$(mktemp -d)/soak)
 
 .venv-spark/.installed: requirements-spark.lock.txt
 	@if command -v uv >/dev/null 2>&1; then \
@@ -107,6 +110,13 @@ strace:
 		echo "installing strace for the tests of faults"; \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq strace; } >/dev/null \
 		|| { echo "strace is missing and apt-get could not install it; install it, then run make slow again" >&2; exit 1; }; }
+
+.PHONY: faketime
+faketime:
+	@command -v faketime >/dev/null 2>&1 || { \
+		echo "installing faketime for the night on which the clock steps back"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq faketime; } >/dev/null \
+		|| { echo "faketime is missing and apt-get could not install it; install it, then run make soak again" >&2; exit 1; }; }
 
 .PHONY: java
 java:

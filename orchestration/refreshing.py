@@ -238,10 +238,24 @@ def _explained(text: str, error_class: str, trace: str, home: Home) -> str:
         )
     if error_class in EXPLAIN_THEMSELVES:
         return text
+    first = text.splitlines()[0] if text else ""
+    if any(words in text.lower() for words in ("read-only file system", "permission denied")):
+        return (
+            f"{home.root} cannot be written ({first}); nothing was published; what is published can be read as"
+            " before; make it writable for this user or name another with --home, then run `faultline refresh` again"
+        )
+    if "input/output error" in text.lower():
+        return (
+            f"the disk of {home.root} does not work ({first}); nothing was published; check the disk, then run"
+            " `faultline refresh` again"
+        )
     kept = home.work / "unexpected-error.txt"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(trace, encoding="utf-8")
-    return f"unexpected {error_class}: {text.splitlines()[0] if text else ''}; nothing was published; details: {kept}"
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(trace, encoding="utf-8")
+    except OSError:
+        return f"unexpected {error_class}: {first}; nothing was published; details:\n{trace}"
+    return f"unexpected {error_class}: {first}; nothing was published; details: {kept}"
 
 
 def _existing(path: Path) -> Path:

@@ -71,8 +71,8 @@ class Soak:
         found = {}
         for path in files:
             day = day_of(path)
-            late = self.rng.randrange(1, 21) if day is not None and self.rng.random() < 0.1 else 0
-            found[path] = 0 if day is None else max(0, _days(first, day)) + late
+            night = 0 if day is None else max(0, _days(first, day))
+            found[path] = night + (self.rng.randrange(1, 21) if night and self.rng.random() < 0.1 else 0)
         return {path: min(night, self.nights) for path, night in found.items()}
 
     def plan(self) -> dict[int, str]:

@@ -7,8 +7,10 @@ import sys
 
 import duckdb
 import pytest
+from typer.testing import CliRunner
 
 from orchestration import reading
+from orchestration.cli import app
 from orchestration.home import Home
 from orchestration.publication_folders import publish, roll_back
 from orchestration.published import ReadingError
@@ -119,3 +121,21 @@ class TestPublications:
             con.execute("insert into ops.runs values ('run-3', '2026-02-01', '2026-02-01', 'succeeded', 'v', null)")
         run = status(published_twice)["last_run"]
         assert (run["status"], run["message"]) == ("failed", "stopped before its publication was finished")
+
+    def test_a_clock_that_was_set_back_is_told(self, published_twice):
+        published_twice.working_file.unlink()
+        with duckdb.connect(str(published_twice.published_file)) as con:
+            con.execute("update ops.published set published_at = now()::timestamp + interval 40 day where rowid = 1")
+        assert "(40 days ahead of this machine's clock)" in lines_of(status(published_twice))[0]
+
+
+class TestAFailedRefresh:
+    def test_status_leaves_with_one_and_names_the_reason_and_the_next_step(self, home, environment_put_back):
+        build(home.working_file)
+        with duckdb.connect(str(home.working_file)) as con:
+            con.execute("insert into ops.runs values ('run-2', '2026-01-04', '2026-01-04', 'failed', 'v', 'x is y')")
+        done = CliRunner().invoke(app, ["status", "--home", str(home.root)])
+        assert done.exit_code == 1
+        assert "last run   failed" in done.output
+        assert "x is y" in done.output
+        assert "what is published stays as it was; mend what is named, if anything is" in done.output
