@@ -196,6 +196,9 @@ def publish(
     _flush_if_possible(home.publications)
     if replaced is not None:
         try:
+            # Only the last one stays, whatever its run is called.
+            for earlier in home.publications.glob(f"*{MARK}*"):
+                _remove(earlier)
             set_aside(replaced.folder)
         except OSError as error:
             logging.getLogger(__name__).warning("%s could not be set aside: %s", replaced.folder, error)

@@ -20,7 +20,7 @@ from orchestration import dbt, healing, refreshing
 from orchestration.doctor import doctor
 from orchestration.environment import choose_home
 from orchestration.home import Home
-from orchestration.publication_folders import kept_publications, problem_of_current, publish
+from orchestration.publication_folders import current_publication, kept_publications, problem_of_current, publish
 from orchestration.status import status
 from orchestration.terminal import console
 from tests.pipeline.test_again import content
@@ -150,9 +150,9 @@ def test_damage_is_set_aside_and_said_in_one_line_and_the_run_starts(kind, home,
     assert said[0].startswith(f"{path} ")
     assert aside.name in said[0]
     assert set_aside in (HISTORY, f"{WORKING}.wal") or not path.exists()
-    assert any(finding.where == str(aside) for finding in doctor(home))
-    _, said, runs = start()
-    assert not [line for line in said if "damaged" in line], "it was healed for good"
+    assert not healing.heal(home, pytest.fail)
+    healing.heal_schema(home, pytest.fail)
+    healing.heal_run_history(home, pytest.fail)
 
 
 @pytest.mark.parametrize("kind", UNNOTICED)
@@ -207,13 +207,29 @@ def test_only_the_last_file_that_was_set_aside_stays(tmp_path):
     assert list(tmp_path.iterdir()) == [aside]
 
 
-def test_a_damaged_publication_is_set_aside_when_the_next_one_is_seen(home):
-    home.published_file.write_bytes(GARBAGE)
-    (damaged,) = kept_publications(home)
-    publish(home, "next", "v", home.publication, home.working_reports / "latest")
-    assert problem_of_current(home) is None
-    assert [one.run_id for one in kept_publications(home)] == ["next"]
-    assert list(home.publications.glob(f"{damaged.run_id}.damaged-*"))
+def test_a_damaged_publication_is_set_aside_when_the_next_one_is_seen_and_doctor_tells_where(home):
+    for name in ("next", "last"):
+        home.published_file.write_bytes(GARBAGE)
+        damaged = current_publication(home)
+        publish(home, name, "v", home.publication, home.working_reports / "latest")
+        assert problem_of_current(home) is None
+        assert [one.run_id for one in kept_publications(home)] == [name]
+        (aside,) = home.publications.glob("*.damaged-*")
+        assert aside.name.startswith(f"{damaged.run_id}.damaged-")
+        assert any(finding.where == str(aside) for finding in doctor(home))
+
+
+def test_a_file_that_its_owner_may_not_read_is_made_readable(tmp_path, monkeypatch):
+    """Root may read everything, so the question is asked of the mode here."""
+    path = tmp_path / "faultline.duckdb"
+    path.touch()
+    path.chmod(0)
+    monkeypatch.setattr(healing.os, "access", lambda path, _: path.stat().st_mode & 0o600 == 0o600)
+    healing.make_accessible(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    healing.make_accessible(path)
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
