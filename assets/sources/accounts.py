@@ -95,7 +95,7 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
         from (
             select file_id, line_number, reason, detail from quarantined_lines
             union all
-            select file_id, line_number, 'truncated_record', 'the archive is cut off here' from cut_lines
+            select file_id, line_number, reason, detail from aside_lines
         ) as found
         inner join batch_files on batch_files.file_id = found.file_id
         inner join file_lines on file_lines.file_id = found.file_id
@@ -162,7 +162,13 @@ def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
             {excerpt("texts.line", "found.detail")} as raw
         from all_quarantined as found
         inner join batch_files on batch_files.file_id = found.file_id
-        inner join (from lines union all from cut_lines union all from taken_lines) as texts
+        inner join (
+            from lines
+            union all
+            select file_id, line_number, line from aside_lines
+            union all
+            from taken_lines
+        ) as texts
             on texts.file_id = found.file_id and texts.line_number = found.line_number
         """
     )

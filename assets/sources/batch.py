@@ -9,8 +9,9 @@ from pathlib import Path
 import duckdb
 
 from assets.sources.accounts import account_for_batch, prove_every_line_accounted_for
-from assets.sources.batch_lines import read_batch_lines, scratch_folder, set_cut_lines_aside
+from assets.sources.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
 from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.isolating import Aside
 from assets.sources.masking import masked
 from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
 from assets.sources.regular import require_regular, unreadable
@@ -63,8 +64,25 @@ def load_batch(
     reader: Reader,
     files: Sequence[SourceFile],
     run_id: str,
+    *,
+    aside: Aside | None = None,
 ) -> None:
     """Read a batch into raw and ops, inside the caller's transaction.
+
+    Parameters
+    ----------
+    con
+        A writing connection, in a transaction.
+    cluster
+        The cluster whose files they are.
+    reader
+        The format's module.
+    files
+        The batch.
+    run_id
+        Kept beside every file.
+    aside
+        After a failure: lines of the only file that the reader is not to see. No file is read as a whole then.
 
     Raises
     ------
@@ -74,7 +92,7 @@ def load_batch(
         The reader lost or doubled a line.
     """
     _require_regular_files(files)
-    taken = _take_whole_files(con, reader, files)
+    taken = _take_whole_files(con, reader, files if aside is None else ())
     with scratch_folder(con) as scratch:
         cut = read_batch_lines(con, cluster, files, Path(scratch), taken)
     con.execute(
@@ -85,9 +103,12 @@ def load_batch(
         select file_id, line_count, line_count from taken_files
         """
     )
-    con.execute("create or replace temp table cut_lines as from lines limit 0")
-    if cut:
-        set_cut_lines_aside(con)
+    con.execute(
+        "create or replace temp table aside_lines as "
+        "select *, null::varchar as reason, null::varchar as detail from lines limit 0"
+    )
+    if cut or aside is not None:
+        set_lines_aside(con, aside)
     steps = list(reader.statements(Batch(cluster, frozenset(file.dialect for file in files))))
     until = steps.index(KEEP_ROWS) if KEEP_ROWS in steps else len(steps)
     try:

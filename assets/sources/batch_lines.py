@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from assets.sources.copies import write_copy
 from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.isolating import READER_ERROR, Aside
 from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines
 from assets.sources.reading import SourceFile
 from assets.sources.settings import ClusterSettings
@@ -95,20 +96,31 @@ def read_batch_lines(
     return cut
 
 
-def set_cut_lines_aside(con: duckdb.DuckDBPyConnection) -> None:
-    """Take the last line of every cut-off archive out of what the reader sees."""
+def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
+    """Take the last line of every cut-off archive, and what stops the reader, out of what the reader sees."""
     con.execute(
         """
-        insert into cut_lines
-        select lines.*
+        insert into aside_lines
+        select lines.*, 'truncated_record', 'the archive is cut off here'
         from lines
         inner join batch_files on batch_files.file_id = lines.file_id and batch_files.is_cut
         inner join file_lines on file_lines.file_id = lines.file_id and file_lines.last_line = lines.line_number
         """
     )
+    if aside is not None:
+        con.execute(
+            """
+            insert into aside_lines
+            select lines.*, $reason, map_extract_value($lines::map(bigint, varchar), line_number)
+            from lines
+            where (map_contains($lines::map(bigint, varchar), line_number) or line_number > $beyond)
+                and (file_id, line_number) not in (select (file_id, line_number) from aside_lines)
+            """,
+            {"reason": READER_ERROR, "lines": dict(aside.lines), "beyond": aside.beyond},
+        )
     con.execute(
         f"""
         create or replace temp view lines as
-        select * from ({NUMBERED_LINES}) anti join cut_lines using (file_id, line_number)
+        select * from ({NUMBERED_LINES}) anti join aside_lines using (file_id, line_number)
         """
     )

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+MAX_SECONDS = 10**10
+"""Since 1970: what is later cannot be added to."""
+
 _OF_JOB = re.compile(r'"JOBID(?:_RAW)?":|"NODE_NAME":')
 
 
@@ -61,7 +64,10 @@ select
     false as is_cut,
     try_cast(nullif(regexp_extract({_text("JOBID_RAW", "JOBID")}, '^ *(\\d+)', 1), '') as bigint) as job_id_raw,
     array_to_string(excluded, ',') as node_list,
-    make_timestamp(try_cast({_text("collection_unixtime")} as bigint) * 1000000) as collected_at
+    case
+        when try_cast({_text("collection_unixtime")} as bigint) between 0 and {MAX_SECONDS}
+            then make_timestamp(({_text("collection_unixtime")})::bigint * 1000000)
+    end as collected_at
 from excluding
 where len(excluded) > 0
 union all

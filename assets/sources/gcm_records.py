@@ -155,14 +155,15 @@ def insertion(records: str, stand_alone: bool = False) -> str:
 
 
 def xid_codes(message: str) -> str:
-    """Give SQL for the XIDs of a message, critical ones first, each once."""
+    """Give SQL for the XIDs of a message, critical ones first, each once; 0 says that there is none."""
     marked = f"replace({message}, 'non-critical XID error: ', 'non-critical: ')"
     critical = f"regexp_extract_all({marked}, 'XID error: (\\d+)', 1)"
     harmless = f"regexp_extract_all({marked}, 'non-critical: (\\d+)', 1)"
     return (
         f"case when contains({message}, 'XID error: ') then "
-        f"list_transform(list_filter({critical} || {harmless}, lambda code, place: "
-        f"list_position({critical} || {harmless}, code) = place), lambda code: try_cast(code as integer)) else [] end"
+        f"list_filter(list_transform(list_filter({critical} || {harmless}, lambda code, place: "
+        f"list_position({critical} || {harmless}, code) = place), lambda code: try_cast(code as integer)), "
+        "lambda code: code > 0) else [] end"
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import gcm_documents, gcm_records, health_stretches, health_whole, nhc_records, undated
+from assets.sources import gcm_documents, gcm_records, health_stretches, health_whole, nhc_records, times, undated
 from assets.sources.errors import SourceError
 from assets.sources.reading import Batch, Step
 from assets.sources.settings import ClusterSettings
@@ -18,7 +18,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc")
-VERSION = 3
+VERSION = 4
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 _NHC = re.compile(
@@ -70,7 +70,7 @@ def statements(batch: Batch) -> Sequence[Step]:
         steps += gcm_documents.RESULT_STEPS
     if "nhc" in batch.dialects:
         steps += nhc_records.result_steps(batch.cluster.settings.timezone)
-    return [*steps, *health_stretches.STEPS, QUARANTINED, LOADED, SKIPPED, SKIPPED_LINES]
+    return [*steps, SETTLED_CLOCKS, IMPLAUSIBLE, *health_stretches.STEPS, QUARANTINED, LOADED, SKIPPED, SKIPPED_LINES]
 
 
 # One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
@@ -80,6 +80,25 @@ create or replace temp table health_results (
     result_quality varchar, started_at timestamp, observed_at timestamp, job_id_raw bigint, xid_codes integer[],
     message varchar, stands_alone boolean default false, skip_reason varchar, problem varchar, problem_detail varchar
 )"""
+
+# What a check said is known, and when it ended; only how long it ran is lost.
+SETTLED_CLOCKS = f"""
+update health_results set started_at = observed_at
+where started_at > observed_at and started_at <= observed_at + interval {times.CLOCK_NOISE_SECONDS} second"""
+
+IMPLAUSIBLE = f"""
+update health_results set
+    problem = case when started_at > observed_at then 'end_before_start' else 'implausible_time' end,
+    problem_detail = concat(started_at, ' to ', observed_at, ' (UTC)')
+from batch_files
+where batch_files.file_id = health_results.file_id
+    and problem is null
+    and skip_reason is null
+    and (
+        started_at > observed_at
+        or {times.is_implausible("observed_at", "batch_files.modified_at")}
+        or {times.is_implausible("started_at", "batch_files.modified_at")}
+    )"""
 
 # A line with several results is quarantined whole when one of them is bad: a line has one outcome.
 QUARANTINED = """

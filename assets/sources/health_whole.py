@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
-from assets.sources import gcm_records, health_stretches
+from assets.sources import gcm_records, health_stretches, times
 from assets.sources.batch_lines import scratch_folder
 from assets.sources.copies import unpack_object_lines
 from assets.sources.lines import is_compressed
@@ -66,7 +66,13 @@ def _seconds(number: str) -> str:
 _READ = f"""
 insert into health_whole
 with results as materialized (
-    select * exclude (code, problem, is_complete), is_complete and problem is null and started_at is not null as is_good
+    select
+        * exclude (code, problem, is_complete, started_at),
+        least(started_at, observed_at) as started_at,
+        is_complete and problem is null
+        and started_at >= {times.literal(times.EARLIEST)}
+        and started_at <= observed_at + interval {times.CLOCK_NOISE_SECONDS} second
+        and not {times.is_implausible("observed_at")} as is_good
     from ({gcm_records.typed(_FIELDS, "line_in_scan, file_index, is_complete", _seconds)})
 ),
 files as (

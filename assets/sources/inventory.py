@@ -16,9 +16,12 @@ from assets.sources.settings import ClusterSettings
 KIND = "inventory"
 TABLE = "nodes"
 DIALECTS = ("scontrol_blocks", "scontrol_lines")
-VERSION = 1
+VERSION = 2
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
+
+MAX_MEMORY_MIB = 2**40
+"""More than any machine has, by a factor of a thousand."""
 
 _COMMAND = "Export with `SLURM_TIME_FORMAT=%s scontrol -o show node > nodes.txt`."
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
@@ -95,7 +98,7 @@ def _fact(key: str) -> str:
 def _moment(text: str, zone: str) -> str:
     return (
         f"case when regexp_matches({text}, '^\\d{{9,11}}$') then make_timestamp(try_cast({text} as bigint) * 1000000) "
-        f"when {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp "
+        f"when {times.has_offset(text)} and {times.is_dated(text)} then try_cast({text} as timestamptz)::timestamp "
         f"else {times.utc(f'{text}_local', zone)} end"
     )
 
@@ -103,8 +106,15 @@ def _moment(text: str, zone: str) -> str:
 def _typed(zone: str) -> str:
     names = ("boot_time", "start_time", "busy_time", "reason_time")
     shown = ", ".join(f"{_fact(key)} as {name}" for key, name in zip(_TIMES, names, strict=False))
-    local = ", ".join(f"try_cast({name} as timestamp) as {name}_local" for name in names)
-    moments = ", ".join(f"{_moment(name, zone)} as {name}_at" for name in names)
+    local = ", ".join(
+        f"case when {times.is_dated(name)} then try_cast({name} as timestamp) end as {name}_local" for name in names
+    )
+    moments = ", ".join(f"{_moment(name, zone)} as {name}_told" for name in names)
+    # A clock that nobody had set yet spoils one fact of a node, not the node.
+    believed = ", ".join(
+        f"case when not {times.is_implausible(f'{name}_told', 'modified_at')} then {name}_told end as {name}_at"
+        for name in names
+    )
     typed_tres = r"regexp_extract_all(tres, 'gres/gpu:[^=,]+=(\d+)', 1)"
     gres_counts = r"regexp_extract_all(gres, '(?:^|,)gpu(?::[^:,(]+)?:(\d+)(?:[(,]|$)', 1)"
     gres_models = (
@@ -134,8 +144,12 @@ with shown as (
 local_times as (
     select *, {local} from shown
 ),
+told_times as (
+    select local_times.*, batch_files.modified_at, {moments}
+    from local_times inner join batch_files on batch_files.file_id = local_times.file_id
+),
 timed as (
-    select *, {moments} from local_times
+    select *, {believed} from told_times
 ),
 counted as (
     select
@@ -155,20 +169,22 @@ select
     node_name,
     coalesce(
         max(greatest(boot_time_at, start_time_at, busy_time_at, reason_time_at)) over (partition by counted.file_id),
-        batch_files.modified_at
+        modified_at
     ) as captured_at,
     state,
     gpu_count,
     case when len(gpu_models) > 1 then 'mixed' else gpu_models[1] end as gpu_model,
-    try_cast(cpus as integer) as cpu_count,
-    try_cast(memory as bigint) as memory_mib,
+    -- scontrol prints 0 for what a node has not told yet
+    case when try_cast(cpus as integer) > 0 then try_cast(cpus as integer) end as cpu_count,
+    case
+        when try_cast(memory as bigint) between 0 and {MAX_MEMORY_MIB} then try_cast(memory as bigint)
+    end as memory_mib,
     coalesce(string_split(partitions, ','), []) as partitions,
     boot_time_at as booted_at,
     reason,
     reason_user,
     reason_time_at as reason_at
-from counted
-join batch_files on batch_files.file_id = counted.file_id"""
+from counted"""
 
 
 LOADED = """

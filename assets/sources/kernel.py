@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import kernel_lines, kernel_symptoms, undated
+from assets.sources import kernel_lines, kernel_symptoms, times, undated
 from assets.sources.errors import SourceError
 from assets.sources.reading import EDGE_LINES, Batch, Step, prevailing
 from assets.sources.settings import ClusterSettings
@@ -17,7 +17,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "kernel"
 TABLE = "kernel_messages"
 DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
-VERSION = 1
+VERSION = 2
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
@@ -69,9 +69,16 @@ def statements(batch: Batch) -> Sequence[Step]:
         LOADED,
         QUARANTINED,
         SKIPPED,
-        "insert into stated_times select file_id, occurred_at from kernel_outcomes where occurred_at is not null",
+        STATED_TIMES,
     ]
 
+
+STATED_TIMES = f"""
+insert into stated_times
+select outcomes.file_id, outcomes.occurred_at
+from kernel_outcomes as outcomes
+inner join batch_files on batch_files.file_id = outcomes.file_id
+where not {times.is_implausible("outcomes.occurred_at", "batch_files.modified_at")}"""
 
 # A message that journalctl gives as bytes is looked at whatever it says, and the first and last lines for their times.
 CANDIDATES = f"""
@@ -160,7 +167,7 @@ anchored as (
         on boots.file_id = symptoms.file_id and boots.line_number = symptoms.line_number
 )
 select
-    *,
+    anchored.*,
     case
         when is_bad_json then null
         when kind is null and is_tail then 'continuation'
@@ -171,20 +178,23 @@ select
     end as skip_reason,
     case
         when is_bad_json then 'bad_json'
-        when kind in ('xid', 'sxid') and code is null then 'bad_xid'
+        when kind in ('xid', 'sxid') and coalesce(code, 0) = 0 then 'bad_xid'
         when occurred_at is null and uptime_seconds is not null then 'boot_relative_time'
         when occurred_at is null and stamp_kind is not null then 'bad_timestamp'
         when occurred_at is null or host is null then 'missing_time_or_node'
+        when {times.is_implausible("occurred_at", "batch_files.modified_at")} then 'implausible_time'
     end as problem,
     case
         when is_bad_json then 'not a complete JSON object'
-        when kind in ('xid', 'sxid') and code is null then 'no code after the device'
+        when kind in ('xid', 'sxid') and coalesce(code, 0) = 0 then 'no code after the device'
         when occurred_at is null and uptime_seconds is not null
             then 'seconds since a boot whose time the file does not tell; export with journalctl or dmesg -T'
         when occurred_at is null then 'no time in a form that is known'
         when host is null then 'no host in the line or the name of the file'
+        else occurred_at || ' (UTC)'
     end as problem_detail
-from anchored"""
+from anchored
+inner join batch_files on batch_files.file_id = anchored.file_id"""
 
 LOADED = """
 create or replace temp table loaded_rows as

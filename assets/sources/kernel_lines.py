@@ -10,6 +10,9 @@ import re
 
 from assets.sources import times, undated
 
+MAX_MICROSECONDS = 10**16
+"""Since 1970: what is later cannot be added to."""
+
 _MONTH_STAMP = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
 _ISO_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 # `<4>` of /dev/kmsg's syslog form and pstore, `kern  :warn  : ` of `dmesg -x`; the version 1 of RFC 5424 stays.
@@ -131,7 +134,9 @@ select
     fields is null as is_bad_json,
     fields[1] as host,
     case when fields[3] = 'kernel' then 'kernel' else coalesce(fields[4], fields[3]) end as tag,
-    try(make_timestamp(try_cast(fields[2] as bigint))) as occurred_at,
+    case
+        when try_cast(fields[2] as bigint) between 0 and {MAX_MICROSECONDS} then make_timestamp(fields[2]::bigint)
+    end as occurred_at,
     case
         when fields[5][1] = '[' and try_cast(fields[5] as integer[]) is not null
             then try(decode(unhex(list_aggregate(

@@ -6,26 +6,22 @@ What the warehouse holds afterwards depends only on the files that are there, no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from assets.sources.batch import load_batch, transaction
-from assets.sources.batch_lines import batches
-from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.folder import READ, REFUSED, KnownFile, Progress, RefusedFile, Survey, is_as_it_was, no_progress
+from assets.sources.isolating import Aside, load_what_can_be
 from assets.sources.one_thread import one_thread
 from assets.sources.reading import Reader, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
-
-OF_A_FILE = (
-    SourceError, SourceErrors, AssertionError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError,
-    duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError, duckdb.NotSupportedError,
-)  # fmt: skip
-"""Errors that what stands in a file can cause; a full disk or too little memory is none of them."""
 
 
 @dataclass
@@ -112,6 +108,10 @@ def load_kind(
     return result
 
 
+class _TrialOverError(Exception):
+    """What a trial ends with, so that nothing of it is kept."""
+
+
 @dataclass(frozen=True)
 class _Loading:
     """One kind's files on their way into the warehouse."""
@@ -124,22 +124,42 @@ class _Loading:
     result: LoadResult
 
     def read(self, cluster: ClusterSettings, batch: Sequence[SourceFile]) -> None:
-        """Read a batch in one transaction; where that fails, halve it until the file that is at fault stands alone."""
+        """Read a batch in one transaction; where that fails, leave out the files and lines that are at fault."""
+        findings = load_what_can_be(partial(self._load, cluster), partial(self._count_lines, cluster), batch)
+        for refused in findings.refused:
+            self.refuse(refused)
+        self.result.files_read += len(batch) - len(findings.refused)
+        self.result.warnings += [
+            *(
+                f"{file.path}, line {number}: quarantined, as the reader of {self.reader.KIND} failed at it ({what})"
+                for file, number, what in findings.set_aside
+            ),
+            *(f"{file.path}: read line by line, as it failed otherwise ({what})" for file, what in findings.by_lines),
+        ]
+
+    def _load(
+        self,
+        cluster: ClusterSettings,
+        files: Sequence[SourceFile],
+        aside: Aside | None = None,
+        *,
+        is_trial: bool = False,
+    ) -> None:
         # Whole files are read in the order of their lines, and so by one thread.
         threads = one_thread(self.con) if isinstance(self.reader, WholeFileReader) else nullcontext()
-        try:
-            with threads, transaction(self.con):
-                _forget(self.con, self.reader, [file.key for file in batch if file.key in self.known])
-                load_batch(self.con, cluster, self.reader, batch, self.run_id)
-        except OF_A_FILE as error:
-            if len(batch) == 1:
-                self.refuse(RefusedFile(batch[0], _why_refused(batch[0], error)))
-                return
-            half = len(batch) // 2
-            for part in (batch[:half], batch[half:]):
-                self.read(cluster, part)
-        else:
-            self.result.files_read += len(batch)
+        with suppress(_TrialOverError), threads, transaction(self.con):
+            _forget(self.con, self.reader, [file.key for file in files if file.key in self.known])
+            load_batch(self.con, cluster, self.reader, files, self.run_id, aside=aside)
+            if is_trial:
+                raise _TrialOverError
+
+    def _count_lines(self, cluster: ClusterSettings, file: SourceFile) -> int:
+        with suppress(_TrialOverError), transaction(self.con):
+            with scratch_folder(self.con) as scratch:
+                read_batch_lines(self.con, cluster, [file], Path(scratch))
+            row = self.con.execute("select coalesce(max(line_number), 0) from lines").fetchone()
+            raise _TrialOverError
+        return int(row[0]) if row else 0
 
     def refuse(self, refused: RefusedFile) -> None:
         """Keep in `ops.files` that a file is not read, and nothing else of it."""
@@ -167,18 +187,6 @@ class _Loading:
 def insert_row(con: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any]) -> None:
     """Insert one row, given by its columns."""
     con.execute(f"insert into {table} ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))
-
-
-def _why_refused(file: SourceFile, error: Exception) -> SourceError:
-    if isinstance(error, SourceError | SourceErrors):
-        first = error if isinstance(error, SourceError) else error.errors[0]
-        return SourceError(file.path, first.what, first.next_step, first.line)
-    text = str(error).strip().splitlines()
-    return SourceError(
-        file.path,
-        f"the reader failed on it ({type(error).__name__}: {text[0] if text else ''})",
-        "Take the file out of the folder, and report it together with this message.",
-    )
 
 
 def _note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:

@@ -25,7 +25,7 @@ from assets.sources.settings import ClusterSettings, in_utc
 KIND = "manifest"
 TABLE = "manifests"
 DIALECTS = ("json",)
-VERSION = 1
+VERSION = 2
 COVERS = ("min(from_at)", "max(to_at)")
 
 MANIFEST_SUFFIX = ".manifest.json"
@@ -70,7 +70,9 @@ def parse(text: str, zone: str) -> dict[str, Any]:
     if moments["to"] <= moments["from"]:
         raise ValueError("'to' must lie after 'from'")
     command = stated.get("command")
-    return {"command": command and str(command), "from_at": moments["from"], "to_at": moments["to"]}
+    # JSON may escape halves of characters, which no text of a warehouse holds.
+    shown = command and str(command).encode(errors="replace").decode()
+    return {"command": shown, "from_at": moments["from"], "to_at": moments["to"]}
 
 
 def _moment(key: str, value: Any, zone: str) -> datetime:
@@ -89,17 +91,18 @@ def statements(batch: Batch) -> Sequence[Step]:
         loaded, skipped, quarantined = [], [], []
         files = con.execute(
             """
-            select file_id, any_value(batch_files.path), list(coalesce(lines.line, '') order by line_number)
+            select
+                file_id, any_value(batch_files.path), list(line_number order by line_number),
+                list(coalesce(lines.line, '') order by line_number)
             from lines join batch_files using (file_id) group by file_id order by file_id
             """
         ).fetchall()
-        for file_id, path, lines in files:
-            first = {"file_id": file_id, "line_number": 1}
-            rest = [{"file_id": file_id, "line_number": number} for number in range(2, len(lines) + 1)]
+        for file_id, path, numbers, lines in files:
+            first, *rest = ({"file_id": file_id, "line_number": number} for number in numbers)
             skipped += [{**line, "reason": "continuation"} for line in rest]
             try:
                 stated = parse("\n".join(lines), batch.cluster.settings.timezone)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 quarantined.append({**first, "reason": "bad_manifest", "detail": str(error)})
                 continue
             kind = path.split("/")[1]

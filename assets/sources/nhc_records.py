@@ -81,12 +81,15 @@ select
     observed_at,
     case
         when is_failure and contains(lower(body), 'xid') then
-            list_transform(
-                list_filter(
-                    regexp_extract_all(body, '{_XID}', 1),
-                    lambda code, place: list_position(regexp_extract_all(body, '{_XID}', 1), code) = place
+            list_filter(
+                list_transform(
+                    list_filter(
+                        regexp_extract_all(body, '{_XID}', 1),
+                        lambda code, place: list_position(regexp_extract_all(body, '{_XID}', 1), code) = place
+                    ),
+                    lambda code: try_cast(code as integer)
                 ),
-                lambda code: try_cast(code as integer)
+                lambda code: code > 0
             )
         else []
     end as xid_codes,

@@ -16,7 +16,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "events"
 TABLE = "node_events"
 DIALECTS = ("sacctmgr_parsable",)
-VERSION = 1
+VERSION = 2
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 
@@ -54,7 +54,7 @@ def _moment(text: str, zone: str, *, second_of_fold: bool = False) -> str:
     return (
         f"case when regexp_matches({text}, '^\\d{{1,11}}$') "
         f"then nullif(make_timestamp(try_cast({text} as bigint) * 1000000), timestamp '1970-01-01') "
-        f"when {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp "
+        f"when {times.has_offset(text)} and {times.is_dated(text)} then try_cast({text} as timestamptz)::timestamp "
         f"else {times.utc(f'{text}_local', zone, second_of_fold=second_of_fold)} end"
     )
 
@@ -83,8 +83,9 @@ parsed as (
         end_text is null
             or lower(end_text) in ('unknown', 'none', '0', 'n/a')
             or coalesce(try_cast(end_text as timestamp) = {times.epoch_zero_local(zone)}, false) as is_open,
-        nullif(try_cast(start_text as timestamp), {times.epoch_zero_local(zone)}) as start_text_local,
-        try_cast(end_text as timestamp) as end_text_local
+        case when {times.is_dated("start_text")}
+            then nullif(try_cast(start_text as timestamp), {times.epoch_zero_local(zone)}) end as start_text_local,
+        case when {times.is_dated("end_text")} then try_cast(end_text as timestamp) end as end_text_local
     from named
 ),
 placed as (
@@ -103,7 +104,7 @@ timed as (
     from placed
 )
 select
-    file_id,
+    timed.file_id,
     line_number,
     case when node_name is null then 'cluster' else 'node' end as event_kind,
     node_name,
@@ -118,14 +119,17 @@ select
         when fields is null then 'field_count'
         when started_at is null or (ended_at is null and not is_open) then 'bad_timestamp'
         when ended_at < started_at then 'end_before_start'
+        when {times.is_implausible("started_at", "batch_files.modified_at")}
+            or {times.is_implausible("ended_at", "batch_files.modified_at")} then 'implausible_time'
     end as problem,
     case
         when fields is null then field_count::varchar || ' fields, ' || coalesce(column_count, 0)::varchar || ' columns'
         when started_at is null then 'start ' || coalesce(start_text, 'missing')
         when ended_at is null and not is_open then 'end ' || end_text
-        when ended_at < started_at then start_text || ' to ' || end_text
+        else concat(start_text, ' to ', end_text)
     end as problem_detail
-from timed"""
+from timed
+inner join batch_files on batch_files.file_id = timed.file_id"""
 
 
 LOADED = """

@@ -1,11 +1,15 @@
 """Slurm's node lists: `gpu[001-003,007],login1` to names and back, and the step that expands those of a whole batch.
 
 Lists repeat far more often than rows: the distinct ones are expanded once in Python and joined back in SQL.
+A few characters can name any number of nodes, so what a list names is counted before it is expanded, and what the lists
+of a batch name together is bounded.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
@@ -15,6 +19,19 @@ import pyarrow as pa
 from assets.sources.reading import Step
 
 MAXIMUM_HOSTS = 100_000
+"""Slurm itself knows 65,536."""
+MAX_NAME_LENGTH = 255
+"""No host may have a longer name."""
+LARGE = 2048
+"""A list that names more nodes is large: how often it is printed counts, and how many nodes the job is said to have."""
+MAX_LARGE_NAMES = 20_000_000
+"""What the large lists of a batch may name together, each as often as it is printed."""
+MAX_NAMES = 50_000_000
+"""What the lists of a batch may name together, each once."""
+SPARE_NAMES, SPARE_FACTOR = 100, 10
+"""A list names far more nodes than a job has when it names more than that many and ten times as many."""
+NAMES_AT_ONCE = 1_000_000
+"""What is expanded together before it goes to DuckDB, which can put it on disk."""
 NOTHING = frozenset({"", "none assigned", "(null)", "none", "n/a", "unknown"})
 _NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
@@ -50,23 +67,25 @@ def _spelled(width: int) -> tuple[str, ...]:
     return tuple(str(number).zfill(width) for number in range(10_000))
 
 
-@lru_cache(maxsize=4096)
-def _numbers(inside: str) -> tuple[str, ...]:
+@lru_cache(maxsize=256)
+def _numbers(inside: str, most: int) -> tuple[str, ...]:
     """Expand what stands between brackets, `001-003,7`, keeping the zeros."""
     numbers: list[str] = []
     for part in inside.split(","):
-        if part.isdecimal() and part.isascii() and len(numbers) < MAXIMUM_HOSTS:
+        if len(part) <= MAX_NAME_LENGTH and part.isdecimal() and part.isascii() and len(numbers) < most:
             numbers.append(part)
             continue
         match = _RANGE.fullmatch(part.strip())
         if match is None:
             raise NodeListError("bad_nodelist", f"not a range of numbers: {part[:80]!r}")
         first, last = match[1], match[2] or match[1]
+        if max(len(first), len(last)) > MAX_NAME_LENGTH:
+            raise _too_long(part)
         low, high = int(first), int(last)
         if high < low:
             raise NodeListError("bad_nodelist", f"range runs backwards: {part[:80]!r}")
-        if high - low + 1 + len(numbers) > MAXIMUM_HOSTS:
-            raise NodeListError("nodelist_too_large", f"{part[:80]!r} names more than {MAXIMUM_HOSTS} hosts")
+        if high - low + 1 + len(numbers) > most:
+            raise _too_large(part, most)
         width = len(first) if first.startswith("0") else 0
         spelled = _spelled(width)
         if high < len(spelled):
@@ -76,14 +95,26 @@ def _numbers(inside: str) -> tuple[str, ...]:
     return tuple(numbers)
 
 
-def _expand_one(pattern: str) -> list[str]:
+def _too_long(part: str) -> NodeListError:
+    return NodeListError("bad_nodelist", f"a name of more than {MAX_NAME_LENGTH} characters: {part[:80]!r}")
+
+
+def _too_large(part: str, most: int) -> NodeListError:
+    return NodeListError("nodelist_too_large", f"{part[:80]!r} names more than {most} hosts")
+
+
+def _expand_one(pattern: str, most: int) -> list[str]:
     """Expand one comma-free pattern with any number of bracket groups and a suffix, `r[1-2]n[01-04]-ib`."""
     pieces = re.split(r"\[([^\]]*)\]", pattern)
+    if sum(map(len, pieces[::2])) > MAX_NAME_LENGTH:
+        raise _too_long(pattern)
     names = [pieces[0]]
     for inside, literal in zip(pieces[1::2], pieces[2::2], strict=True):
-        numbers = _numbers(inside)
-        if len(names) * len(numbers) > MAXIMUM_HOSTS:
-            raise NodeListError("nodelist_too_large", f"{pattern[:80]!r} names more than {MAXIMUM_HOSTS} hosts")
+        numbers = _numbers(inside, most)
+        if len(names) * len(numbers) > most:
+            raise _too_large(pattern, most)
+        if len(names[0]) + len(numbers[-1]) + len(literal) > MAX_NAME_LENGTH:
+            raise _too_long(pattern)
         names = [name + number for name in names for number in numbers]
         if literal:
             names = [name + literal for name in names]
@@ -92,8 +123,15 @@ def _expand_one(pattern: str) -> list[str]:
     return names
 
 
-def expand(text: str) -> list[str]:
+def expand(text: str, most: int = MAXIMUM_HOSTS) -> list[str]:
     """Expand a node list in the order written; nothing assigned gives an empty list.
+
+    Parameters
+    ----------
+    text
+        As Slurm prints it.
+    most
+        How many nodes it may name: a list that names more is not expanded.
 
     >>> expand("gpu[001-003,007],login1")
     ['gpu001', 'gpu002', 'gpu003', 'gpu007', 'login1']
@@ -107,9 +145,9 @@ def expand(text: str) -> list[str]:
     for pattern in split_outside_brackets(text):
         if not pattern:
             raise NodeListError("bad_nodelist", f"empty name in {text[:200]!r}")
-        names.extend(_expand_one(pattern))
-        if len(names) > MAXIMUM_HOSTS:
-            raise NodeListError("nodelist_too_large", f"more than {MAXIMUM_HOSTS} hosts in {text[:80]!r}")
+        names.extend(_expand_one(pattern, most))
+        if len(names) > most:
+            raise _too_large(text, most)
     return list(dict.fromkeys(names))
 
 
@@ -153,52 +191,143 @@ def exclude_option(names: list[str]) -> str | None:
     return f"--exclude={folded(usable)}" if usable else None
 
 
-def expansion_table(lists: list[str]) -> pa.Table:
-    """Expand distinct lists into a table (node_list, node_names, problem, problem_detail)."""
-    names: list[str] = []
-    ends = [0]
-    problems: list[str | None] = []
-    details: list[str | None] = []
-    for text in lists:
+def count(text: str) -> int:
+    """Count what a list names without expanding it, each name as often as it is written; more than all is enough.
+
+    >>> count("gpu[001-003,007],r[1-2]n[00000-99999]")
+    200004
+    """
+    total = 0
+    for pattern in split_outside_brackets(text.strip()):
+        names = 1
+        for inside in re.findall(r"\[([^\]]*)\]", pattern):
+            ranges = [_RANGE.fullmatch(part.strip()) for part in inside.split(",")]
+            if any(len(found[0]) > 2 * MAX_NAME_LENGTH for found in ranges if found):
+                return MAXIMUM_HOSTS + 1
+            names *= sum(max(0, int(found[2] or found[1]) - int(found[1]) + 1) for found in ranges if found)
+        total += names
+    return total
+
+
+@dataclass(frozen=True)
+class Printed:
+    """How often a node list is printed, and how many nodes the jobs are said to have, where that is told."""
+
+    times: int = 1
+    stated_count: int | None = None
+
+
+Ask = Callable[[list[str]], Mapping[str, Printed]]
+"""Gives of some lists how they are printed."""
+_TOGETHER_TOO_MANY = NodeListError("nodelist_too_large", "the lists of these files name too many hosts together")
+
+
+def expansions(lists: Iterable[str], ask: Ask) -> Iterator[pa.Table]:
+    """Expand distinct lists into tables (node_list, node_names, problem, problem_detail), each of bounded size."""
+    rows, left = _Rows(), MAX_NAMES
+    large: list[str] = []
+    for text in sorted(lists):
         try:
-            names.extend(expand(text))
-            problems.append(None)
-            details.append(None)
+            names = expand(text, LARGE)
         except NodeListError as error:
-            problems.append(error.reason)
-            details.append(str(error))
-        ends.append(len(names))
-    unread = pa.array([problem is not None for problem in problems], pa.bool_())
-    return pa.table(
-        {
-            "node_list": pa.array(lists, pa.string()),
-            "node_names": pa.ListArray.from_arrays(
-                pa.array(ends, pa.int32()), pa.array(names, pa.string()), mask=unread
-            ),
-            "problem": pa.array(problems, pa.string()),
-            "problem_detail": pa.array(details, pa.string()),
-        }
-    )
+            if error.reason == "nodelist_too_large":
+                large.append(text)
+            else:
+                rows.add(text, error)
+            continue
+        left -= len(names)
+        rows.add(text, names if left >= 0 else _TOGETHER_TOO_MANY)
+        if rows.is_full:
+            yield rows.table()
+            rows = _Rows()
+    printed = ask(large) if large else {}
+    left = MAX_LARGE_NAMES
+    for name_count, text in sorted((count(text), text) for text in large):
+        seen = printed.get(text, Printed())
+        left -= min(name_count, MAXIMUM_HOSTS) * seen.times
+        rows.add(text, _expanded_large(text, name_count, seen, is_affordable=left >= 0))
+        if rows.is_full:
+            yield rows.table()
+            rows = _Rows()
+    yield rows.table()
 
 
-def expansion_step(distinct_lists: str, into: str) -> Step:
+def _expanded_large(text: str, name_count: int, seen: Printed, *, is_affordable: bool) -> list[str] | NodeListError:
+    if name_count > MAXIMUM_HOSTS:
+        return _too_large(text, MAXIMUM_HOSTS)
+    if seen.stated_count is not None and name_count > SPARE_NAMES + SPARE_FACTOR * seen.stated_count:
+        detail = f"{text[:80]!r} names {name_count} hosts where the job has {seen.stated_count} nodes"
+        return NodeListError("nodelist_too_large", detail)
+    try:
+        return expand(text) if is_affordable else _TOGETHER_TOO_MANY
+    except NodeListError as error:
+        return error
+
+
+class _Rows:
+    """Expanded lists on their way into a table."""
+
+    def __init__(self) -> None:
+        self._lists: list[str] = []
+        self._names: list[str] = []
+        self._ends = [0]
+        self._errors: list[NodeListError | None] = []
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._names) >= NAMES_AT_ONCE
+
+    def add(self, text: str, found: list[str] | NodeListError) -> None:
+        """Add a list with its names, or why it has none."""
+        self._lists.append(text)
+        if isinstance(found, NodeListError):
+            self._errors.append(found)
+        else:
+            self._errors.append(None)
+            self._names.extend(found)
+        self._ends.append(len(self._names))
+
+    def table(self) -> pa.Table:
+        """Give all that was added."""
+        unread = pa.array([error is not None for error in self._errors], pa.bool_())
+        names = pa.array(self._names, pa.string())
+        return pa.table(
+            {
+                "node_list": pa.array(self._lists, pa.string()),
+                "node_names": pa.ListArray.from_arrays(pa.array(self._ends, pa.int32()), names, mask=unread),
+                "problem": pa.array([error and error.reason for error in self._errors], pa.string()),
+                "problem_detail": pa.array([error and str(error) for error in self._errors], pa.string()),
+            }
+        )
+
+
+def expansion_step(printed_lists: str, into: str) -> Step:
     """Give the step that expands lists into a temp table.
 
     Parameters
     ----------
-    distinct_lists
-        A query of one column of distinct texts; NULLs are left out.
+    printed_lists
+        A query of one column, `node_list`, with a row for every time that a list is printed; NULLs are left out.
     into
         Temp table to make: node_list, node_names varchar[] (NULL when it cannot be expanded), problem (NULL,
         bad_nodelist or nodelist_too_large), problem_detail.
     """
 
     def expand_lists(con: duckdb.DuckDBPyConnection) -> None:
-        lists = [row[0] for row in con.execute(distinct_lists).fetchall() if row[0] is not None]
-        con.register("expanded_node_lists", expansion_table(lists))
-        try:
-            con.execute(f"create or replace temp table {into} as select * from expanded_node_lists")
-        finally:
-            con.unregister("expanded_node_lists")
+        times = dict(
+            con.execute(
+                f"select node_list, count(*) from ({printed_lists}) where node_list is not null group by node_list"
+            ).fetchall()
+        )
+        con.execute(
+            f"create or replace temp table {into} "
+            "(node_list varchar, node_names varchar[], problem varchar, problem_detail varchar)"
+        )
+        for table in expansions(times, lambda large: {text: Printed(times[text]) for text in large}):
+            con.register("expanded_node_lists", table)
+            try:
+                con.execute(f"insert into {into} select * from expanded_node_lists")
+            finally:
+                con.unregister("expanded_node_lists")
 
     return expand_lists

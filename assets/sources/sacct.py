@@ -23,7 +23,7 @@ __all__ = ["COVERS", "DIALECTS", "KIND", "TABLE", "VERSION", "detect", "disposit
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 4
+VERSION = 5
 _SEEN_RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"

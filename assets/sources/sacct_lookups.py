@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from assets.sources import times
-from assets.sources.nodelists import expansion_table
+from assets.sources.nodelists import LARGE, NodeListError, Printed, expand, expansions
 from assets.sources.nodes import basic_name
 from assets.sources.python_rows import put
 from assets.sources.reading import Step
+from assets.sources.sacct_counts import count_of
+from assets.sources.sacct_fields import TEXTS
 from assets.sources.sacct_moments import MOMENTS
 from assets.sources.sacct_seen import seen_in
 from assets.sources.sacct_values import (
@@ -24,6 +26,9 @@ from assets.sources.sacct_values import (
     read_tres,
 )
 from assets.sources.settings import ClusterSettings
+
+MAX_EXCLUDED = 5_000_000
+"""Names in the exclusions of a batch; what is excluded beyond them is not known."""
 
 
 def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
@@ -100,28 +105,46 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
         create or replace temp table sacct_node_lists as
         select node_list, node_names, node_ids, null::varchar as problem, null::varchar as problem_detail
         from raw.node_lists
-        where cluster_id = ? and node_list in (select node_list from sacct_printed_lists)
+        where cluster_id = ? and node_list in (select node_list from sacct_printed_lists) and len(node_names) <= ?
         """,
-        [cluster.cluster_id],
+        [cluster.cluster_id, LARGE],
     )
     new = con.execute(
         "select node_list from sacct_printed_lists where node_list not in (select node_list from sacct_node_lists)"
     ).fetchall()
-    expanded = expansion_table([row[0] for row in new])
-    ids = _node_ids(expanded["node_names"].combine_chunks(), cluster)
-    con.register("expanded_node_lists", expanded.append_column("node_ids", ids))
-    try:
-        con.execute("insert into sacct_node_lists by name select * from expanded_node_lists")
-        con.execute(
-            """
-            insert into raw.node_lists by name
-            select $cluster_id as cluster_id, node_list, node_names, node_ids
-            from expanded_node_lists where len(node_names) > 0
-            """,
-            {"cluster_id": cluster.cluster_id},
-        )
-    finally:
-        con.unregister("expanded_node_lists")
+    for expanded in expansions([row[0] for row in new], partial(_printed, con)):
+        ids = _node_ids(expanded["node_names"].combine_chunks(), cluster)
+        con.register("expanded_node_lists", expanded.append_column("node_ids", ids))
+        try:
+            con.execute("insert into sacct_node_lists by name select * from expanded_node_lists")
+            con.execute(
+                """
+                insert into raw.node_lists by name
+                select $cluster_id as cluster_id, node_list, node_names, node_ids
+                from expanded_node_lists as expanded
+                where len(node_names) > 0 and (len(node_names) <= $large or not exists (
+                    from raw.node_lists as kept
+                    where kept.cluster_id = $cluster_id and kept.node_list = expanded.node_list
+                ))
+                """,
+                {"cluster_id": cluster.cluster_id, "large": LARGE},
+            )
+        finally:
+            con.unregister("expanded_node_lists")
+
+
+def _printed(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Printed]:
+    """Say of large lists how many records print them, and how many nodes these say they have."""
+    rows = con.execute(
+        f"""
+        select {TEXTS["NodeList"]}, count(*), max({count_of(TEXTS["NNodes"])})
+        from (from sacct_line_texts union all from sacct_file_texts)
+        where {TEXTS["NodeList"]} in (select unnest($large)) and left_out is null
+        group by {TEXTS["NodeList"]}
+        """,
+        {"large": large},
+    ).fetchall()
+    return {text: Printed(times, stated_count) for text, times, stated_count in rows}
 
 
 def _node_ids(lists: pa.ListArray, cluster: ClusterSettings) -> pa.ListArray:
@@ -133,12 +156,20 @@ def _node_ids(lists: pa.ListArray, cluster: ClusterSettings) -> pa.ListArray:
 
 def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
     read = [(text, read_exclusions(text)) for text in _distinct(con, "exclusions")]
-    lists = sorted({one for _, found in read for one in found})
-    names = dict(zip(lists, expansion_table(lists)["node_names"].to_pylist(), strict=True))
     node_id = cache(partial(basic_name, rules=cluster.settings.nodes))
-    rows = []
-    for text, found in read:
-        excluded = [node_id(name) for one in found for name in names[one] or ()]
-        if excluded:
-            rows.append((text, list(dict.fromkeys(excluded))))
+    rows, left = [], MAX_EXCLUDED
+    for text, found in sorted(read):
+        excluded = list(dict.fromkeys(node_id(name) for one in found for name in _excluded_names(one)))
+        left -= len(excluded)
+        if excluded and len(excluded) <= LARGE and left >= 0:
+            rows.append((text, excluded))
     put(con, "sacct_exclusions", "text varchar, node_ids varchar[]", rows)
+
+
+@lru_cache(maxsize=1024)
+def _excluded_names(node_list: str) -> tuple[str, ...]:
+    """Give the nodes of an exclusion; none of one that names very many, as it says nothing about any of them."""
+    try:
+        return tuple(expand(node_list, LARGE))
+    except NodeListError:
+        return ()

@@ -13,12 +13,14 @@ def moment_columns(name: str) -> str:
     """Parse one moment into `<name>_exact` (UTC), or `<name>_local` (naive)."""
     text = TEXTS[name]
     return f"""
-        case when length({text}) = 19 then try_cast({text} as timestamp)
+        case when not {times.is_dated(text)} then null
+             when length({text}) = 19 then try_cast({text} as timestamp)
              when length({text}) > 19 and not {times.has_offset(text)} then try_cast({text} as timestamp)
         end as {name}_local,
         case when length({text}) between 9 and 11 and try_cast({text} as bigint) is not null
              then make_timestamp(try_cast({text} as bigint) * 1000000)
-             when length({text}) > 19 and {times.has_offset(text)} then try_cast({text} as timestamptz)::timestamp
+             when length({text}) > 19 and {times.is_dated(text)} and {times.has_offset(text)}
+             then try_cast({text} as timestamptz)::timestamp
         end as {name}_exact
     """
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from assets.sources import times
+from assets.sources.nodelists import SPARE_FACTOR, SPARE_NAMES
+from assets.sources.sacct_counts import count_of, node_count_of
 from assets.sources.sacct_fields import TEXTS, exclusion_text
 from assets.sources.sacct_moments import MOMENTS, moment_columns, moment_problem, placed
-from assets.sources.sacct_values import OPEN_STATES
-
-
-def count_of(text: str) -> str:
-    """Give SQL for a count that may be printed as 1.50K (of 1024)."""
-    return f"""coalesce(try_cast({text} as integer), case
-        when ends_with({text}, 'K') then round(try_cast(rtrim({text}, 'K') as double) * 1024)::integer
-        when ends_with({text}, 'M') then round(try_cast(rtrim({text}, 'M') as double) * 1048576)::integer
-    end)"""
+from assets.sources.sacct_values import MAX_SECONDS, OPEN_STATES
 
 
 def _code_of(text: str, place: int) -> str:
@@ -41,9 +35,17 @@ def type_records(zone: str, years: times.Years) -> str:
             select *,
                 {exclusion_text()} as exclusion_text,
                 {", ".join(moment_columns(n) for n in MOMENTS)},
-                coalesce(try_cast({t["ElapsedRaw"]} as bigint), elapsed.seconds) as told_elapsed,
-                suspended.seconds as told_suspended,
-                coalesce(try_cast({t["TimelimitRaw"]} as bigint) * 60, timelimit.seconds) as time_limit_seconds
+                coalesce(try_cast({t["ElapsedRaw"]} as bigint), elapsed.seconds) as printed_elapsed,
+                case when printed_elapsed between -{MAX_SECONDS} and {MAX_SECONDS} then printed_elapsed
+                end as told_elapsed,
+                case when suspended.seconds <= {MAX_SECONDS} then suspended.seconds end as told_suspended,
+                (printed_elapsed is not null and told_elapsed is null)
+                    or (suspended.seconds is not null and told_suspended is null) as is_endless,
+                coalesce(
+                    case when try_cast({t["TimelimitRaw"]} as bigint) between 0 and {MAX_SECONDS // 60}
+                        then try_cast({t["TimelimitRaw"]} as bigint) * 60 end,
+                    case when timelimit.seconds <= {MAX_SECONDS} then timelimit.seconds end
+                ) as time_limit_seconds
             from sacct_texts
             left join sacct_durations as elapsed on elapsed.text = {t["Elapsed"]}
             left join sacct_durations as suspended on suspended.text = {t["Suspended"]}
@@ -105,10 +107,16 @@ def type_records(zone: str, years: times.Years) -> str:
                     when submitted_at is null then 'bad_timestamp'
                     when is_nonexistent then 'nonexistent_local_time'
                     when ended_at < started_at then 'end_before_start'
+                    when ended_at < submitted_at then 'end_before_submit'
+                    when least(submitted_at, started_at, ended_at) < {times.literal(times.EARLIEST)}
+                        then 'implausible_time'
+                    when is_endless then 'implausible_duration'
                     when greatest(submitted_at, started_at, ended_at)
                         > greatest(files.modified_at, get_current_timestamp()::timestamp) + interval 1 day
                         then 'timestamp_in_future'
                     when list_problem is not null then list_problem
+                    when len(node_ids) > {SPARE_NAMES} + {SPARE_FACTOR} * {count_of(t["NNodes"])}::bigint
+                        then 'nodelist_too_large'
                     when tres_problem is not null then tres_problem
                 end as found_problem,
                 case
@@ -120,7 +128,16 @@ def type_records(zone: str, years: times.Years) -> str:
                     when submitted_at is null then 'no Submit'
                     when is_nonexistent then 'skipped by a change to summer time in {zone}'
                     when ended_at < started_at then 'End ' || ended_at || ' before Start ' || started_at || ' (UTC)'
+                    when ended_at < submitted_at
+                        then 'End ' || ended_at || ' before Submit ' || submitted_at || ' (UTC)'
+                    when least(submitted_at, started_at, ended_at) < {times.literal(times.EARLIEST)}
+                        then least(submitted_at, started_at, ended_at) || ' (UTC)'
+                    when is_endless then concat(
+                        'ElapsedRaw=', {t["ElapsedRaw"]}, ' Elapsed=', {t["Elapsed"]}, ' Suspended=', {t["Suspended"]}
+                    )
                     when list_problem is not null then list_detail
+                    when len(node_ids) > {SPARE_NAMES} + {SPARE_FACTOR} * {count_of(t["NNodes"])}::bigint
+                        then concat('it names ', len(node_ids), ' hosts where the job has ', {t["NNodes"]}, ' nodes')
                     when tres_problem is not null then tres_detail
                 end as found_detail
             from resolved inner join batch_files as files on files.file_id = resolved.file_id
@@ -175,7 +192,7 @@ def type_records(zone: str, years: times.Years) -> str:
             node_list,
             coalesce(node_ids, []::varchar[]) as node_ids,
             coalesce(
-                {count_of(t["NNodes"])}, {count_of(t["ReqNodes"])}, {count_of(t["AllocNodes"])}
+                {node_count_of(t["NNodes"])}, {node_count_of(t["ReqNodes"])}, {node_count_of(t["AllocNodes"])}
             ) as requested_node_count,
             case
                 when tres_source <> 'none' then tres_gpu_count
@@ -195,7 +212,9 @@ def type_records(zone: str, years: times.Years) -> str:
                 else 0
             end as cpu_count,
             mib * case per
-                when 'node' then coalesce(nullif(len(node_ids), 0), {count_of(t["NNodes"])}, {count_of(t["ReqNodes"])})
+                when 'node' then coalesce(
+                    nullif(len(node_ids), 0), {node_count_of(t["NNodes"])}, {node_count_of(t["ReqNodes"])}
+                )
                 when 'cpu' then coalesce({count_of(t["NCPUS"])}, {count_of(t["AllocCPUS"])}, requested_cpu_count)
                 else 1
             end as requested_memory_mib,

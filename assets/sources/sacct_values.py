@@ -6,8 +6,13 @@ import re
 import shlex
 from dataclasses import dataclass
 
+MAX_SECONDS = 100 * 366 * 86400
+"""Longer than anything runs or was suspended."""
+MAX_COUNT = 10**7
+"""More CPUs or GPUs than any job was given."""
 SECONDS_PER = {"day": 86400, "hour": 3600, "minute": 60}
-_DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+_DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?", re.ASCII)
+_MAX_DIGITS = 20
 
 _OPEN = (
     "PENDING RUNNING SUSPENDED COMPLETING STAGE_OUT CONFIGURING EXPEDITING REQUEUE_FED REQUEUE_HOLD STOPPED "
@@ -44,14 +49,19 @@ class State:
 def read_duration(text: str) -> int | None:
     """Read `[D-]HH:MM:SS` or `MM:SS[.mmm]` in whole seconds; INVALID, UNLIMITED and the like give None.
 
+    What is longer than anything lasts gives one second more than `MAX_SECONDS`.
+
     >>> read_duration("3-01:02:03"), read_duration("00:15.057")
     (262923, 15)
     """
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         return None
+    if any(len(part or "") > _MAX_DIGITS for part in match.groups()):
+        return MAX_SECONDS + 1
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return days * SECONDS_PER["day"] + hours * SECONDS_PER["hour"] + minutes * SECONDS_PER["minute"] + seconds
+    total = days * SECONDS_PER["day"] + hours * SECONDS_PER["hour"] + minutes * SECONDS_PER["minute"] + seconds
+    return min(total, MAX_SECONDS + 1)
 
 
 def read_state(text: str) -> State:
@@ -72,7 +82,7 @@ def read_state(text: str) -> State:
         name = fitting[0]
     else:
         was_cut = False
-    uid = int(who) if by and who.isdigit() else None
+    uid = int(who) if by and re.fullmatch(r"[0-9]{1,10}", who) else None
     return State(name, None if uid == NO_UID else uid, was_cut)
 
 
@@ -114,7 +124,7 @@ def read_tres(text: str) -> Tres:
         if value.lower() in NO_COUNT:
             is_uncounted = is_uncounted or is_gpu
             continue
-        if not value.isdigit():
+        if not re.fullmatch(r"[0-9]{1,20}", value) or int(value) > MAX_COUNT:
             raise ValueProblem("bad_tres", f"{item[:80]!r} in {text[:200]!r} is not a count")
         if name == "cpu":
             cpus = int(value)
@@ -134,6 +144,8 @@ def read_tres(text: str) -> Tres:
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)([nc]?)", re.I)
 _MIB = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3, "E": 1024.0**4}
 _PER_CPU_FLAG = 0x80000000
+MAX_MIB = 2.0**40
+"""More than any job asks for, by a factor of a thousand."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +171,7 @@ def read_memory(text: str) -> Memory:
     if number >= _PER_CPU_FLAG and unit in {"", "M"}:
         number, per = number - _PER_CPU_FLAG, "c"
     mib = number * _MIB[unit]
-    return Memory(mib or None, {"": "job", "n": "node", "c": "cpu"}[per])
+    return Memory(mib if 0 < mib < MAX_MIB else None, {"": "job", "n": "node", "c": "cpu"}[per])
 
 
 _FLAGS = (

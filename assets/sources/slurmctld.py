@@ -16,7 +16,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = 2
+VERSION = 3
 COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -124,12 +124,16 @@ select
     {slurmctld_messages.wording("message")} as wording
 from local_times"""
     events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
-    expansion = nodelists.expansion_step(
-        "select distinct node_list from slurmctld_parsed where node_list is not null", "slurmctld_node_lists"
-    )
+    problems = f"create or replace temp table slurmctld_problems as {_PROBLEMS}"
+    expansion = nodelists.expansion_step("select node_list from slurmctld_parsed", "slurmctld_node_lists")
     years = undated.year_steps(stamps, "slurmctld_years")
-    stated = "insert into stated_times select file_id, logged_at from slurmctld_lines where logged_at is not null"
-    return [*years, candidates, shaped, events, expansion, LOADED, QUARANTINED, SKIPPED, stated]
+    stated = f"""
+insert into stated_times
+select slurmctld_lines.file_id, slurmctld_lines.logged_at
+from slurmctld_lines
+inner join batch_files on batch_files.file_id = slurmctld_lines.file_id
+where not {_IS_IMPLAUSIBLE}"""
+    return [*years, candidates, shaped, events, expansion, problems, LOADED, QUARANTINED, SKIPPED, stated]
 
 
 def _extract(name: str) -> str:
@@ -137,6 +141,42 @@ def _extract(name: str) -> str:
     parts = re.findall(r"\?P<(\w+)>", _SHAPES[name])
     return f"case when {_BEGINS[name]} then regexp_extract(line, '{_SHAPES[name]}', {parts}) end as {name}"
 
+
+_IS_IMPLAUSIBLE = times.is_implausible("logged_at", "batch_files.modified_at")
+
+_PROBLEMS = f"""
+with judged as (
+    select
+        parsed.file_id,
+        parsed.line_number,
+        parsed.logged_at,
+        case
+            when parsed.logged_at is null then 'bad_timestamp'
+            when {_IS_IMPLAUSIBLE} then 'implausible_time'
+            when lists.problem is not null then lists.problem
+            when parsed.kind = 'preempted' and (
+                parsed.job_id_raw is null
+                or coalesce(parsed.instigator_job_id_raw, parsed.instigator_array_job_id) is null
+                or parsed.job_id_raw = parsed.instigator_job_id_raw
+            ) then 'bad_job_id'
+        end as found_problem,
+        lists.problem_detail
+    from slurmctld_parsed as parsed
+    inner join batch_files on batch_files.file_id = parsed.file_id
+    left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
+)
+select
+    file_id,
+    line_number,
+    found_problem as reason,
+    case found_problem
+        when 'bad_timestamp' then 'no such date'
+        when 'implausible_time' then logged_at || ' (UTC)'
+        when 'bad_job_id' then 'it does not name two jobs'
+        else problem_detail
+    end as detail
+from judged
+where found_problem is not null"""
 
 LOADED = """
 create or replace temp table loaded_rows as
@@ -147,19 +187,13 @@ select
     parsed.state, parsed.reason, parsed.message
 from slurmctld_parsed as parsed
 left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
-where parsed.logged_at is not null and lists.problem is null and len(coalesce(lists.node_names, [null])) > 0"""
+anti join slurmctld_problems as bad on bad.file_id = parsed.file_id and bad.line_number = parsed.line_number
+where len(coalesce(lists.node_names, [null])) > 0"""
 
 # Only a line that was understood to matter can be quarantined.
 QUARANTINED = """
 create or replace temp table quarantined_lines as
-select
-    parsed.file_id,
-    parsed.line_number,
-    case when parsed.logged_at is null then 'bad_timestamp' else lists.problem end as reason,
-    case when parsed.logged_at is null then 'no such date' else lists.problem_detail end as detail
-from slurmctld_parsed as parsed
-left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
-where parsed.logged_at is null or lists.problem is not null"""
+select file_id, line_number, reason, detail from slurmctld_problems"""
 
 SKIPPED = """
 create or replace temp table skipped_lines as

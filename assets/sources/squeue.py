@@ -18,7 +18,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "squeue"
 TABLE = "squeue_exclusions"
 DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions", "gcm_jobs")
-VERSION = 2
+VERSION = 3
 _STATED = "filter (where seen_at <> modified_at)"
 COVERS = (f"min(seen_at) {_STATED}", f"max(seen_at) {_STATED}")
 
@@ -66,7 +66,7 @@ def statements(batch: Batch) -> Sequence[Step]:
         EXCLUSIONS,
         ROWS,
         *(gcm_jobs.ROW_STEPS if "gcm_jobs" in batch.dialects else ()),
-        nodelists.expansion_step("select distinct node_list from squeue_rows", "squeue_node_lists"),
+        nodelists.expansion_step("select node_list from squeue_rows", "squeue_node_lists"),
         QUARANTINED,
         LOADED,
         SKIPPED,

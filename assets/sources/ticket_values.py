@@ -56,6 +56,15 @@ def stated(text: str | None) -> str | None:
     return None if text is None or text.strip().lower() in NOT_STATED else text
 
 
+def is_never(text: str) -> bool:
+    """Tell whether a date stands for one that never comes, as databases write it.
+
+    >>> is_never("9999-12-31 23:59:59"), is_never("31.12.9999"), is_never("2024-12-31")
+    (True, True, False)
+    """
+    return re.search(r"(?<!\d)9999(?!\d)", text) is not None
+
+
 def is_day_first(dates: Iterable[str]) -> bool | None:
     """Tell from a file's `a/b/yyyy` dates which comes first; None when none of them says."""
     pairs = [(int(match[1]), int(match[2])) for date in dates if (match := _SLASHED.fullmatch(date.strip()))]
@@ -105,12 +114,12 @@ def moment(
     """
     try:
         written = _as_written(text.strip(), date_format, day_first)
+        aware = written if written.tzinfo else written.replace(tzinfo=ZoneInfo(zone))
+        first, second = (aware.replace(fold=fold).astimezone(UTC).replace(tzinfo=None) for fold in (0, 1))
     except ValueProblem:
         raise
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):
         raise ValueProblem("bad_timestamp", f"not a date: {text[:80]!r}") from None
-    aware = written if written.tzinfo else written.replace(tzinfo=ZoneInfo(zone))
-    first, second = (aware.replace(fold=fold).astimezone(UTC).replace(tzinfo=None) for fold in (0, 1))
     return second if not_before is not None and first < not_before else first
 
 
@@ -139,7 +148,11 @@ def node_names(text: str) -> list[str]:
     ['gpu001', 'gpu003', 'gpu004']
     """
     try:
-        listed = [name for part in _NODE.findall(text) for name in nodelists.expand(part)]
+        listed = [name for part in _NODE.findall(text) for name in nodelists.expand(part, nodelists.LARGE)]
+        if len(listed) > nodelists.LARGE:
+            raise nodelists.NodeListError(
+                "nodelist_too_large", f"{text[:80]!r} names more than {nodelists.LARGE} hosts"
+            )
     except nodelists.NodeListError as error:
         raise ValueProblem(error.reason, str(error)) from error
     return list(dict.fromkeys(listed))

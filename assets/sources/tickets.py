@@ -9,12 +9,13 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from assets.sources import ticket_values
+from assets.sources import ticket_values, times
 from assets.sources.errors import SourceError
 from assets.sources.reading import Batch, Step
 from assets.sources.settings import ClusterSettings, Tickets
@@ -23,7 +24,7 @@ from assets.sources.ticket_values import ValueProblem
 KIND = "tickets"
 TABLE = "tickets"
 DIALECTS = ("csv",)
-VERSION = 1
+VERSION = 2
 COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
 REQUIRED = ("ticket_id", "node", "opened")
@@ -93,18 +94,25 @@ class TicketBatch:
     skipped: list[dict[str, Any]] = field(default_factory=list)
     quarantined: list[dict[str, Any]] = field(default_factory=list)
 
-    def read_file(self, file_id: int, lines: Sequence[str | None], cluster: ClusterSettings) -> None:
-        """Read a file's physical lines, the first being number 1."""
+    def read_file(
+        self,
+        file_id: int,
+        numbers: Sequence[int],
+        lines: Sequence[str | None],
+        *,
+        cluster: ClusterSettings,
+        modified_at: datetime,
+    ) -> None:
+        """Read a file's physical lines and their numbers."""
         settings = cluster.settings.tickets
         zone = settings.timezone or cluster.settings.timezone
-        header_line = next(line for line in lines if line is not None)
-        delimiter = delimiter_of(header_line, settings)
+        delimiter = delimiter_of(next((line for line in lines if line is not None), ""), settings)
         header: list[str] = []
         places: dict[str, int] = {}
         records: list[tuple[dict[str, Any], list[str]]] = []
-        for line_number, end, cells in _records(lines, delimiter):
-            at = {"file_id": file_id, "line_number": line_number}
-            rest = range(line_number + 1, end + 1)
+        for start, end, cells in _records(lines, delimiter):
+            at = {"file_id": file_id, "line_number": numbers[start]}
+            rest = numbers[start + 1 : end]
             self.skipped += [{**at, "line_number": number, "reason": "continuation"} for number in rest]
             if isinstance(cells, str):
                 self.quarantined.append({**at, "reason": "bad_csv", "detail": cells})
@@ -115,6 +123,7 @@ class TicketBatch:
                 self.skipped.append({**at, "reason": "header"})
             else:
                 records.append((at, cells))
+        latest = max(modified_at, datetime.now(UTC).replace(tzinfo=None)) + timedelta(days=1)
         date_places = [places[name] for name in ("opened", "closed") if name in places]
         dates = [cells[place] for _, cells in records for place in date_places if place < len(cells)]
         day_first = ticket_values.is_day_first(dates)
@@ -123,13 +132,13 @@ class TicketBatch:
                 if len(cells) <= max(places.values()):
                     raise ValueProblem("field_count", f"{len(cells)} cells, {len(header)} columns")
                 values = {meaning: cells[place].strip() or None for meaning, place in places.items()}
-                self.loaded += [{**at, **row} for row in _ticket(values, settings, zone, day_first)]
+                self.loaded += [{**at, **row} for row in _ticket(values, settings, zone, day_first, latest)]
             except ValueProblem as problem:
                 self.quarantined.append({**at, "reason": problem.reason, "detail": str(problem)})
 
 
 def _records(lines: Sequence[str | None], delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:
-    """Give first line, last line and cells of every record, or what is wrong with it.
+    """Give the first place, the place behind the last, and the cells of every record, or what is wrong with it.
 
     A quote that is never closed must not swallow the rest of the file: then its first line alone is the record.
     """
@@ -149,14 +158,14 @@ def _records(lines: Sequence[str | None], delimiter: str) -> Iterator[tuple[int,
                 if "unexpected end of data" not in cells:
                     break
         end = start + 1 if isinstance(cells, str) else end
-        yield start + 1, end, cells
+        yield start, end, cells
         start = end
 
 
 def _ticket(
-    values: dict[str, str | None], settings: Tickets, zone: str, day_first: bool | None
+    values: dict[str, str | None], settings: Tickets, zone: str, day_first: bool | None, latest: datetime
 ) -> list[dict[str, Any]]:
-    """Give one row per node of a ticket."""
+    """Give one row per node of a ticket; `latest` is the last moment that its file can know of."""
     opened = ticket_values.stated(values["opened"])
     if values["ticket_id"] is None:
         raise ValueProblem("missing_ticket_id", "no ticket id")
@@ -164,7 +173,11 @@ def _ticket(
         raise ValueProblem("missing_time_or_node", "no node" if values["node"] is None else "no date of opening")
     opened_at = ticket_values.moment(opened, zone, settings.date_format, day_first)
     closed = ticket_values.stated(values.get("closed"))
+    closed = None if closed and ticket_values.is_never(closed) else closed
     closed_at = ticket_values.moment(closed, zone, settings.date_format, day_first, opened_at) if closed else None
+    for text, moment in ((opened, opened_at), (closed, closed_at)):
+        if moment is not None and not times.EARLIEST <= moment <= latest:
+            raise ValueProblem("implausible_time", f"{text} is {moment} (UTC)")
     if closed_at is not None and closed_at < opened_at:
         raise ValueProblem("close_before_open", f"opened {opened}, closed {closed}")
     shared = {
@@ -186,9 +199,17 @@ def statements(batch: Batch) -> Sequence[Step]:
 
     def read_tickets(con: duckdb.DuckDBPyConnection) -> None:
         tickets = TicketBatch()
-        files = con.execute("select file_id, list(line order by line_number) from lines group by all order by file_id")
-        for file_id, lines in files.fetchall():
-            tickets.read_file(file_id, lines, batch.cluster)
+        files = con.execute(
+            """
+            select
+                file_id, list(line_number order by line_number), list(line order by line_number),
+                any_value(batch_files.modified_at)
+            from lines inner join batch_files using (file_id)
+            group by file_id order by file_id
+            """
+        )
+        for file_id, numbers, lines, modified_at in files.fetchall():
+            tickets.read_file(file_id, numbers, lines, cluster=batch.cluster, modified_at=modified_at)
         for name, rows, schema in (
             ("loaded_rows", tickets.loaded, _LOADED),
             ("skipped_lines", tickets.skipped, _SKIPPED),

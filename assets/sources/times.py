@@ -13,6 +13,10 @@ from functools import cache
 from zoneinfo import ZoneInfo
 
 FIRST_YEAR, LAST_YEAR = 1990, 2060
+EARLIEST = datetime(2000, 1, 1)
+"""Before it Slurm had not been written: an earlier time is that of a clock which nobody had set yet."""
+CLOCK_NOISE_SECONDS = 60
+"""A step of a clock that is being set may turn the beginning and the end of a short check round by as much."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ def offset_in_january(zone: str, year: int) -> timedelta:
     return datetime(year, 1, 1, tzinfo=UTC).astimezone(ZoneInfo(zone)).utcoffset() or timedelta(0)
 
 
-def _literal(moment: datetime) -> str:
+def literal(moment: datetime) -> str:
+    """Write a moment as SQL."""
     return f"timestamp '{moment:%Y-%m-%d %H:%M:%S}'"
 
 
@@ -72,7 +77,7 @@ def _seconds(offset: timedelta) -> int:
 def epoch_zero_local(zone: str) -> str:
     """Give the wall-clock time of epoch 0, which some exports print for 'never', as a SQL literal."""
     info = ZoneInfo(zone)
-    return _literal(datetime.fromtimestamp(0, info).replace(tzinfo=None))
+    return literal(datetime.fromtimestamp(0, info).replace(tzinfo=None))
 
 
 Years = tuple[int, int]
@@ -107,14 +112,14 @@ def utc(local: str, zone: str, *, second_of_fold: bool = False, years: Years = E
     for change in reversed(changes):
         # In a gap either reading is a guess; callers quarantine those through `is_nonexistent`.
         start = change.first_local if second_of_fold else change.last_local
-        branches.append(f"when {local} >= {_literal(start)} then {_seconds(change.after)}")
+        branches.append(f"when {local} >= {literal(start)} then {_seconds(change.after)}")
     return f"({local} - to_seconds(case {' '.join(branches)} else {before} end))"
 
 
 def _within(local: str, spans: list[OffsetChange]) -> str:
     if not spans:
         return "false"
-    tests = (f"({local} >= {_literal(s.first_local)} and {local} < {_literal(s.last_local)})" for s in reversed(spans))
+    tests = (f"({local} >= {literal(s.first_local)} and {local} < {literal(s.last_local)})" for s in reversed(spans))
     return f"({' or '.join(tests)})"
 
 
@@ -131,6 +136,29 @@ def is_nonexistent(local: str, zone: str, *, years: Years = EVER) -> str:
 def has_offset(text: str) -> str:
     """Give SQL that is true when an ISO text carries `Z` or an offset from UTC."""
     return rf"(length({text}) > 19 and regexp_matches({text}, '(Z|[+-]\d\d(:?\d\d)?)$'))"
+
+
+def is_implausible(moment: str, modified_at: str | None = None) -> str:
+    """Give SQL that is true for a moment that a clock which was right cannot have told; of NULL it is NULL.
+
+    Parameters
+    ----------
+    moment
+        SQL of type timestamp, in UTC.
+    modified_at
+        When the file was modified: a day after it, or after now, no line can have been written.
+    """
+    now = "get_current_timestamp()::timestamp"
+    latest = now if modified_at is None else f"greatest({modified_at}, {now})"
+    return f"({moment} < {literal(EARLIEST)} or {moment} > {latest} + interval 1 day)"
+
+
+def is_dated(text: str) -> str:
+    """Give SQL that is true for text that begins like a year in which time zones can be added and taken away.
+
+    DuckDB reads years up to 294247, and `infinity`, and then fails at the first sum.
+    """
+    return f"({text} >= '19' and {text} < '22')"
 
 
 def parsed(text: str) -> str:
