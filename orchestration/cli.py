@@ -34,7 +34,8 @@ def refresh(
     as_json: JsonOption = False,
 ) -> None:
     """Ingest what is new, build, fit, validate, publish and write the report."""
-    from orchestration.refreshing import RefreshFailed, run_refresh
+    from orchestration.interruption import INTERRUPTED
+    from orchestration.refreshing import RefreshFailed, RefreshInterrupted, run_refresh
 
     chosen = choose_home(home, sources, full)
     console = terminal.console(is_error=as_json)
@@ -43,7 +44,7 @@ def refresh(
     except RefreshFailed as error:
         if as_json:
             terminal.say_json({"status": "failed", "message": str(error)})
-        fail(str(error))
+        fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)
     if as_json:
         terminal.say_json(outcome.as_dict())
     else:

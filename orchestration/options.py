@@ -17,10 +17,10 @@ HomeOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
-def fail(message: str) -> NoReturn:
-    """Say on stderr what went wrong, secrets masked, and leave with status 1."""
+def fail(message: str, status: int = 1) -> NoReturn:
+    """Say on stderr what went wrong, secrets masked, and leave with a status, by default 1."""
     say(f"faultline: {mask(message)}", is_error=True)
-    raise typer.Exit(1)
+    raise typer.Exit(status)
 
 
 def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:

@@ -29,6 +29,7 @@ from orchestration.publication_folders import (
     problem_of_current,
     version_of,
 )
+from orchestration.terminal import others_write_to
 
 if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
@@ -38,11 +39,25 @@ SHOWN_REFUSALS = 10
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 PATIENCE_SECONDS = 600
 """How long what a killed refresh has left running may still hold the working file."""
+INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
+DUCKDB_INTERRUPTED = "Query interrupted"
+OTHER_OUTPUT = "other-output.txt"
+"""What libraries and child processes print on stderr; nothing of it is for a person."""
 EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure"}
 
 
 class RefreshFailed(Exception):
     """A refresh that published nothing; its text says why and what to do next."""
+
+
+class RefreshInterrupted(RefreshFailed):
+    """A refresh that somebody stopped with Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "stopped by Ctrl-C; nothing was published, readers see the last publication as before; "
+            "`faultline refresh` takes up what was read"
+        )
 
 
 @dataclass(frozen=True)
@@ -126,12 +141,21 @@ def _refresh(home: Home, full: bool, console: Console) -> Outcome:
     try:
         _heal_before_a_run(home, say)
         result = _execute(home, console)
-        if not result.success and heal(home, say, deep=True):
+        if not result.success and not _was_interrupted(result) and heal(home, say, deep=True):
             # Damage in the middle of a file shows only when that part is read.
             result = _execute(home, console)
     except Exception as error:
         raise RefreshFailed(_in_words(error, home)) from error
+    except BaseException as error:
+        # Dagster's interruption is no Exception.
+        if type(error).__name__ not in INTERRUPTIONS:
+            raise
+        _note_failure(home, None, str(RefreshInterrupted()))
+        raise RefreshInterrupted from None
     if not result.success:
+        if _was_interrupted(result):
+            _note_failure(home, result.run_id, str(RefreshInterrupted()))
+            raise RefreshInterrupted
         message = _why(result, home)
         _note_failure(home, result.run_id, message)
         raise RefreshFailed(message)
@@ -185,10 +209,29 @@ def _execute(home: Home, console: Console) -> ExecuteInProcessResult:
         loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
         job = dg.Definitions.merge(definitions.build(home), loggers).resolve_job_def("refresh")
         # dagster-dbt repeats dbt's log on stdout; the log itself is kept beside the working file.
-        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        with (
+            Path(os.devnull).open("w") as nowhere,
+            redirect_stdout(nowhere),
+            others_write_to(home.work / OTHER_OUTPUT, console),
+        ):
             return job.execute_in_process(
                 instance=instance, raise_on_error=False, run_config={"loggers": {"progress": {}}}
             )
+
+
+def _was_interrupted(result: ExecuteInProcessResult) -> bool:
+    """Tell whether a step ended by Ctrl-C, of which DuckDB makes an error of its own."""
+    for event in result.all_events:
+        error = _error_of(event) if event.is_step_failure or event.is_job_failure else None
+        while error is not None:
+            if error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message:
+                return True
+            error = error.cause
+    return False
+
+
+def _error_of(event: DagsterEvent) -> Any:
+    return event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
 
 
 def _why(result: ExecuteInProcessResult, home: Home) -> str:
@@ -207,7 +250,7 @@ def _why(result: ExecuteInProcessResult, home: Home) -> str:
 
 
 def _event_in_words(event: DagsterEvent, home: Home) -> str:
-    error = event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
+    error = _error_of(event)
     if error is None:
         return event.message or "the run failed"
     trace = error.to_string()
@@ -262,13 +305,20 @@ def _existing(path: Path) -> Path:
     return path if path.exists() else _existing(path.parent)
 
 
-def _note_failure(home: Home, run_id: str, message: str) -> None:
-    """Keep the reason for `faultline status`; a disk too full to write it has been told to the user already."""
+def _note_failure(home: Home, run_id: str | None, message: str) -> None:
+    """Keep the reason for `faultline status`, by default of the latest run.
+
+    A disk too full to write it has been told to the user already.
+    """
     from assets.warehouse import Warehouse
 
     try:
         with Warehouse(path=str(home.working_file)).writing() as con:
-            con.execute("update ops.runs set message = ? where run_id = ?", [message, run_id])
+            con.execute(
+                "update ops.runs set message = ? where status = 'failed' and run_id = coalesce("
+                "?, (select run_id from ops.runs order by started_at desc limit 1))",
+                [message, run_id],
+            )
     except (duckdb.IOException, OSError) as error:
         logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)
 

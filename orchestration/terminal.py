@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -27,6 +28,7 @@ from orchestration.values import plain
 __all__ = [
     "console",
     "json_text",
+    "others_write_to",
     "print_table",
     "say",
     "say_json",
@@ -42,6 +44,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Unicode counts these as letters or marks, but they are drawn as nothing."""
 _JSON_HIDDEN = re.compile(r"[^\x20-\x7e]")
+STDERR = 2
 WIDE = 100_000
 """Columns of a table on a pipe, where nothing is cut to the width of a screen."""
 
@@ -175,6 +178,32 @@ def streams() -> Iterator[None]:
     finally:
         with until_nobody_reads():
             sys.stdout.flush()
+
+
+@contextmanager
+def others_write_to(file: Path, ours: Console) -> Iterator[None]:
+    """Send what child processes and libraries print on stderr to a file; one console goes on as before.
+
+    Dagster's watchers of output, for instance, print a traceback each when they hear Ctrl-C.
+    """
+    stream = sys.stderr
+    if not (isinstance(stream, TextIOWrapper) and stream.fileno() == STDERR):
+        yield
+        return
+    stream.flush()
+    is_on_stderr = ours.file is stream
+    with file.open("wb") as other, os.fdopen(os.dup(STDERR), "w", errors="backslashreplace") as kept:
+        os.dup2(other.fileno(), STDERR)
+        if is_on_stderr:
+            ours.file = kept
+        try:
+            yield
+        finally:
+            stream.flush()
+            os.dup2(kept.fileno(), STDERR)
+            if is_on_stderr:
+                kept.flush()
+                ours.file = stream
 
 
 @contextmanager

@@ -251,3 +251,23 @@ def _wait_until_it_computes(pid: int) -> float:
             break
         time.sleep(0.05)
     return time.monotonic()
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+def test_others_write_to_a_file_and_the_console_goes_on(tmp_path, is_error):
+    code = f"""if True:
+        import subprocess, sys
+        from pathlib import Path
+        from orchestration.terminal import console, others_write_to
+        ours = console(is_error={is_error})
+        with others_write_to(Path({str(tmp_path / "other.txt")!r}), ours):
+            subprocess.run(["sh", "-c", "echo junk >&2"])
+            ours.print("progress")
+        ours.print("after")
+        print("done", file=sys.stderr)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (tmp_path / "other.txt").read_text() == "junk\n"
+    assert (done.stdout, done.stderr) == (
+        ("", "progress\nafter\ndone\n") if is_error else ("progress\nafter\n", "done\n")
+    )
