@@ -124,8 +124,10 @@ def test_a_refresh_with_a_fault_at_any_call_is_made_good_by_the_next(kind, strac
         shutil.rmtree(own.root, ignore_errors=True)
         shutil.copytree(home.root, own.root, symlinks=True)
         fault = ["-e", f"trace={call}", "-e", f"inject={call}:{kind}:when={number}"]
-        done = refresh(own, strace, "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", *fault)
+        # Not with --seccomp-bpf, under which strace 6.1 delivers no signal.
+        done = refresh(own, strace, "-f", "-qq", "-o", "/dev/null", *fault)
         where = f"{kind} at {call} {number}: {done.stdout}{done.stderr}"
+        print(where)
         ends[done.returncode] += 1
         assert content(own.published_file) == expected, where
         again = refresh(own)
