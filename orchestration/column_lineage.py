@@ -13,6 +13,8 @@ from typing import Any
 
 import dagster as dg
 
+from orchestration.permissions import share_with_everybody
+
 KEY = "dagster/column_lineage"
 Row = tuple[str, str, str, str]
 
@@ -50,6 +52,7 @@ class ColumnLineage:
             beside = self._path.with_suffix(f".{os.getpid()}")
             beside.write_text(json.dumps(self.rows))
             beside.replace(self._path)
+            share_with_everybody(self._path)
 
 
 def _rows(table: str, value: Any) -> list[Row]:

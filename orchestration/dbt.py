@@ -29,6 +29,7 @@ from orchestration.environment import MEMORY, THREADS, Settings, choose_files
 from orchestration.healing import Say, heal_json
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.kept import forget_touched, forget_what_was_built, keep_what_stays
+from orchestration.permissions import share_with_everybody
 
 MANIFEST = DBT_PROJECT / "target" / "manifest.json"
 LINEAGE = MANIFEST.with_name("column_lineage.json")
@@ -94,6 +95,7 @@ def prepare(home: Home) -> None:
             raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
         for name in ("partial_parse.msgpack", MANIFEST.name):
             Path(target, name).replace(MANIFEST.with_name(name))
+            share_with_everybody(MANIFEST.with_name(name))
 
 
 def _is_readable(file: Path) -> bool:

@@ -69,6 +69,13 @@ def open_publication(folder: Path, group: str | None) -> None:
             _give(Path(parent, name), 0o600 if number is None else 0o640, number)
 
 
+def share_with_everybody(path: Path) -> None:
+    """Let everybody read a file that is made of the code alone, and enter its folder: one checkout may serve many."""
+    path.chmod(0o644)
+    if _is_own(path.parent):
+        path.parent.chmod(0o755)
+
+
 def _close(folder: Path) -> None:
     """Close a folder and all below it; if the folder is closed, so is what was written there since."""
     if not _is_own(folder) or not folder.stat().st_mode & _OTHERS:
