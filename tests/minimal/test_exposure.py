@@ -60,9 +60,20 @@ def ended_by_hand_for_maintenance():
     return cluster.job(5, "n5", at(days=6), at(days=20))
 
 
+def powered_off_while_draining():
+    """A node drains for maintenance; an hour later it is switched off under its job. Another is lost beforehand."""
+    cluster = Cluster().job(99, "n9", at(0), at(0))
+    cluster.event("n1", at(days=5), at(days=6), "DRAIN", "planned maintenance")
+    cluster.job(1, "n1", at(days=4), at(hours=1, days=5), "NODE_FAIL")
+    cluster.event("n2", at(days=5), at(days=6), "DRAIN", "planned maintenance")
+    cluster.job(2, "n2", at(days=4), at(hours=-1, days=5), "NODE_FAIL")
+    return cluster.job(3, "n3", at(days=6), at(days=20))
+
+
 CLUSTERS = {
     "maintenance": six_ended_by_maintenance(),
     "maintenance-by-hand": ended_by_hand_for_maintenance(),
+    "maintenance-of-a-draining-node": powered_off_while_draining(),
     "runs-for-thirty-days": twelve_ended_and_one_running(),
     "lost-its-end": Cluster()
     .job(99, "n9", at(0), at(0))
@@ -183,3 +194,14 @@ def test_what_is_cancelled_or_requeued_for_maintenance_is_planned_and_no_failure
     assert sorted(job for (job,) in rows) == [1, 2]
     for counted_as in ("attempts", "attempts_paper"):
         assert rate(minimal, "maintenance-by-hand", "all", counted_as)[0] == 0
+
+
+def test_a_node_lost_while_it_drains_for_maintenance_was_taken_down_by_it(minimal):
+    """What is lost before the maintenance begins is a failure all the same."""
+    rows = minimal.execute(
+        """
+        select job_id_raw, end_reason, is_infrastructure_failure from marts.fct_attempts
+        where cluster_id = 'maintenance-of-a-draining-node' and state = 'NODE_FAIL' order by job_id_raw
+        """
+    ).fetchall()
+    assert rows == [(1, "planned", False), (2, None, True)]

@@ -93,7 +93,8 @@ ended as (
 
 ),
 
--- Taking a node down ends its jobs within seconds. What is requeued or cancelled may run on while the node drains.
+-- Taking a node down ends its jobs within seconds. On a node that drains for planned work a job may run on until the work
+-- begins: what then ends without evidence of a fault was ended by the work. Whoever powers the node off leaves NODE_FAIL.
 outages_of_ends as (
 
     select
@@ -110,7 +111,6 @@ outages_of_ends as (
                 ended.ended_at - interval 5 second <= outages.started_at
                 or (
                     outages.is_planned
-                    and ended.state != 'NODE_FAIL'
                     and (outages.ended_at is null or ended.ended_at <= outages.ended_at)
                 )
             )
