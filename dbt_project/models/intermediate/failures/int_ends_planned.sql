@@ -93,8 +93,8 @@ ended as (
 
 ),
 
--- Taking a node down ends its jobs within seconds. On a node that drains for planned work a job may run on until the work
--- begins: what then ends without evidence of a fault was ended by the work. Whoever powers the node off leaves NODE_FAIL.
+-- Taking a node down ends its jobs within seconds. On a node that drains for planned work a job may run on until the
+-- work begins. What then ends without evidence of a fault was ended by the work: a node switched off leaves NODE_FAIL.
 outages_of_ends as (
 
     select
