@@ -63,6 +63,21 @@ def test_the_limits_of_the_rate_alone_would_miss_most_futures():
     assert coverage(50, 0.3, of_the_rate) < 0.7
 
 
+def test_the_month_to_come_differs_from_the_months_before():
+    """Months that differ by 30%: the future is negative binomial, the rate of the past well known."""
+    mean, variance = 300, 0.09
+    counts = np.arange(mean + 200)
+    futures = stats.nbinom(1 / variance, 1 / (1 + variance * mean))
+
+    def covered(**options):
+        found = prediction_interval(counts, 1.0, 1.0, **options)
+        inside = futures.cdf(found.high) - futures.cdf(np.ceil(found.low) - 1)
+        return float(stats.poisson.pmf(counts, mean) @ inside)
+
+    assert covered(relative_variance=variance) == pytest.approx(0.9, abs=0.02)
+    assert covered() < 0.5
+
+
 def test_without_events_only_the_limits_are_known_and_without_exposure_nothing():
     found = prediction_interval([0, 3, np.nan], [100.0, 0.0, 10.0], 50.0)
     assert np.isnan(found.value).all()

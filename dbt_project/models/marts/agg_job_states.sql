@@ -7,6 +7,46 @@ attempts as (
 
 ),
 
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+
+),
+
+expected as (
+
+    select
+        attempts.cluster_id,
+        attempts.state,
+        {{ exact_sum('failures.posterior_probability') }} as failure_count
+    from attempts
+    inner join failures
+        on
+            attempts.cluster_id = failures.cluster_id
+            and attempts.attempt_id = failures.attempt_id
+    group by attempts.cluster_id, attempts.state
+
+),
+
+expected_in_all as (
+
+    select
+        cluster_id,
+        'INFRASTRUCTURE' as state,
+        {{ exact_sum('failure_count') }} as failure_count
+    from expected
+    group by cluster_id
+
+    union all
+
+    select
+        cluster_id,
+        state,
+        failure_count
+    from expected
+
+),
+
 states as (
 
     select
@@ -78,6 +118,11 @@ select
     rows_shown.attempt_count / totals.attempt_count as attempt_ratio,
     rows_shown.gpu_seconds / 3600 as gpu_hours,
     rows_shown.gpu_seconds / nullif(totals.gpu_seconds, 0) as gpu_time_ratio,
-    rows_shown.gpu_unknown_count
+    rows_shown.gpu_unknown_count,
+    coalesce(expected_in_all.failure_count, 0) as expected_failure_count
 from rows_shown
 inner join totals on rows_shown.cluster_id = totals.cluster_id
+left join expected_in_all
+    on
+        rows_shown.cluster_id = expected_in_all.cluster_id
+        and rows_shown.state = expected_in_all.state
