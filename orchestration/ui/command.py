@@ -90,6 +90,8 @@ def ui(  # noqa: PLR0917
     chosen = choose_home(home, sources)
 
     def announce(link: str, runs_schedule: bool) -> None:
+        if socket is not None:
+            say(f"forward {socket.absolute()} to your machine: ssh -L 3000:{socket.absolute()} HOST; then open")
         say(link if token.is_given else f"{link}?token={token.value}")
         if not runs_schedule:
             say("the schedule is run by another `faultline ui` of this home")

@@ -70,9 +70,9 @@ class Address:
                 self.socket_file.unlink(missing_ok=True)
 
     def link(self, listener: socket.socket) -> str:
-        """Return what to open in a browser."""
+        """Return what to open in a browser; for a Unix socket, where the port 3000 is forwarded to it."""
         if self.socket_file is not None:
-            return f"unix:{self.socket_file}"
+            return "http://localhost:3000/"
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
 

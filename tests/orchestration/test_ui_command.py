@@ -89,6 +89,12 @@ def test_it_says_who_runs_the_schedule(started):
     assert "another" not in started()[0].output
 
 
+def test_it_says_how_to_reach_a_socket(started, tmp_path):
+    result, given = started("--socket", str(tmp_path / "ui.sock"))
+    assert given["address"].socket_file == tmp_path / "ui.sock"
+    assert f"ssh -L 3000:{tmp_path}/ui.sock" in result.output
+
+
 def test_read_only_reaches_the_guard(started):
     assert started("--read-only")[1]["rules"].is_read_only
 
@@ -99,7 +105,7 @@ def test_a_unix_socket_is_for_this_user_only(tmp_path):
     try:
         with Address(socket_file=file).listening() as listener:
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
-            assert Address(socket_file=file).link(listener) == f"unix:{file}"
+            assert Address(socket_file=file).link(listener) == "http://localhost:3000/"
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(str(file))
     finally:
