@@ -14,6 +14,8 @@ import dagster as dg
 import duckdb
 import pandas as pd
 
+from assets.sql import literal
+
 RAW_SCHEMA = Path(__file__).parent / "raw" / "schema.sql"
 PUBLICATION = "publication"
 """The name under which DuckDB, dbt included, knows the file of what readers get."""
@@ -76,15 +78,14 @@ class Warehouse(dg.ConfigurableResource):
     def _configure(self, con: duckdb.DuckDBPyConnection) -> None:
         con.execute("set timezone = 'UTC'")
         if self.memory_limit:
-            con.execute(f"set memory_limit = '{self.memory_limit}'")
+            con.execute(f"set memory_limit = {literal(self.memory_limit)}")
         if self.threads:
             con.execute(f"set threads = {self.threads}")
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, options: str = "read_write") -> None:
     """Attach a file as the publication."""
-    escaped = str(path).replace("'", "''")
-    con.execute(f"attach '{escaped}' as {PUBLICATION} ({options})")
+    con.execute(f"attach {literal(str(path))} as {PUBLICATION} ({options})")
 
 
 def look_in(con: duckdb.DuckDBPyConnection, schema: str = "main") -> None:
@@ -98,7 +99,7 @@ def look_in(con: duckdb.DuckDBPyConnection, schema: str = "main") -> None:
         return name != schema, (database == PUBLICATION) != (name in READER_SCHEMAS)
 
     places = ",".join(f"{database}.{name}" for database, name in sorted(found, key=rank))
-    con.execute(f"set search_path = '{places}'")
+    con.execute(f"set search_path = {literal(places)}")
 
 
 def remove_file(path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sql import identifier
 from orchestration.home import DBT_PROJECT, PROJECT
 from orchestration.published import ReadingError
 
@@ -57,7 +58,7 @@ def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:
     listings = []
     for schema, table, is_table, comment in sorted(known, key=lambda row: (SCHEMAS.index(row[0]), row[1])):
         name = f"{schema}.{table}"
-        count = con.execute(f'select count(*) from "{schema}"."{table}"').fetchall()[0][0] if is_table else None
+        count = con.execute(f"select count(*) from {identifier(schema, table)}").fetchall()[0][0] if is_table else None
         description = comment or commented_in_ddl().get(name, "")
         grain = _GRAIN.search(description)
         listings.append(

@@ -90,7 +90,8 @@ def prepare(home: Home) -> None:
     with TemporaryDirectory(prefix="parse-", dir=MANIFEST.parent) as target:
         folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
         outputs = ["--target-path", target, "--log-path", str(home.work / "dbt-logs")]
-        parse = subprocess.run([*DBT, "parse", *folders, *outputs], capture_output=True, text=True, check=False)
+        command = [*DBT, "parse", *folders, *outputs]
+        parse = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
         if parse.returncode:
             raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
         for name in ("partial_parse.msgpack", MANIFEST.name):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -10,11 +12,14 @@ from assets.report.gap_catalogue import BY_FLAG, BY_WARNING
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.spans import longest_gap
+from assets.sql import literal
 from orchestration.findings import Finding
 from orchestration.home import Home
 from orchestration.published import published
 
 NOT_READ = "not read"
+_PLAIN = re.compile(r'[^"$`!\\\n]*')
+"""What a shell takes as it is between double quotes."""
 STALE_AFTER = timedelta(days=2)
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is told: it may be an export with the default window of one day."""
@@ -76,7 +81,7 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     for path, warning in con.execute(WARNED).fetchall():
         gap = BY_WARNING.get(warning.partition(":")[0])
         if gap is None:
-            seen = f"faultline query \"select warnings from ops.files where path = '{path}'\""
+            seen = _query(f"select warnings from ops.files where path = {literal(path)}")
             findings.append(Finding("warning", warning.replace("_", " "), path, seen))
         else:
             step = gap.command.replace("FOLDER", str(home.sources / path.partition("/")[0]))
@@ -84,12 +89,17 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     return findings
 
 
+def _query(sql: str) -> str:
+    """Give the command that asks, such that a shell finds nothing to run in a file's name."""
+    return f'faultline query "{sql}"' if _PLAIN.fullmatch(sql) else f"faultline query {shlex.quote(sql)}"
+
+
 def _quarantine_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
     findings = []
     for path, count, reason, first in con.execute(QUARANTINED).fetchall():
         lines = "line was" if count == 1 else "lines were"
         what = f"{count:,} {lines} not understood, mostly {reason}, the first is line {first}"
-        step = f"faultline query \"select line_number, reason, detail from ops.quarantine where path = '{path}'\""
+        step = _query(f"select line_number, reason, detail from ops.quarantine where path = {literal(path)}")
         findings.append(Finding("warning", what, path, step))
     return findings
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sql import identifier
 from orchestration.home import Home
 from orchestration.interruption import interruptible
 from orchestration.published import ReadingError
@@ -67,17 +68,18 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
     con.begin()
     try:
         for name in names:
-            stored = ", ".join(column for (column,) in con.execute(STORED, [name]).fetchall())
-            con.execute(f"delete from marts.{name}")
+            stored = ", ".join(identifier(column) for (column,) in con.execute(STORED, [name]).fetchall())
+            con.execute(f"delete from marts.{identifier(name)}")
             con.execute(
-                f"insert into marts.{name} by name select {stored} from read_parquet($files)",
+                f"insert into marts.{identifier(name)} by name select {stored} from read_parquet($files)",
                 {"files": f"{folder / name}/*.parquet"},
             )
         con.commit()
     except duckdb.Error:
         con.rollback()
         raise
-    return {f"marts.{name}": int(con.execute(f"select count(*) from marts.{name}").fetchall()[0][0]) for name in names}
+    counts = {name: con.execute(f"select count(*) from marts.{identifier(name)}").fetchall()[0][0] for name in names}
+    return {f"marts.{name}": int(count) for name, count in counts.items()}
 
 
 @contextmanager

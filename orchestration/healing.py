@@ -19,6 +19,7 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sql import identifier
 from orchestration.home import Home
 
 Say = Callable[[str], None]
@@ -225,11 +226,9 @@ def _problem_of_sqlite(file: Path) -> str | None:
 
 
 def _read_everything(con: duckdb.DuckDBPyConnection) -> None:
-    tables = con.execute(
-        'select format(\'"{}"."{}"\', schema_name, table_name) from duckdb_tables() where not internal'
-    ).fetchall()
-    for (table,) in tables:
-        con.execute(f"select bit_xor(hash(t)) from {table} as t").fetchall()
+    tables = con.execute("select schema_name, table_name from duckdb_tables() where not internal").fetchall()
+    for schema, table in tables:
+        con.execute(f"select bit_xor(hash(t)) from {identifier(schema, table)} as t").fetchall()
 
 
 def _journal_of(file: Path) -> Path:

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from assets.sources.batch import transaction
+from assets.sql import identifier
 from assets.warehouse import PUBLICATION
 from orchestration.home import code_version
 
@@ -161,7 +162,7 @@ def _why_it_is_not_the_last(con: duckdb.DuckDBPyConnection) -> str | None:
         return "no whole build before"
     if (PUBLICATION, "ops", "published") not in tables:
         return "the last refresh published nothing"
-    last, of_file = (_rows(con, _LAST_PUBLISHED.format(where)) for where in (database, PUBLICATION))
+    last, of_file = (_rows(con, _LAST_PUBLISHED.format(identifier(where))) for where in (database, PUBLICATION))
     ((built_by,),) = _rows(con, "from built.run")
     if last != of_file or [run_id for run_id, _ in last] != [built_by]:
         return "the last refresh published nothing"
@@ -205,7 +206,7 @@ def _drop_all_but(con: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
         )
         for (name,) in found:
             if name not in kept:
-                con.execute(f"drop {kind} {PUBLICATION}.{name}")
+                con.execute(f"drop {kind} {PUBLICATION}.{identifier(*name.split('.', 1))}")
     con.execute(f"checkpoint {PUBLICATION}")
 
 

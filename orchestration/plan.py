@@ -26,6 +26,7 @@ from assets.model.run_plan import (
     probability_uninterrupted,
     run_outlook,
 )
+from assets.sql import literal
 from orchestration.plan_prior import answers_with_prior
 from orchestration.published import ReadingError, published
 
@@ -129,10 +130,9 @@ def minutes_of(text: str) -> float:
     (0.5, 90.0, 0.0)
     """
     # A bound parameter would make DuckDB import pandas, which takes longer than the whole answer.
-    literal = text.replace("'", "''")
     with duckdb.connect() as con:
         try:
-            rows = con.execute(f"select epoch(try_cast('{literal}' as interval)) / 60").fetchall()
+            rows = con.execute(f"select epoch(try_cast({literal(text)} as interval)) / 60").fetchall()
         except duckdb.Error:
             rows = [(None,)]
     minutes = rows[0][0]

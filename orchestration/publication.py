@@ -9,6 +9,7 @@ from __future__ import annotations
 import duckdb
 
 from assets.sources.batch import transaction
+from assets.sql import identifier
 from assets.warehouse import PUBLICATION, READER_SCHEMAS, look_in
 
 ADDED_SCHEMAS = ("ops",)
@@ -46,11 +47,12 @@ def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
     try:
         with transaction(con):
             for schema in schemas:
-                con.execute(f"drop schema if exists {PUBLICATION}.{schema} cascade")
-                con.execute(f"create schema {PUBLICATION}.{schema}")
+                con.execute(f"drop schema if exists {PUBLICATION}.{identifier(schema)} cascade")
+                con.execute(f"create schema {PUBLICATION}.{identifier(schema)}")
             for database, name, definition in added:
                 con.execute(definition)
-                con.execute(f"insert into {PUBLICATION}.{name} from {database}.{name}")
+                table = identifier(*name.split(".", 1))
+                con.execute(f"insert into {PUBLICATION}.{table} from {identifier(database)}.{table}")
         con.execute(f"checkpoint {PUBLICATION}")
     finally:
         look_in(con)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import dagster as dg
 import duckdb
 
+from assets.sql import identifier
 from assets.warehouse import Warehouse
 from orchestration.checks import failed_checks
 from orchestration.home import Home, code_version
@@ -31,7 +32,10 @@ INPUT_HASH = """
 
 def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Exact rows of every table a reader sees, by `schema.table`."""
-    return {name: con.execute(f"select count(*) from {name}").fetchall()[0][0] for name in reader_tables(con)}
+    return {
+        name: con.execute(f"select count(*) from {identifier(*name.split('.', 1))}").fetchall()[0][0]
+        for name in reader_tables(con)
+    }
 
 
 def close_run(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, int]:

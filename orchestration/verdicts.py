@@ -52,7 +52,8 @@ class Verdict:
 def verdict_of(table_name: str, result: ExpectationValidationResult) -> Verdict:
     """Put one GX result into words."""
     config = result.expectation_config
-    assert config is not None, "GX gives every result its configuration"
+    if config is None:
+        raise TypeError("a result of Great Expectations without its configuration")
     meta: dict[str, Any] = config.meta or {}
     return Verdict(
         table_name,

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sql import literal
+
 DATED = {
     "raw.sacct": "submitted_at",
     "raw.health_checks": "observed_at",
@@ -78,18 +80,14 @@ def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
     """
     ((row_count,),) = con.execute(f"select count(*) from {table}").fetchall()
     if row_count == 0 or table in WHOLE:
-        con.execute(f"copy (from {table}) to '{_quoted(folder / 'all.parquet')}' (format parquet, compression zstd)")
+        con.execute(f"copy (from {table}) to {literal(str(folder / 'all.parquet'))} (format parquet, compression zstd)")
         return int(row_count)
     rows, partitions = f"from {table} order by cluster_id", "cluster_id"
     if table in DATED:
         rows = f"select *, cast({DATED[table]} as date) as event_date from {table} order by cluster_id, event_date"
         partitions = "cluster_id, event_date"
     con.execute(
-        f"copy ({rows}) to '{_quoted(folder)}' "
+        f"copy ({rows}) to {literal(str(folder))} "
         f"(format parquet, compression zstd, partition_by ({partitions}), overwrite_or_ignore)"
     )
     return int(row_count)
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

@@ -10,6 +10,7 @@ import duckdb
 from assets.sources.batch import transaction
 from assets.sources.folder import Survey
 from assets.sources.settings import ClusterSettings
+from assets.sql import identifier
 
 
 def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
 def write_clusters(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
     """Replace `raw.clusters` by what the folder says now and return the number of clusters."""
     rows = [cluster_row(cluster) for _, cluster in sorted(survey.clusters.items())]
-    columns = list(rows[0])
+    columns = [identifier(column) for column in rows[0]]
     with transaction(con):
         con.execute("delete from raw.clusters")
         con.executemany(

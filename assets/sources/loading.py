@@ -22,6 +22,7 @@ from assets.sources.isolating import Aside, load_what_can_be
 from assets.sources.one_thread import one_thread
 from assets.sources.reading import Reader, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
+from assets.sql import identifier
 
 
 @dataclass
@@ -186,7 +187,8 @@ class _Loading:
 
 def insert_row(con: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any]) -> None:
     """Insert one row, given by its columns."""
-    con.execute(f"insert into {table} ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))
+    columns = ", ".join(identifier(column) for column in row)
+    con.execute(f"insert into {table} ({columns}) values ({', '.join('?' * len(row))})", list(row.values()))
 
 
 def _note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:

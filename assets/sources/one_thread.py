@@ -21,4 +21,4 @@ def one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
         yield
     finally:
         with suppress(duckdb.Error):
-            con.execute(f"set threads = {row[0] if row else 1}")
+            con.execute(f"set threads = {int(row[0]) if row else 1}")

@@ -14,6 +14,7 @@ from assets.sources.sacct_fields import no_texts, outcome_expression, places_of_
 from assets.sources.sacct_layout import Layout, configured_layout, header_layout, require_columns
 from assets.sources.sacct_records import OddLine, above_header, assemble
 from assets.sources.settings import ClusterSettings
+from assets.sql import literal
 
 
 def split_step(cluster: ClusterSettings) -> Step:
@@ -102,8 +103,7 @@ def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def _fields(layout: Layout) -> str:
-    delimiter = layout.delimiter.replace("'", "''")
-    return f"string_split(line, '{delimiter}')"
+    return f"string_split(line, {literal(layout.delimiter)})"
 
 
 def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layout: Layout) -> None:
@@ -197,7 +197,7 @@ def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout
                 from (select *, {places_of_list(layouts[layout_id])} from sacct_repaired)
             ) as told
             where told.file_id = sacct_aside.file_id and told.line_number = sacct_aside.line_number
-                and told.layout_id = {layout_id} and told.outcome is not null
+                and told.layout_id = {layout_id:d} and told.outcome is not null
             """
         )
     con.execute(

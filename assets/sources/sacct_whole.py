@@ -20,6 +20,7 @@ from assets.sources.regular import open_regular, pieces
 from assets.sources.sacct_fields import TEXTS, no_texts, texts_of
 from assets.sources.sacct_layout import Layout, header_layout
 from assets.sources.sacct_seen import NOTHING_SEEN, seen_in
+from assets.sql import literal
 
 if TYPE_CHECKING:
     from assets.sources.reading import SourceFile
@@ -147,7 +148,7 @@ def _texts(exports: list[Export], options: str = STRICT) -> str:
 def _line(layout: Layout) -> str:
     """Give SQL that puts a record's line together again."""
     fields = ", ".join(f"coalesce(c{place}, '')" for place in range(1, len(layout.columns) + 1))
-    return f"array_to_string([{fields}], {_literal(layout.delimiter)})"
+    return f"array_to_string([{fields}], {literal(layout.delimiter)})"
 
 
 def _numbered(exports: list[Export], options: str = STRICT) -> str:
@@ -160,7 +161,7 @@ def _numbered(exports: list[Export], options: str = STRICT) -> str:
     layout = exports[0].layout
     names = [f"c{place}" for place in range(1, len(layout.columns) + 1)]
     columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
-    paths = ", ".join(_literal(str(export.path)) for export in exports)
+    paths = ", ".join(literal(str(export.path)) for export in exports)
     before = accumulate((export.record_count for export in exports), initial=0)
     places = ", ".join(
         f"({place}, {export.file_id}, {records})"
@@ -173,13 +174,9 @@ def _numbered(exports: list[Export], options: str = STRICT) -> str:
         from (
             select file_index::integer as place, row_number() over () as number, {", ".join(names)}
             from read_csv(
-                [{paths}], delim = {_literal(layout.delimiter)}, quote = '', escape = '', header = false, skip = 1,
+                [{paths}], delim = {literal(layout.delimiter)}, quote = '', escape = '', header = false, skip = 1,
                 columns = {{{columns}}}, auto_detect = false, hive_partitioning = false, {options}
             )
         ) as scan
         inner join (values {places}) as exports (place, file_id, records_before) on exports.place = scan.place
     """
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

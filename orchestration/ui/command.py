@@ -13,8 +13,6 @@ from orchestration.options import HomeOption, fail
 from orchestration.permissions import private_files
 from orchestration.terminal import say
 
-ANY_ADDRESS = {"0.0.0.0", "::"}
-"""Not a name by which anybody reaches the server."""
 EXAMPLES = """Examples:
 
 On this machine: `faultline ui --port 3001`, then open the address that it prints.
@@ -67,6 +65,7 @@ def ui(  # noqa: PLR0917
 ) -> None:
     """Open Dagster's web UI with assets, checks, runs and the nightly schedule; only who has the token gets in."""
     from orchestration.ui.guard import LOOPBACK, Rules
+    from orchestration.ui.serving import ANY_ADDRESS, Address, NotServing, serve
     from orchestration.ui.tokens import Token, WeakToken
 
     names = [_host_name(name) for name in allowed_host or []]
@@ -85,7 +84,6 @@ def ui(  # noqa: PLR0917
     rules = Rules(token, LOOPBACK | set(names), is_read_only=read_only)
 
     from orchestration.instance import prepare_storage
-    from orchestration.ui.serving import Address, NotServing, serve
 
     chosen = choose_home(home, sources)
 

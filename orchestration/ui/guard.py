@@ -44,7 +44,7 @@ _OF_EVERY_ANSWER = {
     b"cross-origin-resource-policy": b"same-origin",
     b"cross-origin-opener-policy": b"same-origin",
 }
-NEEDS_TOKEN = (
+SIGN_IN = (
     "<!doctype html><title>Faultline</title><p>This page needs the token that <code>faultline ui</code> printed when "
     'it started: open that address.<p>If you have just done so from a link on another page, <a href="/">go on</a>.'
 )
@@ -122,7 +122,7 @@ class Guard:
                 _check_content_type(scope)
                 receive = await self._checked_body(receive)
         except Refused as refused:
-            page = NEEDS_TOKEN if refused.status == 401 else refused.reason + "\n"
+            page = SIGN_IN if refused.status == 401 else refused.reason + "\n"
             await _respond(send, refused.status, page)
             return
         await self.app(_without_secrets(scope), receive, send)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LOCATION = "orchestration.definitions"
 """The module that the code server loads, and Dagster's name for it."""
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- the user has to ask for them
+"""Addresses that are no name of this machine, and one by which to reach it."""
 SECONDS_TO_LOAD = 180.0
 SECONDS_FOR_OPEN_REQUESTS = 3
 LIVE_DATA_MILLISECONDS = 2000
@@ -73,7 +75,7 @@ class Address:
         """Return what to open in a browser; for a Unix socket, where the port 3000 is forwarded to it."""
         if self.socket_file is not None:
             return "http://localhost:3000/"
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        host = ANY_ADDRESS.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
 
 
@@ -109,7 +111,7 @@ class Parts:
 
     def start(self, name: str, command: Sequence[str], keep_open: int | None = None) -> None:
         """Start one; it holds a file descriptor open for as long as it runs."""
-        self._running[name] = subprocess.Popen(
+        self._running[name] = subprocess.Popen(  # noqa: S603 -- commands of this module
             [sys.executable, attended.__file__, *command],
             stdin=subprocess.PIPE,
             start_new_session=True,

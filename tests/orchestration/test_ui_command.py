@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestration.cli import app
-from orchestration.ui import command, serving
+from orchestration.ui import serving
 from orchestration.ui.guard import LOOPBACK
 from orchestration.ui.serving import Address, NotServing, _take_lock
 from orchestration.ui.tokens import VARIABLE
@@ -78,7 +78,7 @@ def test_names_are_allowed_without_their_ports(started):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("host", sorted(command.ANY_ADDRESS))
+@pytest.mark.parametrize("host", sorted(serving.ANY_ADDRESS))
 def test_every_address_is_no_name(started, host):
     _, given = started("--host", host, "--i-have-a-proxy")
     assert given["rules"].hosts == LOOPBACK

@@ -1,0 +1,127 @@
+"""Every SQL statement is made of the code: constants, numbers, and what `identifier` and `literal` have quoted."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.lint.sql_sources import Tree, statements_of_strangers
+
+PROJECT = Path(__file__).resolve().parents[2]
+WITHOUT_DUCKDB = ("assets/simulation", "assets/model")
+"""Rooms that may not import it (pyproject.toml)."""
+ALLOWED = {
+    ("assets/sources/batch.py", "step"): "the steps of the readers, each judged where it is written",
+    ("orchestration/dbt_results.py", "{test_sql}"): "dbt's text of a test of the project, to show the first bad row",
+    ("orchestration/publication.py", "definition"): "DuckDB's own text of a table that the working file has",
+    ("orchestration/reading.py", "sql"): "the user's question, on a file that can only be read, without other files",
+}
+
+
+def test_every_statement_is_made_of_the_code():
+    found = statements_of_strangers(PROJECT, ["assets", "orchestration"], WITHOUT_DUCKDB)
+    unproved = [f"{path}:{line}: {text}" for path, line, text in found if (path, text) not in ALLOWED]
+    assert unproved == []
+    assert {(path, text) for path, _, text in found} == set(ALLOWED)
+
+
+QUOTED = 'from assets.sql import identifier, literal\ncon.execute(f"from {identifier(name)} where a = {literal(text)}")'
+BUILT = """
+COLUMNS = ("a", "b")
+
+def condition(column, least: int):
+    return f"{column} > {least} and {least + 1:d} > 0"
+
+def ask(con, rows):
+    parts = []
+    for place, column in enumerate(COLUMNS):
+        parts.append(condition(column, 3) + f" or {place} > 0")
+    con.execute(f"select {', '.join(COLUMNS)} from t where {' and '.join(parts)} limit {len(rows)}")
+"""
+RECURSIVE = """
+def nested(depth: int, inner="from t"):
+    return inner if depth == 0 else nested(depth - 1, f"from ({inner})")
+con.execute(nested(3))
+"""
+OBJECTS = """
+class Table:
+    name: str
+    row_count: int
+
+TABLES = {"t": Table("t", 3)}
+
+def show(con, table: Table):
+    con.execute(f"select {table.row_count} from {table.name}")
+
+show(con, TABLES["t"])
+"""
+
+
+@pytest.mark.parametrize("code", [QUOTED, BUILT, RECURSIVE, OBJECTS, 'con.execute("select ?", [name])'])
+def test_what_is_made_of_the_code_is_proved(code):
+    assert Tree({"module.py": f"con = open()\n{code}"}).prove() == []
+
+
+HOSTILE = {
+    "a parameter of nobody knows whom": "def ask(con, name): con.execute(f'from {name}')",
+    "a parameter that one call fills badly": """
+def ask(con, name): con.execute(f"from {name}")
+def outer(con, given): ask(con, "t"); ask(con, name=given)
+""",
+    "a row of the database": """
+def ask(con):
+    for (name,) in con.execute("select name from t").fetchall():
+        con.execute(f"from {name}")
+""",
+    "a concatenation": "def ask(con, name): con.execute('from ' + name)",
+    "a format": "def ask(con, name): con.execute('from {}'.format(name))",
+    "an old format": "def ask(con, name): con.execute('from %s' % name)",
+    "a replacement": "def ask(con, name): con.execute('from NAME'.replace('NAME', name))",
+    "a join": "def ask(con, names): con.execute(f'select {\", \".join(names)} from t')",
+    "a list that is filled": """
+def ask(con, name):
+    parts = ["a"]
+    parts.append(name)
+    con.execute(f"select {', '.join(parts)} from t")
+""",
+    "a variable": """
+def ask(con, name):
+    text = "from t"
+    text += f" where a = '{name}'"
+    con.execute(text)
+""",
+    "a result": """
+def text_of(name): return f"from {name}"
+def ask(con, name): con.execute(text_of(name))
+""",
+    "a field": """
+class Table:
+    name: str
+def make(given): return Table(given)
+def ask(con, table: Table): con.execute(f"from {table.name}")
+ask(con, make(x))
+""",
+    "a choice": "def ask(con, name, is_odd): con.execute(f\"from {'t' if is_odd else name}\")",
+    "a text of the environment": "import os\nNAME = os.environ['NAME']\ncon.execute(f'from {NAME}')",
+    "a text called a number": "def ask(con, name): con.execute(f'from {name:>3}')",
+    "the text of an error": """
+def ask(con):
+    try: pass
+    except OSError as error: con.execute(f"select '{error}' from t")
+""",
+    "a function handed on": """
+def odd(name): return f"from {name}"
+def ask(con, make, name): con.execute(make(name))
+def outer(con, given): ask(con, odd, given)
+""",
+    "a statement that is kept for later": "def make(name): return [f'delete from {name}']",
+    "a method": """
+class Reader:
+    def text(self, name): return f"from {name}"
+def ask(con, reader, name): con.execute(reader.text(name))
+""",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_comes_from_elsewhere_is_found(what):
+    assert Tree({"module.py": f"con = open()\n{HOSTILE[what]}"}).prove() != []
