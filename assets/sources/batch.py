@@ -16,6 +16,7 @@ from assets.sources.masking import masked
 from assets.sources.reading import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
+from assets.sql import identifier
 
 FREE_TEXTS = {
     "sacct": ("job_name", "submit_line"),
@@ -180,4 +181,4 @@ def drop_temporary(con: duckdb.DuckDBPyConnection) -> None:
         ("table", "select table_name from duckdb_tables() where temporary and not internal"),
     ):
         for (name,) in con.execute(query).fetchall():
-            con.execute(f'drop {kind} if exists temp."{name}"')
+            con.execute(f"drop {kind} if exists temp.{identifier(name)}")

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 
+from assets.sql import literal
+
 MASK = "***"
 MAX_MASKED = 8192
 """Characters of a line that are looked at; a problem farther on is shown by its detail alone."""
@@ -19,7 +21,7 @@ MAX_EXCERPT = 120
 EXCERPT_LEAD = 40
 """Characters shown before the value that was not understood: in accounting, about the field before it."""
 
-_SECRET_WORD = r"token|secret|passw(?:or)?d|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|credential"
+_SENSITIVE = r"token|secret|passw(?:or)?d|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|credential"
 _NAME_END = r"s?[0-9A-Za-z_.-]*"
 _VALUE = r"(?:'[^']*'|\"[^\"]*\"|[^\s|\"',;&]+)"
 """A quoted text, or all up to a space, a quote or what parts fields."""
@@ -33,11 +35,11 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s|\"'<>@]+@", rf"\1{MASK}@"),
     # The values of --export may hold spaces, which Slurm prints without quotes: all goes, up to the next option.
     (r"(--export[= ])(?:[^\s|\"]|\s+[^\s|\"-])+", rf"\1{MASK}"),
-    (rf"(?i)(--?[a-z0-9_-]*(?:{_SECRET_WORD}|pass)s?(?:[-_][a-z0-9_-]*)?\s+){_SPACED}", rf"\1{MASK}"),
+    (rf"(?i)(--?[a-z0-9_-]*(?:{_SENSITIVE}|pass)s?(?:[-_][a-z0-9_-]*)?\s+){_SPACED}", rf"\1{MASK}"),
     (rf"(?i)(\bsshpass\s+-p\s*){_SPACED}", rf"\1{MASK}"),
     (r"(?i)(\bcurl\b[^|]*?\s(?:-u|--user)[= ]\s*)[^\s|\"']+", rf"\1{MASK}"),
     (
-        rf"(?i)([0-9a-z_.-]*(?:{_SECRET_WORD}){_NAME_END}(?:\\?[\"'])?\s*[=:]\s*(?:\\?[\"'])?)(?:{_VALUE})",
+        rf"(?i)([0-9a-z_.-]*(?:{_SENSITIVE}){_NAME_END}(?:\\?[\"'])?\s*[=:]\s*(?:\\?[\"'])?)(?:{_VALUE})",
         rf"\1{MASK}",
     ),
     (
@@ -60,7 +62,7 @@ RULES: tuple[tuple[str, str], ...] = (
 """Patterns in the order in which they are applied, each with what stands in place of a match."""
 
 _HINT = (
-    rf"(?i)(?:{_SECRET_WORD})s?[0-9a-z_.-]*[\"'\\]*\s*[=:]|-[a-z0-9_-]*(?:{_SECRET_WORD}|pass)s?(?:[-_][a-z0-9_-]*)?\s|"
+    rf"(?i)(?:{_SENSITIVE})s?[0-9a-z_.-]*[\"'\\]*\s*[=:]|-[a-z0-9_-]*(?:{_SENSITIVE}|pass)s?(?:[-_][a-z0-9_-]*)?\s|"
     r"(?:password|passwd|passphrase)\s+(?:is|was)\s|(?:key|auth|pass|pwd)[0-9]*[\"']?=|private key|"
     r"authorization[\"']?\s*[:=]|bearer\s|sshpass\s|curl\s|://[^\s]*@|"
     # What Slurm does without any value is no secret, and most submit lines of some sites say it.
@@ -99,8 +101,8 @@ def masked(text: str) -> str:
     """
     changed = text
     for pattern, replacement in RULES:
-        changed = f"regexp_replace({changed}, {_literal(pattern)}, {_literal(replacement)}, 'g')"
-    return f"case when regexp_matches({text}, {_literal(_HINT)}) then {changed} else {text} end"
+        changed = f"regexp_replace({changed}, {literal(pattern)}, {literal(replacement)}, 'g')"
+    return f"case when regexp_matches({text}, {literal(_HINT)}) then {changed} else {text} end"
 
 
 def excerpt(line: str, detail: str) -> str:
@@ -136,7 +138,3 @@ def excerpt(line: str, detail: str) -> str:
             ) as bound) as whole
         ) as shown
     )"""
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

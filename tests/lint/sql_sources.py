@@ -37,6 +37,7 @@ PASSES_ON = {
 """Functions and methods whose result is made of their arguments and of the object they belong to."""
 PURE = {"re", "itertools", "textwrap", "math", "dataclasses", "operator"}
 """Modules whose functions know nothing but their arguments."""
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 FILLS = {"append", "extend", "add", "update", "insert", "setdefault"}
 NUMERIC = {"int", "float", "bool", "int | None", "float | None"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -55,6 +56,12 @@ class Scope:
     given: dict[str, list[ast.expr]] = field(default_factory=lambda: defaultdict(list))
     parameters: dict[str, str] = field(default_factory=dict)
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def outermost(self) -> Scope:
+        """The function that is no part of another one; a module is itself."""
+        outer = self.outer
+        return self if outer is None or outer.outer is None else outer.outermost
 
     @property
     def name(self) -> str:
@@ -79,6 +86,7 @@ class Tree:
         self.handed_on: set[Function] = set()
         self.scope_of: dict[ast.AST, Scope] = {}
         self.refuted: dict[Unknown, bool] = {}
+        self.fills: dict[tuple[Scope, str], list[ast.expr]] = defaultdict(list)
         self.resolved: dict[ast.expr, list[Function]] = {}
         self.users: dict[Unknown, set[Unknown]] = defaultdict(set)
         self.waiting: set[Unknown] = set()
@@ -114,6 +122,8 @@ class Tree:
             ]:
                 if each is not None:
                     scope.parameters[each.arg] = ast.unparse(each.annotation) if each.annotation else ""
+        elif isinstance(node, COMPREHENSIONS):
+            scope = Scope(scope.path, node, scope)
         elif isinstance(node, ast.ClassDef):
             self._index_class(node)
         self.scopes[node] = scope
@@ -144,7 +154,7 @@ class Tree:
             case ast.withitem(optional_vars=ast.expr() as target):
                 self._give(scope, target, node.context_expr)
             case ast.Call(func=ast.Attribute(attr=method, value=ast.Name(id=name))) if method in FILLS:
-                scope.given[name] += [*node.args, *(keyword.value for keyword in node.keywords)]
+                self.fills[scope.outermost, name] += [*node.args, *(keyword.value for keyword in node.keywords)]
             case ast.Return() | ast.Yield() | ast.YieldFrom():
                 self.results[scope].append(node.value)
             case ast.ImportFrom(module=str(module)):
@@ -331,6 +341,10 @@ class Tree:
         if imported is None and name in PURE:
             return True
         while scope is not None:
+            if name in scope.parameters or name in scope.given:
+                fills = self.fills.get((scope.outermost, name))
+                if fills and not self._known(("fills", scope.outermost, name)):
+                    return False
             if name in scope.parameters:
                 is_number = scope.parameters[name] in NUMERIC
                 is_passed = is_number or self._known(("parameter", scope, name))
@@ -393,6 +407,8 @@ class Tree:
             case ("name", Scope(node=ast.Module()) as scope, str(name)):
                 # A module is loaded before there is any data.
                 return not any("environ" in ast.unparse(value) for value in scope.given[name])
+            case ("fills", Scope() as scope, str(name)):
+                return all(self.is_good(value) for value in self.fills[scope, name])
             case ("name", Scope() as scope, str(name)):
                 return all(self.is_good(value) for value in scope.given[name])
             case ("field", str(name), str(owner)):

@@ -83,6 +83,12 @@ def ask(con, name):
     parts.append(name)
     con.execute(f"select {', '.join(parts)} from t")
 """,
+    "a list that another function fills": """
+def ask(con, name):
+    parts = ["a"]
+    def add(): parts.append(name)
+    con.execute(f"select {', '.join(parts)} from t")
+""",
     "a variable": """
 def ask(con, name):
     text = "from t"
