@@ -112,6 +112,7 @@ def work(home, console):
     return SimpleNamespace(success=True)
 
 refreshing._nothing_new = lambda home: False
+refreshing._heal_before_a_run = lambda home, say: None
 refreshing._execute = work
 refreshing._outcome = lambda *_: None
 try:
@@ -136,7 +137,7 @@ def test_of_two_refreshes_at_random_delays_none_is_lost(tmp_path):
         said = [process.communicate()[0] for process in (first, second)]
         codes = (first.returncode, second.returncode)
         assert set(codes) <= {0, 3}, said
-        assert all("already running" in text for text, code in zip(said, codes, strict=True) if code == 3)
+        assert all("already running" in text for text, code in zip(said, codes, strict=True) if code == 3), said
         assert 0 in codes
         assert (root / "work" / "done").read_text() == "x" * codes.count(0)
         assert not (root / "work" / "inside").exists()

@@ -6,7 +6,7 @@ import pytest
 from assets.warehouse import Warehouse
 from orchestration.home import Home
 from orchestration.lock import RefreshLock, RefreshRunning, lock_for_a_run
-from orchestration.session import RefreshSession
+from orchestration.session import RefreshSession, heal_before_a_run
 
 
 @pytest.fixture
@@ -84,3 +84,27 @@ def test_a_session_that_does_not_get_the_lock_opens_nothing(session, tmp_path):
         session.setup_for_execution(dg.build_init_resource_context())
     lock.release()
     assert [path.name for path in tmp_path.iterdir()] == ["refresh.lock"]
+
+
+def test_a_run_of_the_schedule_heals_the_home_before_it_begins(tmp_path, caplog):
+    home = Home.at(tmp_path)
+    home.work.mkdir()
+    home.working_file.write_bytes(b"garbage" * 10_000)
+    session = RefreshSession(working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root))
+    session.setup_for_execution(dg.build_init_resource_context())
+    assert statuses(session) == ["running"]
+    assert "was damaged" in caplog.text
+    assert list(home.work.glob("faultline.duckdb.damaged-*"))
+    session.teardown_after_execution(dg.build_init_resource_context())
+
+
+@pytest.mark.parametrize(("last", "is_deep"), [("succeeded", False), ("failed", True), ("running", True)])
+def test_a_run_of_the_schedule_reads_the_files_from_end_to_end_after_one_that_failed(
+    tmp_path, monkeypatch, last, is_deep
+):
+    home, asked = Home.at(tmp_path), []
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        con.execute("insert into ops.runs values ('old', '2026-01-01', null, ?, 'v', null)", [last])
+    monkeypatch.setattr("orchestration.session.heal", lambda home, say, deep: asked.append(deep))
+    heal_before_a_run(home, print)
+    assert asked == [is_deep]

@@ -58,6 +58,13 @@ def test_what_it_published_is_kept_when_the_next_is_seen(home):
     assert first.code_version.startswith("0.1.0+")
 
 
+def test_the_next_refresh_says_so_in_one_line(home):
+    said = []
+    refreshing._tell_of_another_version(home, said.append)
+    assert len(said) == 1
+    assert said[0].startswith("the last publication was made by Faultline 0.1.0+")
+
+
 @pytest.mark.slow
 def test_a_refresh_publishes_what_a_new_home_does_and_says_that_all_is_built_anew(home, testbed_home):
     choose_home(home.root, home.sources)
