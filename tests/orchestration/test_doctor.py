@@ -1,11 +1,13 @@
 """What `faultline doctor` finds wrong or missing, and the next step it names."""
 
 import json
+import subprocess
 
 import duckdb
 import pytest
 
-from orchestration import reading
+from assets.sql import literal
+from orchestration import doctor_warehouse, reading
 from orchestration.doctor import doctor
 from orchestration.home import Home
 from orchestration.publication_folders import remove_leftovers
@@ -109,3 +111,20 @@ class TestDoctor:
         assert reading.show_doctor(home, as_json=True)
         findings = json.loads(capsys.readouterr().out)
         assert {"level", "what", "where", "next_step"} == set(findings[0])
+
+
+@pytest.mark.parametrize(
+    "name", ["plain.psv", "it's.psv", "$(touch proof).psv", '"; touch proof; ".psv', "`touch proof`"]
+)
+def test_a_command_with_an_odd_file_name_asks_and_does_nothing_else(name, tmp_path):
+    sql = f"select warnings from ops.files where path = {literal(name)}"
+    shown = doctor_warehouse._query(sql)
+    shell = subprocess.run(
+        ["bash", "-c", f'faultline() {{ printf %s "$2"; }}; {shown}'],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shell.stdout == sql
+    assert list(tmp_path.iterdir()) == []
