@@ -33,7 +33,15 @@ _WORDS_OF_DAMAGE = (
     "replaying WAL",
     "version number",
 )
-_CLASSES_OF_DAMAGE = (duckdb.SerializationException, duckdb.InternalException, duckdb.FatalException)
+_CLASSES_OF_DAMAGE = (duckdb.SerializationException, duckdb.InternalException)
+_WORDS_OF_OTHER_CAUSES = (
+    "no space left",
+    "input/output error",
+    "permission denied",
+    "read-only file system",
+    "lock on file",
+)
+"""An error may name them beside what came of them: a full disk leaves DuckDB unable to go on until it is closed."""
 _HEADER_BYTES = 3 * 4096
 _COLUMNS = """
     select schema_name || '.' || table_name as table_name, list(column_name || ' ' || data_type order by column_index)
@@ -125,7 +133,10 @@ def problem_of(file: Path, deep: bool = False) -> str | None:
 
 def is_damage(error: BaseException) -> bool:
     """Tell whether an error of DuckDB says that a file is damaged, and not that something else is in the way."""
-    return isinstance(error, _CLASSES_OF_DAMAGE) or any(words in str(error) for words in _WORDS_OF_DAMAGE)
+    text = str(error)
+    if any(words in text.lower() for words in _WORDS_OF_OTHER_CAUSES):
+        return False
+    return isinstance(error, _CLASSES_OF_DAMAGE) or any(words in text for words in _WORDS_OF_DAMAGE)
 
 
 def set_aside(path: Path) -> Path:

@@ -154,8 +154,8 @@ class Soak:
             process.wait()
 
     def _poison(self, _: bool) -> None:
-        """Spoil every second line of the newest accounting until the next night."""
-        for path in self._newest("sacct"):
+        """Spoil every second line of one cluster's newest accounting until the next night."""
+        for path in self._newest("sacct")[:1]:
             good = path.read_bytes()
             lines = good.splitlines(keepends=True)
             path.write_bytes(
@@ -164,8 +164,8 @@ class Soak:
             self.undo.append(lambda path=path, good=good: path.write_bytes(good))
 
     def _empty(self, _: bool) -> None:
-        """Put an empty export of each kind beside the others until the next night."""
-        for path in (*self._newest("sacct"), *self._newest("health")):
+        """Put empty exports beside the others until the next night; of accounting in one cluster only."""
+        for path in (*self._newest("sacct")[:1], *self._newest("health")):
             empty = path.with_name(f"empty-{path.name}")
             empty.touch()
             self.undo.append(empty.unlink)

@@ -192,10 +192,18 @@ def test_a_file_that_another_process_holds_is_not_damaged(home):
 
 
 @pytest.mark.parametrize(
-    "words", ["could not write: No space left on device", "Cannot open file: Permission denied", "Input/output error"]
+    "words",
+    [
+        "could not write: No space left on device",
+        "Cannot open file: Permission denied",
+        "Could not read from file: Input/output error",
+        "Failure while replaying WAL file: could not write: No space left on device",
+        "database has been invalidated because of a previous fatal error",
+    ],
 )
-def test_an_error_that_is_not_the_files_own_is_no_damage(words):
-    assert not healing.is_damage(duckdb.IOException(f"IO Error: {words}"))
+@pytest.mark.parametrize("kind", [duckdb.IOException, duckdb.FatalException])
+def test_an_error_that_is_not_the_files_own_is_no_damage(kind, words):
+    assert not healing.is_damage(kind(words))
 
 
 def test_only_the_last_file_that_was_set_aside_stays(tmp_path):

@@ -201,6 +201,7 @@ def test_a_full_disk_publishes_nothing_and_says_so(small_disk):
         refresh(home)
     assert "no space is left" in str(caught.value)
     assert not home.published_file.exists()
+    assert not list(home.root.rglob("*.damaged-*"))
     assert (home.sources / SACCT).exists()
 
 
