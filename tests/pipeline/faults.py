@@ -4,7 +4,7 @@
 n-th point and kind of fault, publishes a third one after it, and prints what readers saw as lines of JSON. Python tells
 of each opened file and changed name by its audit events, so that nothing is patched but `os.fsync`. Each attempt is a
 fork of one process, because a new one would take longer than all that it does. What DuckDB writes is not seen here; see
-`test_faults.py`.
+`test_faults.py`, which watches `python -m tests.pipeline.faults publish HOME RUN` by strace.
 """
 
 from __future__ import annotations
@@ -163,5 +163,18 @@ def main(template: Path, scratch: Path, every: int, first: int) -> None:
             tell(at, kind)
 
 
+def publish_once(root: Path, run_id: str) -> None:
+    """Publish one run, for another program to watch; begin with a new home where there is none."""
+    home = Home.at(root)
+    if home.published_file.exists():
+        run(home, run_id)
+    else:
+        prepare(home)
+    sys.stdout.write(json.dumps(seen(home)) + "\n")
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    if sys.argv[1] == "publish":
+        publish_once(Path(sys.argv[2]), sys.argv[3])
+    else:
+        main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
