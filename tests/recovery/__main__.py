@@ -23,14 +23,16 @@ def main() -> None:
     parser.add_argument("--levels-scale", type=float, default=levels.scale, help="0 leaves them out")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the page here")
     options = parser.parse_args()
+    # dagster-dbt reads column lineage in threads that change the current folder, and may leave another one behind.
+    page_file = options.write.resolve() if options.write else None
     month = Month(options.profile, options.days, options.scale, options.seed)
     levels = Levels(options.levels_days, options.levels_scale, options.seed)
     with tempfile.TemporaryDirectory(prefix="faultline-recovery-") as folder:
         by_level = recover_levels(levels, Home.at(Path(folder) / "levels"))
         text = page(month, recover(month, Home.at(Path(folder) / "month")), levels, by_level)
     print(text, end="")
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
+    if page_file:
+        page_file.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
