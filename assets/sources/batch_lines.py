@@ -13,6 +13,7 @@ from assets.sources.copies import write_copy
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.isolating import READER_ERROR, Aside
 from assets.sources.lines import NUMBERED_LINES, is_compressed, read_lines
+from assets.sources.long_lines import MARK, MAX_LINE, WINDOW
 from assets.sources.reading import SourceFile
 from assets.sources.settings import ClusterSettings
 
@@ -20,6 +21,13 @@ BATCH_BYTES = 256 * 1024 * 1024
 """An accounting batch takes about four times its bytes of memory, or of temporary files beside the warehouse."""
 BATCH_FILES = 2000
 TYPICAL_COMPRESSION = 10
+
+
+CUT_LINES = "line_too_long"
+"""Beside the files in which a line was cut off, in `ops.files.warnings`."""
+LINE_TOO_LONG = (
+    f"longer than {MAX_LINE // 1024**2} MiB, or one too many of lines that are longer than {WINDOW // 1024} KiB"
+)
 
 
 def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
@@ -51,7 +59,7 @@ def read_batch_lines(
     scratch: Path,
     taken: Container[int] = (),
 ) -> list[int]:
-    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those whose archive is cut off."""
+    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those with cut-off lines."""
     paths: dict[int, Path] = {}
     cut, still_open, damaged = [], [], []
     for file_id, file in enumerate(files):
@@ -65,6 +73,8 @@ def read_batch_lines(
                 cut.append(file_id)
             if copy.has_bad_bytes:
                 damaged.append((file_id, "bad_encoding"))
+            if copy.has_cut_lines:
+                damaged.append((file_id, CUT_LINES))
         still_open.append(is_open)
     try:
         read_lines(con, paths)
@@ -93,16 +103,26 @@ def read_batch_lines(
     con.execute("create or replace temp table file_warnings (file_id integer, warning varchar)")
     if damaged:
         con.executemany("insert into file_warnings values (?, ?)", damaged)
-    return cut
+    return sorted({*cut, *(file_id for file_id, warning in damaged if warning == CUT_LINES)})
 
 
 def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
-    """Take the last line of every cut-off archive, and what stops the reader, out of what the reader sees."""
+    """Take cut-off lines, the last one of a cut-off archive, and what stops the reader out of what it sees."""
+    con.execute(
+        """
+        insert into aside_lines
+        select lines.*, 'line_too_long', $detail
+        from lines
+        inner join file_warnings on file_warnings.file_id = lines.file_id and file_warnings.warning = $warning
+        where ends_with(lines.line, $mark)
+        """,
+        {"detail": LINE_TOO_LONG, "warning": CUT_LINES, "mark": MARK},
+    )
     con.execute(
         """
         insert into aside_lines
         select lines.*, 'truncated_record', 'the archive is cut off here'
-        from lines
+        from (from lines anti join aside_lines using (file_id, line_number)) as lines
         inner join batch_files on batch_files.file_id = lines.file_id and batch_files.is_cut
         inner join file_lines on file_lines.file_id = lines.file_id and file_lines.last_line = lines.line_number
         """

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources.lines import NEVER_IN_LOGS, REPLACEMENT, chunks, decode, holds
+from assets.sources.long_lines import CuttingWriter
 from assets.sources.object_lines import ObjectLines
+
+MAX_UNPACKED, MAX_UNPACKED_RATIO = 4 * 1024**3, 500
+"""An archive that holds more than both is read so far, and as one that is cut off: logs are packed to a tenth."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,8 @@ class Copy:
     last_line_open: bool
     has_bad_bytes: bool
     """Bytes that are not UTF-8, or NULs, were replaced."""
+    has_cut_lines: bool
+    """Lines that are too long were cut off, and end with `long_lines.MARK`."""
 
 
 def write_copy(path: Path, target: Path) -> Copy:
@@ -30,7 +36,9 @@ def write_copy(path: Path, target: Path) -> Copy:
     checker = codecs.getincrementaldecoder("utf-8")()
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     is_clean, is_cut, has_bad_bytes, last, held = True, False, False, b"", b""
-    with target.open("wb") as out:
+    size, written = path.stat().st_size, 0
+    with target.open("wb") as file:
+        out = CuttingWriter(file)
 
         def write_repaired(text: str) -> None:
             nonlocal has_bad_bytes
@@ -40,6 +48,9 @@ def write_copy(path: Path, target: Path) -> Copy:
 
         try:
             for chunk in chunks(path):
+                written += len(chunk)
+                if written > MAX_UNPACKED and written > MAX_UNPACKED_RATIO * size:
+                    raise EOFError("the archive holds more than any log does")
                 last = chunk[-1:] or last
                 text = held + chunk
                 is_clean = is_clean and _is_clean(checker, chunk, text)
@@ -54,7 +65,7 @@ def write_copy(path: Path, target: Path) -> Copy:
         except EOFError:
             is_cut = True
         write_repaired(decoder.decode(held, final=True))
-    return Copy(target, is_cut, last != b"\n", has_bad_bytes)
+    return Copy(target, is_cut, last != b"\n", has_bad_bytes, out.has_cut)
 
 
 def unpack_object_lines(path: Path, target: Path) -> int | None:

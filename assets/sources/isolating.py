@@ -158,7 +158,8 @@ def _load_alone(
             findings.set_aside += [(file, number, what) for number, what in sorted(lines.items())]
             return
         error = stopped_by
-        is_untrusted = isinstance(error, AssertionError)
+        # Where memory ran out no single line is at fault, and every trial would take as much again.
+        is_untrusted = isinstance(error, AssertionError | MemoryError | duckdb.OutOfMemoryException)
         if is_untrusted or _named_files([file], error) or error_of(Aside(lines, 0), is_trial=True) is not None:
             break
         good, bad = 0, count_lines(file)

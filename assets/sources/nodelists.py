@@ -24,8 +24,12 @@ MAX_NAME_LENGTH = 255
 """No host may have a longer name."""
 LARGE = 2048
 """A list that names more nodes is large: how often it is printed counts, and how many nodes the job is said to have."""
+MAX_NODES = 131_072
+"""Distinct names in the lists of a batch: twice as many as Slurm can manage."""
 MAX_LARGE_NAMES = 20_000_000
 """What the large lists of a batch may name together, each as often as it is printed."""
+MAX_LARGE_ROWS = 1_000_000
+"""The same of lists of which every name becomes a row."""
 MAX_NAMES = 50_000_000
 """What the lists of a batch may name together, each once."""
 SPARE_NAMES, SPARE_FACTOR = 100, 10
@@ -222,9 +226,10 @@ Ask = Callable[[list[str]], Mapping[str, Printed]]
 _TOGETHER_TOO_MANY = NodeListError("nodelist_too_large", "the lists of these files name too many hosts together")
 
 
-def expansions(lists: Iterable[str], ask: Ask) -> Iterator[pa.Table]:
+def expansions(lists: Iterable[str], ask: Ask, max_large_names: int = MAX_LARGE_NAMES) -> Iterator[pa.Table]:
     """Expand distinct lists into tables (node_list, node_names, problem, problem_detail), each of bounded size."""
-    rows, left = _Rows(), MAX_NAMES
+    known: set[str] = set()
+    rows, left = _Rows(known), MAX_NAMES
     large: list[str] = []
     for text in sorted(lists):
         try:
@@ -239,16 +244,16 @@ def expansions(lists: Iterable[str], ask: Ask) -> Iterator[pa.Table]:
         rows.add(text, names if left >= 0 else _TOGETHER_TOO_MANY)
         if rows.is_full:
             yield rows.table()
-            rows = _Rows()
+            rows = _Rows(known)
     printed = ask(large) if large else {}
-    left = MAX_LARGE_NAMES
+    left = max_large_names
     for name_count, text in sorted((count(text), text) for text in large):
         seen = printed.get(text, Printed())
         left -= min(name_count, MAXIMUM_HOSTS) * seen.times
         rows.add(text, _expanded_large(text, name_count, seen, is_affordable=left >= 0))
         if rows.is_full:
             yield rows.table()
-            rows = _Rows()
+            rows = _Rows(known)
     yield rows.table()
 
 
@@ -265,9 +270,10 @@ def _expanded_large(text: str, name_count: int, seen: Printed, *, is_affordable:
 
 
 class _Rows:
-    """Expanded lists on their way into a table."""
+    """Expanded lists on their way into a table; `known` are the names of earlier ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: set[str]) -> None:
+        self._known = known
         self._lists: list[str] = []
         self._names: list[str] = []
         self._ends = [0]
@@ -287,8 +293,28 @@ class _Rows:
             self._names.extend(found)
         self._ends.append(len(self._names))
 
+    def _give_up_foreign_lists(self) -> None:
+        """Give up the lists with which there would be more nodes than a cluster can have."""
+        added, self._lists = self._lists, []
+        names, self._names = self._names, []
+        ends, self._ends = self._ends, [0]
+        errors, self._errors = self._errors, []
+        for text, first, last, error in zip(added, ends, ends[1:], errors, strict=False):
+            found = names[first:last]
+            new = {name for name in found if name not in self._known}
+            if len(self._known) + len(new) > MAX_NODES:
+                self.add(text, _TOGETHER_TOO_MANY)
+            else:
+                self._known |= new
+                self.add(text, error or found)
+
     def table(self) -> pa.Table:
         """Give all that was added."""
+        new = set(self._names) - self._known
+        if len(self._known) + len(new) > MAX_NODES:
+            self._give_up_foreign_lists()
+        else:
+            self._known |= new
         unread = pa.array([error is not None for error in self._errors], pa.bool_())
         names = pa.array(self._names, pa.string())
         return pa.table(
@@ -323,7 +349,8 @@ def expansion_step(printed_lists: str, into: str) -> Step:
             f"create or replace temp table {into} "
             "(node_list varchar, node_names varchar[], problem varchar, problem_detail varchar)"
         )
-        for table in expansions(times, lambda large: {text: Printed(times[text]) for text in large}):
+        printed = {text: Printed(count) for text, count in times.items()}
+        for table in expansions(times, lambda _: printed, MAX_LARGE_ROWS):
             con.register("expanded_node_lists", table)
             try:
                 con.execute(f"insert into {into} select * from expanded_node_lists")

@@ -16,6 +16,9 @@ from assets.sources.sacct_records import OddLine, above_header, assemble
 from assets.sources.settings import ClusterSettings
 from assets.sql import literal
 
+LONG, MOST_DELIMITERS = 16 * 1024, 4096
+"""A line that is longer and holds more delimiters is not split: a record has a hundred fields."""
+
 
 def split_step(cluster: ClusterSettings) -> Step:
     """Give the step from `lines` to the attempts in `sacct_line_texts` and to what is none of them.
@@ -103,7 +106,12 @@ def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def _fields(layout: Layout) -> str:
-    return f"string_split(line, {literal(layout.delimiter)})"
+    """Give SQL for a line's fields; NULL for a long line of many: DuckDB would hold them of 2,048 lines at a time."""
+    delimiter = literal(layout.delimiter)
+    return f"""case
+        when strlen(line) <= {LONG} or strlen(line) - strlen(replace(line, {delimiter}, '')) <= {MOST_DELIMITERS}
+            then string_split(line, {delimiter})
+    end"""
 
 
 def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layout: Layout) -> None:
@@ -115,11 +123,11 @@ def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layo
             select
                 file_id, line_number,
                 case
-                    when line is null or field_count <> {len(layout.columns)} then 'odd'
+                    when line is null or f is null or field_count <> {len(layout.columns)} then 'odd'
                     else {outcome_expression(layout)}
                 end as reason
             from (
-                select file_id, line_number, line, len(f) as field_count, {places_of_list(layout)}
+                select file_id, line_number, line, f, len(f) as field_count, {places_of_list(layout)}
                 from (
                     select file_id, line_number, line, {_fields(layout)} as f
                     from {placed} where layout_id = {layout_id}

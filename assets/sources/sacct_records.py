@@ -44,8 +44,12 @@ _TRES_COLUMNS = frozenset({"AllocTRES", "ReqTRES"})
 _HOLD_COMMAS = frozenset({"AllocTRES", "ReqTRES", "NodeList", "Flags", "JobID", "QOS", "Partition"})
 _LAST_COLUMN_MAY_BREAK = frozenset({"JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "Extra"})
 _MOST_READINGS = 20_000
+_MOST_READINGS_OF_ALL = 50_000
+"""Of all odd lines of a batch together: few lines are odd in an export, and where all are, none can be repaired."""
 _MOST_LINES = 200
 _MOST_JOINS = 20
+_MOST_TOKENS = 2_000
+_LONGEST_JOIN = 256 * 1024
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,16 @@ def _merge(tokens: Sequence[str], widths: Sequence[int], delimiter: str) -> list
     return fields
 
 
-def repair(line: str, layout: Layout) -> list[str] | None:
+@dataclass
+class Effort:
+    """How many readings of odd lines may still be tried."""
+
+    left: int = _MOST_READINGS_OF_ALL
+
+
+def repair(line: str, layout: Layout, effort: Effort | None = None) -> list[str] | None:
     """Split a line with more delimiters than the header, when only one way of splitting fits all other columns."""
+    effort = effort or Effort()
     count = len(layout.columns)
     if layout.delimiter == "," and '"' in line:
         quoted = next(csv.reader([line]))
@@ -105,7 +117,7 @@ def repair(line: str, layout: Layout) -> list[str] | None:
             return quoted
     tokens = line.split(layout.delimiter)
     excess = len(tokens) - count
-    if excess <= 0:
+    if excess <= 0 or len(tokens) > _MOST_TOKENS:
         return None
     wide_names = FREE_TEXT | (_HOLD_COMMAS if layout.delimiter == "," else frozenset())
     wide = [place for place, name in enumerate(layout.columns) if name in wide_names]
@@ -113,7 +125,8 @@ def repair(line: str, layout: Layout) -> list[str] | None:
         return None
     readings: dict[tuple[str, ...], list[str]] = {}
     for tried, bars in enumerate(combinations(range(excess + len(wide) - 1), len(wide) - 1)):
-        if tried > _MOST_READINGS:
+        effort.left -= 1
+        if tried > _MOST_READINGS or effort.left < 0:
             return None
         edges = (-1, *bars, excess + len(wide) - 1)
         widths = [1] * count
@@ -169,7 +182,7 @@ def _all_fit(pairs: Iterable[tuple[str, str]]) -> bool:
     return all(SHAPES[name].fullmatch(value) is not None for name, value in pairs if name in SHAPES)
 
 
-def _starts_record(line: OddLine, layout: Layout) -> bool:
+def _starts_record(line: OddLine, layout: Layout, effort: Effort) -> bool:
     """Tell whether a line looks like a record of its own, whole or cut off: it is no continuation of another then."""
     tokens = (line.line or "").split(layout.delimiter)
     whole = [*zip(layout.columns, tokens[:-1], strict=False)]
@@ -177,18 +190,21 @@ def _starts_record(line: OddLine, layout: Layout) -> bool:
     for pairs in (whole, left):
         if {"JobID", "JobIDRaw"} & {name for name, _ in pairs} and _all_fit(pairs):
             return True
-    return len(tokens) >= len(layout.columns) and repair(line.line or "", layout) is not None
+    return len(tokens) >= len(layout.columns) and repair(line.line or "", layout, effort) is not None
 
 
-def _join(run: Sequence[OddLine], start: int, layout: Layout) -> tuple[int, list[str]] | None:
+def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) -> tuple[int, list[str]] | None:
     """Join lines from `start` on until they make a record; give how many were used and the fields."""
     first = (run[start].line or "").split(layout.delimiter)[:-1]
     if not _all_fit(zip(layout.columns, first, strict=False)):
         return None
     wanted, tries = len(layout.columns) - 1, 0
-    found = (run[start].line or "").count(layout.delimiter)
+    found, length = (run[start].line or "").count(layout.delimiter), len(run[start].line or "")
     for end in range(start + 1, len(run)):
-        if _starts_record(run[end], layout):
+        length += len(run[end].line or "")
+        if length > _LONGEST_JOIN:
+            break
+        if _starts_record(run[end], layout, effort):
             return None
         found += (run[end].line or "").count(layout.delimiter)
         if found < wanted:
@@ -197,7 +213,7 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout) -> tuple[int, list
         if tries > _MOST_JOINS:
             break
         text = "\\n".join(line.line or "" for line in run[start : end + 1])
-        fields = text.split(layout.delimiter) if found == wanted else repair(text, layout)
+        fields = text.split(layout.delimiter) if found == wanted else repair(text, layout, effort)
         if fields and fits(fields, layout):
             return end - start + 1, fields
     return None
@@ -208,6 +224,7 @@ def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Ou
 
     A record starts at a line that has too few fields and takes the odd lines after it until the count is right.
     """
+    effort = Effort()
     for run in _runs(lines):
         layout = layouts[run[0].layout_id]
         place = 0
@@ -220,9 +237,9 @@ def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Ou
             elif is_command_error(text):
                 yield Outcome(*known, quarantined="command_error_output", detail=text[:200])
             elif text.count(layout.delimiter) >= len(layout.columns):
-                fields = repair(text, layout)
+                fields = repair(text, layout, effort)
                 yield Outcome(*known, fields=fields) if fields else _wrong_count(line, layout)
-            elif (joined := _join(run, place, layout)) is not None:
+            elif (joined := _join(run, place, layout, effort)) is not None:
                 used, fields = joined
                 yield Outcome(*known, fields=fields)
                 for follower in run[place + 1 : place + used]:
