@@ -206,6 +206,24 @@ def test_an_error_that_is_not_the_files_own_is_no_damage(kind, words):
     assert not healing.is_damage(kind(words))
 
 
+def test_free_blocks_beyond_the_end_of_a_file_are_no_damage(tmp_path):
+    """DuckDB counts the blocks of a table that was dropped or rolled back, and cuts the file off before them."""
+    file = tmp_path / "faultline.duckdb"
+    with duckdb.connect(str(file)) as con:
+        con.execute("create table stays as select range as a, hash(range) as b from range(300_000)")
+        con.execute("checkpoint")
+        con.execute("create table goes as select range as a, hash(range) as b from range(2_000_000)")
+        con.execute("checkpoint")
+        con.execute("drop table goes")
+        con.execute("checkpoint")
+    with duckdb.connect(str(file), read_only=True) as con:
+        blocks, size = con.execute("select total_blocks, block_size from pragma_database_size()").fetchone()
+    assert file.stat().st_size < blocks * size
+    assert healing.problem_of(file) is None
+    cut(file, 0.7)
+    assert "Could not read enough bytes" in healing.problem_of(file)
+
+
 def test_only_the_last_file_that_was_set_aside_stays(tmp_path):
     path = tmp_path / "faultline.duckdb"
     for earlier in ("faultline.duckdb.damaged-20250101T000000Z", "faultline.duckdb.damaged-20250102T000000Z"):
