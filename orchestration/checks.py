@@ -1,9 +1,12 @@
-"""The suites of `assets.expectations` as blocking Dagster checks, one per table, each verdict also a row in ops.checks.
+"""The suites of `assets.expectations` as Dagster checks, one per table, each verdict also a row in ops.checks.
+
+A check stops the refresh when what it found concerns all clusters, or leaves none. What it found of one cluster is kept
+in ops.cluster_failures: that cluster keeps its last good data.
 
 It knows which suites exist from the tree alone, so that loading definitions does not import Great Expectations.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -12,9 +15,10 @@ import dagster as dg
 import duckdb
 
 import assets.expectations
+from assets.sources.failing import failing_clusters, record_failures
 from assets.warehouse import Warehouse
 from orchestration import verdicts
-from orchestration.dbt_results import record_dbt_results
+from orchestration.dbt_results import dbt_results
 from orchestration.verdicts import Verdict
 
 __all__ = [
@@ -24,6 +28,7 @@ __all__ = [
     "judge",
     "judged_asset",
     "record_dbt_results",
+    "record_verdicts",
     "suites",
     "warnings_of",
 ]
@@ -50,7 +55,7 @@ def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str
             if validator.has_table(schema, table):
                 suite = import_module(f"assets.expectations.{name}").expectations()
                 results = validator.validate(schema, table, suite)
-                found[schema, table] = [verdicts.verdict_of(name, result) for result in results]
+                found[schema, table] = [verdict for result in results for verdict in verdicts.verdicts_of(name, result)]
             else:
                 found[schema, table] = [verdicts.missing_table(name)]
     return found
@@ -83,7 +88,7 @@ def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
 
 
 def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinition:
-    """Build a check per table, run in one step; each stops what is downstream unless all that failed are warnings."""
+    """Build a check per table, run in one step; each stops what is downstream where no cluster can be published."""
     by_key = {dg.AssetCheckKey(judged_asset(*table), check_name(*table)): table for table in tables}
     specs = [
         dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=f"Suite on {'.'.join(table)}.")
@@ -95,17 +100,33 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
         wanted = {key: table for key, table in by_key.items() if key in context.selected_asset_check_keys}
         found = judge(warehouse, list(wanted.values()))
         with warehouse.writing() as con:
-            verdicts.record(con, context.run.run_id, [verdict for one in found.values() for verdict in one])
+            record_verdicts(con, context.run.run_id, step, [verdict for one in found.values() for verdict in one])
+            stops = {str(verdict) for verdict in failed_checks(con, context.run.run_id)}
         for key, table in wanted.items():
-            yield result_of(key, found[table])
+            yield result_of(key, found[table], stops)
 
     return check
 
 
-def result_of(key: dg.AssetCheckKey, found: list[Verdict]) -> dg.AssetCheckResult:
-    """Fold the verdicts on a table into one Dagster result."""
+def record_verdicts(con: duckdb.DuckDBPyConnection, run_id: str, step: str, found: Sequence[Verdict]) -> None:
+    """Keep what a step found, and which clusters cannot be published for it.
+
+    What is found of a cluster that failed before says nothing new: its rows are only partly there.
+    """
+    before = failing_clusters(con, run_id, other_than=step)
+    news = [verdict for verdict in found if verdict.cluster_id not in before]
+    verdicts.record(con, run_id, news)
+    failures: dict[str, list[str]] = {}
+    for verdict in news:
+        if verdict.cluster_id is not None and verdict.is_blocking and not verdict.passed:
+            failures.setdefault(verdict.cluster_id, []).append(str(verdict))
+    record_failures(con, run_id, step, failures)
+
+
+def result_of(key: dg.AssetCheckKey, found: list[Verdict], stops: Container[str]) -> dg.AssetCheckResult:
+    """Fold the verdicts on a table into one Dagster result; `stops` has those that stop the refresh."""
     failed = [verdict for verdict in found if not verdict.passed]
-    is_blocked = any(verdict.is_blocking for verdict in failed)
+    is_blocked = any(str(verdict) in stops for verdict in failed)
     return dg.AssetCheckResult(
         asset_key=key.asset_key,
         check_name=key.name,
@@ -121,10 +142,29 @@ def result_of(key: dg.AssetCheckKey, found: list[Verdict]) -> dg.AssetCheckResul
 
 
 def failed_checks(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
-    """Read the failed blocking checks of a run: what stopped it, each a line by `str()`."""
-    return verdicts.read_failed(con, run_id, is_blocking=True)
+    """Read the failed checks of a run that stop it, each a line by `str()`.
+
+    They are those that concern all clusters, and, where no cluster is left, those of single ones.
+    """
+    failed = verdicts.read_failed(con, run_id, is_blocking=True)
+    if is_any_cluster_left(con, run_id):
+        return [verdict for verdict in failed if verdict.cluster_id is None]
+    return failed
+
+
+def is_any_cluster_left(con: duckdb.DuckDBPyConnection, run_id: str) -> bool:
+    """Tell whether some cluster of the sources folder did not fail in a run."""
+    clusters = {cluster_id for (cluster_id,) in con.execute("select cluster_id from raw.clusters").fetchall()}
+    return bool(clusters - failing_clusters(con, run_id).keys())
 
 
 def warnings_of(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
     """Read the failed checks of a run that did not stop it."""
     return verdicts.read_failed(con, run_id, is_blocking=False)
+
+
+def record_dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> int:
+    """Keep what dbt found as what the suites find; return the number of verdicts."""
+    found = dbt_results(con, run_id, run_results, manifest)
+    record_verdicts(con, run_id, "dbt", found)
+    return len(found)

@@ -31,6 +31,10 @@ def refresh(
     ] = None,
     home: HomeOption = None,
     full: Annotated[bool, typer.Option("--full", help="Read every file again and rebuild all.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 1 when a cluster could not be built, though others are published."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Ingest what is new, build, fit, validate, publish and write the report."""
@@ -49,6 +53,8 @@ def refresh(
         terminal.say_json(outcome.as_dict())
     else:
         outcome.print(console)
+    if strict and outcome.failing:
+        raise typer.Exit(1)
 
 
 SIMULATE_EXAMPLES = """Examples:

@@ -23,8 +23,9 @@ from packaging.version import Version
 
 from assets.sources.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
-from orchestration.checks import record_dbt_results
+from orchestration.checks import failed_checks, record_dbt_results
 from orchestration.column_lineage import ColumnLineage
+from orchestration.culprit import blame, failed_statements, suspects
 from orchestration.environment import MEMORY, THREADS, Settings, choose_files
 from orchestration.healing import Say, heal_json
 from orchestration.home import DBT_PROJECT, Home
@@ -145,33 +146,99 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
         dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)),
     )
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
-        target = home.work / "dbt"
-        lineage = ColumnLineage(LINEAGE)
-        with warehouse.writing() as con:
-            excluded = sorted(failing_clusters(con, context.run_id))
-            # Lineage is read from the models' statements, which have to be those for all rows then. And what is built
-            # without a cluster is nothing to go on from, neither now nor in the next refresh.
-            if context.is_subset or excluded or not lineage.is_known:
-                forget_what_was_built(con)
-        if not context.is_subset:
-            begin_publication(home, warehouse, context)
-        invocation = dbt.cli(build_arguments(excluded), context=context, target_path=target, raise_on_error=False)
+        build = Build(home, context, dbt, warehouse)
         try:
-            for event in invocation.stream() if lineage.is_known else _with_column_metadata(invocation):
-                yield lineage.attach(event, context)
+            yield from build.events()
         finally:
             release_dbt_adapter()
-            with warehouse.writing() as con:
-                forget_touched(con)
-                if excluded:
-                    forget_what_was_built(con)
-                record_dbt_results(con, context.run_id, target / "run_results.json", target / "manifest.json")
-                replace_lineage(con, sorted({row[0] for row in lineage.rows}), lineage.rows)
-        if invocation.process.returncode:
-            raise dg.Failure(description=f"dbt build failed; its log: {target / 'dbt.log'}")
-        lineage.keep()
+            build.record()
+        build.require_success()
 
     return models
+
+
+class Build:
+    """One build of the dbt project, once more without a cluster where rows of that cluster make a statement fail."""
+
+    def __init__(
+        self, home: Home, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
+    ) -> None:
+        self._home, self._context, self._dbt, self._warehouse = home, context, dbt, warehouse
+        self._target = home.work / "dbt"
+        self._lineage = ColumnLineage(LINEAGE)
+        self._has_failed = True
+        with warehouse.writing() as con:
+            self._excluded = sorted(failing_clusters(con, context.run_id))
+
+    def events(self) -> Iterator[Any]:
+        """Build, and yield what dbt tells of each model and test once."""
+        told: set[str] = set()
+        invocation = self._begin()
+        for event in invocation.stream() if self._lineage.is_known else _with_column_metadata(invocation):
+            told.add(_name(event))
+            yield self._lineage.attach(event, self._context)
+        self._has_failed = bool(invocation.process.returncode)
+        if self._has_failed:
+            for event in self._events_without_culprit():
+                if _name(event) not in told:
+                    yield self._lineage.attach(event, self._context)
+
+    def _events_without_culprit(self) -> list[Any]:
+        """Build without one cluster after the other until that works, and give the events of the build that did."""
+        failed = failed_statements(self._target / "run_results.json")
+        with self._warehouse.writing() as con:
+            tried = suspects(con, self._context.run_id, self._excluded) if failed else []
+        for cluster_id in tried:
+            self._context.log.warning(f"{'; '.join(failed)}; building once more without {cluster_id}")
+            invocation = self._begin(cluster_id)
+            events = list(invocation.stream())
+            if not invocation.process.returncode:
+                self._has_failed = False
+                self._excluded.append(cluster_id)
+                with self._warehouse.writing() as con:
+                    blame(con, self._context.run_id, cluster_id, failed)
+                return events
+        return []
+
+    def _begin(self, *more: str) -> DbtCliInvocation:
+        without = [*self._excluded, *more]
+        with self._warehouse.writing() as con:
+            # Lineage is read from the models' statements, which have to be those for all rows then. And what is built
+            # without a cluster is nothing to go on from, neither now nor in the next refresh.
+            if self._context.is_subset or without or not self._lineage.is_known:
+                forget_what_was_built(con)
+        if not self._context.is_subset:
+            begin_publication(self._home, self._warehouse, self._context)
+        return self._dbt.cli(
+            build_arguments(without), context=self._context, target_path=self._target, raise_on_error=False
+        )
+
+    def record(self) -> None:
+        """Keep the verdicts of dbt's tests and the lineage, however the build ended."""
+        with self._warehouse.writing() as con:
+            forget_touched(con)
+            if self._excluded:
+                forget_what_was_built(con)
+            results, manifest = (self._target / name for name in ("run_results.json", "manifest.json"))
+            record_dbt_results(con, self._context.run_id, results, manifest)
+            replace_lineage(con, sorted({row[0] for row in self._lineage.rows}), self._lineage.rows)
+
+    def require_success(self) -> None:
+        """Fail where a statement did, or where what tests found leaves nothing to publish."""
+        if self._has_failed:
+            raise dg.Failure(description=f"dbt build failed; its log: {self._target / 'dbt.log'}")
+        with self._warehouse.writing() as con:
+            stops = failed_checks(con, self._context.run_id)
+        if stops:
+            raise dg.Failure(description="\n".join(["dbt's tests failed:", *map(str, stops)]))
+        self._lineage.keep()
+
+
+def _name(event: Any) -> str:
+    """Name what an event is about: a model that was built, or a test that was run."""
+    if isinstance(event, dg.Output):
+        return str(event.output_name)
+    return f"{getattr(event, 'asset_key', '')} {getattr(event, 'check_name', '')}"
 
 
 def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecutionContext) -> None:

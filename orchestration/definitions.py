@@ -11,6 +11,7 @@ from orchestration import checks, dbt, publish, schedules
 from orchestration.environment import Settings, current_home
 from orchestration.home import Home
 from orchestration.jobs import in_process, refresh
+from orchestration.last_good import last_good_asset
 from orchestration.resources import resources
 
 
@@ -22,11 +23,13 @@ def build(home: Home) -> dg.Definitions:
     models = dbt.dbt_models(home)
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)
+    built = [key for asset in (models, *estimates) if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
+    last_good = last_good_asset(home, upstream=built)
     published = publish.published_asset(
         home, upstream=dg.AssetKey(["report", "index"]), keep=settings.keep_publications, group=settings.publish_group
     )
     return dg.Definitions(
-        assets=[*raw, models, *estimates, *report, published],
+        assets=[*raw, models, *estimates, last_good, *report, published],
         asset_checks=checks.all_checks(estimates),
         jobs=[refresh],
         schedules=[schedules.nightly(settings.cron, settings.timezone, home)],

@@ -35,7 +35,8 @@ WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
 REFUSED = """
-    select path, kind, reason, next_step from ops.files where status = 'refused' order by path
+    select path, kind, to_json(files)->>'reason', to_json(files)->>'next_step'
+    from ops.files where to_json(files)->>'status' = 'refused' order by path
 """
 QUARANTINED = """
     select path, count(*) as line_count, mode(reason) as usual_reason, min(line_number) as first_line

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from assets.sources.errors import SourceErrors
-from assets.sources.folder import READ, KnownFile, Survey, is_as_it_was, survey
+from assets.sources.folder import REFUSED, KnownFile, Survey, is_as_it_was, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files
 from orchestration.home import Home, code_version
@@ -52,7 +52,8 @@ def is_up_to_date(home: Home) -> bool:
         return False
     return (
         _failed_as_before(found, failed)
-        and {name: cluster.config_sha256 for name, cluster in found.clusters.items()} == configured
+        and {name: cluster.config_sha256 for name, cluster in found.clusters.items()}
+        == {name: digest for name, digest in configured.items() if name not in found.left_out}
         and _files_are_as_they_were(found, known)
     )
 
@@ -72,7 +73,7 @@ def _files_are_as_they_were(found: Survey, known: Mapping[tuple[str, str], Known
         files.keys() | refused.keys() == {key for key in known if key[0] not in found.left_out}
         and all(known[key].reason == reason for key, reason in refused.items())
         and all(
-            known[key].status == READ and is_as_it_was(file, known[key], READERS[file.kind])
+            known[key].status != REFUSED and is_as_it_was(file, known[key], READERS[file.kind])
             for key, file in files.items()
         )
     )

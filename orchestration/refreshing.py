@@ -92,7 +92,8 @@ class Outcome:
                 f" {row['failures']:,} infrastructure failures\n  failure rate {_rate_in_words(row)}"
             )
         for cluster in self.failing:
-            say(f"\n{cluster['cluster_id']} could not be built:")
+            kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
+            say(f"\n{cluster['cluster_id']} could not be built and {kept}:")
             for reason in cluster["reasons"]:
                 say(f"  {reason}")
         for number, file in enumerate(self.refused[:SHOWN_REFUSALS]):
@@ -398,10 +399,14 @@ LINES = """
     from ops.files
 """
 FAILING = """
-    select cluster_id, list(reason order by failed_at, reason) as reasons
-    from ops.cluster_failures
+    select
+        failures.cluster_id,
+        coalesce(bool_or(clusters.is_stale), false) as is_stale,
+        list(failures.reason order by failures.failed_at, failures.reason) as reasons
+    from ops.cluster_failures as failures
+    left join marts.dim_clusters as clusters using (cluster_id)
     where run_id = (select run_id from ops.published order by rowid desc limit 1)
-    group by cluster_id
+    group by failures.cluster_id
     order by cluster_id
 """
 REFUSED = "select path, reason, next_step from ops.files where status = 'refused' order by path"

@@ -32,7 +32,8 @@ FILES = """
         coalesce(sum(lines_in), 0)::bigint as lines_in,
         coalesce(sum(loaded), 0)::bigint as loaded,
         coalesce(sum(skipped), 0)::bigint as skipped,
-        coalesce(sum(quarantined), 0)::bigint as quarantined
+        coalesce(sum(quarantined), 0)::bigint as quarantined,
+        count(*) filter (to_json(files)->>'status' = 'refused') as refused_count
     from ops.files
 """
 CHECKS = """
@@ -43,13 +44,27 @@ CHECKS = """
     from ops.checks
     where run_id = (select run_id from ops.runs order by rowid desc limit 1)
 """
+KNOWS_FAILURES = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'cluster_failures'"
+WITHOUT_NUMBERS = """
+    select cluster_id, string_agg(reason, chr(10) order by failed_at, reason) as reason
+    from ops.cluster_failures
+    anti join marts.dim_clusters using (cluster_id)
+    where run_id = (select run_id from ops.published order by rowid desc limit 1)
+    group by cluster_id
+    order by cluster_id
+"""
 FRESHNESS = """
     select
         clusters.cluster_id,
         clusters.is_simulated,
+        clusters.data_through_at,
+        -- Through JSON: what an earlier version published has none of these columns.
+        coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
+        to_json(clusters)->>'stale_reason' as stale_reason,
+        (to_json(clusters)->>'built_at')::timestamp as built_at,
         count(attempts.job_id) as record_count,
         max(ended_at) as newest_at
-    from raw.clusters as clusters
+    from marts.dim_clusters as clusters
     left join marts.fct_attempts as attempts on clusters.cluster_id = attempts.cluster_id
     group by all
     order by all
@@ -121,7 +136,10 @@ def _state_of_published_file(home: Home) -> dict[str, Any]:
     try:
         with published(home.published_file) as con:
             last = _aged(_first(con, PUBLICATION) or {}, "published_at")
-            found = _state(con) | {"clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)]}
+            found = _state(con) | {
+                "clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)],
+                "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS) if _rows(con, KNOWS_FAILURES) else [],
+            }
     except (ReadingError, duckdb.Error) as error:
         return {"published": {"file": str(home.published_file), "problem": one_line(error)}}
     return {"published": last | {"file": str(home.published_file), "problem": None}} | found

@@ -29,10 +29,23 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             f"input      {files['file_count']:,} files; {files['lines_in']:,} lines = {files['loaded']:,} loaded"
             f" + {files['skipped']:,} skipped + {files['quarantined']:,} quarantined"
         )
+        if files["refused_count"]:
+            lines.append(f"           {files['refused_count']:,} files are not read; `faultline doctor` says why")
     if checks := found["checks"]:
         lines.append(
             f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"
         )
+    lines += _cluster_lines(found)
+    for kept in found["publications"]:
+        seen = ", what readers see" if kept["is_current"] else ""
+        moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""
+        lines.append(f"kept       publication {kept['number']} {moment}run {kept['run_id']}{seen}")
+    return lines
+
+
+def _cluster_lines(found: dict[str, Any]) -> list[str]:
+    """Say how fresh each cluster is, and of each that could not be built why."""
+    lines = []
     for cluster in found.get("clusters", []):
         name = f"{cluster['cluster_id']}{' (simulated)' if cluster['is_simulated'] else ''}"
         fresh = (
@@ -41,10 +54,14 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             else "empty"
         )
         lines.append(f"cluster    {name}: {cluster['record_count']:,} accounting records, {fresh}")
-    for kept in found["publications"]:
-        seen = ", what readers see" if kept["is_current"] else ""
-        moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""
-        lines.append(f"kept       publication {kept['number']} {moment}run {kept['run_id']}{seen}")
+        if cluster["is_stale"]:
+            lines.append(
+                f"           STALE: its numbers are of {_moment(cluster['built_at'])}; newer ones could not be built:"
+            )
+            lines.extend(f"           {line}" for line in cluster["stale_reason"].splitlines())
+    for cluster in found.get("clusters_without_numbers", []):
+        lines.append(f"cluster    {cluster['cluster_id']}: WITHOUT NUMBERS, it could not be built:")
+        lines.extend(f"           {line}" for line in cluster["reason"].splitlines())
     return lines
 
 

@@ -18,7 +18,6 @@ from assets.sources.masking import mask
 if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 
-SHOWN_FINDINGS = 3
 _DATABASE_ERROR = re.compile(
     r"(?:Binder|Catalog|Parser|Conversion|Invalid Input|Out of Range|Out of Memory) Error: [^\n]+"
 )
@@ -26,7 +25,11 @@ _DATABASE_ERROR = re.compile(
 
 @dataclass(frozen=True)
 class Verdict:
-    """One check on one table; `str()` is the line a person reads. Secrets in the values that it quotes are masked."""
+    """One check on one table; `str()` is the line a person reads. Secrets in the values that it quotes are masked.
+
+    What fails and blocks for a cluster keeps that cluster's new numbers from being published; what blocks without one
+    concerns all of them.
+    """
 
     table_name: str
     check_name: str
@@ -34,6 +37,7 @@ class Verdict:
     is_blocking: bool
     observed: str
     expected: str
+    cluster_id: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "observed", mask(self.observed))
@@ -49,20 +53,30 @@ class Verdict:
         return f"{self.stage}: {table} {self.check_name}: {self.observed} (must hold: {self.expected})"
 
 
-def verdict_of(table_name: str, result: ExpectationValidationResult) -> Verdict:
-    """Put one GX result into words."""
+def verdicts_of(table_name: str, result: ExpectationValidationResult) -> list[Verdict]:
+    """Put one GX result into words: one verdict where it holds or cannot be told apart, else one for each cluster."""
     config = result.expectation_config
     if config is None:
         raise TypeError("a result of Great Expectations without its configuration")
     meta: dict[str, Any] = config.meta or {}
-    return Verdict(
-        table_name,
-        meta["check"],
-        bool(result.success),
-        str(config.severity.value) == "critical",
-        _holds(result) if result.success else _violations(result),
-        meta["holds"],
-    )
+    check, holds = meta["check"], meta["holds"]
+    is_critical = str(config.severity.value) == "critical"
+    rows = (result.result.get("details") or {}).get("unexpected_rows") or []
+    if result.success or not rows:
+        observed = _holds(result) if result.success else _violations(result)
+        return [Verdict(table_name, check, bool(result.success), is_critical, observed, holds)]
+    return [
+        Verdict(
+            table_name,
+            check,
+            False,
+            is_critical and not row["is_tolerated"],
+            _findings(row["examples"], row["finding_count"]),
+            holds,
+            row["cluster_id"],
+        )
+        for row in rows
+    ]
 
 
 def missing_table(table_name: str) -> Verdict:
@@ -85,11 +99,11 @@ def record(con: duckdb.DuckDBPyConnection, run_id: str, verdicts: Sequence[Verdi
     con.execute(
         """
         insert into ops.checks (
-            run_id, table_name, check_name, passed, is_blocking, observed, expected, checked_at
+            run_id, table_name, check_name, passed, is_blocking, observed, expected, cluster_id, checked_at
         )
         select
             ?, unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::boolean[]), unnest(?::boolean[]),
-            unnest(?::varchar[]), unnest(?::varchar[]), ?
+            unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::varchar[]), ?
         """,
         [run_id, *columns, checked_at],
     )
@@ -100,10 +114,11 @@ def read_failed(con: duckdb.DuckDBPyConnection, run_id: str, is_blocking: bool) 
     """Read the failed checks of a run, in the order they were made."""
     rows = con.execute(
         """
-        select table_name, check_name, passed, is_blocking, coalesce(observed, ''), coalesce(expected, '')
+        select table_name, check_name, passed, is_blocking, coalesce(observed, ''), coalesce(expected, ''),
+            cluster_id
         from ops.checks
         where run_id = ? and is_blocking = ? and not passed
-        order by checked_at, table_name, check_name <> 'columns', check_name
+        order by checked_at, table_name, check_name <> 'columns', check_name, cluster_id
         """,
         [run_id, is_blocking],
     ).fetchall()
@@ -116,19 +131,18 @@ def _holds(result: ExpectationValidationResult) -> str:
 
 
 def _violations(result: ExpectationValidationResult) -> str:
-    """Say what was found: the sentences of a rows query, the values outside a list, the columns that are missing."""
+    """Say which columns are missing, or why the rule could not be computed."""
     details = result.result.get("details") or {}
-    findings = [str(row["finding"]) for row in details.get("unexpected_rows") or []]
-    if findings:
-        more = int(result.result["observed_value"]) - SHOWN_FINDINGS
-        return "; ".join(findings[:SHOWN_FINDINGS]) + (f"; and {more:,} more" if more > 0 else "")
     if missing := (details.get("mismatched") or {}).get("missing"):
         return f"missing columns: {', '.join(sorted(missing))}"
-    config = result.expectation_config
-    if (values := result.result.get("partial_unexpected_list")) and config is not None:
-        shown = ", ".join(repr(value) for value in sorted(values, key=str)[:SHOWN_FINDINGS])
-        return f"{config.kwargs.get('column')} has the unexpected value{'s' * (len(values) > 1)} {shown}"
     return _error(result) or f"observed {result.result.get('observed_value')}"
+
+
+def _findings(examples: Sequence[str], count: int) -> str:
+    """Join the first sentences, each once, and say how many more findings there are."""
+    shown = list(dict.fromkeys(examples))
+    more = count - len(examples)
+    return "; ".join(shown) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def _error(result: ExpectationValidationResult) -> str | None:

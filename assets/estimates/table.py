@@ -15,6 +15,7 @@ import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.estimates.culprit import Compute, compute_without_culprit
 from assets.estimates.method_version import METHOD_VERSION
 from assets.warehouse import Warehouse, replace_lineage, replace_table
 
@@ -114,16 +115,25 @@ class TableSpec:
 def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeResult[None]]], dg.AssetsDefinition]:
     """Make the decorated function the asset of the table: key, group, upstream keys and description from the spec.
 
-    A table that reads nothing still comes after the marts, which begin the file of the publication anew.
+    A table that reads nothing still comes after the marts, which begin the file of the publication anew. Where rows of
+    one cluster make the function fail, it is run without that cluster.
     """
-    return dg.asset(
-        key=spec.asset_key,
-        deps=spec.upstream_keys or [dg.AssetKey(["marts", "dim_clusters"])],
-        group_name="estimates",
-        kinds={"python", "duckdb"},
-        description=spec.description,
-        metadata=spec.metadata,
-    )
+
+    def made(compute: Compute) -> dg.AssetsDefinition:
+        @dg.asset(
+            key=spec.asset_key,
+            deps=spec.upstream_keys or [dg.AssetKey(["marts", "dim_clusters"])],
+            group_name="estimates",
+            kinds={"python", "duckdb"},
+            description=spec.description,
+            metadata=spec.metadata,
+        )
+        def asset(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+            return compute_without_culprit(compute, warehouse, spec.name)
+
+        return asset
+
+    return made
 
 
 def write(

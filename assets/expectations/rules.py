@@ -1,7 +1,9 @@
 """The few shapes of rule the suites are written in, each one Great Expectations expectation.
 
-A rule counts violations in SQL and brings back at most a few sentences about them, so that a table of millions of
-rows costs one scan. Every rule carries its name and the sentence that must hold; a rule that only warns says so.
+A rule counts violations in SQL, by cluster, and brings back at most a few sentences about them, so that a table of
+millions of rows costs one scan. Every rule carries its name and the sentence that must hold; a rule that only warns
+says so. What must hold of the code holds of every row; what must hold of the data holds but for the share of odd rows
+that the cluster's `[quarantine] max_share` allows (`of_data`).
 """
 
 from __future__ import annotations
@@ -16,10 +18,14 @@ from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.metadata_types import FailureSeverity
 
 EARLIEST = "2000-01-01"
+SHOWN_FINDINGS = 3
 
 
 class NoFinding(gxe.UnexpectedRowsExpectation):
-    """Great Expectations' rule that a query finds no row, in one scan, not two: a row says how many there are."""
+    """Great Expectations' rule that a query finds no row, in one scan, not two.
+
+    A row is about one cluster: how many findings there are, three of them, and whether the cluster tolerates as many.
+    """
 
     metric_dependencies: ClassVar[tuple[str, ...]] = ("unexpected_rows_query.table",)
 
@@ -30,7 +36,7 @@ class NoFinding(gxe.UnexpectedRowsExpectation):
         execution_engine: ExecutionEngine | None = None,
     ) -> ExpectationValidationResult | dict[str, Any]:
         found = metrics["unexpected_rows_query.table"]
-        counted = {**metrics, "unexpected_rows_query.row_count": found[0]["finding_count"] if found else 0}
+        counted = {**metrics, "unexpected_rows_query.row_count": sum(row["finding_count"] for row in found)}
         return super()._validate(counted, runtime_configuration, execution_engine)
 
 
@@ -43,9 +49,13 @@ def columns(*names: str) -> Expectation:
 
 def one_of(column: str, allowed: Iterable[str], holds: str) -> Expectation:
     """Demand that every value of a column is one of a closed list."""
-    return gxe.ExpectColumnDistinctValuesToBeInSet(
-        column=column, value_set=sorted(allowed), meta=_meta(f"{column}_known", holds)
-    )
+    listed = ", ".join(f"'{value}'" for value in sorted(allowed))
+    query = f"""
+        select cluster_id, concat('{column} has the unexpected value ', chr(39), {column}, chr(39)) as finding
+        from {{batch}}
+        where {column} not in ({listed})
+    """
+    return no_finding(f"{column}_known", query, holds)
 
 
 def no_row(check: str, where: str, shows: Sequence[str], holds: str, warns: bool = False) -> Expectation:
@@ -65,16 +75,67 @@ def no_row(check: str, where: str, shows: Sequence[str], holds: str, warns: bool
         The refresh goes on when it is violated.
     """
     parts = ", ', ', ".join(f"'{name} ', coalesce({name}::varchar, 'NULL')" for name in shows)
-    return no_finding(check, f"select concat({parts}) as finding from {{batch}} where {where}", holds, warns)
+    query = f"select cluster_id, concat({parts}) as finding from {{batch}} where {where}"
+    return no_finding(check, query, holds, warns)
 
 
 def no_finding(check: str, query: str, holds: str, warns: bool = False) -> Expectation:
-    """Demand that a query over `{batch}` returns no row; its column `finding` says in words what is wrong."""
-    return NoFinding(
-        unexpected_rows_query=f"select *, count(*) over () as finding_count from ({query}) as findings",
-        meta=_meta(check, holds),
-        severity=FailureSeverity.WARNING if warns else FailureSeverity.CRITICAL,
-    )
+    """Demand that a query over `{batch}` returns no row.
+
+    Its column `finding` says in words what is wrong, and `cluster_id` with whose rows; NULL concerns all clusters.
+    """
+    return _finder(query, _NONE_TOLERATED, warns, {**_meta(check, holds), "query": query})
+
+
+def of_data(expectations: Iterable[Expectation]) -> list[Expectation]:
+    """Let each cluster have odd rows, one or the share that its `[quarantine] max_share` allows, with a warning."""
+    return [
+        _finder(meta["query"], _SHARE_TOLERATED, rule.severity == FailureSeverity.WARNING, meta)
+        if "query" in (meta := rule.meta or {})
+        else rule
+        for rule in expectations
+    ]
+
+
+def without_cluster(expectations: Iterable[Expectation]) -> list[Expectation]:
+    """Judge a table that is about no cluster: what is wrong with it concerns all."""
+    return [
+        no_finding(
+            meta["check"],
+            meta["query"].replace("select cluster_id,", "select null::varchar as cluster_id,"),
+            meta["holds"],
+            rule.severity == FailureSeverity.WARNING,
+        )
+        if "query" in (meta := rule.meta or {})
+        else rule
+        for rule in expectations
+    ]
+
+
+_NONE_TOLERATED = """
+    select *, false as is_tolerated from findings
+"""
+_SHARE_TOLERATED = """
+    select
+        findings.*,
+        finding_count <= greatest(1, coalesce(settings.quarantine_max_share, 0.01) * totals.row_count) as is_tolerated
+    from findings
+    left join (select cluster_id, count(*) as row_count from {batch} group by cluster_id) as totals using (cluster_id)
+    left join raw.clusters as settings using (cluster_id)
+"""
+
+
+def _finder(query: str, judged: str, warns: bool, meta: dict[str, str]) -> Expectation:
+    counted = f"""
+        with findings as (
+            select cluster_id, count(*) as finding_count, min(finding, {SHOWN_FINDINGS}) as examples
+            from ({query}) as found
+            group by cluster_id
+        )
+        select * from ({judged}) as judged order by cluster_id
+    """
+    severity = FailureSeverity.WARNING if warns else FailureSeverity.CRITICAL
+    return NoFinding(unexpected_rows_query=counted, meta=meta, severity=severity)
 
 
 def not_negative(column: str, *shows: str) -> Expectation:
@@ -93,13 +154,14 @@ def in_order(earlier: str, later: str, *shows: str) -> Expectation:
 
 
 def believable_time(column: str, *shows: str) -> Expectation:
-    """Demand a time between the year 2000 and a day from now: outside, a clock or a format was misread."""
-    return no_row(
+    """Demand a time between the year 2000 and a day from now of most rows: else a clock or a format was misread."""
+    rule = no_row(
         f"{column}_believable",
         f"{column} < timestamp '{EARLIEST}' or {column} > timezone('UTC', now()) + interval 1 day",
         (*shows, column),
         f"{column} lies between {EARLIEST} and tomorrow",
     )
+    return of_data([rule])[0]
 
 
 def ratio(column: str, *shows: str) -> Expectation:
@@ -150,8 +212,10 @@ def same_total(check: str, parts: str, whole: str, holds: str, tolerance: float 
     return no_finding(
         check,
         f"""
-        select concat(cluster_id, ': ', coalesce(parts.total, 0), ' here, ', coalesce(whole.total, 0), ' expected')
-            as finding
+        select
+            cluster_id,
+            concat(cluster_id, ': ', coalesce(parts.total, 0), ' here, ', coalesce(whole.total, 0), ' expected')
+                as finding
         from ({parts}) as parts
         full join ({whole}) as whole using (cluster_id)
         where abs(coalesce(parts.total, 0) - coalesce(whole.total, 0))

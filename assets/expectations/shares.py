@@ -18,7 +18,7 @@ def mostly_known_nodes(where: str = "true") -> Expectation:
         The rows that concern a node.
     """
     query = f"""
-        select concat(
+        select cluster_id, concat(
             cluster_id, ': ', count(*) filter (disposition = 'unknown_node'), ' of ', count(*),
             ' rows name unknown nodes, such as ', min(node_name) filter (disposition = 'unknown_node'),
             '; see [nodes] in cluster.toml'
@@ -43,7 +43,7 @@ def sums_to_one(column: str, where: str = "true") -> Expectation:
         The rows that share the whole.
     """
     query = f"""
-        select concat(cluster_id, ': ', column_total) as finding
+        select cluster_id, concat(cluster_id, ': ', column_total) as finding
         from (
             select cluster_id, sum({column}) as column_total
             from {{batch}}

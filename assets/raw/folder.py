@@ -10,7 +10,7 @@ import duckdb
 from pydantic import PrivateAttr
 
 from assets.sources.errors import SourceError
-from assets.sources.folder import READ, LookKey, Progress, Survey, survey
+from assets.sources.folder import REFUSED, LookKey, Progress, Survey, survey
 from assets.sources.formats import READERS
 from assets.sources.loading import known_files, load_kind
 from assets.sources.reading import SourceFile
@@ -41,7 +41,7 @@ class SourcesFolder(dg.ConfigurableResource):
         What was read before is not opened again unless it changed; what this process looked at, neither. What was
         refused before is: another version may read it.
         """
-        known = {} if self.full else {key: file for key, file in known_files(con).items() if file.status == READ}
+        known = {} if self.full else {key: file for key, file in known_files(con).items() if file.status != REFUSED}
         return survey(Path(self.path), READERS, known=known, looked=self._looked, progress=reporter(log))
 
 

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from assets.raw.folder import SourcesFolder
+from assets.sources.doubt import mark_doubtful_files
 from assets.sources.failing import SOURCES, failing_by_sources, record_failures
 from assets.sources.formats import READERS
 from assets.sources.settled_accounts import unknown_names
@@ -25,6 +26,7 @@ def node_names(context: dg.AssetExecutionContext, warehouse: Warehouse, sources:
     with warehouse.writing() as con:
         found = sources.look(con, context.log)
         settle(con, found, READERS)
+        mark_doubtful_files(con)
         write_spans(con, found)
         failing = failing_by_sources(con, found)
         record_failures(con, context.run_id, SOURCES, failing)

@@ -267,8 +267,8 @@ create table if not exists ops.files (
     warnings varchar[] not null,
     first_at timestamp,                       -- the first and the last moment that its lines tell of, else its name;
     last_at timestamp,                        -- never its modification. NULL: no time is known
-    status varchar default 'read',            -- read; refused: nothing of it is loaded, for the reason beside it
-    reason varchar,                           -- why it was refused
+    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood
+    reason varchar,                           -- why it was refused or is doubtful
     next_step varchar                         -- what to do about it
 );
 -- A home filled by an earlier version has the table without these.
@@ -321,7 +321,7 @@ create table if not exists ops.runs (
 create table if not exists ops.cluster_failures (   -- one row per run, cluster and reason for which it could not be built
     run_id varchar not null,
     cluster_id varchar not null,
-    stage varchar not null,                   -- sources: found before anything is built; marts, estimates: found after
+    stage varchar not null,                   -- the step that found it; sources: before anything was checked or built
     reason varchar not null,
     failed_at timestamp not null
 );
@@ -334,8 +334,11 @@ create table if not exists ops.checks (
     is_blocking boolean not null,
     observed varchar,
     expected varchar,
-    checked_at timestamp not null
+    checked_at timestamp not null,
+    cluster_id varchar                        -- whose rows it is about; NULL: all clusters
 );
+-- A home filled by an earlier version has the table without it.
+alter table ops.checks add column if not exists cluster_id varchar;
 
 create table if not exists ops.lineage (
     table_name varchar not null,

@@ -113,6 +113,8 @@ class Chapter:
     subtitle: str
     is_simulated: bool
     sections: tuple[Section, ...]
+    stale: str = ""
+    """Why the numbers are not the newest; empty where they are."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ class Page:
     comparison: Table | None
     chapters: tuple[Chapter, ...]
     closing: tuple[Section, ...] = field(default_factory=tuple)
+    warnings: tuple[str, ...] = ()
+    """What a reader has to know before anything else: clusters that are stale or missing."""
 
 
 def columns(*names: str) -> tuple[Column, ...]:

@@ -16,7 +16,7 @@ from assets.warehouse import Warehouse
     key=["report", "index"],
     group_name="report",
     kinds={"python", "html"},
-    deps=[dg.AssetKey(table.split(".")) for table in tables_read()],
+    deps=[dg.AssetKey(table.split(".")) for table in (*tables_read(), "ops.cluster_failures")],
     description="The page people read: one HTML file that needs nothing beside it. One chapter per cluster.",
 )
 def index(warehouse: Warehouse, report: ReportFolder) -> dg.MaterializeResult[None]:

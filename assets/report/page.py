@@ -38,6 +38,7 @@ from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
 
+LONGEST_REASON = 600
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
@@ -103,7 +104,23 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
         comparison=comparison(frames),
         chapters=tuple(chapter(frames, each) for each in frames["clusters"]),
         closing=(provenance(frames),),
+        warnings=(
+            *(f"{printable(each['cluster_id'])}: {stale(each)}" for each in frames["clusters"] if each["is_stale"]),
+            *(
+                f"{printable(each['cluster_id'])} is not in this report, as it could not be built: "
+                f"{printable(each['reason'], LONGEST_REASON)}"
+                for each in frames["clusters_without_numbers"]
+            ),
+        ),
     )
+
+
+def stale(cluster: Row) -> str:
+    """Say of which time a stale cluster's numbers are, and why there are no newer ones; empty for any other cluster."""
+    if not cluster["is_stale"]:
+        return ""
+    reason = printable("; ".join(cluster["stale_reason"].splitlines()), LONGEST_REASON)
+    return f"stale, as of {moment(cluster['built_at'])} UTC. Newer numbers could not be built: {reason}"
 
 
 def chapter(frames: Frames, cluster: Row) -> Chapter:
@@ -115,6 +132,7 @@ def chapter(frames: Frames, cluster: Row) -> Chapter:
         subtitle=f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}",
         is_simulated=bool(cluster["is_simulated"]),
         sections=tuple(builder(frames, cluster) for builder in BUILDERS),
+        stale=stale(cluster),
     )
 
 

@@ -49,12 +49,13 @@ def record_failures(
             )
 
 
-def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, list[str]]:
-    """Read the reasons of a run, by cluster."""
+def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str, other_than: str = "") -> dict[str, list[str]]:
+    """Read the reasons of a run, by cluster; leave those of one stage aside."""
     found: dict[str, list[str]] = {}
     rows = con.execute(
-        "select cluster_id, reason from ops.cluster_failures where run_id = ? order by cluster_id, failed_at, reason",
-        [run_id],
+        "select cluster_id, reason from ops.cluster_failures where run_id = ? and stage <> ? "
+        "order by cluster_id, failed_at, reason",
+        [run_id, other_than],
     ).fetchall()
     for cluster_id, reason in rows:
         found.setdefault(cluster_id, []).append(reason)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from assets.sources.batch import load_batch, transaction
 from assets.sources.batch_lines import batches, read_batch_lines, scratch_folder
-from assets.sources.folder import READ, REFUSED, KnownFile, Progress, RefusedFile, Survey, is_as_it_was, no_progress
+from assets.sources.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_as_it_was, no_progress
 from assets.sources.isolating import Aside, load_what_can_be
 from assets.sources.one_thread import one_thread
 from assets.sources.reading import Reader, SourceFile, WholeFileReader, reader_key
@@ -92,7 +92,7 @@ def load_kind(
     for file in present:
         before = known.get(file.key)
         key = reader_key(reader, survey.clusters[file.cluster_id])
-        is_read = before is not None and before.status == READ and before.reader == key
+        is_read = before is not None and before.status != REFUSED and before.reader == key
         if full or before is None or not is_read or not is_as_it_was(file, before, reader):
             pending.setdefault(file.cluster_id, []).append(file)
             continue

@@ -1,8 +1,8 @@
 """What the logs of a cluster cover, by kind: as a site says, as manifests say, as the logs' own times tell.
 
 In this order: `[[spans]]` of cluster.toml is all there is to know of the kinds it names; a manifest says what its file
-covers; of any other file its first and last times do. A file's modification says nothing. What a refused file would
-cover, as its manifest or the date in its name tells, is covered by nothing: unknown must not turn into zero.
+covers; of any other file its first and last times do. A file's modification says nothing. What a refused or doubtful
+file would cover, as its manifest, its lines or its name tell, is covered by nothing: unknown must not turn into zero.
 
 Within a file a quiet stretch is no gap: a small cluster may have no event for weeks. Between two files it is one when
 it is longer than a night, than half a usual file, and than what chance makes of records that come as seldom as these:
@@ -222,7 +222,7 @@ def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str
     found: dict[str, dict[str, list[tuple[str, CoveredFile]]]] = defaultdict(lambda: defaultdict(list))
     rows = con.execute(
         "select cluster_id, kind, path, first_at, last_at, loaded, skipped from ops.files "
-        "where first_at is not null and kind <> 'manifest' order by cluster_id, path"
+        "where status = 'read' and first_at is not null and kind <> 'manifest' order by cluster_id, path"
     ).fetchall()
     for cluster_id, kind, path, first_at, last_at, loaded, skipped in rows:
         count = loaded + skipped if kind in EVERY_LINE_COUNTS else loaded
@@ -231,18 +231,18 @@ def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str
 
 
 def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
-    """Give what refused files would cover, by cluster and kind, as far as manifests or their names tell."""
+    """Give what refused and doubtful files would cover, by cluster and kind, as far as that is told."""
     found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
     rows = con.execute(
         f"""
         select
             files.cluster_id, files.kind,
-            coalesce(stated.from_at, {undated.named_moment("files.path")}) as missing_from_at,
-            coalesce(stated.to_at, {undated.named_end("files.path")}) as missing_to_at
+            coalesce(stated.from_at, files.first_at, {undated.named_moment("files.path")}) as missing_from_at,
+            coalesce(stated.to_at, files.last_at, {undated.named_end("files.path")}) as missing_to_at
         from ops.files
         left join raw.manifests as stated
             on stated.cluster_id = files.cluster_id and stated.log_path = files.path and stated.disposition = 'loaded'
-        where files.status = 'refused' and missing_from_at is not null
+        where files.status <> 'read' and missing_from_at is not null
         order by files.cluster_id, files.path
         """
     ).fetchall()

@@ -1,4 +1,5 @@
--- Splitting attempts over days and nodes neither loses nor makes GPU time.
+-- Splitting attempts over days and nodes neither loses nor makes GPU time: of attempts whose nodes are known. Where an
+-- export tells how many nodes there were and not which, no node has the time.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_node_days'}}}) }}
 
 with
@@ -15,14 +16,26 @@ node_days as (
 
 ),
 
+attempt_nodes as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from {{ ref('fct_attempt_nodes') }}
+
+),
+
 attempts as (
 
     select
-        cluster_id,
-        sum(gpu_count * exposure_seconds / 3600) as gpu_hours
-    from {{ ref('fct_attempts') }}
-    where node_count > 0
-    group by cluster_id
+        attempts.cluster_id,
+        sum(attempts.gpu_count * attempts.exposure_seconds / 3600) as gpu_hours
+    from {{ ref('fct_attempts') }} as attempts
+    inner join attempt_nodes
+        on
+            attempts.cluster_id = attempt_nodes.cluster_id
+            and attempts.attempt_id = attempt_nodes.attempt_id
+    group by attempts.cluster_id
 
 )
 

@@ -6,22 +6,24 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sources.doubt import mark_doubtful_files
 from assets.warehouse import Warehouse
 from orchestration.checks import judge
 from orchestration.verdicts import Verdict
 
 
 def spoil(path: Path, *statements: str) -> None:
-    """Run statements on the file."""
+    """Run statements on the file, and mark doubtful files as a refresh does."""
     with duckdb.connect(str(path)) as con:
         for statement in statements:
             con.execute(statement)
+        mark_doubtful_files(con)
 
 
 def failed(path: Path, schema: str, table: str) -> dict[str, Verdict]:
-    """Give the failed checks of a table by their names."""
-    return {
-        verdict.check_name: verdict
-        for verdict in judge(Warehouse(path=str(path)), [(schema, table)])[schema, table]
-        if not verdict.passed
-    }
+    """Give the failed checks of a table by their names, of several clusters that of the first."""
+    found: dict[str, Verdict] = {}
+    for verdict in judge(Warehouse(path=str(path)), [(schema, table)])[schema, table]:
+        if not verdict.passed:
+            found.setdefault(verdict.check_name, verdict)
+    return found

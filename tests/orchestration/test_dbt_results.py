@@ -5,7 +5,9 @@ from datetime import datetime
 
 import pytest
 
+from assets.sources.failing import failing_clusters
 from orchestration.checks import failed_checks, record_dbt_results
+from orchestration.dbt_results import found_by_cluster
 
 
 @pytest.fixture
@@ -23,9 +25,9 @@ def artifacts(tmp_path):
     manifest = {
         "nodes": {
             model: {"name": "fct_attempts", "schema": "marts"},
-            "test.faultline.unique_attempts": test("unique_attempts", severity="ERROR"),
+            "test.faultline.unique_attempts": test("unique_attempts", severity="WARN"),
             "test.faultline.present_attempts": test("present_attempts", severity="error"),
-            "test.faultline.warned_attempts": test("warned_attempts", severity="warn"),
+            "test.faultline.warned_attempts": test("warned_attempts", severity="warn", meta={"warns": True}),
             "test.faultline.skipped_attempts": test("skipped_attempts"),
         },
         "unit_tests": {
@@ -37,7 +39,7 @@ def artifacts(tmp_path):
     }  # fmt: skip
     results = [
         (model, "success", None),
-        ("test.faultline.unique_attempts", "fail", "Got 2 results, configured to fail if != 0"),
+        ("test.faultline.unique_attempts", "warn", "Got 2 results, configured to warn if != 0"),
         ("test.faultline.present_attempts", "pass", None),
         ("test.faultline.warned_attempts", "warn", "Got 1 result, configured to warn if != 0"),
         ("test.faultline.skipped_attempts", "skipped", None),
@@ -73,21 +75,27 @@ def con(warehouse):
         yield con
 
 
-def test_dbt_results_stand_beside_the_others(con, artifacts):
+def test_dbt_results_stand_beside_the_others_by_cluster(con, artifacts):
     assert record_dbt_results(con, "run-1", *artifacts()) == 4
     rows = con.execute(
-        "select table_name, check_name, passed, is_blocking, expected from ops.checks order by check_name"
+        "select check_name, passed, is_blocking, cluster_id, expected from ops.checks order by check_name, cluster_id"
     ).fetchall()
     assert rows == [
-        ("marts.fct_attempts", "present_attempts", True, True, "present of attempt_id"),
-        ("marts.fct_attempts", "unique_attempts", False, True, "unique of attempt_id"),
-        ("marts.fct_attempts", "warned_attempts", False, False, "warned of attempt_id"),
-        ("marts.fct_attempts", "window_edges", True, True, "Both edges of the window count."),
+        ("present_attempts", True, True, None, "present of attempt_id"),
+        ("unique_attempts", False, True, "alpha", "unique of attempt_id"),
+        ("warned_attempts", False, False, "alpha", "warned of attempt_id"),
+        ("window_edges", True, True, None, "Both edges of the window count."),
     ]
-    (line,) = [str(verdict) for verdict in failed_checks(con, "run-1")]
-    assert line.startswith(
-        "marts: fct_attempts unique_attempts: Got 2 results, configured to fail if != 0; first: cluster_id alpha, n 2 ("
-    )
+    assert failed_checks(con, "run-1") == [], "there is another cluster"
+    ((line,),) = failing_clusters(con, "run-1").values()
+    assert line.startswith("marts: fct_attempts unique_attempts: 1 row; first: cluster_id alpha, n 2 (")
+
+
+def test_rows_that_name_no_cluster_concern_all(con, artifacts):
+    found = found_by_cluster(con, "select 1 as n union all select 2")
+    assert list(found) == [None]
+    assert found[None].startswith("2 rows; first: n ")
+    assert found_by_cluster(con, "select * from no_such_table") == {}
 
 
 def test_a_model_that_does_not_build_is_a_failed_check(con, artifacts):

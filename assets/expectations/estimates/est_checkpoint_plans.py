@@ -44,7 +44,9 @@ def expectations() -> list[Expectation]:
 
 
 HARDER_WHEN_LARGER = """
-    select concat(cluster_id, ': ', ettr_optimal, ' with ', gpu_count, ' GPUs, ', smaller, ' with fewer') as finding
+    select
+        cluster_id,
+        concat(cluster_id, ': ', ettr_optimal, ' with ', gpu_count, ' GPUs, ', smaller, ' with fewer') as finding
     from (
         select
             cluster_id,

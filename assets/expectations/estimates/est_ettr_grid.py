@@ -5,7 +5,7 @@ from __future__ import annotations
 from great_expectations.expectations.expectation import Expectation
 
 from assets.expectations.fitted import EVIDENCE
-from assets.expectations.rules import columns, finite, no_finding, no_row, ratio
+from assets.expectations.rules import columns, finite, no_finding, no_row, ratio, without_cluster
 
 ROW = ("scenario", "gpu_count", "failures_per_1000_node_days", "checkpoint_minutes")
 VALUES = ("ettr_expected", "ettr_expected_exact")
@@ -13,7 +13,7 @@ VALUES = ("ettr_expected", "ettr_expected_exact")
 
 def expectations() -> list[Expectation]:
     """Return the suite."""
-    return [
+    rules = [
         columns(*ROW, "restart_minutes", "write_minutes", *VALUES, "ettr_target", *EVIDENCE),
         *(ratio(value, *ROW) for value in VALUES),
         finite((*VALUES, "checkpoint_minutes_longest"), *ROW),
@@ -31,10 +31,11 @@ def expectations() -> list[Expectation]:
         ),
         no_finding("less_where_more_fails", LESS_WHERE_MORE_FAILS, "a higher failure rate never raises the ETTR"),
     ]
+    return without_cluster(rules)
 
 
 LESS_WHERE_MORE_FAILS = """
-    select concat(
+    select cluster_id, concat(
         scenario, ', ', gpu_count, ' GPUs, ', checkpoint_minutes, ' min: ', ettr_expected_exact, ' at ',
         failures_per_1000_node_days, ', ', at_lower_rate, ' at a lower rate'
     ) as finding

@@ -45,7 +45,9 @@ def expectations() -> list[Expectation]:
 
 
 INCIDENTS_BOUNDED = """
-    select concat(cluster_id, ' ', population, ': ', incidents, ' incidents, ', attempts, ' attempts') as finding
+    select
+        cluster_id,
+        concat(cluster_id, ' ', population, ': ', incidents, ' incidents, ', attempts, ' attempts') as finding
     from (
         select
             cluster_id,

@@ -31,7 +31,9 @@ def expectations() -> list[Expectation]:
 
 
 HISTORY = """
-    select concat(cluster_id, ' ', month_date, ': ', exposure, ' node-days, ', before, ' before it') as finding
+    select
+        cluster_id,
+        concat(cluster_id, ' ', month_date, ': ', exposure, ' node-days, ', before, ' before it') as finding
     from (
         select
             cluster_id,

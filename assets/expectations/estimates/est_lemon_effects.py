@@ -31,7 +31,7 @@ def expectations() -> list[Expectation]:
 
 
 PARTS_MAKE_THE_WHOLE = """
-    select concat(cluster_id, ': ', parts, ' with or without, ', whole, ' all') as finding
+    select cluster_id, concat(cluster_id, ': ', parts, ' with or without, ', whole, ' all') as finding
     from (
         select
             cluster_id,

@@ -46,6 +46,7 @@ def expectations() -> list[Expectation]:
 
 RANKS_COMPLETE = """
     select
+        cluster_id,
         concat(cluster_id, ': ', count(distinct rank), ' ranks up to ', max(rank), ', ', count(*), ' nodes') as finding
     from {batch}
     group by cluster_id

@@ -25,7 +25,7 @@ def expectations() -> list[Expectation]:
 
 
 EVERY_LEMON_ONCE = """
-    select concat(cluster_id, ': ', coalesce(here, 0), ' here, ', coalesce(lemons, 0), ' lemons') as finding
+    select cluster_id, concat(cluster_id, ': ', coalesce(here, 0), ' here, ', coalesce(lemons, 0), ' lemons') as finding
     from (select cluster_id, sum(node_count) as here from {batch} group by cluster_id)
     full join (
         select cluster_id, count(*) as lemons

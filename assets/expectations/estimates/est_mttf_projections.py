@@ -24,7 +24,9 @@ def expectations() -> list[Expectation]:
 
 
 SHORTER_WHEN_LARGER = """
-    select concat(cluster_id, ': ', mttf_hours, ' h with ', gpu_count, ' GPUs, ', smaller, ' h with fewer') as finding
+    select
+        cluster_id,
+        concat(cluster_id, ': ', mttf_hours, ' h with ', gpu_count, ' GPUs, ', smaller, ' h with fewer') as finding
     from (
         select
             cluster_id,

@@ -42,7 +42,7 @@ def expectations() -> list[Expectation]:
         no_finding("spans_join", SPANS_JOIN, "the rate before a change is the rate after the one before it"),
         no_finding(
             "clusters_complete",
-            "select cluster_id as finding from marts.dim_clusters "
+            "select cluster_id, cluster_id as finding from marts.dim_clusters "
             "anti join (from {batch} where failure_category = 'all') using (cluster_id)",
             "every cluster has a row for all its incidents",
         ),
@@ -51,7 +51,9 @@ def expectations() -> list[Expectation]:
 
 
 SPANS_JOIN = """
-    select concat(cluster_id, ' ', failure_category, ' ', changed_at, ': ', rate_before, ', but ', rate_between)
+    select
+        cluster_id,
+        concat(cluster_id, ' ', failure_category, ' ', changed_at, ': ', rate_before, ', but ', rate_between)
         as finding
     from (
         select

@@ -36,7 +36,7 @@ def expectations() -> list[Expectation]:
         ),
         no_finding(
             "clusters_complete",
-            "select cluster_id as finding from marts.dim_clusters anti join {batch} using (cluster_id)",
+            "select cluster_id, cluster_id as finding from marts.dim_clusters anti join {batch} using (cluster_id)",
             "every cluster has its row",
         ),
         *evidenced(*ROW),

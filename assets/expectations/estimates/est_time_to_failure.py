@@ -40,6 +40,7 @@ def expectations() -> list[Expectation]:
 # Not always all of them: one that failed as the records began was not watched before.
 FAILURES_AMONG = """
     select
+        cluster_id,
         concat(cluster_id, ' ', fits.gpu_size_bin, ': ', fits.event_count, ' of ', sizes.failure_count, ' failures')
             as finding
     from {batch} as fits

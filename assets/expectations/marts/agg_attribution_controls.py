@@ -26,7 +26,9 @@ def expectations() -> list[Expectation]:
 
 
 ONE_CONFIGURED = """
-    select concat(cluster_id, ': ', count(distinct (before_seconds, after_seconds)) filter (is_configured)) as finding
+    select
+        cluster_id,
+        concat(cluster_id, ': ', count(distinct (before_seconds, after_seconds)) filter (is_configured)) as finding
     from {batch}
     group by cluster_id
     having count(distinct (before_seconds, after_seconds)) filter (is_configured) <> 1
@@ -38,7 +40,7 @@ WIDER_SEES_MORE = """
         from {batch}
         group by all
     )
-    select concat(
+    select cluster_id, concat(
         cluster_id, if(is_control, ' control', ' failed'), ': ', narrow.hit_count, ' hits within -',
         narrow.before_seconds, ' to ', narrow.after_seconds, ' s, ', wide.hit_count, ' within -', wide.before_seconds,
         ' to ', wide.after_seconds, ' s'

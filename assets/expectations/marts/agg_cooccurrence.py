@@ -32,7 +32,9 @@ def expectations() -> list[Expectation]:
 
 
 ONE_FAILURE_COUNT = """
-    select concat(cluster_id, ' ', failure_category, ': ', min(failure_count), ' and ', max(failure_count)) as finding
+    select
+        cluster_id,
+        concat(cluster_id, ' ', failure_category, ': ', min(failure_count), ' and ', max(failure_count)) as finding
     from {batch}
     group by cluster_id, failure_category
     having min(failure_count) <> max(failure_count)

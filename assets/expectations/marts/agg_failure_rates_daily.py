@@ -47,7 +47,7 @@ COVERED_FAILURES = f"""
     group by cluster_id
 """
 DAYS_COMPLETE = f"""
-    select concat(
+    select cluster_id, concat(
         cluster_id, ' ', failure_category, ': ', day_count, ' rows from ', first_date, ' to ', last_date
     ) as finding
     from (

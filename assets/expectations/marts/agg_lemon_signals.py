@@ -30,7 +30,7 @@ def expectations() -> list[Expectation]:
 
 
 EVERY_DAY_THERE = """
-    select concat(cluster_id, ': ', here, ' rows, ', expected, ' node-days') as finding
+    select cluster_id, concat(cluster_id, ': ', here, ' rows, ', expected, ' node-days') as finding
     from (select cluster_id, count(*) as here from {batch} group by cluster_id)
     full join (select cluster_id, count(*) as expected from marts.fct_node_days group by cluster_id) using (cluster_id)
     where here is distinct from expected

@@ -19,7 +19,9 @@ def expectations() -> list[Expectation]:
         no_finding(
             "at_most_half_a_checkpoint_interval",
             """
-            select concat(cluster_id, ' ', gpu_size_bin, ': ', first_order_gpu_hours, ' hours by ', failure_count,
+            select
+                cluster_id,
+                concat(cluster_id, ' ', gpu_size_bin, ': ', first_order_gpu_hours, ' hours by ', failure_count,
                 ' failures, ', second_order_gpu_hours, ' by ', second_order_count, ' preemptions') as finding
             from {batch}
             inner join marts.dim_clusters using (cluster_id)

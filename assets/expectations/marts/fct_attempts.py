@@ -37,7 +37,7 @@ def expectations() -> list[Expectation]:
 MOST_INFRASTRUCTURE_FAILURES = 0.2
 
 FAILURES_BELIEVABLE = f"""
-    select concat(
+    select cluster_id, concat(
         cluster_id, ': ', count(*) filter (is_infrastructure_failure), ' of ', count(*),
         ' attempts count as infrastructure failures'
     ) as finding

@@ -36,7 +36,9 @@ def expectations() -> list[Expectation]:
 
 
 LOSS_BOUNDED = """
-    select concat('attempt_id ', attempt_id, ', lost_gpu_hours ', lost_gpu_hours, ', gpu_hours ', gpu_hours) as finding
+    select
+        cluster_id,
+        concat('attempt_id ', attempt_id, ', lost_gpu_hours ', lost_gpu_hours, ', gpu_hours ', gpu_hours) as finding
     from {batch} as failures
     inner join marts.fct_attempts as attempts using (cluster_id, attempt_id)
     where failures.lost_gpu_hours > attempts.gpu_hours * (1 + 1e-9) + 1e-9

@@ -62,7 +62,9 @@ COMPLETED_WITH_EVIDENCE = f"""
         group by placed.cluster_id
     )
 
-    select concat(cluster_id, ': ', touched.attempt_count, ' of ', count(*), ' completed attempts') as finding
+    select
+        cluster_id,
+        concat(cluster_id, ': ', touched.attempt_count, ' of ', count(*), ' completed attempts') as finding
     from completed
     inner join touched using (cluster_id)
     group by cluster_id, touched.attempt_count

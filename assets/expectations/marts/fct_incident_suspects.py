@@ -28,7 +28,7 @@ def expectations() -> list[Expectation]:
 
 
 SUSPECTS_COUNTED = """
-    select concat(incident_id, ': ', any_value(suspect_count), ' counted, ', count(*), ' there') as finding
+    select cluster_id, concat(incident_id, ': ', any_value(suspect_count), ' counted, ', count(*), ' there') as finding
     from {batch}
     where not is_known
     group by cluster_id, incident_id

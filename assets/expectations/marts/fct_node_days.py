@@ -36,7 +36,9 @@ def expectations() -> list[Expectation]:
 
 
 ALLOCATED_WITHIN_DAY = f"""
-    select concat(cluster_id, ' ', node_id, ' ', day_date, ': ', allocated_gpu_hours, ' of ', 24 * gpu_count) as finding
+    select
+        cluster_id,
+        concat(cluster_id, ' ', node_id, ' ', day_date, ': ', allocated_gpu_hours, ' of ', 24 * gpu_count) as finding
     from {{batch}} as node_days
     inner join marts.dim_nodes as nodes using (cluster_id, node_id)
     where node_days.allocated_gpu_hours > {MOST_ALLOCATED} * 24 * nodes.gpu_count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import believable_time, columns, in_order, no_row, one_of
+from assets.expectations.rules import believable_time, columns, in_order, no_row, of_data, one_of
 from assets.expectations.shares import mostly_known_nodes
 
 ROW = ("path", "line_number", "node_name")
@@ -12,7 +12,7 @@ ROW = ("path", "line_number", "node_name")
 
 def expectations() -> list[Expectation]:
     """Return the suite."""
-    return [
+    rules = [
         columns("cluster_id", "disposition", "event_kind", "node_id", "started_at", "ended_at", "state", "reason"),
         one_of("event_kind", ("node", "cluster"), "an event concerns a node or the cluster"),
         believable_time("started_at", *ROW),
@@ -26,3 +26,4 @@ def expectations() -> list[Expectation]:
         ),
         mostly_known_nodes("event_kind = 'node'"),
     ]
+    return of_data(rules)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import believable_time, columns, no_row
+from assets.expectations.rules import believable_time, columns, no_row, of_data
 
 MOST_GPUS_PER_NODE = 64
 ROW = ("path", "line_number", "node_name")
@@ -12,13 +12,14 @@ ROW = ("path", "line_number", "node_name")
 
 def expectations() -> list[Expectation]:
     """Return the suite."""
-    return [
+    rules = [
         columns("cluster_id", "disposition", "node_name", "node_id", "gpu_count", "captured_at"),
         no_row(
             "gpu_count_possible",
             f"gpu_count not between 0 and {MOST_GPUS_PER_NODE}",
             (*ROW, "gpu_count"),
-            f"a node has between 0 and {MOST_GPUS_PER_NODE} GPUs",
+            f"a node has between 0 and {MOST_GPUS_PER_NODE} GPUs, unless they are parts of GPUs (MIG)",
+            warns=True,
         ),
         no_row(
             "size_possible",
@@ -29,3 +30,4 @@ def expectations() -> list[Expectation]:
         believable_time("captured_at", *ROW),
         believable_time("booted_at", *ROW),
     ]
+    return of_data(rules)

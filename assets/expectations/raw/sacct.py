@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import believable_time, columns, in_order, no_finding, no_row, not_negative, one_of
+from assets.expectations.rules import (
+    believable_time,
+    columns,
+    in_order,
+    no_finding,
+    no_row,
+    not_negative,
+    of_data,
+    one_of,
+)
 
 MOST_GPUS_PER_NODE = 64
 MOST_DUPLICATES = 0.9
@@ -20,7 +29,7 @@ STATES = (
 
 def expectations() -> list[Expectation]:
     """Return the suite."""
-    return [
+    rules = [
         columns(
             *("cluster_id", "path", "line_number", "disposition", "job_id", "job_id_raw", "submitted_at"),
             *("started_at", "ended_at", "elapsed_seconds", "state", "node_ids", "gpu_count", "warnings"),
@@ -37,8 +46,12 @@ def expectations() -> list[Expectation]:
             "gpu_count_possible",
             f"gpu_count > {MOST_GPUS_PER_NODE} * len(node_ids) and len(node_ids) > 0",
             (*ROW, "gpu_count"),
-            f"a job has at most {MOST_GPUS_PER_NODE} GPUs on a node",
+            f"a job has at most {MOST_GPUS_PER_NODE} GPUs on a node, unless they are parts of GPUs (MIG)",
+            warns=True,
         ),
+    ]
+    return [
+        *of_data(rules),
         no_finding("records_present", RECORDS_PRESENT, "every cluster has accounting records"),
         no_finding(
             "duplicates_share",
@@ -59,14 +72,14 @@ RECORDS_PRESENT = """
         group by cluster_id
     )
 
-    select concat(cluster_id, ': no accounting record was read from its sacct folder') as finding
+    select cluster_id, concat(cluster_id, ': no accounting record was read from its sacct folder') as finding
     from raw.clusters
     where cluster_id not in (select cluster_id from counted)
     order by cluster_id
 """
 
 DUPLICATES_SHARE = f"""
-    select concat(
+    select cluster_id, concat(
         cluster_id, ': ', count(*) filter (disposition = 'duplicate'), ' of ', count(*), ' records are repeats'
     ) as finding
     from {{batch}}
@@ -89,7 +102,9 @@ ODD_RECORDS = f"""
         group by cluster_id
     )
 
-    select concat(cluster_id, ': ', count(*), ' of ', totals.record_count, ' records have ', warning) as finding
+    select
+        cluster_id,
+        concat(cluster_id, ': ', count(*), ' of ', totals.record_count, ' records have ', warning) as finding
     from marked
     inner join totals using (cluster_id)
     group by cluster_id, warning, totals.record_count

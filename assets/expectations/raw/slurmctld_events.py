@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import believable_time, columns, no_row, one_of
+from assets.expectations.rules import believable_time, columns, no_row, of_data, one_of
 from assets.expectations.shares import mostly_known_nodes
 
 ROW = ("path", "line_number", "kind")
@@ -17,7 +17,7 @@ KINDS = (
 
 def expectations() -> list[Expectation]:
     """Return the suite."""
-    return [
+    rules = [
         columns("cluster_id", "disposition", "logged_at", "kind", "job_id_raw", "instigator_job_id_raw", "node_id"),
         one_of("kind", KINDS, "every line is of a kind the readers name"),
         believable_time("logged_at", *ROW),
@@ -36,3 +36,4 @@ def expectations() -> list[Expectation]:
         ),
         mostly_known_nodes("node_name is not null"),
     ]
+    return of_data(rules)

@@ -14,6 +14,9 @@ select
     has_tickets,
     has_inventory,
     has_exclusions,
-    cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden
+    cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden,
+    is_stale,
+    stale_reason,
+    built_at
 from marts.dim_clusters
 order by is_simulated, cluster_id

@@ -105,7 +105,11 @@ select
     coalesce(kinds_read.has_tickets, false) as has_tickets,
     coalesce(kinds_read.has_inventory, false) as has_inventory,
     coalesce(kinds_read.has_squeue, false) or coalesce(accounting.has_submit_lines, false) as has_exclusions,
-    clusters.config_path is not null as is_configured
+    clusters.config_path is not null as is_configured,
+    -- What is built here is new. The rows of a cluster that could not be built are put in place of these afterwards.
+    false as is_stale,
+    cast(null as varchar) as stale_reason,
+    cast(null as timestamp) as built_at
 from clusters
 left join accounting on clusters.cluster_id = accounting.cluster_id
 left join study_periods on clusters.cluster_id = study_periods.cluster_id

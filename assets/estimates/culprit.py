@@ -1,0 +1,126 @@
+"""An estimate that fails on the rows of one cluster is made without that cluster.
+
+Which one it is shows when each is hidden in turn, the one with the most failures first. The culprit's rows stay hidden:
+it cannot be published anew, and what stands of it in tables made before is replaced by its last good rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import dagster as dg
+import duckdb
+
+from assets.warehouse import PUBLICATION, Warehouse
+
+OF_DATA = (
+    ArithmeticError, LookupError, TypeError, ValueError,
+    duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError,
+)  # fmt: skip
+"""Errors that rows can cause; a full disk or too little memory is none of them."""
+
+Compute = Callable[[Warehouse], dg.MaterializeResult[None]]
+
+_CLUSTERS = """
+    select clusters.cluster_id
+    from marts.dim_clusters as clusters
+    left join marts.fct_failures as failures using (cluster_id)
+    group by clusters.cluster_id
+    order by count(failures.attempt_id) desc, clusters.cluster_id
+"""
+_TABLES = f"""
+    select columns.schema_name, columns.table_name
+    from duckdb_columns() as columns
+    inner join duckdb_tables() as tables using (database_name, schema_name, table_name)
+    where columns.database_name = '{PUBLICATION}' and columns.column_name = 'cluster_id'
+        and columns.schema_name in ('marts', 'estimates')
+    order by all
+"""
+_STORED = f"""
+    select string_agg('"' || column_name || '"', ', ' order by ordinal_position) from information_schema.columns
+    where table_catalog = '{PUBLICATION}' and table_schema = ? and table_name = ? and is_generated = 'NEVER'
+"""
+
+
+def compute_without_culprit(compute: Compute, warehouse: Warehouse, table: str) -> dg.MaterializeResult[None]:
+    """Compute an estimate; where rows of one cluster make it fail, note that in ops.cluster_failures and go on without.
+
+    Parameters
+    ----------
+    compute
+        Reads the marts and writes the table.
+    warehouse
+        What it reads and writes.
+    table
+        Its name, for the note.
+
+    Raises
+    ------
+    Exception
+        What the estimate raised, where leaving out no single cluster helps.
+    """
+    try:
+        return compute(warehouse)
+    except OF_DATA as error:
+        with warehouse.writing() as con:
+            clusters = [cluster_id for (cluster_id,) in con.execute(_CLUSTERS).fetchall()]
+        for cluster_id in clusters if len(clusters) > 1 else []:
+            result = _computed_without(compute, warehouse, cluster_id)
+            if result is not None:
+                _note(warehouse, cluster_id, f"{table} could not be made of its rows: {_in_a_line(error)}")
+                return result
+        raise
+
+
+def _computed_without(compute: Compute, warehouse: Warehouse, cluster_id: str) -> dg.MaterializeResult[None] | None:
+    with warehouse.writing() as con:
+        _hide(con, cluster_id)
+    try:
+        result = compute(warehouse)
+    except OF_DATA:
+        result = None
+    with warehouse.writing() as con:
+        if result is None:
+            _show_again(con)
+        con.execute(f"drop schema {PUBLICATION}.hidden cascade")
+    return result
+
+
+def _hide(con: duckdb.DuckDBPyConnection, cluster_id: str) -> None:
+    con.begin()
+    con.execute(f"create or replace schema {PUBLICATION}.hidden")
+    for schema, table in con.execute(_TABLES).fetchall():
+        name = f"{PUBLICATION}.{schema}.{table}"
+        con.execute(
+            f'create table {PUBLICATION}.hidden."{schema}.{table}" as from {name} where cluster_id = ?', [cluster_id]
+        )
+        con.execute(f"delete from {name} where cluster_id = ?", [cluster_id])
+    con.commit()
+
+
+def _show_again(con: duckdb.DuckDBPyConnection) -> None:
+    con.begin()
+    for schema, table in con.execute(_TABLES).fetchall():
+        ((columns,),) = con.execute(_STORED, [schema, table]).fetchall()
+        con.execute(
+            f"insert into {PUBLICATION}.{schema}.{table} ({columns}) "
+            f'select {columns} from {PUBLICATION}.hidden."{schema}.{table}"'
+        )
+    con.commit()
+
+
+def _note(warehouse: Warehouse, cluster_id: str, reason: str) -> None:
+    with warehouse.writing() as con:
+        con.execute(
+            """
+            insert into ops.cluster_failures
+            select run_id, ?, 'estimates', ?, ? from ops.runs where status = 'running' order by rowid desc limit 1
+            """,
+            [cluster_id, reason, datetime.now(UTC).replace(tzinfo=None)],
+        )
+
+
+def _in_a_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else ''}"

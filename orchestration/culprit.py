@@ -1,0 +1,60 @@
+"""Which cluster makes dbt fail: what failed, who may be at fault, and the note once it is found.
+
+Only a build without a cluster can tell. The clusters with the most new files are tried first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.failing import record_failures
+
+STAGE = "build"
+_OF_THE_MACHINE = (
+    "out of memory error",
+    "io error",
+    "no space left",
+    "fatal error",
+    "internal error",
+    "interrupt error",
+)
+"""Errors of DuckDB that no row causes."""
+
+_SUSPECTS = """
+    select clusters.cluster_id
+    from raw.clusters as clusters
+    left join ops.files as files on files.cluster_id = clusters.cluster_id and files.run_id = $run_id
+    where not list_contains($excluded, clusters.cluster_id)
+    group by clusters.cluster_id
+    order by count(files.path) desc, clusters.cluster_id
+"""
+
+
+def failed_statements(run_results: Path) -> list[str]:
+    """Name the models whose statements failed on rows, with the error; none where anything else went wrong."""
+    if not run_results.exists():
+        return []
+    results = json.loads(run_results.read_text(encoding="utf-8"))["results"]
+    failed = [result for result in results if result["status"] == "error"]
+    messages = [" ".join(str(result.get("message") or "").split()) for result in failed]
+    if any(word in message.lower() for message in messages for word in _OF_THE_MACHINE):
+        return []
+    return [
+        f"{result['unique_id'].rpartition('.')[2]} could not be built: {message[:300]}"
+        for result, message in zip(failed, messages, strict=True)
+    ]
+
+
+def suspects(con: duckdb.DuckDBPyConnection, run_id: str, excluded: Sequence[str]) -> list[str]:
+    """List the clusters that may be at fault, the likeliest first; none where only one is left."""
+    found = con.execute(_SUSPECTS, {"run_id": run_id, "excluded": list(excluded)}).fetchall()
+    return [cluster_id for (cluster_id,) in found] if len(found) > 1 else []
+
+
+def blame(con: duckdb.DuckDBPyConnection, run_id: str, cluster_id: str, reasons: Sequence[str]) -> None:
+    """Keep why a cluster could not be built."""
+    record_failures(con, run_id, STAGE, {cluster_id: reasons})

@@ -1,0 +1,152 @@
+"""Clusters that could not be built keep the rows of the last publication, marked as stale.
+
+It runs after everything is built and checked and before the report is written. Only rows that the same version of the
+code made are taken over: others may mean something else. A cluster without such rows is published without numbers.
+Comparisons between clusters are made again of what is then there.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+
+from assets.estimates import est_rate_ratios
+from assets.estimates.table import write
+from assets.sources.batch import transaction
+from assets.sources.failing import failing_clusters
+from assets.warehouse import PUBLICATION, Warehouse
+from orchestration.home import Home, code_version
+from orchestration.kept import forget_what_was_built
+
+LAST = "last_publication"
+_TABLES = f"""
+    select columns.schema_name || '.' || columns.table_name
+    from duckdb_columns() as columns
+    inner join duckdb_tables() as tables using (database_name, schema_name, table_name)
+    where columns.database_name = '{PUBLICATION}' and columns.column_name = 'cluster_id'
+    order by all
+"""
+_STORED = """
+    select column_name from information_schema.columns
+    where table_catalog = ? and table_schema || '.' || table_name = ? and is_generated = 'NEVER'
+    order by ordinal_position
+"""
+_OF_WORKING_FILE = ("ops.spans", "raw.clusters")
+"""What else is published of a cluster and belongs to its numbers: what its logs cover, and its settings."""
+
+
+def keep_last_good(
+    con: duckdb.DuckDBPyConnection, failing: Mapping[str, Sequence[str]], published_file: Path, version: str
+) -> list[str]:
+    """Replace the rows of failing clusters in all that is published by those of the last publication.
+
+    Parameters
+    ----------
+    con
+        A writing connection to the working file, with the publication attached.
+    failing
+        Reasons by cluster.
+    published_file
+        The last publication.
+    version
+        Of the code that runs.
+
+    Returns
+    -------
+    The clusters that have numbers, those of the last publication.
+    """
+    if not failing:
+        return []
+    names = list(failing)
+    tables = [name for (name,) in con.execute(_TABLES).fetchall()]
+    stale: list[str] = []
+    with transaction(con):
+        for table in tables:
+            con.execute(f"delete from {PUBLICATION}.{table} where cluster_id in (select unnest(?))", [names])
+    if _is_attached(con, published_file):
+        try:
+            stale = _clusters_of(con, names, version)
+            if stale:
+                _take_over(con, tables, stale, failing)
+        finally:
+            con.execute(f"detach {LAST}")
+    ratios = est_rate_ratios.with_ratios(con.execute(est_rate_ratios.TABLE.query).df())
+    write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
+    forget_what_was_built(con)
+    return stale
+
+
+def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
+    """Attach the last publication; one that is damaged counts as none, since the refresh is about to replace it."""
+    if not published_file.exists():
+        return False
+    try:
+        con.execute(f"attach '{str(published_file).replace(chr(39), chr(39) * 2)}' as {LAST} (read_only)")
+    except (duckdb.IOException, duckdb.SerializationException, duckdb.InternalException, duckdb.FatalException):
+        return False
+    return True
+
+
+def _clusters_of(con: duckdb.DuckDBPyConnection, names: Sequence[str], version: str) -> list[str]:
+    """List which of the clusters the last publication has rows of, made by the code of now."""
+    last = con.execute(f"select code_version from {LAST}.ops.published order by rowid desc limit 1").fetchone()
+    if last is None or last[0] != version:
+        return []
+    found = con.execute(
+        f"select cluster_id from {LAST}.marts.dim_clusters where cluster_id in (select unnest(?)) order by 1",
+        [list(names)],
+    ).fetchall()
+    return [cluster_id for (cluster_id,) in found]
+
+
+def _take_over(
+    con: duckdb.DuckDBPyConnection, tables: Sequence[str], stale: list[str], failing: Mapping[str, Sequence[str]]
+) -> None:
+    with transaction(con):
+        for table in tables:
+            columns = ", ".join(f'"{name}"' for (name,) in con.execute(_STORED, [PUBLICATION, table]).fetchall())
+            con.execute(
+                f"insert into {PUBLICATION}.{table} ({columns}) "
+                f"select {columns} from {LAST}.{table} where cluster_id in (select unnest(?))",
+                [stale],
+            )
+        for cluster_id in stale:
+            con.execute(
+                f"""
+                update {PUBLICATION}.marts.dim_clusters set
+                    is_stale = true,
+                    stale_reason = $reason,
+                    built_at = coalesce(
+                        built_at, (select published_at from {LAST}.ops.published order by rowid desc limit 1)
+                    )
+                where cluster_id = $cluster_id
+                """,
+                {"reason": "\n".join(failing[cluster_id]), "cluster_id": cluster_id},
+            )
+    with transaction(con):
+        for table in _OF_WORKING_FILE:
+            con.execute(f"delete from {table} where cluster_id in (select unnest(?))", [stale])
+            con.execute(
+                f"insert into {table} by name from {LAST}.{table} where cluster_id in (select unnest(?))", [stale]
+            )
+
+
+def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
+    """Build the asset that puts last good rows in place once everything is built and checked."""
+
+    @dg.asset(key=["ops", "cluster_failures"], group_name="ops", deps=upstream, kinds={"duckdb"})
+    def cluster_failures(context: dg.AssetExecutionContext, warehouse: Warehouse) -> dg.MaterializeResult:
+        """Clusters that could not be built; in marts and estimates their rows are those of the last publication.
+
+        One row per run, cluster and reason.
+        """
+        with warehouse.writing() as con:
+            failing = failing_clusters(con, context.run_id)
+            stale = keep_last_good(con, failing, home.published_file, code_version())
+        for cluster_id, reasons in failing.items():
+            what = "keeps its last good numbers" if cluster_id in stale else "is published without numbers"
+            context.log.warning(f"{cluster_id} {what}: {'; '.join(reasons)}")
+        return dg.MaterializeResult(metadata={"failing": len(failing), "stale": len(stale)})
+
+    return cluster_failures

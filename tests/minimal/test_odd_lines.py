@@ -1,0 +1,107 @@
+"""Odd lines stop nothing: clusters full of them are published beside the others, and every line is accounted for."""
+
+import json
+
+import pytest
+
+from tests.minimal.cluster import Cluster, at
+
+LONG_NUMBER = "9223372036854775807"
+TICKETS = "ticket_id,node,opened,closed,component,action,status,summary"
+
+
+def record(node, start, end, check="check_ib", result=2, message=""):
+    """A health-check record with its own times."""
+    return json.dumps(
+        {
+            "int": {"result": result, "job_id": 0},
+            "double": {"start_time": start, "end_time": end},
+            "normal": {"node": node, "cluster": "c", "health_check": check, "type": "nagios", "_msg": message},
+            "tags": {},
+        }
+    )
+
+
+def good() -> Cluster:
+    """A hundred jobs on four nodes, so that one odd record is a hundredth of all."""
+    cluster = Cluster().inventory("n[1-4]")
+    for number in range(1, 101):
+        cluster.job(number, "n[1-2]", at(number), at(number, minutes=50))
+    return cluster.job(101, "n[3-4]", at(101), at(102), "NODE_FAIL")
+
+
+CLUSTERS = {
+    "odd-evidence": good()
+    .file("health/health.jsonl", record("n1", 1714525200.8, 1714525200.0), record("n2", 1714525200, 1714525201))
+    .kernel("n3", at(101, minutes=59), "NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.")
+    .file(
+        "kernel/odd.log",
+        "1970-01-01T00:00:09+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.",
+        "2038-01-19T03:14:08+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.",
+        "2098-01-01T00:00:00+00:00 n1 kernel: Linux version 5.15.0 (builder@host) #1 SMP",
+        "294247-01-10T04:00:54+00:00 n1 kernel: Linux version 5.15.0 (builder@host) #1 SMP",
+        "2024-05-01T03:00:00+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): 0, pid=1, no error",
+        "2024-05-01T03:00:00+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): 1234, pid=1, who knows",
+        "2024-05-01T03:00:00+00:00 n2 kernel: NVRM: Xid (PCI:0000:07:00): 63, pid=1, row remapped",
+    )
+    .check("n1", at(3), "xid errors", message="XID error: 0")
+    .check("n1", at(4), "xid errors", message="XID error: 1000")
+    .file(
+        "slurmctld/slurmctld.log",
+        "[1970-01-01T00:00:09.000] error: Nodes n1 not responding, setting DOWN",
+        "[2098-01-01T00:00:00.000] error: Nodes n1 not responding, setting DOWN",
+        f"[2024-05-01T03:00:00.000] error: Nodes n[1-{'9' * 4300}] not responding, setting DOWN",
+        "[2024-05-01T04:00:00.000] error: Nodes n1 not responding, setting DOWN",
+    )
+    .file("inventory/odd.txt", "NodeName=n9 Gres=gpu:a100:8 CPUTot=0 State=IDLE", "NodeName=")
+    .file(
+        "tickets/tickets.csv",
+        TICKETS,
+        "1,n1,1970-01-01,2024-05-03,GPU,replaced,closed,odd",
+        "2,n1,2024-05-02,9999-12-31,GPU,,open,for ever",
+        "3,n2,2024-05-02,2098-01-01,GPU,,open,late",
+        "4,n2,2024-05-02,2024-05-03,GPU,replaced,closed,good",
+    ),
+    "odd-evidence-in-the-west": Cluster('timezone = "America/Los_Angeles"')
+    .job(1, "n1", at(1), at(2))
+    .file("tickets/tickets.csv", TICKETS, "1,n1,2024-05-02,9999-12-31,GPU,,open,for ever"),
+    "odd-accounting": good()
+    .job(201, "", at(3), at(4))
+    .job(202, "n1", at(5), at(4), submit=at(6))
+    .job(203, "n1", at(5), at(6), ElapsedRaw=LONG_NUMBER)
+    .job(204, "n1", at(5), at(6), TimelimitRaw=LONG_NUMBER, Suspended="2562047788015:12:55")
+    .job(205, "n[3-4]", at(103), at(104), AllocTRES="cpu=64,gres/gpu=500,node=1"),
+    "no-node-lists": Cluster()
+    .job(1, "n1", at(1), at(2), NodeList="")
+    .job(2, "n1", at(3), at(4), NodeList="")
+    .job(3, "n1", at(5), at(6), "NODE_FAIL", NodeList=""),
+}
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_a_cluster_with_odd_lines_is_published_with_new_numbers(minimal, cluster):
+    assert minimal.execute("select reason from ops.cluster_failures where cluster_id = ?", [cluster]).fetchall() == []
+    (is_stale,) = minimal.execute("select is_stale from marts.dim_clusters where cluster_id = ?", [cluster]).fetchone()
+    assert not is_stale
+    failures = "select count(*) from marts.fct_failures where cluster_id = ?"
+    assert minimal.execute(failures, [cluster]).fetchone() == ((0,) if cluster.endswith("west") else (1,))
+
+
+def test_every_line_is_accounted_for(minimal):
+    assert (
+        minimal.execute(
+            "select path from ops.files where lines_in <> loaded + skipped + quarantined or status = 'refused'"
+        ).fetchall()
+        == []
+    )
+
+
+def test_good_lines_among_odd_ones_count(minimal):
+    found = minimal.execute(
+        "select distinct code from marts.fct_health_events where cluster_id = 'odd-evidence' and source = 'kernel'"
+    ).fetchall()
+    assert {79, 63} <= {code for (code,) in found}
+
+
+def test_no_check_without_a_cluster_failed(minimal):
+    assert minimal.execute("select * from ops.checks where not passed and is_blocking").fetchall() == []

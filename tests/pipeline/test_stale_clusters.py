@@ -1,0 +1,172 @@
+"""A cluster that cannot be built keeps yesterday's numbers, marked as stale; the others are as if it were not there."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from assets.estimates import est_failure_rates
+from orchestration.freshness import is_up_to_date
+from orchestration.home import Home
+from tests.conftest import refresh
+from tests.minimal.cluster import Cluster, at
+
+FAULTLINE = Path(sys.executable).with_name("faultline")
+IN_NIGHT = ("is_stale", "stale_reason", "built_at")
+"""What a stale cluster's row says of the night."""
+
+
+def cluster(jobs: int = 60) -> Cluster:
+    """A cluster on which every tenth job fails with evidence."""
+    logs = Cluster().inventory("n[1-8]")
+    for number in range(1, jobs + 1):
+        state = "NODE_FAIL" if number % 10 == 0 else "COMPLETED"
+        logs.job(number, f"n[{1 + number % 4}-{4 + number % 4}]", at(number), at(number, minutes=50), state)
+        if state == "NODE_FAIL":
+            logs.kernel(
+                f"n{1 + number % 4}", at(number, minutes=49), "NVRM: Xid (PCI:0000:07:00): 79, pid=1, off the bus"
+            )
+    return logs
+
+
+def content(home: Home, cluster_id: str) -> dict[str, list[tuple]]:
+    """Give all that is published of a cluster, save comparisons with others and what a row says of the night."""
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        tables = con.execute(
+            "select distinct table_schema || '.' || table_name from information_schema.columns "
+            "where column_name = 'cluster_id' and table_schema in ('marts', 'estimates') order by 1"
+        ).fetchall()
+        found = {}
+        for (table,) in tables:
+            alone = " and comparison <> 'clusters'" if table == "estimates.est_rate_ratios" else ""
+            rows = con.execute(
+                f"select columns(c -> c not in {IN_NIGHT}) from {table} where cluster_id = ?{alone}", [cluster_id]
+            ).fetchall()
+            found[table] = sorted(rows, key=repr)
+        return found
+
+
+def compared(home: Home) -> set[tuple[str, str]]:
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        return set(
+            con.execute(
+                "select cluster_id, other_cluster_id from estimates.est_rate_ratios where comparison = 'clusters'"
+            ).fetchall()
+        )
+
+
+def break_lines(home: Home, cluster_id: str) -> None:
+    """Let a tenth of a cluster's accounting be in a state that Slurm does not know."""
+    path = home.sources / cluster_id / "sacct/sacct.psv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(
+        "".join(line.replace("COMPLETED", "EXPLODED") if n % 9 == 1 else line for n, line in enumerate(lines))
+    )
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    """Nights of clusters a and b: both well; a broken; a worse and b with a new job; a mended."""
+    home = Home.at(tmp_path_factory.mktemp("stale") / "home")
+    cluster().write(home.sources / "a")
+    cluster().write(home.sources / "b")
+    refresh(home)
+    told = {"home": home, "a": content(home, "a"), "b": content(home, "b"), "compared": compared(home)}
+
+    saved = (home.sources / "a/sacct/sacct.psv").read_bytes()
+    break_lines(home, "a")
+    cluster(70).write(home.sources / "b")
+    told["said"] = refresh(home)
+    told["poisoned"] = {"a": content(home, "a"), "b": content(home, "b"), "compared": compared(home)}
+    told["json"] = json.loads(
+        subprocess.run(
+            [FAULTLINE, "status", "--json", "--home", home.root], capture_output=True, text=True, check=True
+        ).stdout
+    )
+    told["words"] = subprocess.run(
+        [FAULTLINE, "status", "--home", home.root], capture_output=True, text=True, check=True
+    ).stdout
+    told["report"] = home.report.read_text()
+    told["is_up_to_date"] = is_up_to_date(home)
+    told["strict"] = subprocess.run(
+        [FAULTLINE, "refresh", "--strict", "--home", home.root], capture_output=True, text=True, check=False
+    )
+
+    (home.sources / "a/sacct/sacct.psv").write_bytes(saved)
+    refresh(home)
+    told["mended"] = {"a": content(home, "a"), "b": content(home, "b"), "compared": compared(home)}
+    return told
+
+
+def test_the_poisoned_cluster_keeps_yesterdays_numbers_in_every_table(story):
+    assert story["poisoned"]["a"] == story["a"]
+    assert sum(bool(rows) for rows in story["a"].values()) > 30
+
+
+def test_the_other_has_new_numbers_and_both_are_compared(story):
+    attempts = [len(night["b"]["marts.fct_attempts"]) for night in (story, story["poisoned"])]
+    assert attempts == [60, 70]
+    assert story["poisoned"]["compared"] == story["compared"] == {("a", "b")}
+
+
+def test_the_refresh_says_what_was_kept_and_why(story):
+    assert "a could not be built and keeps its last good numbers:" in story["said"]
+    assert "sacct.psv: 6 of 60 lines quarantined" in story["said"]
+
+
+def test_status_and_report_show_it(story):
+    found = {each["cluster_id"]: each for each in story["json"]["clusters"]}
+    assert (found["a"]["is_stale"], found["b"]["is_stale"]) == (True, False)
+    assert "quarantined" in found["a"]["stale_reason"]
+    assert found["a"]["data_through_at"] < found["b"]["data_through_at"]
+    assert "STALE: its numbers are of" in story["words"]
+    assert "is stale, as of" in story["report"]
+
+
+def test_a_refresh_without_news_changes_nothing_and_strict_exits_with_one(story):
+    assert story["is_up_to_date"]
+    assert story["strict"].returncode == 1
+    assert "nothing new" in story["strict"].stdout
+
+
+def test_once_mended_all_is_as_if_nothing_had_happened(story):
+    assert story["mended"]["a"] == story["a"]
+    assert story["mended"]["b"] == story["poisoned"]["b"]
+
+
+@pytest.mark.slow
+def test_without_a_cluster_no_row_of_another_is_different_and_a_clean_build_says_the_same(story, tmp_path):
+    clean = Home.at(tmp_path / "clean")
+    shutil.copytree(story["home"].sources, clean.sources)
+    refresh(clean)
+    assert content(clean, "a") == story["mended"]["a"]
+    assert content(clean, "b") == story["mended"]["b"]
+    shutil.rmtree(clean.sources / "a")
+    alone = Home.at(tmp_path / "alone")
+    shutil.copytree(clean.sources, alone.sources)
+    refresh(alone)
+    assert content(alone, "b") == story["mended"]["b"]
+    assert compared(alone) == set()
+
+
+@pytest.mark.slow
+def test_an_estimate_that_fails_on_a_clusters_rows_is_made_without_it(story, tmp_path, monkeypatch):
+    home = Home.at(tmp_path / "home")
+    shutil.copytree(story["home"].root, home.root, symlinks=True)
+    real = est_failure_rates.weighted_interval
+
+    def fail_on_more_than_six(*arguments):
+        if any(count > 6.5 for count in arguments[0]):
+            raise FloatingPointError("overflow encountered in exp")
+        return real(*arguments)
+
+    monkeypatch.setattr("assets.estimates.est_failure_rates.weighted_interval", fail_on_more_than_six)
+    cluster(100).write(home.sources / "b")
+    cluster(61).write(home.sources / "a")
+    refresh(home)
+    assert content(home, "b") == story["mended"]["b"]
+    assert len(content(home, "a")["marts.fct_attempts"]) == 61
