@@ -57,6 +57,46 @@ def refresh(
         raise typer.Exit(1)
 
 
+FORGET_EXAMPLES = """Examples:
+
+What would be forgotten: `faultline forget gpu1 'sacct/2023-*'`
+
+Forget it, and publish without it: `faultline forget gpu1 'sacct/2023-*' --yes && faultline refresh`
+"""
+
+
+@app.command(epilog=FORGET_EXAMPLES)
+def forget(
+    cluster: Annotated[str, typer.Argument(help="The cluster.")],
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Files below the cluster's folder, `*` for any text [default: all]")
+    ] = None,
+    home: HomeOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would be forgotten.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Forget what was read of files that are gone from the sources folder."""
+    from orchestration.forgetting import NothingToForget
+    from orchestration.forgetting import forget as forget_files
+    from orchestration.lock import RefreshRunning
+
+    try:
+        found = forget_files(choose_home(home, None), cluster, paths or [], is_meant=yes)
+    except (NothingToForget, RefreshRunning) as error:
+        fail(str(error))
+    if as_json:
+        terminal.say_json({"is_forgotten": yes, "files": [file.__dict__ for file in found]})
+        return
+    console = terminal.console()
+    for file in found:
+        console.print(f"{file.path}: {file.loaded:,} lines")
+    console.print(
+        f"{len(found):,} files are forgotten; run `faultline refresh` to publish without them"
+        if yes
+        else f"{len(found):,} files would be forgotten; add --yes to do it"
+    )
+
+
 SIMULATE_EXAMPLES = """Examples:
 
 Two small clusters, ready in seconds: `faultline simulate demo --out data`

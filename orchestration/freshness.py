@@ -15,7 +15,7 @@ import duckdb
 from assets.sources.errors import SourceErrors
 from assets.sources.folder import REFUSED, KnownFile, Survey, is_as_it_was, survey
 from assets.sources.formats import READERS
-from assets.sources.loading import known_files
+from assets.sources.loading import known_files, with_accounting
 from orchestration.home import Home, code_version
 from orchestration.publication_folders import newest_publication, pinned_publication, problem_of_current
 
@@ -47,20 +47,23 @@ def is_up_to_date(home: Home) -> bool:
     if last is None or (last[0] != code_version() and not is_pinned):
         return False
     try:
-        found = survey(home.sources, READERS, known)
+        found = survey(home.sources, READERS, known, with_history=with_accounting(known))
     except SourceErrors:
         return False
     return (
-        _failed_as_before(found, failed)
-        and {name: cluster.config_sha256 for name, cluster in found.clusters.items()}
-        == {name: digest for name, digest in configured.items() if name not in found.left_out}
+        not home.forgotten.exists()
+        and _failed_as_before(found, failed, {cluster_id for cluster_id, _ in known})
+        and all(
+            name in configured and cluster.config_sha256 == configured[name] for name, cluster in found.clusters.items()
+        )
         and _files_are_as_they_were(found, known)
     )
 
 
-def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]]) -> bool:
+def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]], known_clusters: set[str]) -> bool:
     """Tell whether the same clusters as in the publication cannot be built, for the same reasons."""
-    return found.failing.keys() == failed.keys() and all(
+    gone = known_clusters - found.clusters.keys() - found.left_out.keys()
+    return found.failing.keys() | gone == failed.keys() and all(
         {str(error) for error in errors} == set(failed[name]) for name, errors in found.left_out.items()
     )
 
@@ -70,7 +73,7 @@ def _files_are_as_they_were(found: Survey, known: Mapping[tuple[str, str], Known
     files = {file.key: file for file in found.files}
     refused = {one.file.key: one.error.what for one in found.refused}
     return (
-        files.keys() | refused.keys() == {key for key in known if key[0] not in found.left_out}
+        files.keys() | refused.keys() == {key for key in known if key[0] in found.clusters and known[key].is_present}
         and all(known[key].reason == reason for key, reason in refused.items())
         and all(
             known[key].status != REFUSED and is_as_it_was(file, known[key], READERS[file.kind])

@@ -73,6 +73,11 @@ class Home:
         return self.root / "reports" / "latest" / "index.html"
 
     @property
+    def forgotten(self) -> Path:
+        """Written when rows were forgotten: the next refresh has something to do although no log is new."""
+        return self.work / "forgotten"
+
+    @property
     def dagster(self) -> Path:
         """Dagster's own storage."""
         return self.root / "dagster"

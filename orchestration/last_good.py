@@ -27,11 +27,11 @@ _TABLES = f"""
     where columns.database_name = '{PUBLICATION}' and columns.column_name = 'cluster_id'
     order by all
 """
-_STORED = """
-    select column_name from information_schema.columns
-    where table_catalog = ? and table_schema || '.' || table_name = ? and is_generated = 'NEVER'
-    order by ordinal_position
+_STORED = f"""
+    select string_agg('"' || column_name || '"', ', ' order by column_index) from duckdb_columns()
+    where database_name = '{PUBLICATION}' and schema_name || '.' || table_name = ? and column_default is null
 """
+"""A column with an expression is worked out when it is read: no table here has a column with a default."""
 _OF_WORKING_FILE = ("ops.spans", "raw.clusters")
 """What else is published of a cluster and belongs to its numbers: what its logs cover, and its settings."""
 
@@ -105,7 +105,7 @@ def _take_over(
 ) -> None:
     with transaction(con):
         for table in tables:
-            columns = ", ".join(f'"{name}"' for (name,) in con.execute(_STORED, [PUBLICATION, table]).fetchall())
+            ((columns,),) = con.execute(_STORED, [table]).fetchall()
             con.execute(
                 f"insert into {PUBLICATION}.{table} ({columns}) "
                 f"select {columns} from {LAST}.{table} where cluster_id in (select unnest(?))",

@@ -85,6 +85,7 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
             reopen_run(con, run_id, str(error))
         raise
     try:
+        home.forgotten.unlink(missing_ok=True)
         remove_old(home, keep)
     except OSError as error:
         # Readers see what is new; the next refresh tries again.

@@ -33,7 +33,8 @@ FILES = """
         coalesce(sum(loaded), 0)::bigint as loaded,
         coalesce(sum(skipped), 0)::bigint as skipped,
         coalesce(sum(quarantined), 0)::bigint as quarantined,
-        count(*) filter (to_json(files)->>'status' = 'refused') as refused_count
+        count(*) filter (to_json(files)->>'status' = 'refused') as refused_count,
+        count(*) filter (to_json(files)->>'is_present' = 'false') as vanished_count
     from ops.files
 """
 CHECKS = """
@@ -57,8 +58,8 @@ FRESHNESS = """
     select
         clusters.cluster_id,
         clusters.is_simulated,
-        clusters.data_through_at,
         -- Through JSON: what an earlier version published has none of these columns.
+        (to_json(clusters)->>'data_through_at')::timestamp as data_through_at,
         coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
         to_json(clusters)->>'stale_reason' as stale_reason,
         (to_json(clusters)->>'built_at')::timestamp as built_at,

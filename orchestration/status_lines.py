@@ -31,6 +31,11 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         )
         if files["refused_count"]:
             lines.append(f"           {files['refused_count']:,} files are not read; `faultline doctor` says why")
+        if files["vanished_count"]:
+            lines.append(
+                f"           {files['vanished_count']:,} files are gone from the sources folder; what they told stays"
+                " until `faultline forget`"
+            )
     if checks := found["checks"]:
         lines.append(
             f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"

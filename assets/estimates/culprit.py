@@ -38,9 +38,10 @@ _TABLES = f"""
     order by all
 """
 _STORED = f"""
-    select string_agg('"' || column_name || '"', ', ' order by ordinal_position) from information_schema.columns
-    where table_catalog = '{PUBLICATION}' and table_schema = ? and table_name = ? and is_generated = 'NEVER'
+    select string_agg('"' || column_name || '"', ', ' order by column_index) from duckdb_columns()
+    where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
 """
+"""A column with an expression is worked out when it is read: no table here has a column with a default."""
 
 
 def compute_without_culprit(compute: Compute, warehouse: Warehouse, table: str) -> dg.MaterializeResult[None]:

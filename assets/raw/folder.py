@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 from assets.sources.errors import SourceError
 from assets.sources.folder import REFUSED, LookKey, Progress, Survey, survey
 from assets.sources.formats import READERS
-from assets.sources.loading import known_files, load_kind
+from assets.sources.loading import known_files, load_kind, with_accounting
 from assets.sources.reading import SourceFile
 from assets.sources.settling import settle
 from assets.warehouse import Warehouse
@@ -41,8 +41,15 @@ class SourcesFolder(dg.ConfigurableResource):
         What was read before is not opened again unless it changed; what this process looked at, neither. What was
         refused before is: another version may read it.
         """
-        known = {} if self.full else {key: file for key, file in known_files(con).items() if file.status != REFUSED}
-        return survey(Path(self.path), READERS, known=known, looked=self._looked, progress=reporter(log))
+        known = known_files(con)
+        return survey(
+            Path(self.path),
+            READERS,
+            known={} if self.full else {key: file for key, file in known.items() if file.status != REFUSED},
+            looked=self._looked,
+            progress=reporter(log),
+            with_history=with_accounting(known),
+        )
 
 
 def reporter(log: dg.DagsterLogManager) -> Progress:
@@ -81,6 +88,7 @@ def load_table(
             "files_read": result.files_read,
             "files_removed": result.files_removed,
             "files_refused": result.files_refused,
+            "files_vanished": result.files_vanished,
             **{name: int(value or 0) for name, value in zip(names, lines or (), strict=True)},
         }
     )

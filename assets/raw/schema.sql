@@ -269,7 +269,8 @@ create table if not exists ops.files (
     last_at timestamp,                        -- never its modification. NULL: no time is known
     status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood
     reason varchar,                           -- why it was refused or is doubtful
-    next_step varchar                         -- what to do about it
+    next_step varchar,                        -- what to do about it
+    is_present boolean default true           -- false: gone from the sources folder; its rows stay until they are forgotten
 );
 -- A home filled by an earlier version has the table without these.
 alter table ops.files add column if not exists first_at timestamp;
@@ -277,6 +278,7 @@ alter table ops.files add column if not exists last_at timestamp;
 alter table ops.files add column if not exists status varchar default 'read';
 alter table ops.files add column if not exists reason varchar;
 alter table ops.files add column if not exists next_step varchar;
+alter table ops.files add column if not exists is_present boolean default true;
 
 create table if not exists ops.spans (        -- one row per cluster, kind of log and interval that is covered
     cluster_id varchar not null,

@@ -10,12 +10,13 @@ import duckdb
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.folder import REFUSED, Survey
 
+FOLDER_GONE = "its folder is gone from the sources folder"
 SOURCES = "sources"
 """The stage of failures that show before anything is built."""
 
 
 def failing_by_sources(con: duckdb.DuckDBPyConnection, survey: Survey) -> dict[str, list[str]]:
-    """Name the clusters that are left out, and those of which a file of accounting was refused, with the reasons.
+    """Name the clusters that are left out or gone, and those of which accounting was refused, with the reasons.
 
     Raises
     ------
@@ -31,6 +32,11 @@ def failing_by_sources(con: duckdb.DuckDBPyConnection, survey: Survey) -> dict[s
     for cluster_id, *told in rows:
         if cluster_id in survey.clusters:
             errors.setdefault(cluster_id, []).append(SourceError(*told))
+    gone = con.execute("select distinct cluster_id from ops.files order by 1").fetchall()
+    for (cluster_id,) in gone:
+        if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
+            next_step = f"Put it back, or run `faultline forget {cluster_id}`."
+            errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
     if not survey.clusters.keys() - errors.keys():
         raise SourceErrors([error for told in errors.values() for error in told])
     return {cluster_id: [str(error) for error in told] for cluster_id, told in errors.items()}

@@ -6,7 +6,7 @@ left out; an error is only what leaves no cluster to build.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -39,6 +39,7 @@ class KnownFile:
     status: str = READ
     reason: str | None = None
     next_step: str | None = None
+    is_present: bool = True
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ def survey(
     *,
     looked: dict[LookKey, SourceFile | SourceError] | None = None,
     progress: Progress = no_progress,
+    with_history: Container[str] = (),
 ) -> Survey:
     """Look at every file of the folder, in one pass each.
 
@@ -154,6 +156,8 @@ def survey(
         What was looked at before in this process; filled further.
     progress
         Told after every file.
+    with_history
+        Clusters of which accounting was read before: they are not left out for having no file of it any more.
 
     Raises
     ------
@@ -163,7 +167,7 @@ def survey(
     result = Survey()
     found: list[Candidate] = []
     for cluster_folder in cluster_folders(folder):
-        found.extend(_cluster_candidates(cluster_folder, readers, result))
+        found.extend(_cluster_candidates(cluster_folder, readers, result, with_history))
     done_bytes = 0
     for count, candidate in enumerate(found, start=1):
         file = _described(folder, candidate)
@@ -180,7 +184,9 @@ def survey(
     return result
 
 
-def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey) -> list[Candidate]:
+def _cluster_candidates(
+    folder: Path, readers: Mapping[str, Reader], survey: Survey, with_history: Container[str]
+) -> list[Candidate]:
     """List what there is to read of a cluster, or leave the cluster out."""
     cluster_id = shown(folder, folder.parent)
     if not is_utf8(folder.name):
@@ -193,7 +199,8 @@ def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Sur
     except OSError as error:
         wrong.append(unreadable(cluster_id, error))
     else:
-        if "sacct" in readers and not any(candidate.kind == "sacct" for candidate in found):
+        has_accounting = cluster_id in with_history or any(candidate.kind == "sacct" for candidate in found)
+        if "sacct" in readers and not has_accounting:
             wrong.append(_no_accounting(cluster_id))
     if wrong:
         survey.left_out[cluster_id] = wrong

@@ -5,7 +5,7 @@ What the warehouse holds afterwards depends only on the files that are there, no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +32,7 @@ class LoadResult:
     files_read: int = 0
     files_unchanged: int = 0
     files_removed: int = 0
+    files_vanished: int = 0
     files_refused: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -40,12 +41,28 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
     """Give what `ops.files` says, by cluster and path."""
     rows = con.execute(
         """
-        select cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step
+        select cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step, is_present
         from ops.files where $kind is null or kind = $kind
         """,
         {"kind": kind},
     ).fetchall()
     return {(row[0], row[1]): KnownFile(*row[2:]) for row in rows}
+
+
+def with_accounting(known: Mapping[tuple[str, str], KnownFile]) -> set[str]:
+    """Name the clusters of which accounting was read."""
+    return {
+        cluster_id for (cluster_id, path), file in known.items() if file.status != REFUSED and is_of_kind(path, "sacct")
+    }
+
+
+def is_of_kind(path: str, kind: str) -> bool:
+    """Tell by a file's path whether it lies in the folder of a kind.
+
+    >>> is_of_kind("c1/sacct/2024/may.psv", "sacct")
+    True
+    """
+    return path.split("/")[1] == kind
 
 
 def load_kind(
@@ -78,13 +95,9 @@ def load_kind(
     present, refused = survey.of_kind(reader.KIND), survey.refused_of_kind(reader.KIND)
     result = LoadResult()
     looked_at = {file.key for file in present} | {one.file.key for one in refused}
-    # Nobody knows what became of the files of a cluster that is left out.
-    vanished = sorted(key for key in known.keys() - looked_at if key[0] not in survey.left_out)
-    if vanished:
-        with transaction(con):
-            _forget(con, reader, vanished)
-        result.files_removed = len(vanished)
-        result.warnings = [f"{path}: gone from the sources folder, its rows are removed" for _, path in vanished]
+    # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
+    vanished = sorted(key for key in known.keys() - looked_at if key[0] in survey.clusters)
+    _keep_vanished(con, reader, {key: known[key] for key in vanished}, present, result)
     loading = _Loading(con, survey, reader, run_id, known, result)
     for one in refused:
         loading.refuse(one)
@@ -97,7 +110,7 @@ def load_kind(
             pending.setdefault(file.cluster_id, []).append(file)
             continue
         result.files_unchanged += 1
-        if before.modified_at != file.modified_at:
+        if before.modified_at != file.modified_at or not before.is_present:
             _note_modification(con, file)
     total, done, done_bytes = sum(map(len, pending.values())), 0, 0
     for cluster_id, files in pending.items():
@@ -149,7 +162,7 @@ class _Loading:
         # Whole files are read in the order of their lines, and so by one thread.
         threads = one_thread(self.con) if isinstance(self.reader, WholeFileReader) else nullcontext()
         with suppress(_TrialOverError), threads, transaction(self.con):
-            _forget(self.con, self.reader, [file.key for file in files if file.key in self.known])
+            forget_files(self.con, self.reader, [file.key for file in files if file.key in self.known])
             load_batch(self.con, cluster, self.reader, files, self.run_id, aside=aside)
             if is_trial:
                 raise _TrialOverError
@@ -181,7 +194,7 @@ class _Loading:
         }  # fmt: skip
         with transaction(self.con):
             if before is not None:
-                _forget(self.con, self.reader, [file.key])
+                forget_files(self.con, self.reader, [file.key])
             insert_row(self.con, "ops.files", row)
 
 
@@ -191,14 +204,42 @@ def insert_row(con: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any]) 
     con.execute(f"insert into {table} ({columns}) values ({', '.join('?' * len(row))})", list(row.values()))
 
 
+def _keep_vanished(
+    con: duckdb.DuckDBPyConnection,
+    reader: Reader,
+    vanished: Mapping[tuple[str, str], KnownFile],
+    present: Sequence[SourceFile],
+    result: LoadResult,
+) -> None:
+    """Keep what was read of files that are gone, unless the same bytes are there under another name.
+
+    Logs are rotated and tidied away; what they told stays true. A file that was refused has left nothing to keep.
+    """
+    there = {(file.cluster_id, file.sha256) for file in present if file.sha256}
+    moved = [key for key, file in vanished.items() if file.status == REFUSED or (key[0], file.sha256) in there]
+    kept = [key for key in vanished if key not in set(moved)]
+    news = [key for key in kept if vanished[key].is_present]
+    if moved:
+        with transaction(con):
+            forget_files(con, reader, moved)
+    if news:
+        with transaction(con):
+            con.executemany("update ops.files set is_present = false where cluster_id = ? and path = ?", news)
+    result.files_removed, result.files_vanished = len(moved), len(kept)
+    result.warnings += [
+        f"{path}: gone from the sources folder; its rows stay until `faultline forget {cluster_id} {path}` is run"
+        for cluster_id, path in news
+    ]
+
+
 def _note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:
     con.execute(
-        "update ops.files set modified_at = ? where cluster_id = ? and path = ?",
+        "update ops.files set modified_at = ?, is_present = true where cluster_id = ? and path = ?",
         [file.modified_at, file.cluster_id, file.path],
     )
 
 
-def _forget(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[tuple[str, str]]) -> None:
+def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[tuple[str, str]]) -> None:
     """Delete everything that files left in the warehouse, and have the table settled again."""
     con.execute(
         "insert into ops.unsettled select $name, false where not exists (from ops.unsettled where table_name = $name)",

@@ -125,7 +125,10 @@ def _count_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 
 def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
-    """Keep the lines of unknown hosts; their text is fetched from the files, as rows do not hold it."""
+    """Keep the lines of unknown hosts; their text is fetched from the files, as rows do not hold it.
+
+    The text of a file that is gone is lost.
+    """
     con.execute(
         """
         create or replace temp table newly_unknown as
@@ -144,22 +147,31 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
         for batch in batches(files):
             with scratch_folder(con) as scratch:
                 read_batch_lines(con, survey.clusters[cluster_id], batch, Path(scratch))
-            con.execute(
-                f"""
-                insert into ops.quarantine by name
-                select
-                    newly_unknown.cluster_id, newly_unknown.path, newly_unknown.line_number,
-                    'unknown_node' as reason, names.detail,
-                    {excerpt("lines.line", "'=' || split_part(names.detail, ',', 1)")} as raw
-                from newly_unknown
-                inner join batch_files using (cluster_id, path)
-                inner join lines using (file_id, line_number)
-                inner join (
-                    select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
-                    from raw.{reader.TABLE} where disposition = 'unknown_node' group by all
-                ) as names using (cluster_id, path, line_number)
-                """
-            )
+            raw = excerpt("lines.line", "'=' || split_part(names.detail, ',', 1)")
+            lines = "inner join batch_files using (cluster_id, path) inner join lines using (file_id, line_number)"
+            _quarantine(con, reader, raw, lines)
+    if wanted - {file.key for files in pending.values() for file in files}:
+        gone = (
+            "semi join (select cluster_id, path from ops.files where not is_present) as gone using (cluster_id, path)"
+        )
+        _quarantine(con, reader, "''", gone)
+
+
+def _quarantine(con: duckdb.DuckDBPyConnection, reader: Reader, raw: str, lines: str) -> None:
+    con.execute(
+        f"""
+        insert into ops.quarantine by name
+        select
+            newly_unknown.cluster_id, newly_unknown.path, newly_unknown.line_number,
+            'unknown_node' as reason, names.detail, {raw} as raw
+        from newly_unknown
+        {lines}
+        inner join (
+            select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
+            from raw.{reader.TABLE} where disposition = 'unknown_node' group by all
+        ) as names using (cluster_id, path, line_number)
+        """
+    )
 
 
 def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:

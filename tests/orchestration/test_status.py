@@ -52,7 +52,9 @@ class TestStatus:
             con.execute(
                 "insert into ops.runs values ('run-2', '2026-01-04', '2026-01-04', 'failed', 'v', 'breaker: x')"
             )
-            con.execute("insert into ops.checks values ('run-2', 'ops.files', 'breaker', false, true, 'x', 'y', now())")
+            con.execute(
+                "insert into ops.checks values ('run-2', 'ops.files', 'breaker', false, true, 'x', 'y', now(), null)"
+            )
         assert not reading.show_status(home)
         text = capsys.readouterr().out
         assert "breaker: x" in text

@@ -12,6 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from orchestration.forgetting import forget
+
 FAULTLINE = Path(sys.executable).with_name("faultline")
 QUESTION = "select state, count(*) as n from marts.fct_attempts group by 1 order by 1"
 CONTENT = """
@@ -78,6 +80,7 @@ def story(testbed_home, tmp_path_factory):
 
     file = home.publication.stat().st_ino
     again.unlink()
+    forget(home, "testbed", [], is_meant=True)
     refresh = start(home)
     told["last_output"] = refresh.communicate()[0]
     told["is_same_file"] = home.publication.stat().st_ino == file

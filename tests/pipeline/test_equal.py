@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -12,6 +13,7 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.warehouse import Warehouse
+from orchestration.forgetting import NothingToForget, forget
 from orchestration.home import Home
 from tests.conftest import refresh
 from tests.sources.folders import load_results
@@ -19,7 +21,7 @@ from tests.sources.nights import nights, shorten, simulated
 
 pytestmark = pytest.mark.slow
 
-OF_A_RUN = ("runs", "checks", "published", "lineage")
+OF_A_RUN = ("runs", "checks", "cluster_failures", "published", "lineage")
 """Accounts of runs, which differ from run to run."""
 
 
@@ -82,8 +84,10 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
     for night in nights(logs, home.sources):
         if night == 29:
             undo = _damage(home.sources, tmp_path / "saved")
+            forget_what_is_gone(home)
         elif night == 30:
             undo()
+            forget_what_is_gone(home)
         if night in REFRESHED:
             file = home.publication.stat().st_ino if night else None
             refresh(home)
@@ -98,6 +102,13 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
     compare(content(home), at_once)
     refresh(home, full=True)
     compare(content(home), at_once)
+
+
+def forget_what_is_gone(home: Home) -> None:
+    """Have the warehouse forget every file that is gone from the sources folder."""
+    for cluster in home.sources.iterdir():
+        with suppress(NothingToForget):
+            forget(home, cluster.name, [], is_meant=True)
 
 
 def _damage(sources: Path, saved: Path) -> Callable[[], None]:

@@ -12,7 +12,7 @@ from assets.simulation import simulate
 from orchestration.home import Home
 from tests.conftest import CAPTURE, refresh
 from tests.pipeline.test_again import start
-from tests.pipeline.test_equal import compare, content
+from tests.pipeline.test_equal import compare, content, forget_what_is_gone
 from tests.sources.edits import Editor
 
 pytestmark = pytest.mark.slow
@@ -52,6 +52,7 @@ def test_what_is_published_depends_on_the_files_alone(seed: int, original: Path,
         if night % 2:
             kill_a_refresh(home, rng)
             editor.edit()
+        forget_what_is_gone(home)
         file = home.publication.stat().st_ino if home.publication.exists() else None
         refresh(home)
         stayed += home.publication.stat().st_ino == file

@@ -7,7 +7,8 @@ create table marts.dim_clusters (
     gpus_per_node integer, checkpoint_minutes double default 60, first_at timestamp, last_at timestamp,
     study_from_at timestamp, study_to_at timestamp, data_through_at timestamp, has_health_checks boolean,
     has_kernel_messages boolean, has_node_events boolean, has_slurmctld_log boolean, has_tickets boolean,
-    has_inventory boolean, has_exclusions boolean
+    has_inventory boolean, has_exclusions boolean, is_stale boolean default false, stale_reason varchar,
+    built_at timestamp
 );
 create table marts.dim_nodes (cluster_id varchar, node_id varchar, node_name varchar, gpu_count integer);
 create table marts.dim_failure_categories (failure_category varchar, label varchar);

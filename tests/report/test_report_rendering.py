@@ -76,6 +76,33 @@ def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
     assert chapter.text.count("missing") >= len(BY_FLAG)
 
 
+def test_clusters_that_are_stale_or_missing_are_told_first_and_beside_their_names(empty, bundle):
+    with empty.writing() as con:
+        con.execute(
+            "insert into marts.dim_clusters (cluster_id, is_simulated, is_stale, stale_reason, built_at) "
+            "values ('old', false, true, 'sacct/a.psv: empty <file>', '2026-11-20 02:10')"
+        )
+        con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('fresh', false)")
+        con.execute("insert into ops.runs values ('run-9', '2026-11-22', null, 'running', 'v', null)")
+        for cluster in ("old", "none"):
+            con.execute(
+                "insert into ops.cluster_failures values ('run-9', ?, 'sources', 'no accounting', '2026-11-22')",
+                [cluster],
+            )
+    with empty.reading() as con:
+        page = build(read_frames(con), MADE_AT)
+    root = parse(render(page, bundle))
+    masthead = root.all("header")[0].text
+    assert (
+        "old: stale, as of 2026-11-20 02:10 UTC. Newer numbers could not be built: sacct/a.psv: empty <file>"
+        in masthead
+    )
+    assert "none is not in this report, as it could not be built: no accounting" in masthead
+    chapters = {chapter.all("h2")[0].text.split()[0]: chapter.text for chapter in root.all("article")}
+    assert "old is stale, as of" in chapters["old"]
+    assert "stale" not in chapters["fresh"]
+
+
 def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
     with empty.writing() as con:
         con.execute(
@@ -145,7 +172,7 @@ def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch
 
 def test_the_asset_depends_on_what_it_reads():
     keys = {key.to_user_string().replace("/", ".") for key in index.dependency_keys}
-    assert keys == set(tables_read())
+    assert keys == {*tables_read(), "ops.cluster_failures"}
     assert index.key == dg.AssetKey(["report", "index"])
     assert index.group_names_by_key[index.key] == "report"
 

@@ -2,14 +2,16 @@
 
 import gzip
 import os
+import shutil
 
 import pytest
 import zstandard
 
 from assets.sources import batch, batch_lines, sacct
+from assets.sources.failing import failing_by_sources
 from assets.sources.folder import survey
 from assets.sources.formats import READERS
-from assets.sources.loading import load_kind
+from assets.sources.loading import forget_files, known_files, load_kind, with_accounting
 from assets.sources.settling import settle
 from tests.sources.folders import (
     MODIFIED,
@@ -46,17 +48,60 @@ def test_a_changed_file_is_read_anew(tmp_path):
     assert everything(con) == everything(load(folder))
 
 
-def test_a_vanished_file_takes_its_rows_along(tmp_path):
+def test_a_vanished_file_leaves_its_rows_until_it_is_forgotten(tmp_path):
     folder = make(
         tmp_path,
         {"c1/sacct/a.txt": export(numbered([1, 2])), "c1/sacct/b.txt": export(numbered([2, 3], NodeList="other"))},
     )
     con = load(folder)
+    before = facts(con)
     (folder / "c1/sacct/b.txt").unlink()
     result = load_results(folder, con)["sacct"]
-    assert (result.files_read, result.files_removed) == (0, 1)
-    assert result.warnings == ["c1/sacct/b.txt: gone from the sources folder, its rows are removed"]
+    assert (result.files_read, result.files_removed, result.files_vanished) == (0, 0, 1)
+    assert result.warnings == [
+        "c1/sacct/b.txt: gone from the sources folder; its rows stay until `faultline forget c1 c1/sacct/b.txt` is run"
+    ]
+    assert facts(con) == before
+    assert con.execute("select path from ops.files where not is_present").fetchall() == [("c1/sacct/b.txt",)]
+    again = load_results(folder, con, full=True)["sacct"]
+    assert (again.files_read, again.files_vanished, again.warnings) == (1, 1, [])
+    assert facts(con) == before
+    forget_files(con, sacct, [("c1", "c1/sacct/b.txt")])
+    load(folder, con)
     assert everything(con) == everything(load(folder))
+
+
+def test_a_vanished_file_that_comes_back_is_as_it_was(tmp_path):
+    files = {"c1/sacct/a.txt": export(numbered([1, 2])), "c1/sacct/b.txt": export(numbered([2, 3]))}
+    con = load(make(tmp_path, files))
+    before = everything(con)
+    (tmp_path / "c1/sacct/b.txt").unlink()
+    load(tmp_path, con)
+    make(tmp_path, files)
+    assert load_results(tmp_path, con)["sacct"].files_read == 0
+    assert everything(con) == before
+
+
+def test_accounting_that_vanished_wholly_still_builds_its_cluster(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1])), "c2/sacct/a.txt": export(numbered([2]))})
+    con = load(folder)
+    (folder / "c1/sacct/a.txt").unlink()
+    found = survey(folder, ONLY_SACCT, with_history=with_accounting(known_files(con)))
+    assert sorted(found.clusters) == ["c1", "c2"]
+    load_kind(con, found, sacct, "run")
+    assert [row[0] for row in facts(con)] == ["c1", "c2"]
+
+
+def test_a_clusters_folder_that_is_gone_leaves_its_rows_and_makes_it_fail(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1])), "c2/sacct/a.txt": export(numbered([2]))})
+    con = load(folder)
+    before = everything(con)
+    shutil.rmtree(folder / "c1")
+    load(folder, con)
+    assert everything(con) == before
+    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {
+        "c1": ["c1: its folder is gone from the sources folder. Put it back, or run `faultline forget c1`."]
+    }
 
 
 def test_a_file_touched_but_not_changed_is_not_read_again(tmp_path):
@@ -65,6 +110,34 @@ def test_a_file_touched_but_not_changed_is_not_read_again(tmp_path):
     (folder / "c1/sacct/a.txt").touch()
     assert load_results(folder, con)["sacct"].files_unchanged == 1
     assert load_results(folder, con, full=True)["sacct"].files_read == 1
+
+
+def loaded(con):
+    """Give every row that counts, of any kind, without where it stands."""
+    return {
+        table: con.execute(
+            f"select * exclude (path, line_number) from raw.{table} where disposition = 'loaded' order by all"
+        ).fetchall()
+        for table in sorted(reader.TABLE for reader in READERS.values())
+    }
+
+
+@pytest.mark.parametrize("rename", [lambda path: f"{path}.1", lambda path: f"{path}.gz"], ids=["rotated", "packed"])
+def test_a_log_that_is_renamed_or_packed_counts_once(rename, tmp_path):
+    """The same bytes take the old file's place; packed, they are marked as repeats by what they say."""
+    folder = make(tmp_path, {**OF_ONE_NODE, **NO_ROTATION})
+    con = load(folder, readers=READERS)
+    before = loaded(con)
+    assert sum(map(bool, before.values())) >= 6
+    for name in OF_ONE_NODE:
+        text = (folder / name).read_bytes()
+        (folder / name).unlink()
+        renamed = rename(name)
+        make(folder, {renamed: gzip.compress(text) if renamed.endswith(".gz") else text})
+    load(folder, con, readers=READERS)
+    assert loaded(con) == before
+    gone = con.execute("select count(*) from ops.files where not is_present").fetchone()
+    assert gone == (0 if rename("a") == "a.1" else len(OF_ONE_NODE),)
 
 
 XID = "node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."
@@ -76,6 +149,7 @@ OF_ONE_NODE = {
     "c1/squeue/squeue.txt": "JOBID|EXC_NODES|STATE\n1|node001|RUNNING\n",
     "c1/inventory/nodes.txt": "NodeName=node001 CPUTot=64 Gres=gpu:a100:8 RealMemory=1 State=IDLE\n",
 }
+NO_ROTATION = {"c1/sacct/other.txt": export([{"JobID": "99", "JobIDRaw": "99"}])}
 YEARS_LATER = MODIFIED.timestamp() + 3 * 365 * 86_400
 NAMES_WITH_A_DATE = {
     "kern.log": "kern.log-20261121", "squeue.txt": "squeue.2026-11-21.txt", "slurmctld.log": "slurmctld.log-20261121",

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.formats import READERS
+from assets.sources.loading import forget_files
 from assets.sources.nodelists import MAXIMUM_HOSTS, NodeListError, expand
 from assets.sources.nodes import NodeNames, basic_name
 from assets.sources.settings import Nodes
@@ -139,6 +140,7 @@ def test_accounting_that_comes_later_makes_the_host_known(tmp_path):
         assert con.execute(query).fetchall() == at_once.execute(query).fetchall()
     assert con.execute("select count(*) from ops.quarantine").fetchone() == (0,)
     (tmp_path / "c1/sacct/b.txt").unlink()
+    forget_files(con, READERS["sacct"], [("c1", "c1/sacct/b.txt")])
     load(tmp_path, con, readers=READERS)
     assert con.execute("select detail, raw from ops.quarantine").fetchone() == ("login1", EVENTS.splitlines()[2])
 
