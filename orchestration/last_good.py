@@ -15,21 +15,23 @@ from assets.estimates import est_rate_ratios
 from assets.estimates.table import write
 from assets.sources.batch import transaction
 from assets.sources.failing import failing_clusters
+from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse
 from orchestration.home import Home, code_version
 from orchestration.kept import forget_what_was_built
 
 LAST = "last_publication"
 _TABLES = f"""
-    select columns.schema_name || '.' || columns.table_name
+    select columns.schema_name, columns.table_name
     from duckdb_columns() as columns
     inner join duckdb_tables() as tables using (database_name, schema_name, table_name)
     where columns.database_name = '{PUBLICATION}' and columns.column_name = 'cluster_id'
     order by all
 """
 _STORED = f"""
-    select string_agg('"' || column_name || '"', ', ' order by column_index) from duckdb_columns()
-    where database_name = '{PUBLICATION}' and schema_name || '.' || table_name = ? and column_default is null
+    select column_name from duckdb_columns()
+    where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
+    order by column_index
 """
 """A column with an expression is worked out when it is read: no table here has a column with a default."""
 _OF_WORKING_FILE = ("ops.spans", "raw.clusters")
@@ -59,11 +61,12 @@ def keep_last_good(
     if not failing:
         return []
     names = list(failing)
-    tables = [name for (name,) in con.execute(_TABLES).fetchall()]
+    tables = con.execute(_TABLES).fetchall()
     stale: list[str] = []
     with transaction(con):
         for table in tables:
-            con.execute(f"delete from {PUBLICATION}.{table} where cluster_id in (select unnest(?))", [names])
+            name = identifier(PUBLICATION, *table)
+            con.execute(f"delete from {name} where cluster_id in (select unnest(?))", [names])
     if _is_attached(con, published_file):
         try:
             stale = _clusters_of(con, names, version)
@@ -82,7 +85,7 @@ def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
     if not published_file.exists():
         return False
     try:
-        con.execute(f"attach '{str(published_file).replace(chr(39), chr(39) * 2)}' as {LAST} (read_only)")
+        con.execute(f"attach {literal(str(published_file))} as {LAST} (read_only)")
     except (duckdb.IOException, duckdb.SerializationException, duckdb.InternalException, duckdb.FatalException):
         return False
     return True
@@ -101,14 +104,17 @@ def _clusters_of(con: duckdb.DuckDBPyConnection, names: Sequence[str], version: 
 
 
 def _take_over(
-    con: duckdb.DuckDBPyConnection, tables: Sequence[str], stale: list[str], failing: Mapping[str, Sequence[str]]
+    con: duckdb.DuckDBPyConnection,
+    tables: Sequence[tuple[str, str]],
+    stale: list[str],
+    failing: Mapping[str, Sequence[str]],
 ) -> None:
     with transaction(con):
         for table in tables:
-            ((columns,),) = con.execute(_STORED, [table]).fetchall()
+            name, last = identifier(PUBLICATION, *table), identifier(LAST, *table)
+            columns = ", ".join(identifier(column) for (column,) in con.execute(_STORED, [*table]).fetchall())
             con.execute(
-                f"insert into {PUBLICATION}.{table} ({columns}) "
-                f"select {columns} from {LAST}.{table} where cluster_id in (select unnest(?))",
+                f"insert into {name} ({columns}) select {columns} from {last} where cluster_id in (select unnest(?))",
                 [stale],
             )
         for cluster_id in stale:
@@ -125,11 +131,9 @@ def _take_over(
                 {"reason": "\n".join(failing[cluster_id]), "cluster_id": cluster_id},
             )
     with transaction(con):
-        for table in _OF_WORKING_FILE:
-            con.execute(f"delete from {table} where cluster_id in (select unnest(?))", [stale])
-            con.execute(
-                f"insert into {table} by name from {LAST}.{table} where cluster_id in (select unnest(?))", [stale]
-            )
+        for own in _OF_WORKING_FILE:
+            con.execute(f"delete from {own} where cluster_id in (select unnest(?))", [stale])
+            con.execute(f"insert into {own} by name from {LAST}.{own} where cluster_id in (select unnest(?))", [stale])
 
 
 def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import dagster as dg
 import duckdb
 
+from assets.sql import identifier
 from assets.warehouse import PUBLICATION, Warehouse
 
 OF_DATA = (
@@ -38,8 +39,9 @@ _TABLES = f"""
     order by all
 """
 _STORED = f"""
-    select string_agg('"' || column_name || '"', ', ' order by column_index) from duckdb_columns()
+    select column_name from duckdb_columns()
     where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
+    order by column_index
 """
 """A column with an expression is worked out when it is read: no table here has a column with a default."""
 
@@ -90,12 +92,11 @@ def _computed_without(compute: Compute, warehouse: Warehouse, cluster_id: str) -
 
 def _hide(con: duckdb.DuckDBPyConnection, cluster_id: str) -> None:
     con.begin()
-    con.execute(f"create or replace schema {PUBLICATION}.hidden")
+    con.execute(f"drop schema if exists {PUBLICATION}.hidden cascade")
+    con.execute(f"create schema {PUBLICATION}.hidden")
     for schema, table in con.execute(_TABLES).fetchall():
-        name = f"{PUBLICATION}.{schema}.{table}"
-        con.execute(
-            f'create table {PUBLICATION}.hidden."{schema}.{table}" as from {name} where cluster_id = ?', [cluster_id]
-        )
+        name, hidden = identifier(PUBLICATION, schema, table), identifier(PUBLICATION, "hidden", f"{schema}.{table}")
+        con.execute(f"create table {hidden} as from {name} where cluster_id = ?", [cluster_id])
         con.execute(f"delete from {name} where cluster_id = ?", [cluster_id])
     con.commit()
 
@@ -103,11 +104,9 @@ def _hide(con: duckdb.DuckDBPyConnection, cluster_id: str) -> None:
 def _show_again(con: duckdb.DuckDBPyConnection) -> None:
     con.begin()
     for schema, table in con.execute(_TABLES).fetchall():
-        ((columns,),) = con.execute(_STORED, [schema, table]).fetchall()
-        con.execute(
-            f"insert into {PUBLICATION}.{schema}.{table} ({columns}) "
-            f'select {columns} from {PUBLICATION}.hidden."{schema}.{table}"'
-        )
+        name, hidden = identifier(PUBLICATION, schema, table), identifier(PUBLICATION, "hidden", f"{schema}.{table}")
+        columns = ", ".join(identifier(column) for (column,) in con.execute(_STORED, [schema, table]).fetchall())
+        con.execute(f"insert into {name} ({columns}) select {columns} from {hidden}")
     con.commit()
 
 

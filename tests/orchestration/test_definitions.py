@@ -36,6 +36,7 @@ def defining_file(schema: str, table: str) -> str:
         "raw": f"assets/raw/{table}.py",
         "estimates": f"assets/estimates/{table}.py",
         "report": f"assets/report/{table}.py",
+        "ops": "orchestration/last_good.py",
         "published": "orchestration/publish.py",
         "seeds": f"dbt_project/seeds/{table}.csv",
     }.get(schema, f"dbt_project/models/{schema}/**/{table}.*")
@@ -48,7 +49,7 @@ def test_one_table_one_file(keys):
 
 def test_every_stage_is_there(keys):
     assert {schema for schema, _ in keys} == {
-        "raw", "seeds", "staging", "intermediate", "marts", "estimates", "report", "published",
+        "raw", "seeds", "staging", "intermediate", "marts", "estimates", "ops", "report", "published",
     }  # fmt: skip
 
 

@@ -93,9 +93,9 @@ def add_something_new(home):
     log.write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
 
 
-def test_a_negative_runtime_stops_the_publication(failing):
+def test_more_negative_runtimes_than_the_share_stop_the_publication_of_the_only_cluster(failing):
     with duckdb.connect(str(failing.home.working_file)) as con:
-        con.execute("update raw.sacct set elapsed_seconds = -5 where job_id_raw = 44 and state = 'NODE_FAIL'")
+        con.execute("update raw.sacct set elapsed_seconds = -5 where state = 'COMPLETED'")
     add_something_new(failing.home)
     said = failing()
     assert "raw.sacct" in said or "raw: sacct" in said
