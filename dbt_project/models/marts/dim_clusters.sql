@@ -108,7 +108,7 @@ select
     clusters.config_path is not null as is_configured,
     -- What is built here is new. The rows of a cluster that could not be built are put in place of these afterwards.
     false as is_stale,
-    cast(null as varchar) as stale_reason,
+    cast(null as string) as stale_reason,
     cast(null as timestamp) as built_at
 from clusters
 left join accounting on clusters.cluster_id = accounting.cluster_id
