@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -15,6 +16,7 @@ from assets.sources.formats import READERS
 from assets.sources.loading import known_files, load_kind, with_accounting
 from assets.sources.reading import SourceFile
 from assets.sources.settling import settle
+from assets.sources.sparing import spare_clusters
 from assets.warehouse import Warehouse
 
 SECONDS_BETWEEN_REPORTS = 1.0
@@ -68,12 +70,15 @@ def reporter(log: dg.DagsterLogManager) -> Progress:
 def load_table(
     context: dg.AssetExecutionContext, warehouse: Warehouse, sources: SourcesFolder, kind: str
 ) -> dg.MaterializeResult:
-    """Bring one kind's table up to date and settle what it changes; the metadata accounts for its lines."""
+    """Bring one kind's table up to date and settle what it changes; the metadata accounts for its lines.
+
+    Clusters that cannot be settled are tried again, and told of, when all tables are there.
+    """
     reader = READERS[kind]
     with warehouse.writing() as con:
         found = sources.look(con, context.log)
         result = load_kind(con, found, reader, context.run_id, full=sources.full, progress=reporter(context.log))
-        settle(con, found, READERS)
+        spare_clusters(con, found, partial(settle, con, readers=READERS))
         for warning in result.warnings:
             context.log.warning(warning)
         rows = con.execute(f"select count(*) from raw.{reader.TABLE} where disposition = 'loaded'").fetchone()

@@ -5,10 +5,12 @@ import dagster as dg
 from assets.raw.folder import SourcesFolder
 from assets.sources.doubt import mark_doubtful_files
 from assets.sources.failing import SOURCES, failing_by_sources, record_failures
+from assets.sources.folder import Survey
 from assets.sources.formats import READERS
 from assets.sources.settled_accounts import unknown_names
 from assets.sources.settling import settle
 from assets.sources.spans import write_spans
+from assets.sources.sparing import spare_clusters
 from assets.warehouse import Warehouse
 
 LOADED_BEFORE = sorted(reader.TABLE for reader in READERS.values())
@@ -25,10 +27,13 @@ def node_names(context: dg.AssetExecutionContext, warehouse: Warehouse, sources:
     """
     with warehouse.writing() as con:
         found = sources.look(con, context.log)
-        settle(con, found, READERS)
-        mark_doubtful_files(con)
-        write_spans(con, found)
-        failing = failing_by_sources(con, found)
+
+        def finish(clusters: Survey) -> None:
+            settle(con, clusters, READERS)
+            mark_doubtful_files(con)
+            write_spans(con, clusters)
+
+        failing = failing_by_sources(con, found, spare_clusters(con, found, finish))
         record_failures(con, context.run_id, SOURCES, failing)
         row = con.execute("select count(*) from raw.node_names").fetchone()
         unknown = unknown_names(con)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import duckdb
 
-from assets.sources.batch import transaction
-
 DOUBTFUL = "doubtful"
 """What `ops.files.status` says of such a file."""
 
@@ -66,17 +64,17 @@ _JUDGED = f"""
 
 
 def mark_doubtful_files(con: duckdb.DuckDBPyConnection) -> None:
-    """Say in `ops.files` of every file that was read whether it is to be trusted, by what is quarantined of it now."""
-    with transaction(con):
-        con.execute(
-            f"update ops.files set status = 'read', reason = null, next_step = null where status = '{DOUBTFUL}'"
-        )
-        con.execute(
-            f"""
-            update ops.files set
-                status = '{DOUBTFUL}', reason = judged.reason,
-                next_step = 'Look at ops.quarantine; raise [quarantine] max_share in cluster.toml if that is right.'
-            from ({_JUDGED}) as judged
-            where judged.cluster_id = files.cluster_id and judged.path = files.path
-            """
-        )
+    """Say in `ops.files` of every file that was read whether it is to be trusted, by what is quarantined of it now.
+
+    The transaction is the caller's.
+    """
+    con.execute(f"update ops.files set status = 'read', reason = null, next_step = null where status = '{DOUBTFUL}'")
+    con.execute(
+        f"""
+        update ops.files set
+            status = '{DOUBTFUL}', reason = judged.reason,
+            next_step = 'Look at ops.quarantine; raise [quarantine] max_share in cluster.toml if that is right.'
+        from ({_JUDGED}) as judged
+        where judged.cluster_id = files.cluster_id and judged.path = files.path
+        """
+    )

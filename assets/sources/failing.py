@@ -15,8 +15,19 @@ SOURCES = "sources"
 """The stage of failures that show before anything is built."""
 
 
-def failing_by_sources(con: duckdb.DuckDBPyConnection, survey: Survey) -> dict[str, list[str]]:
+def failing_by_sources(
+    con: duckdb.DuckDBPyConnection, survey: Survey, spared: Mapping[str, SourceError] | None = None
+) -> dict[str, list[str]]:
     """Name the clusters that are left out or gone, and those of which accounting was refused, with the reasons.
+
+    Parameters
+    ----------
+    con
+        A connection to the working file.
+    survey
+        The folder.
+    spared
+        What else is known of clusters: why their rows could not be settled.
 
     Raises
     ------
@@ -37,6 +48,8 @@ def failing_by_sources(con: duckdb.DuckDBPyConnection, survey: Survey) -> dict[s
         if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
             next_step = f"Put it back, or run `faultline forget {cluster_id}`."
             errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
+    for cluster_id, error in (spared or {}).items():
+        errors.setdefault(cluster_id, []).append(error)
     if not survey.clusters.keys() - errors.keys():
         raise SourceErrors([error for told in errors.values() for error in told])
     return {cluster_id: [str(error) for error in told] for cluster_id, told in errors.items()}

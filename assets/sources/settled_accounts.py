@@ -127,7 +127,7 @@ def _count_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
     """Keep the lines of unknown hosts; their text is fetched from the files, as rows do not hold it.
 
-    The text of a file that is gone is lost.
+    The text of a file that is gone is lost, also if log rotation takes it or cuts it off while the refresh runs.
     """
     con.execute(
         """
@@ -141,20 +141,17 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
     wanted = set(con.execute("select distinct cluster_id, path from newly_unknown").fetchall())
     pending: dict[str, list[SourceFile]] = {}
     for file in survey.of_kind(reader.KIND):
-        if file.key in wanted:
+        if file.key in wanted and file.absolute.is_file():
             pending.setdefault(file.cluster_id, []).append(file)
     for cluster_id, files in pending.items():
         for batch in batches(files):
             with scratch_folder(con) as scratch:
                 read_batch_lines(con, survey.clusters[cluster_id], batch, Path(scratch))
             raw = excerpt("lines.line", "'=' || split_part(names.detail, ',', 1)")
-            lines = "inner join batch_files using (cluster_id, path) inner join lines using (file_id, line_number)"
+            lines = "inner join batch_files using (cluster_id, path) left join lines using (file_id, line_number)"
             _quarantine(con, reader, raw, lines)
     if wanted - {file.key for files in pending.values() for file in files}:
-        gone = (
-            "semi join (select cluster_id, path from ops.files where not is_present) as gone using (cluster_id, path)"
-        )
-        _quarantine(con, reader, "''", gone)
+        _quarantine(con, reader, "''", "anti join ops.quarantine as kept using (cluster_id, path, line_number)")
 
 
 def _quarantine(con: duckdb.DuckDBPyConnection, reader: Reader, raw: str, lines: str) -> None:

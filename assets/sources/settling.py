@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import duckdb
 import pyarrow as pa
 
-from assets.sources.batch import run_steps, transaction
+from assets.sources.batch import run_steps
 from assets.sources.folder import Survey
 from assets.sources.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.nodes import NodeNames, basic_name
@@ -31,9 +31,10 @@ NAMING_TABLES = {"sacct", "nodes"}
 
 
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
-    """Bring node ids, dispositions and counts up to date in one transaction; does nothing when no table changed.
+    """Bring node ids, dispositions and counts up to date; does nothing when no table changed.
 
-    Run after every kind: the first kinds to load are those that name the nodes, so the others are final at once.
+    Run after every kind: the first kinds to load are those that name the nodes, so the others are final at once. The
+    transaction is the caller's: `sparing.spare_clusters` opens one.
 
     Returns
     -------
@@ -43,16 +44,19 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
     if not unsettled:
         return []
     by_table = {reader.TABLE: reader for reader in readers.values()}
-    with transaction(con):
-        if unsettled.get("sacct"):
-            _forget_unused_node_lists(con)
-        settled = sorted((unsettled.keys() | resolve_nodes(con, survey, unsettled)) & by_table.keys())
-        for table in settled:
+    if unsettled.get("sacct"):
+        _forget_unused_node_lists(con)
+    settled = sorted((unsettled.keys() | resolve_nodes(con, survey, unsettled)) & by_table.keys())
+    for table in settled:
+        try:
             run_steps(con, by_table[table].dispositions())
             account_for_dispositions(con, by_table[table], survey)
-        if TOLD_BY.intersection(settled):
-            warn_of_missing_attempts(con)
-        con.execute("delete from ops.unsettled")
+        except Exception as error:
+            error.add_note(f"kind: {by_table[table].KIND}")
+            raise
+    if TOLD_BY.intersection(settled):
+        warn_of_missing_attempts(con)
+    con.execute("delete from ops.unsettled")
     return settled
 
 

@@ -27,7 +27,6 @@ from statistics import median
 import duckdb
 
 from assets.sources import undated
-from assets.sources.batch import transaction
 from assets.sources.folder import Survey
 from assets.sources.settings import Settings, in_utc
 
@@ -170,7 +169,10 @@ def declared(settings: Settings, newest_at: datetime | None) -> dict[str, list[I
 
 
 def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
-    """Replace `ops.spans` by what the files that are loaded cover, and return the number of its rows."""
+    """Replace `ops.spans` by what the files that are loaded cover, and return the number of its rows.
+
+    The transaction is the caller's.
+    """
     files, manifests, refused = _files(con), _manifests(con), _refused(con)
     rows = []
     for cluster_id, cluster in sorted(survey.clusters.items()):
@@ -186,10 +188,9 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
             spans[kind] = without(spans.get(kind, []), missing)
         for kind, intervals in sorted(spans.items()):
             rows += [(cluster_id, kind, each.from_at, each.to_at, each.known_by) for each in intervals]
-    with transaction(con):
-        con.execute("delete from ops.spans")
-        if rows:
-            con.executemany("insert into ops.spans values (?, ?, ?, ?, ?)", rows)
+    con.execute("delete from ops.spans")
+    if rows:
+        con.executemany("insert into ops.spans values (?, ?, ?, ?, ?)", rows)
     return len(rows)
 
 

@@ -95,6 +95,7 @@ def scan(sources: Path, target: Path) -> None:
 
 def read(sources: Path, target: Path) -> None:
     """Load the cluster's nodes and checks as a refresh does, without Dagster around it."""
+    from assets.sources.batch import transaction
     from assets.sources.folder import survey
     from assets.sources.formats import READERS
     from assets.sources.loading import load_kind
@@ -106,7 +107,8 @@ def read(sources: Path, target: Path) -> None:
         con.execute((PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8"))
         for kind in ("sacct", "inventory", "health"):
             load_kind(con, found, READERS[kind], "benchmark")
-            settle(con, found, READERS)
+            with transaction(con):
+                settle(con, found, READERS)
 
 
 if __name__ == "__main__":

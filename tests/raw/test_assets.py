@@ -7,6 +7,7 @@ import pytest
 
 import assets.raw
 from assets.raw.folder import SourcesFolder
+from assets.sources import sacct
 from assets.warehouse import Warehouse
 from tests.sources.folders import CAPTURE, violations
 
@@ -77,6 +78,24 @@ def test_a_cluster_that_cannot_be_built_is_recorded_with_the_reason_and_the_othe
         assert con.execute("select run_id, cluster_id, stage, reason from ops.cluster_failures").fetchall() == [
             (result.run_id, "other", "sources", "other/sacct/empty.psv: empty file. Export it again or remove it.")
         ]
+
+
+def test_a_cluster_that_cannot_be_settled_is_recorded_with_the_reason_and_the_other_goes_on(home, monkeypatch):
+    shutil.copytree(home / "sources/testbed", home / "sources/other")
+    steps = ["select cast(gpu_count + 999 as tinyint) from raw.sacct where cluster_id = 'other'", *sacct.dispositions()]
+    monkeypatch.setattr(sacct, "dispositions", lambda: steps)
+    result = materialize(home)
+    assert result.success
+    with Warehouse(path=str(home / "faultline.duckdb")).reading() as con:
+        assert violations(con) == []
+        ((cluster_id, stage, reason),) = con.execute(
+            "select cluster_id, stage, reason from ops.cluster_failures"
+        ).fetchall()
+        assert (cluster_id, stage) == ("other", "sources")
+        assert reason.startswith("other: its rows could not be settled (ConversionException: Conversion Error")
+        assert "kind: sacct). Take its newest files out of the folder, run `faultline forget other`" in reason
+        covered = con.execute("select distinct cluster_id from ops.spans").fetchall()
+        assert covered == [("testbed",)]
 
 
 def test_every_asset_says_what_it_is():
