@@ -76,13 +76,13 @@ def forget(
     as_json: JsonOption = False,
 ) -> None:
     """Forget what was read of files that are gone from the sources folder."""
-    from orchestration.forgetting import NothingToForget
+    from orchestration.forgetting import CannotForget
     from orchestration.forgetting import forget as forget_files
     from orchestration.lock import RefreshRunning
 
     try:
         found = forget_files(choose_home(home, None), cluster, paths or [], is_meant=yes)
-    except (NothingToForget, RefreshRunning) as error:
+    except (CannotForget, RefreshRunning) as error:
         fail(str(error))
     if as_json:
         terminal.say_json({"is_forgotten": yes, "files": [file.__dict__ for file in found]})

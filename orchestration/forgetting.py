@@ -16,13 +16,15 @@ import duckdb
 from assets.sources.batch import transaction
 from assets.sources.formats import READERS
 from assets.sources.loading import forget_files
+from assets.sql import literal
 from assets.warehouse import Warehouse
+from orchestration.healing import is_damage
 from orchestration.home import Home
 from orchestration.lock import RefreshLock
 
 
-class NothingToForget(Exception):
-    """No file that is gone is meant; its text says what is and what to do next."""
+class CannotForget(Exception):
+    """No file that is gone is meant, or the home cannot be asked; its text says what to do next."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,13 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_meant: bool)
 
     Raises
     ------
-    NothingToForget
-        None of the cluster's files that are gone is meant.
+    CannotForget
+        None of the cluster's files that are gone is meant, or the working file cannot be opened.
     RefreshRunning
         A refresh is under way.
     """
     if not home.working_file.exists():
-        raise NothingToForget(f"nothing was read yet: there is no {home.working_file}; run `faultline refresh` first")
+        raise CannotForget(f"nothing was read yet: there is no {home.working_file}; run `faultline refresh` first")
     lock = RefreshLock(home.lock_file)
     lock.acquire()
     try:
@@ -64,6 +66,13 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_meant: bool)
             if is_meant:
                 _delete(con, cluster_id, found)
                 home.forgotten.write_text("".join(f"{file.path}\n" for file in found), encoding="utf-8")
+    except duckdb.Error as error:
+        next_step = (
+            "run `faultline refresh`, which repairs it, and then this again"
+            if is_damage(error)
+            else "close what else has it open, or free space on its disk, and run this again"
+        )
+        raise CannotForget(f"{home.working_file} cannot be used ({str(error).splitlines()[0]}); {next_step}") from error
     finally:
         lock.release()
     return found
@@ -74,17 +83,24 @@ def _meant(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: S
         "select path, kind, loaded from ops.files where cluster_id = ? order by path", [cluster_id]
     ).fetchall()
     if not rows:
-        raise NothingToForget(f"nothing was read of a cluster {cluster_id!r}; `faultline status` names the clusters")
+        raise CannotForget(f"nothing was read of a cluster {cluster_id!r}; `faultline status` names the clusters")
     patterns = [pattern for path in paths for pattern in (path, f"{cluster_id}/{path}")] or ["*"]
     meant = [row for row in rows if any(fnmatchcase(row[0], pattern) for pattern in patterns)]
     found = [Forgettable(*row) for row in meant if not os.path.lexists(home.sources / row[0])]
     if found:
         return found
-    if meant and paths:
-        raise NothingToForget(
+    if not meant:
+        raise CannotForget(
+            f'no file that was read of {cluster_id} is named {" or ".join(paths)}; `faultline query "select path from '
+            f'ops.files where cluster_id = {literal(cluster_id)}"` lists them'
+        )
+    if paths:
+        raise CannotForget(
             f"{meant[0][0]} is in the sources folder and would be read again; take it out of there first"
         )
-    raise NothingToForget(f"no file of {cluster_id} that is gone is meant; `faultline status` counts them")
+    raise CannotForget(
+        f"all files that were read of {cluster_id} are in the sources folder; take out first what is to be forgotten"
+    )
 
 
 def _delete(con: duckdb.DuckDBPyConnection, cluster_id: str, files: Sequence[Forgettable]) -> None:

@@ -48,15 +48,18 @@ with records as (
     from gcm_job_lines
     where is_json and json_type(line) = 'OBJECT'
 ),
+listed as (
+    select *, coalesce(record -> '$.tags.EXC_NODES', record -> '$.EXC_NODES') as listed from records
+),
 excluding as (
     select
         *,
         list_filter(
-            coalesce(record -> '$.tags.EXC_NODES', record -> '$.EXC_NODES')::varchar[],
+            -- a condition behind `where` does not keep the cast from values that are no array
+            case when json_type(listed) = 'ARRAY' then listed::varchar[] else [listed ->> '$'] end,
             lambda name: lower(name) not in ('', '(null)', 'n/a', 'none')
         ) as excluded
-    from records
-    where json_type(coalesce(record -> '$.tags.EXC_NODES', record -> '$.EXC_NODES')) = 'ARRAY'
+    from listed
 )
 select
     file_id,

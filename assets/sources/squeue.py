@@ -18,7 +18,7 @@ from assets.sources.settings import ClusterSettings
 KIND = "squeue"
 TABLE = "squeue_exclusions"
 DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions", "gcm_jobs")
-VERSION = 3
+VERSION = 4
 _STATED = "filter (where seen_at <> modified_at)"
 COVERS = (f"min(seen_at) {_STATED}", f"max(seen_at) {_STATED}")
 

@@ -13,7 +13,7 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.warehouse import Warehouse
-from orchestration.forgetting import NothingToForget, forget
+from orchestration.forgetting import CannotForget, forget
 from orchestration.home import Home
 from tests.conftest import refresh
 from tests.sources.folders import load_results
@@ -107,7 +107,7 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
 def forget_what_is_gone(home: Home) -> None:
     """Have the warehouse forget every file that is gone from the sources folder."""
     for cluster in home.sources.iterdir():
-        with suppress(NothingToForget):
+        with suppress(CannotForget):
             forget(home, cluster.name, [], is_meant=True)
 
 

@@ -1,0 +1,178 @@
+"""`faultline forget`: what it lists, deletes and leaves, and how it says no."""
+
+import json
+import shutil
+import subprocess
+import sys
+from functools import partial
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from assets.sources import kernel, sacct
+from assets.warehouse import Warehouse
+from orchestration.cli import app
+from orchestration.home import Home
+from orchestration.lock import RefreshLock
+from tests.sources.folders import export, load_results, make
+
+READERS = {"sacct": sacct, "kernel": kernel}
+XID = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python\n"
+TABLES = ("raw.sacct", "raw.kernel_messages", "ops.files", "ops.skips", "ops.quarantine")
+pytestmark = pytest.mark.usefixtures("environment_put_back")
+
+
+def jobs(*numbers):
+    return export([{"JobID": str(number), "JobIDRaw": str(number)} for number in numbers])
+
+
+def read(home):
+    """Read the sources folder of a home as a refresh does."""
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        load_results(home.sources, con, READERS)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Clusters a and b were read; of a, two exports and a kernel log are gone since."""
+    home = Home.at(tmp_path / "home")
+    files = {
+        "a/sacct/2023-01.txt": jobs(1, 2), "a/sacct/2023-02.txt": f"{jobs(3)}odd\n", "a/sacct/2024-01.txt": jobs(2, 4),
+        "a/kernel/k.log": XID, "b/sacct/2023-01.txt": jobs(5),
+    }  # fmt: skip
+    make(home.sources, files)
+    read(home)
+    for gone in ("a/sacct/2023-01.txt", "a/sacct/2023-02.txt", "a/kernel/k.log"):
+        (home.sources / gone).unlink()
+    read(home)
+    return home
+
+
+@pytest.fixture
+def forget(home):
+    return partial(run, home)
+
+
+def run(home, *arguments):
+    """Run the command; give its exit status and what it said."""
+    done = CliRunner().invoke(app, ["forget", *arguments, "--home", str(home.root)])
+    assert "Traceback" not in done.output
+    return done.exit_code, done.output
+
+
+def content(home):
+    """Give the rows that are kept, by table, save who read them."""
+    with duckdb.connect(str(home.working_file), read_only=True) as con:
+        queries = {table: f"select columns(c -> c <> 'run_id') from {table} order by all" for table in TABLES}
+        return {table: con.execute(query).fetchall() for table, query in queries.items()}
+
+
+def paths(home, table):
+    with duckdb.connect(str(home.working_file), read_only=True) as con:
+        return [path for (path,) in con.execute(f"select distinct path from {table} order by 1").fetchall()]
+
+
+def test_without_yes_it_only_says_what_would_be_forgotten(home, forget):
+    before = content(home)
+    status, said = forget("a")
+    assert status == 0
+    assert said.splitlines() == [
+        "a/kernel/k.log: 1 lines",
+        "a/sacct/2023-01.txt: 2 lines",
+        "a/sacct/2023-02.txt: 1 lines",
+        "3 files would be forgotten; add --yes to do it",
+    ]
+    assert content(home) == before
+    assert not home.forgotten.exists()
+
+
+def test_what_is_forgotten_is_gone_from_every_table_and_the_rest_stays(home, forget):
+    status, said = forget("a", "sacct/2023-*", "--yes")
+    assert status == 0
+    assert "2 files are forgotten; run `faultline refresh` to publish without them" in said
+    assert paths(home, "raw.sacct") == ["a/sacct/2024-01.txt", "b/sacct/2023-01.txt"]
+    assert paths(home, "raw.kernel_messages") == ["a/kernel/k.log"]
+    assert paths(home, "ops.files") == ["a/kernel/k.log", "a/sacct/2024-01.txt", "b/sacct/2023-01.txt"]
+    assert paths(home, "ops.quarantine") == []
+    assert set(paths(home, "ops.skips")) <= {"a/sacct/2024-01.txt", "b/sacct/2023-01.txt"}
+    assert home.forgotten.read_text().splitlines() == ["a/sacct/2023-01.txt", "a/sacct/2023-02.txt"]
+    assert forget("a", "sacct/2023-*", "--yes")[0] == 1, "they are forgotten already"
+
+
+def test_after_it_the_home_is_one_that_never_had_the_files(home, forget, tmp_path):
+    forget("a", "--yes")
+    read(home)
+    other = Home.at(tmp_path / "other")
+    shutil.copytree(home.sources, other.sources)
+    read(other)
+    assert content(home) == content(other)
+
+
+def test_a_cluster_whose_folder_is_gone_is_forgotten_whole(home, forget):
+    shutil.rmtree(home.sources / "b")
+    status, said = forget("b", "--yes", "--json")
+    assert status == 0
+    assert json.loads(said) == {
+        "is_forgotten": True,
+        "files": [{"path": "b/sacct/2023-01.txt", "kind": "sacct", "loaded": 1}],
+    }
+    assert all(not path.startswith("b/") for table in ("raw.sacct", "ops.files") for path in paths(home, table))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["z"], "nothing was read of a cluster 'z'; `faultline status` names the clusters"),
+        (
+            ["a", "sacct/2022-*"],
+            'no file that was read of a is named sacct/2022-*; `faultline query "select path from ops',
+        ),
+        (["a", "sacct/2024-01.txt"], "a/sacct/2024-01.txt is in the sources folder and would be read again; take it"),
+        (["b"], "all files that were read of b are in the sources folder; take out first what is to be forgotten"),
+    ],
+)
+def test_what_cannot_be_forgotten_is_told_and_changes_nothing(arguments, said, home, forget):
+    before = content(home)
+    status, output = forget(*arguments, "--yes")
+    assert status == 1
+    (line,) = output.strip().splitlines()
+    assert line.startswith(f"faultline: {said}")
+    assert content(home) == before
+    assert not home.forgotten.exists()
+
+
+def test_a_home_in_which_nothing_was_read(tmp_path):
+    status, said = run(Home.at(tmp_path / "none"), "a", "--yes")
+    assert status == 1
+    assert "run `faultline refresh` first" in said
+
+
+def test_not_while_a_refresh_runs(home, forget):
+    before = content(home)
+    lock = RefreshLock(home.lock_file)
+    lock.acquire()
+    try:
+        status, said = forget("a", "--yes")
+    finally:
+        lock.release()
+    assert status == 1
+    assert "refresh" in said
+    assert content(home) == before
+
+
+def test_a_damaged_working_file_is_named_with_the_next_step(home, forget):
+    home.working_file.write_bytes(b"no database" * 1000)
+    status, said = forget("a", "--yes")
+    assert status == 1
+    assert "`faultline refresh`" in said
+
+
+def test_a_working_file_that_another_program_has_open_is_not_called_damaged(home, forget):
+    program = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('open', flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", program, home.working_file], stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        status, said = forget("a", "--yes")
+        other.kill()
+    assert status == 1
+    assert "close what else has it open" in said
