@@ -106,10 +106,15 @@ def test_the_genuine_capture_is_read_whole(tmp_path, monkeypatch):
     assert read(tmp_path, monkeypatch, {"a.jsonl": capture}) == ["a.jsonl"]
 
 
-@pytest.mark.parametrize("case", cases_of("gcm_health"))
-def test_awkward_inputs_come_to_what_their_lines_do(case, tmp_path, monkeypatch):
-    if "refused" not in case:
-        read(tmp_path, monkeypatch, {"a.json": text(many(30)) + case["input"] + "\n", "b.json": case["input"]})
+def test_awkward_inputs_come_to_what_their_lines_do(tmp_path, monkeypatch):
+    files = {}
+    for parameter in cases_of("gcm_health"):
+        (case,) = parameter.values
+        if "refused" not in case:
+            files[f"{case['id']} behind others.json"] = text(many(30)) + case["input"] + "\n"
+            files[f"{case['id']} alone.json"] = case["input"]
+    assert len(files) > 20
+    read(tmp_path, monkeypatch, files)
 
 
 GOOD = record(0)
@@ -159,11 +164,12 @@ ODD_LINES = {
 }
 
 
-@pytest.mark.parametrize("name", ODD_LINES)
-def test_a_file_with_an_odd_line_is_read_line_by_line(name, tmp_path, monkeypatch):
+def test_a_file_with_an_odd_line_is_read_line_by_line(tmp_path, monkeypatch):
     lines = many(60)
-    odd = text([*lines[:20], ODD_LINES[name], *lines[20:]]).encode()
-    files = {"odd.json": odd, "packed.json.gz": gzip.compress(odd), "regular.json": text(many(70, 2))}
+    files: dict[str, str | bytes] = {"regular.json": text(many(70, 2))}
+    for name, line in ODD_LINES.items():
+        odd = text([*lines[:20], line, *lines[20:]]).encode()
+        files |= {f"{name}.json": odd, f"{name}.json.gz": gzip.compress(odd)}
     assert read(tmp_path, monkeypatch, files) == ["regular.json"]
 
 
@@ -180,10 +186,10 @@ SAME_LINES = {
 }
 
 
-@pytest.mark.parametrize("name", SAME_LINES)
-def test_what_json_allows_is_read_whole(name, tmp_path, monkeypatch):
+def test_what_json_allows_is_read_whole(tmp_path, monkeypatch):
     lines = many(60)
-    assert read(tmp_path, monkeypatch, {"a.json": text([*lines, SAME_LINES[name]])}) == ["a.json"]
+    files: dict[str, str | bytes] = {f"{name}.json": text([*lines, line]) for name, line in SAME_LINES.items()}
+    assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files)
 
 
 PACKED = gzip.compress(text(many(300)).encode())
@@ -201,9 +207,8 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_an_odd_archive_is_read_line_by_line(name, tmp_path, monkeypatch):
-    assert read(tmp_path, monkeypatch, {"a.json.gz": DAMAGED[name]}) == []
+def test_an_odd_archive_is_read_line_by_line(tmp_path, monkeypatch):
+    assert read(tmp_path, monkeypatch, {f"{name}.json.gz": archive for name, archive in DAMAGED.items()}) == []
 
 
 ARCHIVES = {
@@ -215,9 +220,8 @@ ARCHIVES = {
 }
 
 
-@pytest.mark.parametrize("name", ARCHIVES)
-def test_any_whole_archive_is_read_whole(name, tmp_path, monkeypatch):
-    assert read(tmp_path, monkeypatch, {name: ARCHIVES[name]}) == [name]
+def test_any_whole_archive_is_read_whole(tmp_path, monkeypatch):
+    assert sorted(read(tmp_path, monkeypatch, dict(ARCHIVES))) == sorted(ARCHIVES)
 
 
 def test_paths_that_are_patterns_are_read_line_by_line(tmp_path, monkeypatch):

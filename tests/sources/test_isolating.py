@@ -54,8 +54,9 @@ def outcome(con: duckdb.DuckDBPyConnection) -> list[tuple]:
     return con.execute("select path, lines_in, loaded, skipped, quarantined from ops.files order by path").fetchall()
 
 
-@pytest.mark.parametrize("bad", [[1], [57], [100], [2, 3, 99], list(range(40, 50))])
-def test_a_line_at_which_a_reader_raises_is_quarantined_and_the_rest_loaded(bad, tmp_path):
+@pytest.mark.parametrize("bad", [[1], [57], [100], [2, 3, 99]])
+def test_a_line_at_which_a_reader_raises_is_quarantined_and_the_rest_loaded(bad, tmp_path, monkeypatch):
+    monkeypatch.setattr(isolating, "MAX_LINES", 3)
     codes = [999 if line in bad else 79 for line in range(1, 101)]
     folder = make(tmp_path, {"c1/kernel/a.log": log(codes), "c1/kernel/b.log": log([48])})
     con, result = loaded(folder, raising_at(999))
@@ -69,8 +70,9 @@ def test_a_line_at_which_a_reader_raises_is_quarantined_and_the_rest_loaded(bad,
     assert result.warnings[0].startswith(f"c1/kernel/a.log, line {bad[0]}: quarantined, as the reader of kernel failed")
 
 
-def test_more_than_a_few_such_lines_are_no_log_of_this_kind(tmp_path):
-    folder = make(tmp_path, {"c1/kernel/a.log": log([999] * 12), "c1/kernel/b.log": log([48])})
+def test_more_than_a_few_such_lines_are_no_log_of_this_kind(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolating, "MAX_LINES", 3)
+    folder = make(tmp_path, {"c1/kernel/a.log": log([999] * 4), "c1/kernel/b.log": log([48])})
     con, result = loaded(folder, raising_at(999))
     assert outcome(con) == [("c1/kernel/a.log", 0, 0, 0, 0), ("c1/kernel/b.log", 1, 1, 0, 0)]
     refused = rows(con, "select status, reason from ops.files where path = 'c1/kernel/a.log'")[0]

@@ -132,17 +132,14 @@ ODD_LINES = {
 }
 
 
-@pytest.mark.parametrize("odd", ODD_LINES.values(), ids=ODD_LINES.keys())
-def test_a_file_with_an_odd_line_is_read_line_by_line(odd, tmp_path, monkeypatch):
-    line = odd if isinstance(odd, bytes) else odd.encode()
+def test_a_file_with_an_odd_line_is_read_line_by_line(tmp_path, monkeypatch):
     before, behind = text(many(30)).encode(), "\n".join(many(30, 2)).encode()
-    files: dict[str, str | bytes] = {
-        "a.txt": text(many(50, 3)),
-        "b.txt": before + line + b"\n" + behind,
-        "c.txt": text(many(50, 4)),
-        "d.txt": before + line + b"\n",
-    }
-    assert read(tmp_path, monkeypatch, files) == ["a.txt", "c.txt"]
+    files: dict[str, str | bytes] = {"a.txt": text(many(50, 3)), "p.txt": text(many(50, 4))}
+    for name, odd in ODD_LINES.items():
+        line = odd if isinstance(odd, bytes) else odd.encode()
+        files[f"{name} between.txt"] = before + line + b"\n" + behind
+        files[f"{name} at the end.txt"] = before + line + b"\n"
+    assert read(tmp_path, monkeypatch, files) == ["a.txt", "p.txt"]
 
 
 def test_lines_that_make_up_for_each_other_are_noticed(tmp_path, monkeypatch):
@@ -176,7 +173,16 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     assert con.execute("select count(*) from raw.sacct where line_number <> job_id_raw + 1").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if "error" not in case], ids=lambda case: case["id"])
-def test_awkward_records_come_to_what_their_lines_do(case, tmp_path, monkeypatch):
-    settings = "".join(f"{key} = {json.dumps(value)}\n" for key, value in case.get("config", {}).items())
-    read(tmp_path, monkeypatch, {"a.txt": content_of(case), "b.txt": text(many(9))}, settings)
+SETTINGS = sorted({json.dumps(case.get("config", {})) for case in CASES if "error" not in case})
+"""What cluster.toml says in the cases; those of the same settings are read as files of one cluster."""
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_awkward_records_come_to_what_their_lines_do(settings, tmp_path, monkeypatch):
+    files: dict[str, str | bytes] = {
+        f"{case['id']}.txt": content_of(case)
+        for case in CASES
+        if "error" not in case and json.dumps(case.get("config", {})) == settings
+    }
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in json.loads(settings).items())
+    read(tmp_path, monkeypatch, {**files, "regular.txt": text(many(9))}, lines)

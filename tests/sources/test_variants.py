@@ -1,0 +1,71 @@
+"""Files shuffled, split, merged, doubled, renamed, late, of another zone or delimiter: equal raw tables."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from assets.sources.formats import READERS
+from tests.sources.folders import CAPTURE, connect, load, load_results
+from tests.sources.variants import VARIANTS, files
+
+TABLES = ("sacct", "health_checks", "kernel_messages", "slurmctld_events", "node_events", "nodes")
+"""Raw tables that the capture fills."""
+PLACES = ["path", "line_number"]
+OF_THE_RESULT = ["started_at", "observed_at", "unchanged_since", "job_id_raw", "check_type", "message"]
+"""What differs between check results that say the same one after another.
+
+Each file keeps the first and last of them, so that the ones kept depend on the files;
+`tests/pipeline/test_variants.py` compares what is made of them.
+"""
+
+
+def facts(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
+    """Give the loaded rows of the raw tables without their places."""
+    found = {}
+    for name in TABLES:
+        left_out = PLACES + (OF_THE_RESULT if name == "health_checks" else [])
+        found[name] = con.execute(
+            f"select distinct columns(c -> c not in {tuple(left_out)}) from raw.{name}"
+            " where disposition = 'loaded' order by all"
+        ).fetchall()
+    return found
+
+
+@pytest.fixture(scope="module")
+def as_it_came() -> dict[str, list[tuple]]:
+    return facts(load(CAPTURE, readers=READERS))
+
+
+def compare(found: dict[str, list[tuple]], expected: dict[str, list[tuple]]) -> None:
+    for name, rows in expected.items():
+        assert rows, name
+        assert found[name] == rows, name
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_same_facts_in_other_files_give_the_same_rows(
+    name: str, as_it_came: dict[str, list[tuple]], tmp_path: Path
+) -> None:
+    shutil.copytree(CAPTURE / "testbed", tmp_path / "testbed")
+    VARIANTS[name](tmp_path / "testbed")
+    compare(facts(load(tmp_path, readers=READERS)), as_it_came)
+
+
+def test_files_that_come_one_by_one_and_in_any_order_give_the_same_rows(
+    as_it_came: dict[str, list[tuple]], tmp_path: Path
+) -> None:
+    complete, growing = tmp_path / "complete" / "testbed", tmp_path / "growing" / "testbed"
+    shutil.copytree(CAPTURE / "testbed", complete)
+    VARIANTS["split"](complete)
+    con = connect()
+    others = {folder.name for folder in complete.iterdir()} - {"sacct"}
+    for path in [*files(complete, "sacct")[::-1], *files(complete, *others)[::-1]]:
+        target = growing / path.relative_to(complete)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target)
+        load_results(growing.parent, con, READERS)
+    compare(facts(con), as_it_came)
