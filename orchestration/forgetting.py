@@ -16,7 +16,6 @@ import duckdb
 from assets.sources.batch import transaction
 from assets.sources.formats import READERS
 from assets.sources.loading import forget_files
-from assets.sql import literal
 from assets.warehouse import Warehouse
 from orchestration.healing import is_damage
 from orchestration.home import Home
@@ -90,10 +89,7 @@ def _meant(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: S
     if found:
         return found
     if not meant:
-        raise CannotForget(
-            f'no file that was read of {cluster_id} is named {" or ".join(paths)}; `faultline query "select path from '
-            f'ops.files where cluster_id = {literal(cluster_id)}"` lists them'
-        )
+        raise CannotForget(f"no file that was read of {cluster_id} is named {' or '.join(paths)}; ops.files lists them")
     if paths:
         raise CannotForget(
             f"{meant[0][0]} is in the sources folder and would be read again; take it out of there first"
