@@ -71,11 +71,17 @@ def configured_layout(cluster: ClusterSettings) -> Layout | None:
     return Layout(settings.delimiter, tuple(known.get(name.lower(), name) for name in settings.columns))
 
 
-def require_columns(layout: Layout, path: str) -> None:
-    """Refuse a layout that cannot give attempts."""
+def missing_columns(layout: Layout) -> list[str]:
+    """List the columns without which a layout cannot give attempts."""
     missing = [name for name in REQUIRED if name not in layout.columns]
     if not {"JobID", "JobIDRaw"} & set(layout.columns):
         missing.insert(0, "JobIDRaw")
+    return missing
+
+
+def require_columns(layout: Layout, path: str) -> None:
+    """Refuse a layout that cannot give attempts."""
+    missing = missing_columns(layout)
     if missing:
         raise SourceError(path, f"missing_columns: {', '.join(missing)} not among the columns", GOOD_EXPORT)
 

@@ -11,7 +11,7 @@ from assets.sources.lines import REPLACEMENT
 from assets.sources.python_rows import put
 from assets.sources.reading import Step
 from assets.sources.sacct_fields import no_texts, outcome_expression, places_of_list, texts_of
-from assets.sources.sacct_layout import Layout, configured_layout, header_layout, require_columns
+from assets.sources.sacct_layout import Layout, configured_layout, header_layout, missing_columns
 from assets.sources.sacct_records import OddLine, above_header, assemble
 from assets.sources.settings import ClusterSettings
 from assets.sql import literal
@@ -33,7 +33,8 @@ def split_step(cluster: ClusterSettings) -> Step:
         con.execute(
             """
             create or replace temp table sacct_aside as
-            select file_id, line_number, 'header' as reason, layout_id from sacct_headers where line_number > 0
+            select file_id, line_number, 'header' as reason, layout_id from sacct_headers
+            where line_number > 0 and layout_id is not null
             union all
             select file_id, line_number, reason, null as layout_id from sacct_aside_in_files
             """
@@ -54,22 +55,25 @@ def split_step(cluster: ClusterSettings) -> Step:
 
 
 def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> list[Layout]:
-    """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a configured layout."""
+    """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a configured layout.
+
+    A header without the columns that attempts need has no layout: nothing is known of the lines under it.
+    """
     candidates = con.execute(
         """
-        select lines.file_id, lines.line_number, lines.line, files.path
-        from lines inner join batch_files as files on files.file_id = lines.file_id
-        where contains(lines.line, 'JobID') and contains(lines.line, 'State')
-        order by lines.file_id, lines.line_number
+        select file_id, line_number, line
+        from lines
+        where contains(line, 'JobID') and contains(line, 'State')
+        order by file_id, line_number
         """
     ).fetchall()
     layouts: dict[Layout, int] = {}
-    found: list[tuple[int, int, int]] = []
-    for file_id, line_number, line, path in candidates:
+    found: list[tuple[int, int, int | None]] = []
+    for file_id, line_number, line in candidates:
         layout = header_layout(line)
         if layout is not None:
-            require_columns(layout, path)
-            found.append((file_id, line_number, layouts.setdefault(layout, len(layouts))))
+            layout_id = None if missing_columns(layout) else layouts.setdefault(layout, len(layouts))
+            found.append((file_id, line_number, layout_id))
     headless = con.execute("select file_id, path from batch_files where dialect = 'configured_columns'").fetchall()
     configured = configured_layout(cluster)
     for file_id, path in headless:
@@ -81,7 +85,10 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
 
 
 def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
-    """Give a query of the lines with the layout they stand under: NULL above a file's first header."""
+    """Give a query of the lines with the layout they stand under: NULL above a file's first header.
+
+    It is NULL as well below a header without the columns that attempts need.
+    """
     con.execute(
         """
         create or replace temp table sacct_spans as

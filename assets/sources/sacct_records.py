@@ -151,13 +151,13 @@ def _edges_fit(tokens: Sequence[str], layout: Layout, wide: Sequence[int]) -> bo
 
 
 def above_header(line: OddLine) -> Outcome:
-    """Decide about a line that stands above the first header of its file."""
+    """Decide about a line that stands above the first header of its file, or below one that lacks columns."""
     known = (line.file_id, line.line_number, line.layout_id)
     text = line.line or ""
     if not text.strip():
         return Outcome(*known, skipped="blank")
     reason = "command_error_output" if is_command_error(text) else "no_header"
-    return Outcome(*known, quarantined=reason, detail="stands above the line that names the columns")
+    return Outcome(*known, quarantined=reason, detail="no line above it names the columns that attempts need")
 
 
 def _runs(lines: Iterable[OddLine]) -> Iterator[list[OddLine]]:
