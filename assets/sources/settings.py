@@ -12,16 +12,62 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assets.sources.errors import SourceError
 from assets.sources.regular import read_small, unreadable
 
 MAX_SETTINGS_BYTES = 1024 * 1024
 
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
+MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
+"""How many errors of a file are told, and how many characters of a wrong key or value and of what is allowed."""
+
+# Bounds are far beyond what anybody means, and far below what a column of 32 bits or a sum of times cannot hold.
+YEAR_SECONDS = 366 * 86_400
+FIRST_YEAR, LAST_YEAR = 1970, 2100
+Finite = Annotated[float, Field(le=1e9, allow_inf_nan=False)]
+Positive = Annotated[Finite, Field(gt=0)]
+NotNegative = Annotated[Finite, Field(ge=0)]
+Minutes = Annotated[float, Field(ge=0, le=YEAR_SECONDS / 60, allow_inf_nan=False)]
+Seconds = Annotated[int, Field(ge=0, le=YEAR_SECONDS)]
+Days = Annotated[int, Field(ge=1, le=36_600)]
+Name = Annotated[str, Field(max_length=255)]
+Text = Annotated[str, Field(max_length=1_000)]
 Component = Literal["GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "other"]
+
+
+def no_quote_or_newline(delimiter: str) -> str:
+    """Give a delimiter back when it can stand between fields."""
+    if set(delimiter) & set('"\r\n\0'):
+        raise ValueError("it must not be a double quote, a line break or a zero byte")
+    return delimiter
+
+
+def one_character(delimiter: str) -> str:
+    """Give a delimiter back when it is one character that can stand between cells of a CSV."""
+    if len(delimiter) != 1:
+        raise ValueError('it must be one character, such as ";" or "\\t"')
+    return no_quote_or_newline(delimiter)
+
+
+def strptime_format(text: str) -> str:
+    """Give a format back when Python's strptime understands it."""
+    try:
+        datetime.strptime("", text)
+    except re.error as error:
+        raise ValueError(f"it must be a format of strptime, each directive once ({error})") from error
+    except ValueError as error:
+        # Any other message says that the empty text does not fit, as it should not.
+        if "bad directive" in str(error) or "stray" in str(error):
+            raise ValueError(f'it must be a format of strptime, such as "%d.%m.%Y" ({error})') from error
+    return text
+
+
+def in_known_years(moment: date) -> date:
+    """Give a date or a moment back when it lies where there are logs, and none of its sums leaves the calendar."""
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise ValueError(f"it must lie between {FIRST_YEAR} and {LAST_YEAR}")
+    return moment
 
 
 class Section(BaseModel):
@@ -41,8 +87,8 @@ FailureCategory = Literal[
 class Attribution(Section):
     """Window around the end of an attempt in which evidence counts, and which category wins."""
 
-    before_seconds: Annotated[int, Field(ge=0)] = 600
-    after_seconds: Annotated[int, Field(ge=0)] = 300
+    before_seconds: Seconds = 600
+    after_seconds: Seconds = 300
     priority: list[FailureCategory] = []
 
 
@@ -50,22 +96,22 @@ class Runs(Section):
     """How attempts are joined into job runs."""
 
     chain: bool = True
-    chain_gap_seconds: Annotated[int, Field(ge=0)] = 900
+    chain_gap_seconds: Seconds = 900
 
 
 class Nodes(Section):
     """How a host name becomes a node of the cluster."""
 
-    aliases: dict[str, str] = {}
-    strip_suffixes: list[str] = []
+    aliases: dict[Name, Name] = {}
+    strip_suffixes: list[Name] = []
 
 
 class Ettr(Section):
     """What a checkpoint and a restart cost, in minutes."""
 
-    checkpoint_minutes: Positive = 60
-    restart_minutes: NotNegative = 5
-    write_minutes: NotNegative = 0
+    checkpoint_minutes: Annotated[Minutes, Field(gt=0)] = 60
+    restart_minutes: Minutes = 5
+    write_minutes: Minutes = 0
 
 
 LemonSignal = Literal[
@@ -81,22 +127,22 @@ class Lemons(Section):
     Without `rate_days` they are as many as a node that fails ten times as often as the fleet takes for five failures.
     """
 
-    window_days: Annotated[int, Field(ge=1)] = 28
-    rate_days: Annotated[int, Field(ge=1)] | None = None
+    window_days: Days = 28
+    rate_days: Days | None = None
     thresholds: dict[LemonSignal, NotNegative] = {}
 
 
 class TicketColumns(Section):
     """Which column of the ticket export means what."""
 
-    ticket_id: str = "ticket_id"
-    node: str = "node"
-    opened: str = "opened"
-    closed: str = "closed"
-    component: str = "component"
-    action: str = "action"
-    status: str = "status"
-    summary: str = "summary"
+    ticket_id: Name = "ticket_id"
+    node: Name = "node"
+    opened: Name = "opened"
+    closed: Name = "closed"
+    component: Name = "component"
+    action: Name = "action"
+    status: Name = "status"
+    summary: Name = "summary"
 
 
 class Tickets(Section):
@@ -107,10 +153,10 @@ class Tickets(Section):
     """
 
     columns: TicketColumns = TicketColumns()
-    delimiter: str | None = None
-    date_format: str | None = None
+    delimiter: Annotated[str, AfterValidator(one_character)] | None = None
+    date_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
     timezone: str | None = None
-    components: dict[str, Component] = {}
+    components: dict[Text, Component] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -141,15 +187,15 @@ class Tickets(Section):
 class Sacct(Section):
     """For exports without a header: their columns in order, by sacct's field names."""
 
-    columns: list[str] = []
-    delimiter: str = "|"
+    columns: list[Name] = []
+    delimiter: Annotated[str, Field(min_length=1, max_length=8), AfterValidator(no_quote_or_newline)] = "|"
 
 
 class Annotation(Section):
     """A dated note shown beside the figures: driver upgrade, new check."""
 
-    at: date
-    text: str
+    at: Annotated[date, AfterValidator(in_known_years)]
+    text: Text
 
 
 Kind = Literal["sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets"]
@@ -167,8 +213,8 @@ class Span(Section):
     model_config = ConfigDict(validate_by_alias=True)
 
     kind: Kind
-    from_: Annotated[date | datetime, Field(alias="from")]
-    to: date | datetime | None = None
+    from_: Annotated[date | datetime, Field(alias="from"), AfterValidator(in_known_years)]
+    to: Annotated[date | datetime, AfterValidator(in_known_years)] | None = None
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Span:
@@ -180,7 +226,7 @@ class Span(Section):
 class Quarantine(Section):
     """Share of a file's lines that may be quarantined before the file fails."""
 
-    max_share: Annotated[float, Field(ge=0, le=1)] = 0.01
+    max_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.01
 
 
 class Report(Section):
@@ -194,10 +240,10 @@ class Settings(Section):
 
     timezone: str = "UTC"
     simulated: bool = False
-    gpus_per_node: Annotated[int, Field(ge=0)] = 8
-    gpu_model: str | None = None
+    gpus_per_node: Annotated[int, Field(ge=0, le=10_000)] = 8
+    gpu_model: Name | None = None
     price_per_gpu_hour: NotNegative | None = None
-    currency: str | None = None
+    currency: Name | None = None
     attribution: Attribution = Attribution()
     runs: Runs = Runs()
     nodes: Nodes = Nodes()
@@ -278,17 +324,21 @@ def allowed_keys(location: tuple[int | str, ...]) -> list[str]:
 
 def _explain(path: str, error: ValidationError) -> list[SourceError]:
     errors = []
-    for item in error.errors():
-        key = ".".join(str(part) for part in item["loc"])
+    for item in error.errors()[:MAX_ERRORS]:
+        key = _shortened(".".join(str(part) for part in item["loc"]))
         if item["type"] == "extra_forbidden":
             allowed = ", ".join(allowed_keys(item["loc"]))
             errors.append(SourceError(path, f"unknown key '{key}'", f"Allowed there: {allowed}."))
             continue
-        what = item["msg"].removeprefix("Value error, ")
-        errors.append(
-            SourceError(path, f"key '{key}' has the bad value {item['input']!r}", f"{what[:1].upper()}{what[1:]}.")
-        )
+        what = item["msg"].removeprefix("Value error, ")[:MAX_EXPLANATION]
+        given = item["input"]
+        value = _shortened(given.isoformat() if isinstance(given, date) else repr(given))
+        errors.append(SourceError(path, f"key '{key}' has the bad value {value}", f"{what[:1].upper()}{what[1:]}."))
     return errors
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[SourceError]]:

@@ -64,12 +64,6 @@ def _column_places(header: list[str], settings: Tickets) -> dict[str, int]:
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Accept a CSV whose header has the needed columns under the configured names."""
     settings = cluster.settings.tickets
-    if settings.delimiter is not None and len(settings.delimiter) != 1:
-        raise SourceError(
-            cluster.config_path or path,
-            f"key 'tickets.delimiter' has the bad value {settings.delimiter!r}",
-            'It must be one character, such as ";" or "\\t".',
-        )
     first = next((line for line in sample.splitlines() if line.strip()), "")
     header = next(csv.reader(io.StringIO(first), delimiter=delimiter_of(first, settings)), [])
     found = _column_places(header, settings)

@@ -8,8 +8,10 @@ from typing import get_args
 import pytest
 
 from assets.sources.clusters import cluster_row
-from assets.sources.settings import ClusterSettings, FailureCategory, Settings, read_settings
-from tests.sources.folders import export, load, make, rows
+from assets.sources.folder import survey
+from assets.sources.settings import MAX_ERRORS, ClusterSettings, FailureCategory, Settings, read_settings
+from assets.sources.spans import write_spans
+from tests.sources.folders import ONLY_SACCT, export, load, make, rows
 
 PROJECT = Path(__file__).parents[2]
 EVERYTHING = """
@@ -127,6 +129,85 @@ def test_what_is_refused(text, parts, tmp_path):
     assert shown.startswith("c1/cluster.toml: ")
     missing = [part for part in parts if part not in shown.replace("action, ", "")]
     assert missing == [], shown
+
+
+SPAN = "[[spans]]\nkind = 'kernel'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "allowed"),
+    [
+        ("gpus_per_node = 3000000000", "gpus_per_node", "less than or equal to 10000"),
+        ("gpus_per_node = 9223372036854775808", "gpus_per_node", "less than or equal to 10000"),
+        ("[attribution]\nbefore_seconds = 2147483648", "attribution.before_seconds", "less than or equal to 31622400"),
+        ("[attribution]\nafter_seconds = 2147483647", "attribution.after_seconds", "less than or equal to 31622400"),
+        ("[runs]\nchain_gap_seconds = 2147483648", "runs.chain_gap_seconds", "less than or equal to 31622400"),
+        ("[runs]\nchain_gap_seconds = -1", "runs.chain_gap_seconds", "greater than or equal to 0"),
+        ("[lemons]\nwindow_days = 2147483648", "lemons.window_days", "less than or equal to 36600"),
+        ("[lemons]\nrate_days = 0", "lemons.rate_days", "greater than or equal to 1"),
+        ("[lemons.thresholds]\nxid_cnt = inf", "lemons.thresholds.xid_cnt", "finite"),
+        ("price_per_gpu_hour = inf", "price_per_gpu_hour", "finite"),
+        ("price_per_gpu_hour = -2", "price_per_gpu_hour", "greater than or equal to 0"),
+        ("[ettr]\ncheckpoint_minutes = nan", "ettr.checkpoint_minutes", "finite"),
+        ("[ettr]\ncheckpoint_minutes = 0", "ettr.checkpoint_minutes", "greater than 0"),
+        ("[ettr]\nrestart_minutes = 1e300", "ettr.restart_minutes", "less than or equal to 527040"),
+        ("[ettr]\nwrite_minutes = -1", "ettr.write_minutes", "greater than or equal to 0"),
+        ("[quarantine]\nmax_share = nan", "quarantine.max_share", "finite"),
+        ("[tickets]\ndelimiter = '\"'", "tickets.delimiter", "must not be a double quote, a line break"),
+        ('[tickets]\ndelimiter = "\\n"', "tickets.delimiter", "must not be a double quote, a line break"),
+        ('[tickets]\ndelimiter = "\\r"', "tickets.delimiter", "must not be a double quote, a line break"),
+        ("[tickets]\ndelimiter = ''", "tickets.delimiter", "must be one character"),
+        ("[tickets]\ndelimiter = '||'", "tickets.delimiter", "must be one character"),
+        ("[tickets]\ndate_format = '%d%d'", "tickets.date_format", "must be a format of strptime"),
+        ("[tickets]\ndate_format = '%Q'", "tickets.date_format", "must be a format of strptime"),
+        ("[tickets]\ndate_format = '%'", "tickets.date_format", "must be a format of strptime"),
+        ("[sacct]\ndelimiter = ''", "sacct.delimiter", "at least 1 character"),
+        ('[sacct]\ndelimiter = "\\n"', "sacct.delimiter", "must not be a double quote, a line break"),
+        (f"{SPAN}from = 0001-01-01", "spans.0.from", "between 1970 and 2100"),
+        (f"timezone = 'Asia/Tokyo'\n{SPAN}from = 0001-01-01T00:00:00", "spans.0.from", "between 1970 and 2100"),
+        (f"{SPAN}from = 2024-01-01\nto = 9999-12-31", "spans.0.to", "between 1970 and 2100"),
+        ("annotations = [{ at = 0001-01-01, text = 'x' }]", "annotations.0.at", "between 1970 and 2100"),
+        (f"annotations = [{{ at = 2026-01-31, text = '{'x' * 1001}' }}]", "annotations.0.text", "at most 1000"),
+        (f"gpu_model = '{'x ' * 400_000}'", "gpu_model", "at most 255"),
+        (f"[nodes.aliases]\n'{'x ' * 1000}' = 'n1'", "nodes.aliases.x x", "at most 255"),
+        (f"[nodes]\nstrip_suffixes = ['{'x' * 256}']", "nodes.strip_suffixes.0", "at most 255"),
+        (f"[tickets.columns]\nnode = '{'x' * 256}'", "tickets.columns.node", "at most 255"),
+        (f"[annotations]\n'{'x ' * 1000}' = 'x'", "annotations", "Invalid isoformat"),
+    ],
+)
+def test_what_no_column_or_sum_can_hold_is_refused_in_one_short_line(text, key, allowed, tmp_path):
+    _, (error,) = read(tmp_path, text)
+    assert str(error).startswith(f"c1/cluster.toml: key '{key}")
+    assert allowed in str(error)
+    assert len(str(error)) < 700
+    assert "\n" not in str(error)
+
+
+def test_of_many_errors_the_first_are_told(tmp_path):
+    _, errors = read(tmp_path, "\n".join(f"key{number} = 1" for number in range(50_000)))
+    assert len(errors) == MAX_ERRORS
+
+
+def test_what_is_allowed_at_most_is_stored_and_summed(tmp_path):
+    text = (
+        "timezone = 'Pacific/Kiritimati'\ngpus_per_node = 10000\nprice_per_gpu_hour = 1e9\n[attribution]\n"
+        "before_seconds = 31622400\nafter_seconds = 31622400\n[runs]\nchain_gap_seconds = 31622400\n[lemons]\n"
+        f"window_days = 36600\nrate_days = 36600\n{SPAN}from = 1970-01-01\nto = 2100-12-31\n"
+    )
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export([{}]), "c1/cluster.toml": text}))
+    write_spans(con, survey(tmp_path, ONLY_SACCT))
+    assert rows(con, "select attribution_before_seconds, lemon_rate_days from raw.clusters") == [
+        {"attribution_before_seconds": 31622400, "lemon_rate_days": 36600}
+    ]
+    assert con.execute("select kind from ops.spans order by 1").fetchall() == [("kernel",), ("sacct",)]
+
+
+def test_settings_that_cannot_be_used_concern_their_cluster_alone(tmp_path):
+    settings = f"timezone = 'Asia/Tokyo'\n{SPAN}from = 0001-01-01\n"
+    files = {"c1/sacct/a.txt": export([{}]), "c2/sacct/a.txt": export([{}]), "c1/cluster.toml": settings}
+    found = survey(make(tmp_path, files), ONLY_SACCT)
+    assert list(found.clusters) == ["c2"]
+    assert list(found.left_out) == ["c1"]
 
 
 def test_only_what_changes_reading_changes_the_reading_hash(tmp_path):
