@@ -97,34 +97,23 @@ audit: .venv-supply/.installed  ## Hold the locked packages against the publishe
 ui: .venv/.installed  ## Open Dagster's web UI with the nightly schedule.
 	@$(BIN)/faultline ui
 
-.PHONY: browser
+# $(call install,PACKAGE,PROGRAMS,WHAT FOR): install a Debian package unless one of the programs is there.
+define install
+@for program in $(2); do command -v $$program >/dev/null 2>&1 && exit 0; done; \
+	echo "installing $(1) for $(3)"; \
+	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1); } >/dev/null \
+	|| { echo "$(1) is missing and apt-get could not install it; install it, then run make again" >&2; exit 1; }
+endef
+
+.PHONY: browser strace faketime java
 browser:
-	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || { \
-		echo "installing chromium for the report's browser test"; \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null \
-		|| { echo "chromium is missing and apt-get could not install it; install it, then run make test again" >&2; exit 1; }; }
-
-.PHONY: strace
+	$(call install,chromium,chromium chromium-browser google-chrome,the report's browser test)
 strace:
-	@command -v strace >/dev/null 2>&1 || { \
-		echo "installing strace for the tests of faults"; \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq strace; } >/dev/null \
-		|| { echo "strace is missing and apt-get could not install it; install it, then run make slow again" >&2; exit 1; }; }
-
-.PHONY: faketime
+	$(call install,strace,strace,the tests of faults)
 faketime:
-	@command -v faketime >/dev/null 2>&1 || { \
-		echo "installing faketime for the night on which the clock steps back"; \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq faketime; } >/dev/null \
-		|| { echo "faketime is missing and apt-get could not install it; install it, then run make soak again" >&2; exit 1; }; }
-
-.PHONY: java
+	$(call install,faketime,faketime,the night on which the clock steps back)
 java:
-	@command -v java >/dev/null 2>&1 || { \
-		echo "installing Java for Spark"; \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless; } >/dev/null \
-		|| { echo "Java 17 or later is missing and apt-get could not install it; install it, then run make spark again" >&2; \
-			exit 1; }; }
+	$(call install,default-jre-headless,java,Spark)
 
 lock:  ## Pin every dependency again, with hashes and without addresses.
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-strip-extras \

@@ -48,7 +48,7 @@ FALSE_GAPS = 0.05
 
 @dataclass(frozen=True)
 class CoveredFile:
-    """What a file covers by its own times, and of how many records it tells."""
+    """What a file covers by its own times, and of how many records it tells that no other file tells of."""
 
     first_at: datetime
     last_at: datetime
@@ -100,11 +100,22 @@ def by_times(files: Iterable[CoveredFile], *, is_extended: bool = True) -> list[
 
 
 def _spacing(files: list[CoveredFile]) -> timedelta:
-    """Give the mean distance of successive records, within files or, where each is of one moment, between them."""
-    gap_count = sum(file.record_count - 1 for file in files if file.last_at > file.first_at)
-    if gap_count > 0:
-        covered = sum((file.last_at - file.first_at).total_seconds() for file in files)
-        return timedelta(seconds=covered / gap_count)
+    """Give the mean distance of successive records, within files or, where each is of one moment, between them.
+
+    Files that overlap count as one: each of their records is told of by one of them.
+    """
+    runs: list[CoveredFile] = []
+    for file in files:
+        if runs and file.first_at <= runs[-1].last_at:
+            last = runs.pop()
+            last_at, count = max(last.last_at, file.last_at), last.record_count + file.record_count
+            runs.append(CoveredFile(last.first_at, last_at, count))
+        else:
+            runs.append(file)
+    counted = [run for run in runs if run.last_at > run.first_at and run.record_count > 1]
+    if counted:
+        covered = sum((run.last_at - run.first_at).total_seconds() for run in counted)
+        return timedelta(seconds=covered / sum(run.record_count - 1 for run in counted))
     moments = sorted({file.first_at for file in files})
     distances = [(later - earlier).total_seconds() for earlier, later in pairwise(moments)]
     return timedelta(seconds=median(distances)) if distances else timedelta()
@@ -208,7 +219,7 @@ def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interva
     """
     count, first, last = con.execute(
         """
-        select count(*), min(started_at), max(started_at) from raw.sacct
+        select count(distinct job_id_raw), min(started_at), max(started_at) from raw.sacct
         where cluster_id = ? and started_at < ? and coalesce(ended_at > started_at, true)
         """,
         [cluster_id, interval.from_at],
@@ -222,11 +233,17 @@ def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str
     """Give the files of which a time is known, by cluster and kind, with their paths."""
     found: dict[str, dict[str, list[tuple[str, CoveredFile]]]] = defaultdict(lambda: defaultdict(list))
     rows = con.execute(
-        "select cluster_id, kind, path, first_at, last_at, loaded, skipped from ops.files "
-        "where status = 'read' and first_at is not null and kind <> 'manifest' order by cluster_id, path"
+        """
+        select files.cluster_id, kind, files.path, first_at, last_at, loaded, skipped - coalesce(line_count, 0)
+        from ops.files
+        left join ops.skips
+            on skips.cluster_id = files.cluster_id and skips.path = files.path and skips.reason = 'duplicate'
+        where status = 'read' and first_at is not null and kind <> 'manifest'
+        order by files.cluster_id, files.path
+        """
     ).fetchall()
-    for cluster_id, kind, path, first_at, last_at, loaded, skipped in rows:
-        count = loaded + skipped if kind in EVERY_LINE_COUNTS else loaded
+    for cluster_id, kind, path, first_at, last_at, loaded, passed_over in rows:
+        count = loaded + passed_over if kind in EVERY_LINE_COUNTS else loaded
         found[cluster_id][kind].append((path, CoveredFile(first_at, last_at, count)))
     return found
 

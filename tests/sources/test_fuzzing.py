@@ -63,11 +63,12 @@ def mutated(lines: list[str], count: int, rng: Random) -> Iterator[str]:
     for _ in range(count - 1):
         line = rng.choice(lines)
         for _ in range(rng.choice((0, 1, 1, 1, 2, 5))):
-            line = _mutate(line, rng.choice(lines), rng)
+            line = mutate(line, rng.choice(lines), rng)
         yield line.replace("\n", " ")
 
 
-def _mutate(line: str, other: str, rng: Random) -> str:
+def mutate(line: str, other: str, rng: Random) -> str:
+    """Change a line in one place, with pieces of another or of what is odd."""
     at, to = sorted((rng.randrange(len(line) + 1), rng.randrange(len(line) + 1)))
     delimiter = rng.choice(DELIMITERS)
     fields = line.split(delimiter)
