@@ -67,8 +67,11 @@ def is_never(text: str) -> bool:
 
 def is_day_first(dates: Iterable[str]) -> bool | None:
     """Tell from a file's `a/b/yyyy` dates which comes first; None when none of them says."""
-    pairs = [(int(match[1]), int(match[2])) for date in dates if (match := _SLASHED.fullmatch(date.strip()))]
-    day_first, month_first = any(a > 12 for a, _ in pairs), any(b > 12 for _, b in pairs)
+    day_first = month_first = False
+    for date in dates:
+        match = _SLASHED.fullmatch(date.strip())
+        day_first |= match is not None and int(match[1]) > 12
+        month_first |= match is not None and int(match[2]) > 12
     return None if day_first == month_first else day_first
 
 

@@ -1,15 +1,18 @@
 """Reader of `tickets/`: repair tickets as CSV, their columns named in `[tickets.columns]` of cluster.toml.
 
-Tickets are few, so they are read by Python's csv module, which knows quotes and line breaks inside cells.
+They are read by Python's csv module, which knows quotes and line breaks inside cells, a part of a file at a time.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import duckdb
@@ -28,8 +31,15 @@ VERSION = 2
 COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
 REQUIRED = ("ticket_id", "node", "opened")
-LONGEST_RECORD = 500
-"""Lines a cell may run over."""
+LONGEST_RECORD, LONGEST_TEXT = 500, 2**20
+"""Lines and characters over which a record may run."""
+LINES_TOGETHER, ROWS_TOGETHER = 2_000, 10_000
+"""How many lines and rows are in Python's memory at a time, where each takes ten times its bytes."""
+UNCLOSED = "unexpected end of data"
+"""What the csv module says of a quote that is still open."""
+
+Line = tuple[int, str | None]
+"""A line's number and text."""
 
 _LOADED = pa.schema(
     [
@@ -81,79 +91,130 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 @dataclass
-class TicketBatch:
-    """What the files of a batch came to."""
+class _Outcomes:
+    """What became of lines, on its way into the tables: never more of it is in memory than a part of a file gives."""
 
+    con: duckdb.DuckDBPyConnection
     loaded: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
     quarantined: list[dict[str, Any]] = field(default_factory=list)
 
-    def read_file(
-        self,
-        file_id: int,
-        numbers: Sequence[int],
-        lines: Sequence[str | None],
-        *,
-        cluster: ClusterSettings,
-        modified_at: datetime,
-    ) -> None:
-        """Read a file's physical lines and their numbers."""
-        settings = cluster.settings.tickets
-        zone = settings.timezone or cluster.settings.timezone
-        delimiter = delimiter_of(next((line for line in lines if line is not None), ""), settings)
-        header: list[str] = []
-        places: dict[str, int] = {}
-        records: list[tuple[dict[str, Any], list[str]]] = []
-        for start, end, cells in _records(lines, delimiter):
-            at = {"file_id": file_id, "line_number": numbers[start]}
-            rest = numbers[start + 1 : end]
-            self.skipped += [{**at, "line_number": number, "reason": "continuation"} for number in rest]
-            if isinstance(cells, str):
-                self.quarantined.append({**at, "reason": "bad_csv", "detail": cells})
-            elif not any(cell.strip() for cell in cells):
-                self.skipped.append({**at, "reason": "blank"})
-            elif not header or cells == header:
-                header, places = cells, _column_places(cells, settings)
-                self.skipped.append({**at, "reason": "header"})
-            else:
-                records.append((at, cells))
-        latest = max(modified_at, datetime.now(UTC).replace(tzinfo=None)) + timedelta(days=1)
-        date_places = [places[name] for name in ("opened", "closed") if name in places]
-        dates = [cells[place] for _, cells in records for place in date_places if place < len(cells)]
-        day_first = ticket_values.is_day_first(dates)
-        for at, cells in records:
+    def begin(self) -> None:
+        """Make the tables."""
+        for name, schema in (
+            ("loaded_rows", _LOADED),
+            ("skipped_lines", _SKIPPED),
+            ("quarantined_lines", _QUARANTINED),
+        ):
+            self.con.register("ticket_rows", schema.empty_table())
+            self.con.execute(f"create or replace temp table {name} as from ticket_rows")
+            self.con.unregister("ticket_rows")
+
+    def write(self, *, at_least: int = 1) -> None:
+        """Move rows into their tables, where there are so many."""
+        for name, rows, schema in (
+            ("loaded_rows", self.loaded, _LOADED),
+            ("skipped_lines", self.skipped, _SKIPPED),
+            ("quarantined_lines", self.quarantined, _QUARANTINED),
+        ):
+            if len(rows) >= at_least:
+                self.con.register("ticket_rows", pa.Table.from_pylist(rows, schema))
+                self.con.execute(f"insert into {name} from ticket_rows")
+                self.con.unregister("ticket_rows")
+                rows.clear()
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A record by the numbers of its lines, and its cells, or what is wrong with it."""
+
+    numbers: list[int]
+    cells: list[str] | str
+
+
+def _read_file(
+    outcomes: _Outcomes,
+    file_id: int,
+    read_lines: Callable[[], Iterator[Line]],
+    cluster: ClusterSettings,
+    latest: datetime,
+) -> None:
+    """Read a file twice: whether days or months come first in its dates only the whole of it tells."""
+    settings = cluster.settings.tickets
+    zone = settings.timezone or cluster.settings.timezone
+    first = next((line for _, line in read_lines() if line is not None), "")
+    delimiter = delimiter_of(first, settings)
+    day_first = ticket_values.is_day_first(_dates(_records(read_lines(), delimiter), settings))
+    header: list[str] = []
+    places: dict[str, int] = {}
+    for record in _records(read_lines(), delimiter):
+        at = {"file_id": file_id, "line_number": record.numbers[0]}
+        outcomes.skipped += [{**at, "line_number": n, "reason": "continuation"} for n in record.numbers[1:]]
+        cells = record.cells
+        if isinstance(cells, str):
+            outcomes.quarantined.append({**at, "reason": "bad_csv", "detail": cells})
+        elif not any(cell.strip() for cell in cells):
+            outcomes.skipped.append({**at, "reason": "blank"})
+        elif not header or cells == header:
+            header, places = cells, _column_places(cells, settings)
+            outcomes.skipped.append({**at, "reason": "header"})
+        else:
             try:
                 if len(cells) <= max(places.values()):
                     raise ValueProblem("field_count", f"{len(cells)} cells, {len(header)} columns")
                 values = {meaning: cells[place].strip() or None for meaning, place in places.items()}
-                self.loaded += [{**at, **row} for row in _ticket(values, settings, zone, day_first, latest)]
+                outcomes.loaded += [{**at, **row} for row in _ticket(values, settings, zone, day_first, latest)]
             except ValueProblem as problem:
-                self.quarantined.append({**at, "reason": problem.reason, "detail": str(problem)})
+                outcomes.quarantined.append({**at, "reason": problem.reason, "detail": str(problem)})
+        outcomes.write(at_least=ROWS_TOGETHER)
+    outcomes.write()
 
 
-def _records(lines: Sequence[str | None], delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:
-    """Give the first place, the place behind the last, and the cells of every record, or what is wrong with it.
+def _dates(records: Iterator[_Record], settings: Tickets) -> Iterator[str]:
+    """Give the dates of all records below the header."""
+    header: list[str] = []
+    places: list[int] = []
+    for record in records:
+        cells = record.cells
+        if isinstance(cells, str) or not any(cell.strip() for cell in cells) or cells == header:
+            continue
+        if not header:
+            header, found = cells, _column_places(cells, settings)
+            places = [found[name] for name in ("opened", "closed") if name in found]
+        else:
+            yield from (cells[place] for place in places if place < len(cells))
+
+
+def _records(lines: Iterator[Line], delimiter: str) -> Iterator[_Record]:
+    """Give the records of a file.
 
     A quote that is never closed must not swallow the rest of the file: then its first line alone is the record.
     """
-    start = 0
-    while start < len(lines):
-        end, found = start, ""
-        cells: list[str] | str = ""
-        while end < min(len(lines), start + LONGEST_RECORD):
-            found += f"{lines[end] or ''}\n"
-            end += 1
-            try:
-                reader = csv.reader(io.StringIO(found, newline="\n"), delimiter=delimiter, strict=True)
-                cells = next(reader, [])
+    waiting: deque[Line] = deque(islice(lines, 1))
+    while waiting:
+        text, count = f"{waiting[0][1] or ''}\n", 1
+        cells = _cells(text, delimiter)
+        while cells == UNCLOSED and count < LONGEST_RECORD and len(text) < LONGEST_TEXT:
+            if count == len(waiting):
+                waiting.extend(islice(lines, 1))
+            if count == len(waiting):
                 break
-            except csv.Error as error:
-                cells = str(error)
-                if "unexpected end of data" not in cells:
-                    break
-        end = start + 1 if isinstance(cells, str) else end
-        yield start, end, cells
-        start = end
+            line = waiting[count][1] or ""
+            text, count = f"{text}{line}\n", count + 1
+            # Only a quote closes what a quote has opened: a look at any other line would be in vain.
+            cells = _cells(text, delimiter) if '"' in line else cells
+        count = 1 if isinstance(cells, str) else count
+        yield _Record([waiting.popleft()[0] for _ in range(count)], cells)
+        if not waiting:
+            waiting.extend(islice(lines, 1))
+
+
+def _cells(text: str, delimiter: str) -> list[str] | str:
+    """Split a record, or say what is wrong with it."""
+    try:
+        return next(csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        return str(error)
 
 
 def _ticket(
@@ -192,28 +253,36 @@ def statements(batch: Batch) -> Sequence[Step]:
     """Give the step that reads the tickets of all files."""
 
     def read_tickets(con: duckdb.DuckDBPyConnection) -> None:
-        tickets = TicketBatch()
-        files = con.execute(
+        con.execute(
             """
-            select
-                file_id, list(line_number order by line_number), list(line order by line_number),
-                any_value(batch_files.modified_at)
-            from lines inner join batch_files using (file_id)
-            group by file_id order by file_id
+            create or replace temp table ticket_lines as
+            select file_id, line_number, line from lines order by file_id, line_number
             """
         )
-        for file_id, numbers, lines, modified_at in files.fetchall():
-            tickets.read_file(file_id, numbers, lines, cluster=batch.cluster, modified_at=modified_at)
-        for name, rows, schema in (
-            ("loaded_rows", tickets.loaded, _LOADED),
-            ("skipped_lines", tickets.skipped, _SKIPPED),
-            ("quarantined_lines", tickets.quarantined, _QUARANTINED),
-        ):
-            con.register("ticket_rows", pa.Table.from_pylist(rows, schema))
-            con.execute(f"create or replace temp table {name} as from ticket_rows")
-            con.unregister("ticket_rows")
+        files = con.execute(
+            """
+            select file_id, any_value(batch_files.modified_at), min(ticket_lines.rowid), max(ticket_lines.rowid)
+            from ticket_lines inner join batch_files using (file_id)
+            group by file_id order by file_id
+            """
+        ).fetchall()
+        now = datetime.now(UTC).replace(tzinfo=None)
+        outcomes = _Outcomes(con)
+        outcomes.begin()
+        for file_id, modified_at, first, last in files:
+            latest = max(modified_at, now) + timedelta(days=1)
+            _read_file(outcomes, file_id, partial(_lines_of, con, first, last), batch.cluster, latest)
 
     return [read_tickets]
+
+
+def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[Line]:
+    """Give numbered lines from one place of `ticket_lines` to another, some at a time."""
+    for start in range(first, last + 1, LINES_TOGETHER):
+        yield from con.execute(
+            "select line_number, line from ticket_lines where rowid between ? and ? order by rowid",
+            [start, min(last, start + LINES_TOGETHER - 1)],
+        ).fetchall()
 
 
 def dispositions() -> Sequence[Step]:

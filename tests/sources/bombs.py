@@ -17,7 +17,7 @@ from assets.sources.formats import READERS
 from tests.sources.folders import SCHEMA, export, load_results
 
 MEMORY_MB = 500
-LISTS = 150
+LISTS, TICKETS = 150, 120_000
 GOOD = export([{}])
 
 
@@ -52,6 +52,16 @@ def plain_lines() -> dict[str, str | bytes]:
     }
 
 
+def tickets() -> dict[str, str | bytes]:
+    """Tickets of 360 MB in 450 KB, which do not fit into memory as lists of texts; two quotes that are never closed."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    ticket = f"{{n}},node001,2024-05-01,{'x' * 3_000}\n"
+    parts = [packer.compress(b"ticket_id,node,opened,notes\n")]
+    parts += [packer.compress(ticket.format(n=n).encode()) for n in range(TICKETS)]
+    parts += [packer.compress(b'7,node001,2024-05-01,"never closed\n' * 2), packer.flush()]
+    return {"c1/sacct/a.txt": GOOD, "c1/tickets/a.csv.zst": b"".join(parts)}
+
+
 def lists() -> dict[str, str | bytes]:
     """Node lists of a hundred thousand nodes, of long names, in every kind that has lists."""
     large = "n{n}x[00000-99999]"
@@ -71,7 +81,7 @@ def lists() -> dict[str, str | bytes]:
 
 
 BOMBS: dict[str, Callable[[], dict[str, str | bytes]]] = {
-    bomb.__name__: bomb for bomb in (long_line, delimiters, plain_lines, lists)
+    bomb.__name__: bomb for bomb in (long_line, delimiters, plain_lines, tickets, lists)
 }
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.sources.bombs import BOMBS, LISTS, MEMORY_MB
+from tests.sources.bombs import BOMBS, LISTS, MEMORY_MB, TICKETS
 from tests.sources.folders import PROJECT, make
 
 SPARE_MB = 1024
+SLOW = {"lists", "tickets"}
 
 
 def outcome(name: str, folder: Path) -> dict[str, Any]:
@@ -28,10 +29,10 @@ def outcome(name: str, folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """What became of each bomb that goes off quickly."""
-    return {name: outcome(name, tmp_path_factory.mktemp(name)) for name in BOMBS if name != "lists"}
+    return {name: outcome(name, tmp_path_factory.mktemp(name)) for name in BOMBS if name not in SLOW}
 
 
-@pytest.mark.parametrize("name", [name for name in BOMBS if name != "lists"])
+@pytest.mark.parametrize("name", [name for name in BOMBS if name not in SLOW])
 def test_memory_is_bounded(name: str, outcomes: dict[str, dict[str, Any]]) -> None:
     assert outcomes[name]["peak"] < MEMORY_MB + SPARE_MB
 
@@ -61,3 +62,11 @@ def test_lists_name_no_more_nodes_than_a_cluster_has(tmp_path: Path) -> None:
     assert loaded["c3/sacct/padded.txt"] == 0
     assert loaded["c4/sacct/excluded.txt"] == LISTS
     assert 60 <= loaded["c5/sacct/small.txt"] <= 70
+
+
+@pytest.mark.slow
+def test_tickets_are_read_a_part_at_a_time(tmp_path: Path) -> None:
+    found = outcome("tickets", tmp_path)
+    assert found["peak"] < MEMORY_MB + SPARE_MB
+    assert dict(found["loaded"])["c1/tickets/a.csv.zst"] == TICKETS
+    assert found["quarantined"] == [["c1/tickets/a.csv.zst", "bad_csv", 2]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assets.sources import ticket_values, tickets
-from tests.sources.batches import load
+from tests.sources.batches import load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 
 HEADER = "ticket_id,node,opened,closed,component,action,status,summary\n"
@@ -28,6 +28,31 @@ def test_a_ticket_seen_open_and_later_closed_is_the_closed_one() -> None:
             ("open", "duplicate"),
             ("closed", "loaded"),
         ]
+
+
+MANY = HEADER + "".join(
+    f'T{n},"n[1-3]",{n % 5 + 20}/5/2024,,GPU,,open,"over\n{n}\n\nlines"\n' if n % 3 else f"T{n},n1\n" for n in range(50)
+)
+
+
+def test_a_file_read_in_parts_is_read_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"a.csv": f'{MANY}T99,n1,"never closed\n{MANY}', "b.csv": MANY}
+    whole = read(tickets, files["a.csv"]), load(tickets, files)
+    monkeypatch.setattr(tickets, "LINES_TOGETHER", 7)
+    monkeypatch.setattr(tickets, "ROWS_TOGETHER", 5)
+    assert (read(tickets, files["a.csv"]), load(tickets, files)) == whole
+    assert len(whole[0].loaded) == 2 * 33 * 3
+    assert whole[0].quarantines == {"field_count": 34, "bad_csv": 1}
+
+
+def test_a_quote_that_is_never_closed_is_looked_for_where_quotes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    split, texts = tickets._cells, []
+    monkeypatch.setattr(tickets, "_cells", lambda text, delimiter: [texts.append(text), split(text, delimiter)][1])
+    lines = "".join(f"T{n},n1,2024-05-01,,,,,\n" for n in range(600))
+    found = read(tickets, f'{HEADER}T0,n1,2024-05-01,,,,,"never closed\n{lines}')
+    assert found.quarantines == {"bad_csv": 1}
+    assert len(found.loaded) == 600
+    assert len(texts) == 2 * 602, "each line once, for the dates and for the tickets"
 
 
 @pytest.mark.parametrize(
