@@ -4,14 +4,14 @@ from dataclasses import fields
 
 import numpy as np
 
-from assets.model.attribution import attribute
-from assets.model.attribution_evidence import (
+from assets.model.attribution import (
     FAMILIES,
     PERSISTENCE,
     Controls,
     Episodes,
     Strata,
     Suspects,
+    attribute,
     lag_class,
     seconds_by_lag_class,
 )

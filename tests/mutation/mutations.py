@@ -157,28 +157,14 @@ MUTATIONS = (
     ),
     Mutation(
         "false alarms look as those of their own check do",
-        "assets/model/attribution_looks.py",
-        "return self.by_check.shares(chances, of_check",
-        "return self.by_check.shares(0.0 * chances, of_check",
+        "assets/model/attribution.py",
+        "chances @ self.control_of_own_looks + _LOOKS_WEIGHT",
+        "0.0 * (chances @ self.control_of_own_looks) + _LOOKS_WEIGHT",
         "tests/model/test_attribution.py",
     ),
     Mutation(
-        "an episode does not vouch for itself",
-        "assets/model/shares.py",
-        "others = counts[:, self.number] - weights",
-        "others = counts[:, self.number]",
-        "tests/model/test_attribution_looks.py",
-    ),
-    Mutation(
-        "strata share failures by exposure as far as they are seen to",
-        "assets/model/attribution_prior.py",
-        "weights * mean * (shape + count) / (shape + mean)",
-        "weights * count",
-        "tests/model/test_attribution_prior.py",
-    ),
-    Mutation(
         "of jobs that share a node a fault fails those that end together",
-        "assets/model/attribution_aftermath.py",
+        "assets/model/attribution.py",
         "rows, places = rows[is_later | is_beside], places[is_later | is_beside]",
         "rows, places = rows[is_later], places[is_later]",
         "tests/model/test_attribution.py",
@@ -193,8 +179,8 @@ MUTATIONS = (
     Mutation(
         "a probability knows how uncertain the fit is",
         "assets/model/attribution.py",
-        "Posterior(probability.mean(axis=0), probability)",
-        "Posterior(probability[0], probability)",
+        "Posterior(probability[1:].mean(axis=0), probability[1:]",
+        "Posterior(probability[0], probability[1:]",
         "tests/model/test_attribution.py",
     ),
     Mutation(
