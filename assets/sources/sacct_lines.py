@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import duckdb
@@ -16,6 +17,8 @@ from assets.sources.sacct_records import OddLine, above_header, assemble
 from assets.sources.settings import ClusterSettings
 from assets.sql import literal
 
+MAX_LAYOUTS = 20
+"""Headers of one file that differ: each takes a look at all lines, and no export is put together of so many."""
 LONG, MOST_DELIMITERS = 16 * 1024, 4096
 """A line that is longer and holds more delimiters is not split: a record has a hundred fields."""
 
@@ -57,7 +60,8 @@ def split_step(cluster: ClusterSettings) -> Step:
 def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> list[Layout]:
     """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a configured layout.
 
-    A header without the columns that attempts need has no layout: nothing is known of the lines under it.
+    A header without the columns that attempts need has no layout, and neither has one after too many others: nothing is
+    known of the lines under it.
     """
     candidates = con.execute(
         """
@@ -68,11 +72,14 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
         """
     ).fetchall()
     layouts: dict[Layout, int] = {}
+    of_file: dict[int, set[Layout]] = defaultdict(set)
     found: list[tuple[int, int, int | None]] = []
     for file_id, line_number, line in candidates:
         layout = header_layout(line)
         if layout is not None:
-            layout_id = None if missing_columns(layout) else layouts.setdefault(layout, len(layouts))
+            of_file[file_id].add(layout)
+            is_usable = not missing_columns(layout) and len(of_file[file_id]) <= MAX_LAYOUTS
+            layout_id = layouts.setdefault(layout, len(layouts)) if is_usable else None
             found.append((file_id, line_number, layout_id))
     headless = con.execute("select file_id, path from batch_files where dialect = 'configured_columns'").fetchall()
     configured = configured_layout(cluster)

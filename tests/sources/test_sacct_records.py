@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.sources import sacct_records
 from assets.sources.sacct_layout import Layout, header_layout
+from assets.sources.sacct_lines import MAX_LAYOUTS
 from assets.sources.sacct_records import OddLine, assemble, repair
 from assets.sources.sacct_values import (
     STATES,
@@ -227,3 +229,22 @@ def test_a_job_within_the_doubled_hour_does_not_start_before_its_submission(
     assert [str(found[name]) for name in ("started_at", "ended_at")] == [
         f"2023-11-05 {started_at}", f"2023-11-05 {ended_at}",
     ]  # fmt: skip
+
+
+def test_an_export_of_very_many_headers_is_read_up_to_a_bound(tmp_path):
+    parts = [export([{**job, f"Extra{'x' * n}": "1"}]) for n, job in enumerate(jobs(60))]
+    con = load(make(tmp_path, {"c1/sacct/a.txt": "".join(parts)}))
+    assert counts(con) == (120, MAX_LAYOUTS, MAX_LAYOUTS, 120 - 2 * MAX_LAYOUTS)
+    assert rows(con, "select distinct reason from ops.quarantine") == [{"reason": "no_header"}]
+
+
+def test_the_effort_of_repairing_is_bounded_for_all_lines_together(monkeypatch):
+    """Each line may be read in tens of thousands of ways; all of them were tried, line after line, for hours."""
+    layout = header_layout("JobIDRaw|JobName|Comment|WorkDir|SubmitLine|State|Start")
+    tried = []
+    monkeypatch.setattr(sacct_records, "_merge", lambda tokens, _widths, _delimiter: tried.append(1) or tokens)
+    monkeypatch.setattr(sacct_records, "fits", lambda _fields, _layout: False)
+    line = f"7|{'a|' * 60}COMPLETED|2024-05-01T09:00:00"
+    outcomes = list(assemble([OddLine(0, number, line, 0, True) for number in range(2, 202)], [layout]))
+    assert {outcome.quarantined for outcome in outcomes} == {"field_count"}
+    assert 20_000 < len(tried) <= 50_000
