@@ -35,6 +35,8 @@ LONGEST_RECORD, LONGEST_TEXT = 500, 2**20
 """Lines and characters over which a record may run."""
 LINES_TOGETHER, ROWS_TOGETHER = 2_000, 10_000
 """How many lines and rows are in Python's memory at a time, where each takes ten times its bytes."""
+LONGEST_SHOWN = 500
+"""Characters of a header that a message shows."""
 UNCLOSED = "unexpected end of data"
 """What the csv module says of a quote that is still open."""
 
@@ -81,9 +83,10 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     missing = [meaning for meaning in needed if meaning not in found]
     if missing:
         names = ", ".join(f'{meaning} = "{getattr(settings.columns, meaning)}"' for meaning in missing)
+        shown = ", ".join(repr(name) for name in header)
         raise SourceError(
             path,
-            f"no_header: no column for {names}; the first line has {', '.join(repr(name) for name in header)}",
+            f"no_header: no column for {names}; the first line has {shown[:LONGEST_SHOWN]}",
             "Name the file's columns in [tickets.columns] of cluster.toml.",
             line=1,
         )

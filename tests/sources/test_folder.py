@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from assets.sources import lines, sacct
+from assets.sources.batch_lines import CUT_LINES
 from assets.sources.errors import SourceErrors
 from assets.sources.failing import failing_by_sources
 from assets.sources.folder import survey
 from assets.sources.formats import READERS
+from assets.sources.settings import KINDS
 from tests.sources.folders import ONLY_SACCT, connect, export, facts, load, load_results, make, rows
 
 GOOD = export([{}])
@@ -255,3 +257,28 @@ def test_a_reader_that_fails_on_a_file_refuses_that_file_alone(tmp_path):
         ("c2/sacct/d.txt", "the reader failed on it (OverflowError: date value out of range)")
     ]
     assert con.execute("select count(*) from ops.files where status = 'read'").fetchone() == (9,)
+
+
+def test_a_line_of_60_mb_before_all_others_is_told_and_stops_nothing(tmp_path):
+    """The sample that tells a form ends within that line: the file is refused, or read but for that line."""
+    kinds = [kind for kind in KINDS if kind != "sacct"]
+    folder = make(
+        tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD, "c2/sacct/b.txt": b"x" * 60_000_000 + GOOD.encode()}
+    )
+    for kind in kinds:
+        (folder / "c1" / kind).mkdir()
+        os.link(folder / "c2/sacct/b.txt", folder / "c1" / kind / "a.log")
+    found = survey(folder, READERS)
+    assert list(found.clusters) == ["c1", "c2"]
+    assert list(found.failing) == ["c2"]
+    con = connect()
+    results = load_results(folder, con, READERS)
+    assert [row[0] for row in facts(con)] == ["c1", "c2"]
+    told = rows(
+        con, "select kind, status, reason, next_step, warnings from ops.files where path not like '%/sacct/a.txt'"
+    )
+    assert sorted(row["kind"] for row in told) == sorted(KINDS)
+    for row in told:
+        assert (row["reason"] and row["next_step"]) if row["status"] == "refused" else CUT_LINES in row["warnings"], row
+    refused = [row["kind"] for row in told if row["status"] == "refused"]
+    assert sum("not read: " in line for result in results.values() for line in result.warnings) == len(refused)
