@@ -148,7 +148,8 @@ def weigh_spreads(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups)
     make normal nodes look more alike than they are, so that lists and limits would promise too much.
     """
     fits = [fit_two_groups(event_count, exposure, start, spread) for spread in SPREADS]
-    likelihood = np.array([fit.log_likelihood for fit in fits if fit is not None])
+    # Without an event there is no fit, and all spreads explain that equally well.
+    likelihood = np.array([0.0 if fit is None else fit.log_likelihood for fit in fits])
     weight = np.exp(likelihood - likelihood.max()) * (SPREADS[-1] + SPREADS[1] - np.array(SPREADS))
     probability: Floats = weight / weight.sum()
     return probability

@@ -67,6 +67,13 @@ def test_failures_that_may_be_none_are_drawn_as_often_as_they_are_real():
     assert counts.reshape(-1, 4).mean(axis=0) == pytest.approx([1.0, 0.3, 0.4, 0.4], abs=0.03)
 
 
+def test_a_draw_in_which_no_failure_is_real_is_a_draw():
+    """The only failure of a cluster is real in one draw of ten: the first draw mostly has none."""
+    for seed in range(5):
+        found = infer([0, 0], [0, 1], [20.0, 20.0, 20.0], np.random.default_rng(seed), [0.1])
+        assert np.isfinite(found.nodes.posterior_probability).all()
+
+
 def test_a_node_blamed_by_coincidences_is_no_lemon():
     """Eight failures of node 0 at 0.15 each are 1.2; eight of node 1 that are certain make it a lemon."""
     failure, node, probability = np.arange(48), np.repeat([0, 1], 8).tolist() + list(range(2, 34)), np.ones(48)
