@@ -14,7 +14,11 @@ import duckdb
 from assets.sources.failing import record_failures
 
 STAGE = "build"
-_OF_THE_MACHINE = (
+_OF_NO_ROWS = (
+    "parser error",
+    "binder error",
+    "catalog error",
+    "compilation error",
     "out of memory error",
     "io error",
     "no space left",
@@ -22,7 +26,7 @@ _OF_THE_MACHINE = (
     "internal error",
     "interrupt error",
 )
-"""Errors of DuckDB that no row causes."""
+"""What errors that no row causes are called: those of a statement itself, and those of the machine."""
 
 _SUSPECTS = """
     select clusters.cluster_id
@@ -35,18 +39,24 @@ _SUSPECTS = """
 
 
 def failed_statements(run_results: Path) -> list[str]:
-    """Name the models whose statements failed on rows, with the error; none where anything else went wrong."""
+    """Name the models whose statements failed, with the error."""
     if not run_results.exists():
         return []
     results = json.loads(run_results.read_text(encoding="utf-8"))["results"]
-    failed = [result for result in results if result["status"] == "error"]
-    messages = [" ".join(str(result.get("message") or "").split()) for result in failed]
-    if any(word in message.lower() for message in messages for word in _OF_THE_MACHINE):
-        return []
     return [
-        f"{result['unique_id'].rpartition('.')[2]} could not be built: {message[:300]}"
-        for result, message in zip(failed, messages, strict=True)
+        f"{result['unique_id'].rpartition('.')[2]} could not be built: {_in_a_line(result.get('message'))}"
+        for result in results
+        if result["status"] == "error"
     ]
+
+
+def _in_a_line(message: object) -> str:
+    return " ".join(str(message or "").split())[:300]
+
+
+def may_be_of_rows(failed: Sequence[str]) -> bool:
+    """Tell whether statements failed, and each in a way that rows can cause."""
+    return bool(failed) and not any(words in message.lower() for message in failed for words in _OF_NO_ROWS)
 
 
 def suspects(con: duckdb.DuckDBPyConnection, run_id: str, excluded: Sequence[str]) -> list[str]:

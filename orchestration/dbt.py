@@ -25,7 +25,7 @@ from assets.sources.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks import failed_checks, record_dbt_results
 from orchestration.column_lineage import ColumnLineage
-from orchestration.culprit import blame, failed_statements, suspects
+from orchestration.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.environment import MEMORY, THREADS, Settings, choose_files
 from orchestration.healing import Say, heal_json
 from orchestration.home import DBT_PROJECT, Home
@@ -36,6 +36,8 @@ MANIFEST = DBT_PROJECT / "target" / "manifest.json"
 LINEAGE = MANIFEST.with_name("column_lineage.json")
 DBT = (sys.executable, "-m", "orchestration.dbt_command")
 """What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files."""
+MAX_TOLD = 3
+"""Statements that failed, in the message of a failed build."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
 
 
@@ -167,6 +169,8 @@ class Build:
         self._target = home.work / "dbt"
         self._lineage = ColumnLineage(LINEAGE)
         self._has_failed = True
+        self._failed: list[str] = []
+        self._tried: list[str] = []
         with warehouse.writing() as con:
             self._excluded = sorted(failing_clusters(con, context.run_id))
 
@@ -185,10 +189,12 @@ class Build:
 
     def _events_without_culprit(self) -> list[Any]:
         """Build without one cluster after the other until that works, and give the events of the build that did."""
-        failed = failed_statements(self._target / "run_results.json")
+        failed = self._failed = failed_statements(self._target / "run_results.json")
+        if not may_be_of_rows(failed):
+            return []
         with self._warehouse.writing() as con:
-            tried = suspects(con, self._context.run_id, self._excluded) if failed else []
-        for cluster_id in tried:
+            self._tried = suspects(con, self._context.run_id, self._excluded)
+        for cluster_id in self._tried:
             self._context.log.warning(f"{'; '.join(failed)}; building once more without {cluster_id}")
             invocation = self._begin(cluster_id)
             events = list(invocation.stream())
@@ -226,12 +232,23 @@ class Build:
     def require_success(self) -> None:
         """Fail where a statement did, or where what tests found leaves nothing to publish."""
         if self._has_failed:
-            raise dg.Failure(description=f"dbt build failed; its log: {self._target / 'dbt.log'}")
+            raise dg.Failure(description=self._why())
         with self._warehouse.writing() as con:
             stops = failed_checks(con, self._context.run_id)
         if stops:
             raise dg.Failure(description="\n".join(["dbt's tests failed:", *map(str, stops)]))
         self._lineage.keep()
+
+    def _why(self) -> str:
+        """Say what failed, and that leaving out a cluster does not help."""
+        what = "; ".join(self._failed[:MAX_TOLD]) or "dbt build failed"
+        help_ = (
+            f" (also without {' or '.join(self._tried)}: the rows of no single cluster cause it)" if self._tried else ""
+        )
+        return (
+            f"{what}{help_}; nothing was published, readers see the last publication as before; dbt's log: "
+            f"{self._target / 'dbt.log'}; send it to the maintainers"
+        )
 
 
 def _name(event: Any) -> str:
