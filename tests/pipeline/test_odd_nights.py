@@ -11,7 +11,7 @@ import pytest
 
 from orchestration.home import Home
 from tests.conftest import CAPTURE, refresh
-from tests.sources.test_fuzzing import mutate
+from tests.sources.fuzzing import mutate
 from tests.sources.variants import files, parts, write
 
 pytestmark = pytest.mark.slow
