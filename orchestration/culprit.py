@@ -26,7 +26,7 @@ _OF_NO_ROWS = (
     "internal error",
     "interrupt error",
 )
-"""What errors that no row causes are called: those of a statement itself, and those of the machine."""
+"""Words in errors that no row causes: errors of the statement itself, and errors of the machine."""
 
 _SUSPECTS = """
     select clusters.cluster_id

@@ -37,7 +37,7 @@ LINEAGE = MANIFEST.with_name("column_lineage.json")
 DBT = (sys.executable, "-m", "orchestration.dbt_command")
 """What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files."""
 MAX_TOLD = 3
-"""Statements that failed, in the message of a failed build."""
+"""So many failed statements are named in the message of a failed build."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
 
 

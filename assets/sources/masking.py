@@ -74,12 +74,12 @@ _HINT = (
 
 _HINTED = re.compile(_HINT, re.ASCII)
 _ENDLESS_WORD = re.compile(r"\S{1024,}")
-"""No message needs one, and Python's `re`, unlike RE2, takes a time that grows with the square of its length."""
+"""Such a word is masked whole. In Python's `re`, unlike RE2, the rules take time that grows with its square."""
 _COMPILED = tuple((re.compile(pattern, re.ASCII), replacement) for pattern, replacement in RULES)
 
 
 def mask(text: str) -> str:
-    """Replace the secrets in a text, and words of a thousand characters as well.
+    """Replace the secrets in a text, and every word of 1,024 characters or more.
 
     >>> mask("sbatch --export=HF_TOKEN=abc train.sh --password hunter2")
     'sbatch --export=*** --password ***'

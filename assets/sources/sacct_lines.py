@@ -18,7 +18,7 @@ from assets.sources.settings import ClusterSettings
 from assets.sql import literal
 
 MAX_LAYOUTS = 20
-"""Headers of one file that differ: each takes a look at all lines, and no export is put together of so many."""
+"""Different headers that are read in one file. Each costs a pass over all lines, and no real export has so many."""
 LONG, MOST_DELIMITERS = 16 * 1024, 4096
 """A line that is longer and holds more delimiters is not split: a record has a hundred fields."""
 
@@ -60,8 +60,8 @@ def split_step(cluster: ClusterSettings) -> Step:
 def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> list[Layout]:
     """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a configured layout.
 
-    A header without the columns that attempts need has no layout, and neither has one after too many others: nothing is
-    known of the lines under it.
+    A header gets no layout if it lacks columns that attempts need, or if the file has too many different headers. The
+    lines under it are quarantined.
     """
     candidates = con.execute(
         """
@@ -92,10 +92,7 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
 
 
 def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
-    """Give a query of the lines with the layout they stand under: NULL above a file's first header.
-
-    It is NULL as well below a header without the columns that attempts need.
-    """
+    """Give a query of the lines with their layout; it is NULL above the first header and below one without a layout."""
     con.execute(
         """
         create or replace temp table sacct_spans as

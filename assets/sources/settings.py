@@ -22,7 +22,7 @@ MAX_SETTINGS_BYTES = 1024 * 1024
 MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
 """How many errors of a file are told, and how many characters of a wrong key or value and of what is allowed."""
 
-# Bounds are far beyond what anybody means, and far below what a column of 32 bits or a sum of times cannot hold.
+# The bounds lie far above any sensible value, and below what a 32-bit column or a sum of times can hold.
 YEAR_SECONDS = 366 * 86_400
 FIRST_YEAR, LAST_YEAR = 1970, 2100
 Finite = Annotated[float, Field(le=1e9, allow_inf_nan=False)]
@@ -37,21 +37,21 @@ Component = Literal["GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics"
 
 
 def no_quote_or_newline(delimiter: str) -> str:
-    """Give a delimiter back when it can stand between fields."""
+    """Return the delimiter; refuse one that cannot stand between fields."""
     if set(delimiter) & set('"\r\n\0'):
         raise ValueError("it must not be a double quote, a line break or a zero byte")
     return delimiter
 
 
 def one_character(delimiter: str) -> str:
-    """Give a delimiter back when it is one character that can stand between cells of a CSV."""
+    """Return the delimiter; refuse anything but one character that can stand between the cells of a CSV."""
     if len(delimiter) != 1:
         raise ValueError('it must be one character, such as ";" or "\\t"')
     return no_quote_or_newline(delimiter)
 
 
 def strptime_format(text: str) -> str:
-    """Give a format back when Python's strptime understands it."""
+    """Return the format; refuse one that Python's strptime does not understand."""
     try:
         datetime.strptime("", text)
     except re.error as error:
@@ -64,7 +64,7 @@ def strptime_format(text: str) -> str:
 
 
 def in_known_years(moment: date) -> date:
-    """Give a date or a moment back when it lies where there are logs, and none of its sums leaves the calendar."""
+    """Return the date or moment; refuse one outside the years in which logs can lie."""
     if not FIRST_YEAR <= moment.year <= LAST_YEAR:
         raise ValueError(f"it must lie between {FIRST_YEAR} and {LAST_YEAR}")
     return moment

@@ -230,11 +230,15 @@ def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interva
 
 
 def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str, CoveredFile]]]]:
-    """Give the files of which a time is known, by cluster and kind, with their paths."""
+    """Give the files of which a time is known, by cluster and kind, with their paths.
+
+    A line without interest is not compared with those of other files: as large a share of them is taken to be new as
+    of the lines that are.
+    """
     found: dict[str, dict[str, list[tuple[str, CoveredFile]]]] = defaultdict(lambda: defaultdict(list))
     rows = con.execute(
         """
-        select files.cluster_id, kind, files.path, first_at, last_at, loaded, skipped - coalesce(line_count, 0)
+        select files.cluster_id, kind, files.path, first_at, last_at, loaded, skipped, coalesce(line_count, 0)
         from ops.files
         left join ops.skips
             on skips.cluster_id = files.cluster_id and skips.path = files.path and skips.reason = 'duplicate'
@@ -242,8 +246,11 @@ def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str
         order by files.cluster_id, files.path
         """
     ).fetchall()
-    for cluster_id, kind, path, first_at, last_at, loaded, passed_over in rows:
-        count = loaded + passed_over if kind in EVERY_LINE_COUNTS else loaded
+    for cluster_id, kind, path, first_at, last_at, loaded, skipped, repeated in rows:
+        new_share = loaded / (loaded + repeated) if repeated else 1
+        count = loaded
+        if kind in EVERY_LINE_COUNTS:
+            count += round(new_share * (skipped - repeated))
         found[cluster_id][kind].append((path, CoveredFile(first_at, last_at, count)))
     return found
 

@@ -1,7 +1,7 @@
-"""A step over the tables of all clusters spares those whose rows make it fail; it is done for the others.
+"""Run a step over the tables of all clusters except those whose rows make it fail.
 
-Nothing here runs before the step has failed. Which clusters are at fault shows when the step is tried on each alone.
-Their rows are put aside while the step runs for the others, and come back as they were, in one transaction.
+Nothing here runs until the step fails. Then it is tried on each cluster alone, which shows the clusters at fault. Their
+rows are put aside while the step runs for the others, and are put back unchanged in the same transaction.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _TrialOverError(Exception):
 
 
 def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: ClusterStep) -> dict[str, SourceError]:
-    """Take a step for all clusters whose rows do not make it fail.
+    """Run a step for all clusters whose rows do not make it fail.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
     survey
         The folder.
     step
-        What is done.
+        What to run.
 
     Returns
     -------
-    The errors of the clusters for which the step was not taken. Their tables stay unsettled.
+    The errors of the clusters for which the step was not run. Their tables stay unsettled.
 
     Raises
     ------
     Exception
-        What the step raised, where no rows are at fault or no cluster would be left.
+        The step's own error, if no cluster's rows cause it or no cluster would be left.
     """
     try:
         with transaction(con):
@@ -118,7 +118,7 @@ def _error_alone(
 
 
 def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: ClusterStep, failing: Collection[str]) -> None:
-    """Take the step for the other clusters; what is left of it to do is noted again in `ops.unsettled`."""
+    """Run the step for the other clusters; `ops.unsettled` still names the tables, for the ones that were spared."""
     with transaction(con):
         con.execute("create or replace temp table still_unsettled as from ops.unsettled")
         names = _tables(con)

@@ -95,7 +95,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 @dataclass
 class _Outcomes:
-    """What became of lines, on its way into the tables: never more of it is in memory than a part of a file gives."""
+    """Rows on their way into the tables; only those of a part of a file are in memory at a time."""
 
     con: duckdb.DuckDBPyConnection
     loaded: list[dict[str, Any]] = field(default_factory=list)
@@ -142,7 +142,7 @@ def _read_file(
     cluster: ClusterSettings,
     latest: datetime,
 ) -> None:
-    """Read a file twice: whether days or months come first in its dates only the whole of it tells."""
+    """Read a file twice: only the whole file tells whether days or months come first in its dates."""
     settings = cluster.settings.tickets
     zone = settings.timezone or cluster.settings.timezone
     first = next((line for _, line in read_lines() if line is not None), "")

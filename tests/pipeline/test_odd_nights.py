@@ -1,4 +1,4 @@
-"""Clusters with a few odd lines in every kind of log: none stops the night, and each is built with its own numbers."""
+"""Clusters with an odd line in every kind of log: none is stale or left out, and each has its own numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.slow
 
 CLUSTERS = 24
 ODD_LINES = 1
-"""In each file, beside the lines that were there: a share that no rule minds."""
+"""In each file: one odd line is tolerated, however short the file is."""
 KINDS = ("sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue")
 
 
 def spoil(cluster: Path, rng: Random) -> list[str]:
-    """Put changed copies of lines between the lines of each file, and return them."""
+    """Put a changed copy of a line between the lines of each file, and return the copies."""
     odd = []
     for path in files(cluster, *KINDS):
         header, lines = parts(path)

@@ -16,7 +16,7 @@ from tests.sources.variants import VARIANTS
 pytestmark = pytest.mark.slow
 
 NO_FACTS = ("cluster_id", "other_cluster_id", "source_path", "source_line_number", "timezone", "is_configured")
-"""Columns that tell where a fact was read."""
+"""Columns that name the cluster, or say where a fact was read."""
 PLACES = f"c -> c not in {NO_FACTS}"
 ALONE = {"estimates.est_rate_ratios": "and comparison <> 'clusters'"}
 IDS = "[0-9a-f]{32}"

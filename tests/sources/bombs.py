@@ -16,7 +16,8 @@ import zstandard
 from assets.sources.formats import READERS
 from tests.sources.folders import SCHEMA, export, load_results
 
-MEMORY_MB = 500
+MEMORY_MB, SPARE_MB = 500, 1024
+"""What DuckDB may take, and what the process may take beyond it."""
 LISTS, TICKETS = 150, 120_000
 GOOD = export([{}])
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.sources.bombs import BOMBS, LISTS, MEMORY_MB, TICKETS
+from tests.sources.bombs import BOMBS, LISTS, MEMORY_MB, SPARE_MB, TICKETS
 from tests.sources.folders import PROJECT, make
 
-SPARE_MB = 1024
 SLOW = {"lists", "tickets"}
 
 

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.bombs import MEMORY_MB
+from tests.sources.bombs import MEMORY_MB, SPARE_MB
 from tests.sources.folders import PROJECT
-
-SPARE_MB = 1024
 
 
 def check(folder: Path, seed: int, count: int, timeout: int) -> None:

@@ -78,6 +78,38 @@ def test_the_modification_of_a_file_tells_nothing(tmp_path):
     assert spans(tmp_path, {"squeue/squeue.txt": "JOBID|EXC_NODES\n51|node001\n"}) == []
 
 
+def test_a_copy_of_a_log_and_of_half_a_log_cover_what_the_log_does(tmp_path):
+    # records every two hours: with and without copies the span begins two hours before the first and ends two after
+    messages = ("NVRM: Xid (PCI:0000:c7:00): 79, pid=1, GPU has fallen off the bus.", "eth0: link is quiet")
+    lines = [
+        f"{MAY + timedelta(hours=hour):%FT%TZ} node001 kernel: {messages[hour % 4 == 2]}\n" for hour in range(0, 48, 2)
+    ]
+    events = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+    events += "".join(
+        f"c1|node001|{MAY + timedelta(days=day):%FT%T}|{MAY + timedelta(days=day, hours=1):%FT%T}|DOWN|fan|root(0)\n"
+        for day in (2, 6, 10)
+    )
+    once = spans(tmp_path / "once", {"kernel/a.log": "".join(lines), "events/a.psv": events})
+    assert once[-1] == ("kernel", datetime(2024, 4, 30, 22), datetime(2024, 5, 3), "log")
+    twice = {
+        "kernel/a.log": "".join(lines),
+        "kernel/copy.log": "".join(lines),
+        "kernel/half.log": "".join(lines[:12]),
+        "events/a.psv": events,
+        "events/copy.psv": events,
+    }
+    assert spans(tmp_path / "twice", twice) == once
+
+
+def test_one_job_in_two_files_is_not_two_that_began_together(tmp_path):
+    # BASE runs from 10:00 to 11:00; what ran before it is not known, so that accounting begins with its end
+    folder = make(tmp_path, {"c1/sacct/a.psv": export([{}]), "c1/sacct/copy.psv": export([{}])})
+    con = load(folder, readers=READERS)
+    write_spans(con, survey(folder, READERS))
+    begins = con.execute("select from_at from ops.spans where kind = 'sacct'").fetchall()
+    assert begins == [(datetime(2024, 5, 1, 11),)]
+
+
 def test_the_site_comes_before_manifests_and_they_before_the_lines(tmp_path):
     log = "[2024-05-02T10:00:00.000] update_node: node node001 state set to DRAINED\n"
     window = json.dumps({"from": 1714608000, "to": "2024-05-10"})

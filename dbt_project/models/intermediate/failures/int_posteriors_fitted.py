@@ -21,7 +21,7 @@ from assets.model.attribution import (
 )
 
 SEED = 20_241_029
-"""Of the draws of every cluster: the same logs give the same numbers, whatever their cluster is called."""
+"""The seed of every cluster's draws. Renaming a cluster changes no number."""
 EPISODE_KEY = ["cluster_id", "attempt_id", "node_id", "episode_number"]
 
 
