@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -11,54 +12,64 @@ from orchestration.environment import Settings
 from orchestration.home import Home
 
 
-@pytest.fixture
-def shared(tmp_path, monkeypatch):
-    """A manifest that is older than the project's files."""
-    manifest = tmp_path / "target" / "manifest.json"
+def outdated(folder: Path, patch: pytest.MonkeyPatch) -> Path:
+    """Let the shared manifest be one that is older than the project's files."""
+    manifest = folder / "target" / "manifest.json"
     manifest.parent.mkdir()
     manifest.write_text('{"parsed": "before"}')
     os.utime(manifest, (0, 0))
-    monkeypatch.setattr(dbt, "MANIFEST", manifest)
-    monkeypatch.setattr(dbt, "LINEAGE", manifest.with_name("column_lineage.json"))
+    patch.setattr(dbt, "MANIFEST", manifest)
+    patch.setattr(dbt, "LINEAGE", manifest.with_name("column_lineage.json"))
     return manifest
 
 
-def test_others_read_the_old_manifest_until_the_new_one_is_whole(shared, tmp_path, monkeypatch):
-    seen = []
+@pytest.fixture(scope="module")
+def parsed(tmp_path_factory):
+    """The manifest of the parsed project, and what others read of it between the end of dbt and the replacement."""
+    folder, seen = tmp_path_factory.mktemp("parsed"), []
     run = subprocess.run
+    with pytest.MonkeyPatch.context() as patch:
+        manifest = outdated(folder, patch)
 
-    def watched(*arguments, **options):
-        result = run(*arguments, **options)
-        seen.append(json.loads(shared.read_text()))
-        return result
+        def watched(*arguments, **options):
+            result = run(*arguments, **options)
+            seen.append(json.loads(manifest.read_text()))
+            return result
 
-    monkeypatch.setattr(subprocess, "run", watched)
-    dbt.prepare(Home.at(tmp_path / "home"))
+        patch.setattr(subprocess, "run", watched)
+        dbt.prepare(Home.at(folder / "home"))
+    return manifest, seen
+
+
+def test_others_read_the_old_manifest_until_the_new_one_is_whole(parsed):
+    manifest, seen = parsed
     assert seen == [{"parsed": "before"}]
-    assert "model.faultline.fct_attempts" in json.loads(shared.read_text())["nodes"]
-    assert {path.name for path in shared.parent.iterdir()} == {"manifest.json", "partial_parse.msgpack"}
+    assert "model.faultline.fct_attempts" in json.loads(manifest.read_text())["nodes"]
+    assert {path.name for path in manifest.parent.iterdir()} == {"manifest.json", "partial_parse.msgpack"}
 
 
-def test_a_parse_that_fails_leaves_the_manifest_that_was(shared, tmp_path, monkeypatch):
+def test_a_parse_that_fails_leaves_the_manifest_that_was(tmp_path, monkeypatch):
+    manifest = outdated(tmp_path, monkeypatch)
+
     def cut_off(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(subprocess, "run", cut_off)
     with pytest.raises(KeyboardInterrupt):
         dbt.prepare(Home.at(tmp_path / "home"))
-    assert [path.name for path in shared.parent.iterdir()] == ["manifest.json"]
-    assert json.loads(shared.read_text()) == {"parsed": "before"}
+    assert [path.name for path in manifest.parent.iterdir()] == ["manifest.json"]
+    assert json.loads(manifest.read_text()) == {"parsed": "before"}
 
 
-def test_one_parsed_project_serves_every_home(shared, tmp_path):
+def test_one_parsed_project_serves_every_home(parsed, tmp_path):
     """dbt says so in its log when it parses the whole project again."""
-    dbt.prepare(Home.at(tmp_path / "parsed"))
+    manifest, _ = parsed
     home = Home.at(tmp_path / "another")
     home.work.mkdir(parents=True)
     resource = dbt.dbt_resource(home, Settings.current())
     target = home.work / "dbt"
     target.mkdir()
-    (target / "partial_parse.msgpack").write_bytes((shared.parent / "partial_parse.msgpack").read_bytes())
+    (target / "partial_parse.msgpack").write_bytes((manifest.parent / "partial_parse.msgpack").read_bytes())
     listed = resource.cli(["ls", "--log-level-file", "debug"], target_path=target).wait()
     assert listed.is_successful()
     assert "Unable to do partial parsing" not in (target / "dbt.log").read_text()
