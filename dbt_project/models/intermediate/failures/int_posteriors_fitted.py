@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from assets.model.attribution import (
-    DRAWS,
+from assets.model.attribution import DRAWS, attribute
+from assets.model.attribution_evidence import (
     FAMILIES,
     LAG_EDGES,
     PERSISTENCE,
@@ -17,7 +17,6 @@ from assets.model.attribution import (
     Episodes,
     Strata,
     Suspects,
-    attribute,
 )
 
 SEED = 20_241_029

@@ -1,0 +1,52 @@
+"""What a fault shows after the failure that it caused: events on one node that need not be faults of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from assets.model.attribution_evidence import Episodes, Suspects
+
+_AFTERMATH_SECONDS = 900.0
+"""A fault goes on to show for so long after the failure."""
+_TOGETHER_SECONDS = 60.0
+"""Attempts that a fault ends on a node end within so long."""
+
+
+def _pairs(one: Episodes, other: Episodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of episodes on one node at most the aftermath of a fault apart."""
+    order = np.lexsort((other.observed_at, other.node))
+    span = max(np.ptp(np.concatenate([one.observed_at, other.observed_at, [0.0]])), 1.0) + 10 * _AFTERMATH_SECONDS
+    start = min(one.observed_at.min(initial=np.inf), other.observed_at.min(initial=np.inf), 1e300)
+    keys = other.node[order] * span + (other.observed_at[order] - start)
+    wanted = one.node * span + (one.observed_at - start)
+    first = np.searchsorted(keys, wanted - _AFTERMATH_SECONDS, side="left")
+    last = np.searchsorted(keys, wanted + _AFTERMATH_SECONDS, side="right")
+    counts = last - first
+    rows = np.repeat(np.arange(len(wanted)), counts)
+    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+    return rows, order[places]
+
+
+def near(episodes: Episodes, control_episodes: Episodes) -> sparse.csr_matrix:
+    """Matrix (episodes, controls) with a one where both may show the same fault."""
+    rows, places = _pairs(episodes, control_episodes)
+    shape = (len(episodes.node), len(control_episodes.node))
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, places)), shape=shape)
+
+
+def after_failure(suspects: Suspects, episodes: Episodes) -> sparse.csr_matrix:
+    """Matrix (episodes, episodes) with a one where the failure of the first's attempt would explain the second."""
+    rows, places = _pairs(episodes, episodes)
+    one, other = episodes.attempt[rows], episodes.attempt[places]
+    is_later = suspects.ended_at[one] <= suspects.started_at[other] + 1.0
+    # Of jobs that share a node a fault ends all at once: those that ended a minute apart did not fail together.
+    is_beside = (
+        (suspects.started_at[one] < suspects.ended_at[other])
+        & (suspects.started_at[other] < suspects.ended_at[one])
+        & (np.abs(suspects.ended_at[one] - suspects.ended_at[other]) > _TOGETHER_SECONDS)
+        & (np.abs(episodes.lag_seconds[rows]) < np.abs(episodes.lag_seconds[places]))
+    )
+    rows, places = rows[is_later | is_beside], places[is_later | is_beside]
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, places)), shape=(len(episodes.node), len(episodes.node)))

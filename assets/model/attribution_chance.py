@@ -1,0 +1,94 @@
+"""How often coincidences come: per second, on one node, by one check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from assets.model.attribution_evidence import Controls, Episodes
+from assets.model.shares import Floats, Kinds, Places, ones
+
+_CHANCE_HITS, _CHANCE_RATE = 0.5, 0.001 / 900
+"""Weight in events, and rate per node-second, of what is assumed of coincidence before any attempt COMPLETED: one in a
+thousand windows of a node. The paper has less than 1% of completed jobs beside a failed check, on whichever node."""
+CHECK_WEIGHT = 10.0
+"""Events by which the shares of single checks are drawn to the share that all events have."""
+
+
+@dataclass(frozen=True)
+class ChanceRate:
+    """Rates of coincidences on the nodes and by the checks of suspected episodes.
+
+    Attributes
+    ----------
+    check, node_class
+        Of each suspected episode.
+    proneness
+        How many times as often as its class, and as other checks on the node, the episode's node and check give false
+        alarms.
+    usual_check
+        Share of each check in all events.
+    by_check
+        The control by check.
+    of_classes, class_seconds
+        Adds up the control by class of node; how long the class was looked at, seconds of prone nodes counting more.
+    """
+
+    check: Places
+    node_class: Places
+    proneness: Floats
+    usual_check: Floats
+    by_check: Kinds
+    of_classes: sparse.csr_matrix
+    class_seconds: Floats
+
+    @classmethod
+    def of(cls, episodes: Episodes, controls: Controls, control_episodes: Episodes) -> ChanceRate:
+        """Measure proneness, and sort the control."""
+        seen = (episodes.check, control_episodes.check, controls.rest_check)
+        checks = max(int(check.max(initial=0)) for check in seen) + 1
+        counted = np.bincount(episodes.check, minlength=checks) + np.bincount(control_episodes.check, minlength=checks)
+        of_node = np.zeros((len(controls.node_seconds), checks))
+        np.add.at(of_node, (controls.rest_node, controls.rest_check), controls.rest_count)
+        # What the node's events would be if they fell on checks as those of all nodes do.
+        of_check = np.outer(of_node.sum(axis=1), of_node.sum(axis=0) / max(of_node.sum(), 1.0))
+        of_own_check = (of_node + CHECK_WEIGHT) / (of_check + CHECK_WEIGHT)
+        of_nodes = _proneness(controls, of_node.sum(axis=1))
+        classes = int(controls.node_class.max(initial=0)) + 1
+        return cls(
+            episodes.check,
+            controls.node_class[episodes.node],
+            of_nodes[episodes.node] * of_own_check[episodes.node, episodes.check],
+            (counted + 1.0 / checks) / (counted.sum() + 1.0),
+            Kinds.of(np.zeros_like(control_episodes.check), control_episodes.check, 1, checks),
+            ones(controls.node_class[control_episodes.node], classes),
+            np.bincount(controls.node_class, controls.node_seconds * of_nodes, minlength=classes).astype(float),
+        )
+
+    def per_second(self, chances: Floats) -> Floats:
+        """Give the coincidences per second on the node and by the check of each episode.
+
+        Parameters
+        ----------
+        chances
+            Shape (draws, control): weights of the control, as far as it is no failure of another attempt.
+
+        Returns
+        -------
+        ndarray
+            Shape (draws, episodes).
+        """
+        of_check = self.by_check.shares(chances, self.usual_check, CHECK_WEIGHT)
+        rate = (chances @ self.of_classes + _CHANCE_HITS) / (self.class_seconds + _CHANCE_HITS / _CHANCE_RATE)
+        return rate[:, self.node_class] * self.proneness * of_check[:, self.check]
+
+
+def _proneness(controls: Controls, hits: Floats) -> Floats:
+    """How many times as often as its class a node has false alarms (Gamma-Poisson)."""
+    members = np.bincount(controls.node_class)
+    expected = (np.bincount(controls.node_class, hits) / np.maximum(members, 1))[controls.node_class]
+    spread = ((hits * (hits - 1.0)).sum() + 1.0) / ((expected**2).sum() + 1.0) - 1.0
+    shape = 1.0 / np.clip(spread, 0.02, 10.0)
+    return (shape + hits) / (shape + expected)

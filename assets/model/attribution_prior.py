@@ -1,0 +1,96 @@
+"""Which share of the failed attempts of one state, size and runtime infrastructure ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse, special
+
+from assets.model.attribution_evidence import Strata, Suspects
+from assets.model.shares import Floats, Places, ones
+
+_ASSUMED_SHARE, _SHARE_WEIGHT = 0.02, 5.0
+"""Share of failed attempts that infrastructure ended, and the attempts that this assumption weighs as much as. The
+paper has 0.8%; Hu et al., "Characterization of Large Language Model Development in the Datacenter" (2024), have 11%."""
+_SPREADS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
+"""Squared CV between strata of what they have beyond their exposure: before any failure all are as likely."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Strata of one state are struck in proportion to their exposure, give or take a spread that is measured.
+
+    Attributes
+    ----------
+    stratum
+        Of each suspected episode.
+    attempt_count
+        Failed attempts by stratum.
+    of_episodes, of_suspects, of_states
+        Add up episodes by stratum, suspects by stratum, strata by state.
+    exposure_share
+        Of each stratum in the node-seconds of its state.
+    """
+
+    stratum: Places
+    attempt_count: Floats
+    of_episodes: sparse.csr_matrix
+    of_suspects: sparse.csr_matrix
+    of_states: sparse.csr_matrix
+    exposure_share: Floats
+
+    @classmethod
+    def of(cls, suspects: Suspects, attempt: Places, strata: Strata) -> Prior:
+        """Sort the suspects, and their episodes by `attempt`."""
+        stratum = suspects.stratum[attempt]
+        of_states = ones(strata.state, int(strata.state.max(initial=0)) + 1)
+        exposure = strata.node_seconds + 1.0
+        return cls(
+            stratum,
+            strata.attempt_count,
+            ones(stratum, len(strata.state)),
+            ones(suspects.stratum, len(strata.state)),
+            of_states,
+            exposure / (exposure @ of_states @ of_states.T),
+        )
+
+    def shares(self, causes: Floats, suspect_weights: Floats) -> Floats:
+        """Give the share of attempts of each episode's stratum that infrastructure ended.
+
+        Parameters
+        ----------
+        causes
+            Shape (draws, episodes): weights of the episodes, as far as they are causes.
+        suspect_weights
+            Shape (draws, suspects).
+
+        Returns
+        -------
+        ndarray
+            Shape (draws, episodes).
+        """
+        failed = causes @ self.of_episodes
+        sizes = np.maximum(self.attempt_count + (suspect_weights - 1.0) @ self.of_suspects, failed)
+        of_state, size_of_state = failed @ self.of_states, sizes @ self.of_states
+        rate = (of_state + _ASSUMED_SHARE * _SHARE_WEIGHT) / (size_of_state + _SHARE_WEIGHT)
+        expected = (rate * size_of_state) @ self.of_states.T * self.exposure_share
+        events = _drawn_to_exposure(failed, expected)
+        return np.clip(events / np.maximum(sizes, 1.0), 1e-9, 0.999)[:, self.stratum]
+
+
+def _drawn_to_exposure(failed: Floats, expected: Floats) -> Floats:
+    """Draw failures by stratum to what exposure lets expect: Gamma-Poisson means over all spreads that may be.
+
+    Spreads weigh by how likely they make all strata of the draw: the density of the negative binomial.
+    """
+    shape, count, mean = 1.0 / _SPREADS[:, None, None], failed[None], expected[None]
+    density = (
+        special.gammaln(count + shape)
+        - special.gammaln(shape)
+        - shape * np.log1p(mean / shape)
+        + special.xlogy(count, mean / (shape + mean))
+    )
+    weights = special.softmax(density.sum(axis=2, keepdims=True), axis=0)
+    drawn: Floats = (weights * mean * (shape + count) / (shape + mean)).sum(axis=0)
+    return drawn

@@ -1,0 +1,101 @@
+"""Shares of the kinds of things in a group, from things that count by a probability, drawn to assumed shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+def ones(place: Places, width: int) -> sparse.csr_matrix:
+    """Return the matrix that adds up values by place: a one in each row, at its place."""
+    rows = np.arange(len(place))
+    return sparse.csr_matrix((np.ones(len(place)), (rows, place)), shape=(len(place), width))
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Things by group and kind.
+
+    Attributes
+    ----------
+    number
+        Shape (things,): group times the number of kinds, plus the kind.
+    kinds
+        How many kinds a group has.
+    sums
+        Shape (things, groups * kinds): adds things up by `number`.
+    """
+
+    number: Places
+    kinds: int
+    sums: sparse.csr_matrix
+
+    @classmethod
+    def of(cls, group: Places, kind: Places, groups: int, kinds: int) -> Kinds:
+        """Give each pair of group and kind its number."""
+        number = group * kinds + kind
+        return cls(number, kinds, ones(number, groups * kinds))
+
+    def shares(self, weights: Floats, assumed: Floats, assumed_weight: float) -> Floats:
+        """Give the share of each kind in its group.
+
+        Parameters
+        ----------
+        weights
+            Shape (draws, things).
+        assumed
+            Shape (groups * kinds,), or with a row per draw: shares to which the found ones are drawn.
+        assumed_weight
+            How many things the assumption weighs as much as.
+
+        Returns
+        -------
+        ndarray
+            Shape (draws, groups * kinds).
+
+        Examples
+        --------
+        >>> coins = Kinds.of(np.zeros(4, dtype=np.int64), np.array([0, 0, 0, 1]), 1, 2)
+        >>> coins.shares(np.ones((1, 4)), np.array([0.5, 0.5]), 4.0).tolist()
+        [[0.625, 0.375]]
+        """
+        counts = weights @ self.sums
+        return (counts + assumed_weight * assumed) / (self._totals(counts) + assumed_weight)
+
+    def shares_by_others(self, weights: Floats, assumed: Floats, assumed_weight: float) -> Floats:
+        """Give the share of the kind of each thing, judged by the other things of its group.
+
+        Parameters
+        ----------
+        weights
+            Shape (draws, things).
+        assumed
+            Shape (things,), or with a row per draw: the share of the thing's kind to which the found one is drawn.
+        assumed_weight
+            How many things the assumption weighs as much as.
+
+        Returns
+        -------
+        ndarray
+            Shape (draws, things).
+
+        Examples
+        --------
+        >>> coins = Kinds.of(np.zeros(4, dtype=np.int64), np.array([0, 0, 0, 1]), 1, 2)
+        >>> coins.shares_by_others(np.ones((1, 4)), np.full(4, 0.5), 1.0).tolist()
+        [[0.625, 0.625, 0.625, 0.125]]
+        """
+        counts = weights @ self.sums
+        others = counts[:, self.number] - weights
+        of_group = self._totals(counts)[:, self.number] - weights
+        return (others + assumed_weight * assumed) / (of_group + assumed_weight)
+
+    def _totals(self, counts: Floats) -> Floats:
+        """Give each kind the count of its group."""
+        return np.repeat(counts.reshape(len(counts), -1, self.kinds).sum(axis=2), self.kinds, axis=1)
