@@ -15,7 +15,7 @@ import dagster as dg
 import duckdb
 
 import assets.expectations
-from assets.sources.failing import failing_clusters, record_failures
+from assets.sources.intake.failing import failing_clusters, record_failures
 from assets.warehouse import Warehouse
 from orchestration import verdicts
 from orchestration.dbt_results import dbt_results

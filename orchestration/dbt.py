@@ -21,7 +21,7 @@ from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 from packaging.version import Version
 
-from assets.sources.failing import failing_clusters
+from assets.sources.intake.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks import failed_checks, record_dbt_results
 from orchestration.column_lineage import ColumnLineage

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from assets.sources.candidates import IGNORED_SUFFIXES, shown
 from assets.sources.errors import SourceErrors
-from assets.sources.folder import cluster_folders
+from assets.sources.intake.candidates import IGNORED_SUFFIXES, shown
+from assets.sources.intake.folder import cluster_folders
 from assets.sources.settings import KINDS, ClusterSettings, read_settings
 from orchestration.findings import Finding, Level
 

@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 
 import duckdb
 
-from assets.sources.batch import transaction
 from assets.sources.formats import READERS
-from assets.sources.loading import forget_files
+from assets.sources.intake.batch import transaction
+from assets.sources.intake.loading import forget_files
 from assets.warehouse import Warehouse
 from orchestration.healing import is_damage
 from orchestration.home import Home

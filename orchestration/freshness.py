@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from assets.sources.errors import SourceErrors
-from assets.sources.folder import REFUSED, KnownFile, Survey, is_as_it_was, survey
 from assets.sources.formats import READERS
-from assets.sources.loading import known_files, with_accounting
+from assets.sources.intake.folder import REFUSED, KnownFile, Survey, is_as_it_was, survey
+from assets.sources.intake.loading import known_files, with_accounting
 from orchestration.home import Home, code_version
 from orchestration.publication_folders import newest_publication, pinned_publication, problem_of_current
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.batch import transaction
+from assets.sources.intake.batch import transaction
 from assets.sql import identifier
 from assets.warehouse import PUBLICATION
 from orchestration.home import code_version

@@ -13,8 +13,8 @@ import duckdb
 
 from assets.estimates import est_rate_ratios
 from assets.estimates.table import write
-from assets.sources.batch import transaction
-from assets.sources.failing import failing_clusters
+from assets.sources.intake.batch import transaction
+from assets.sources.intake.failing import failing_clusters
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse
 from orchestration.home import Home, code_version

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import duckdb
 
-from assets.sources.batch import transaction
+from assets.sources.intake.batch import transaction
 from assets.sql import identifier
 from assets.warehouse import PUBLICATION, READER_SCHEMAS, look_in
 

@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.raw.folder import SourcesFolder
-from assets.sources.clusters import write_clusters
+from assets.sources.intake.clusters import write_clusters
 from assets.warehouse import Warehouse
 
 

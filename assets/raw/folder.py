@@ -11,12 +11,12 @@ import duckdb
 from pydantic import PrivateAttr
 
 from assets.sources.errors import SourceError
-from assets.sources.folder import REFUSED, LookKey, Progress, Survey, survey
 from assets.sources.formats import READERS
-from assets.sources.loading import known_files, load_kind, with_accounting
-from assets.sources.reading import SourceFile
-from assets.sources.settling import settle
-from assets.sources.sparing import spare_clusters
+from assets.sources.intake.folder import REFUSED, LookKey, Progress, Survey, survey
+from assets.sources.intake.loading import known_files, load_kind, with_accounting
+from assets.sources.intake.settling import settle
+from assets.sources.intake.sparing import spare_clusters
+from assets.sources.reader import SourceFile
 from assets.warehouse import Warehouse
 
 SECONDS_BETWEEN_REPORTS = 1.0

@@ -3,14 +3,14 @@
 import dagster as dg
 
 from assets.raw.folder import SourcesFolder
-from assets.sources.doubt import mark_doubtful_files
-from assets.sources.failing import SOURCES, failing_by_sources, record_failures
-from assets.sources.folder import Survey
 from assets.sources.formats import READERS
-from assets.sources.settled_accounts import unknown_names
-from assets.sources.settling import settle
-from assets.sources.spans import write_spans
-from assets.sources.sparing import spare_clusters
+from assets.sources.intake.doubt import mark_doubtful_files
+from assets.sources.intake.failing import SOURCES, failing_by_sources, record_failures
+from assets.sources.intake.folder import Survey
+from assets.sources.intake.settled_accounts import unknown_names
+from assets.sources.intake.settling import settle
+from assets.sources.intake.spans import write_spans
+from assets.sources.intake.sparing import spare_clusters
 from assets.warehouse import Warehouse
 
 LOADED_BEFORE = sorted(reader.TABLE for reader in READERS.values())

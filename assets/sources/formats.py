@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assets.sources import health, inventory, kernel, manifests, node_events, sacct, slurmctld, squeue, tickets
-from assets.sources.reading import Reader
+from assets.sources import inventory, manifests, node_events
+from assets.sources.health import reader as health
+from assets.sources.kernel import reader as kernel
+from assets.sources.reader import Reader
+from assets.sources.sacct import reader as sacct
+from assets.sources.slurmctld import reader as slurmctld
+from assets.sources.squeue import reader as squeue
+from assets.sources.tickets import reader as tickets
 
 READERS: Mapping[str, Reader] = {
     sacct.KIND: sacct,

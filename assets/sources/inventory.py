@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources import times
 from assets.sources.errors import SourceError
-from assets.sources.reading import Batch, Step
+from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings
+from assets.sources.sql import times
 
 KIND = "inventory"
 TABLE = "nodes"

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from assets.sources.reading import Batch, Step
+from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings, in_utc
 
 KIND = "manifest"

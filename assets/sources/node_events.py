@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assets.sources import delimited, times
-from assets.sources.delimited import named_field
 from assets.sources.errors import SourceError
-from assets.sources.reading import Batch, Step
+from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings
+from assets.sources.sql import delimited, times
+from assets.sources.sql.delimited import named_field
 
 KIND = "events"
 TABLE = "node_events"

@@ -16,7 +16,7 @@ from itertools import groupby
 import duckdb
 import pyarrow as pa
 
-from assets.sources.reading import Step
+from assets.sources.reader import Step
 
 MAXIMUM_HOSTS = 100_000
 """Slurm itself knows 65,536."""

@@ -19,11 +19,11 @@ import pandas as pd
 
 import assets.estimates
 import assets.raw
-from assets.sources.folder import Survey
 from assets.sources.formats import READERS
-from assets.sources.reading import Reader
+from assets.sources.intake.folder import Survey
+from assets.sources.intake.spans import write_spans
+from assets.sources.reader import Reader
 from assets.sources.settings import ClusterSettings
-from assets.sources.spans import write_spans
 from assets.warehouse import Warehouse
 from orchestration.environment import Settings, choose_home
 from orchestration.home import DBT_PROJECT, Home

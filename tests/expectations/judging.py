@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.doubt import mark_doubtful_files
+from assets.sources.intake.doubt import mark_doubtful_files
 from assets.warehouse import Warehouse
 from orchestration.checks import judge
 from orchestration.verdicts import Verdict

@@ -14,7 +14,7 @@ ALLOWED = {
         "assets/expectations/rules.py",
         "{query}",
     ): "a rule's own query, made by the code and judged again by another measure",
-    ("assets/sources/batch.py", "step"): "the steps of the readers, each judged where it is written",
+    ("assets/sources/intake/batch.py", "step"): "the steps of the readers, each judged where it is written",
     ("orchestration/dbt_results.py", "{test_sql}"): "dbt's text of a test of the project, to show the first bad row",
     ("orchestration/publication.py", "definition"): "DuckDB's own text of a table that the working file has",
     ("orchestration/reading.py", "sql"): "the user's question, on a file that can only be read, without other files",

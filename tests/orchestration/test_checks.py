@@ -5,7 +5,7 @@ import sys
 
 import dagster as dg
 
-from assets.sources.failing import failing_clusters, record_failures
+from assets.sources.intake.failing import failing_clusters, record_failures
 from orchestration import verdicts
 from orchestration.checks import (
     all_checks,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from assets.sources.failing import failing_clusters
+from assets.sources.intake.failing import failing_clusters
 from orchestration.checks import failed_checks, record_dbt_results
 from orchestration.dbt_results import found_by_cluster
 

@@ -10,7 +10,8 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from assets.sources import kernel, sacct
+from assets.sources.kernel import reader as kernel
+from assets.sources.sacct import reader as sacct
 from assets.warehouse import Warehouse
 from orchestration.cli import app
 from orchestration.home import Home

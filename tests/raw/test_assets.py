@@ -7,7 +7,7 @@ import pytest
 
 import assets.raw
 from assets.raw.folder import SourcesFolder
-from assets.sources import sacct
+from assets.sources.sacct import reader as sacct
 from assets.warehouse import Warehouse
 from tests.sources.folders import CAPTURE, violations
 

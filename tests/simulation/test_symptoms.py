@@ -27,7 +27,7 @@ from assets.simulation.ledger import Symptoms
 from assets.simulation.logs.checks import ALL
 from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LAUNCH, LOST, OPERATOR, REBOOT
 from assets.simulation.symptoms import COMPANIONS, GPU_COMPANIONS, SHOWS, show, show_alarm, show_low_severity
-from assets.sources.kernel_symptoms import KINDS
+from assets.sources.kernel.symptoms import KINDS
 from orchestration.home import PROJECT
 
 RSC_1 = Cooccurrence()

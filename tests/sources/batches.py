@@ -14,8 +14,8 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.batch import drop_temporary
-from assets.sources.reading import SAMPLE_CHARACTERS, Batch, Reader
+from assets.sources.intake.batch import drop_temporary
+from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
 
 SCHEMA = (Path(__file__).parents[2] / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assets.sources.errors import SourceError
-from assets.sources.reading import Reader
+from assets.sources.reader import Reader
 from tests.sources.batches import MODIFIED_AT, cluster_of, connect, insert, run, settle, table_of
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "cases"

@@ -10,12 +10,12 @@ from typing import Any
 
 import duckdb
 
-from assets.sources import sacct
-from assets.sources.clusters import write_clusters
-from assets.sources.folder import survey
-from assets.sources.loading import LoadResult, known_files, load_kind
-from assets.sources.reading import Reader
-from assets.sources.settling import settle
+from assets.sources.intake.clusters import write_clusters
+from assets.sources.intake.folder import survey
+from assets.sources.intake.loading import LoadResult, known_files, load_kind
+from assets.sources.intake.settling import settle
+from assets.sources.reader import Reader
+from assets.sources.sacct import reader as sacct
 
 PROJECT = Path(__file__).parents[2]
 SCHEMA = (PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ import duckdb
 
 from assets.sources.errors import SourceError
 from assets.sources.formats import READERS
-from assets.sources.reading import SAMPLE_CHARACTERS
+from assets.sources.reader import SAMPLE_CHARACTERS
 from tests.sources.batches import TESTBED, cluster_of
 from tests.sources.bombs import MEMORY_MB, peak_mib
 from tests.sources.folders import SCHEMA, export, load_results, make

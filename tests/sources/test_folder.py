@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from assets.sources import lines, sacct
-from assets.sources.batch_lines import CUT_LINES
 from assets.sources.errors import SourceErrors
-from assets.sources.failing import failing_by_sources
-from assets.sources.folder import survey
 from assets.sources.formats import READERS
+from assets.sources.intake import lines
+from assets.sources.intake.batch_lines import CUT_LINES
+from assets.sources.intake.failing import failing_by_sources
+from assets.sources.intake.folder import survey
+from assets.sources.sacct import reader as sacct
 from assets.sources.settings import KINDS
 from tests.sources.folders import ONLY_SACCT, connect, export, facts, load, load_results, make, rows
 

@@ -12,9 +12,11 @@ import duckdb
 import pytest
 import zstandard
 
-from assets.sources import health, health_whole, inventory
-from assets.sources.lines import inspect
-from assets.sources.reading import SourceFile
+from assets.sources import inventory
+from assets.sources.health import reader as health
+from assets.sources.health import whole_files as health_whole
+from assets.sources.intake.lines import inspect
+from assets.sources.reader import SourceFile
 from tests.sources.batches import TESTBED
 from tests.sources.cases import cases_of
 from tests.sources.folders import MODIFIED, connect, load, load_results, make, rows

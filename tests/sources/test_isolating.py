@@ -9,10 +9,13 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from assets.sources import batch, isolating, kernel, sacct, tickets
-from assets.sources.folder import survey
-from assets.sources.loading import load_kind
-from assets.sources.reading import Step
+from assets.sources.intake import batch, isolating
+from assets.sources.intake.folder import survey
+from assets.sources.intake.loading import load_kind
+from assets.sources.kernel import reader as kernel
+from assets.sources.reader import Step
+from assets.sources.sacct import reader as sacct
+from assets.sources.tickets import reader as tickets
 from tests.sources.folders import connect, export, load_results, make, rows
 
 XID = "Nov 21 07:34:{second:02d} node001 kernel: NVRM: Xid (PCI:0000:07:00): {code}, pid=1, name=python"

@@ -7,9 +7,9 @@ from datetime import datetime
 
 import pytest
 
-from assets.sources import kernel
 from assets.sources.errors import SourceError
-from assets.sources.reading import FIRST_CHARACTERS, SAMPLE_CHARACTERS
+from assets.sources.kernel import reader as kernel
+from assets.sources.reader import FIRST_CHARACTERS, SAMPLE_CHARACTERS
 from tests.sources.batches import TESTBED, cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 

@@ -5,9 +5,9 @@ import random
 import duckdb
 import pytest
 
-from assets.sources import lines
-from assets.sources.copies import write_copy
-from assets.sources.lines import inspect, read_lines
+from assets.sources.intake import lines
+from assets.sources.intake.copies import write_copy
+from assets.sources.intake.lines import inspect, read_lines
 from tests.sources.folders import export, load, make, rows
 
 

@@ -7,12 +7,13 @@ import shutil
 import pytest
 import zstandard
 
-from assets.sources import batch, batch_lines, sacct
-from assets.sources.failing import failing_by_sources
-from assets.sources.folder import survey
 from assets.sources.formats import READERS
-from assets.sources.loading import forget_files, known_files, load_kind, with_accounting
-from assets.sources.settling import settle
+from assets.sources.intake import batch, batch_lines
+from assets.sources.intake.failing import failing_by_sources
+from assets.sources.intake.folder import survey
+from assets.sources.intake.loading import forget_files, known_files, load_kind, with_accounting
+from assets.sources.intake.settling import settle
+from assets.sources.sacct import reader as sacct
 from tests.sources.folders import (
     MODIFIED,
     ONLY_SACCT,

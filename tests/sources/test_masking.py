@@ -5,8 +5,8 @@ import time
 import duckdb
 import pytest
 
-from assets.sources import kernel
 from assets.sources.errors import SourceError
+from assets.sources.kernel import reader as kernel
 from assets.sources.masking import MAX_EXCERPT, excerpt, mask, masked
 from tests.sources.folders import export, load, make
 

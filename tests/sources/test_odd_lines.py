@@ -14,9 +14,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.sources.folder import survey
 from assets.sources.formats import READERS
-from assets.sources.loading import load_kind
+from assets.sources.intake.folder import survey
+from assets.sources.intake.loading import load_kind
 from tests.sources.folders import connect, export, load_results, make, rows
 
 CASES = [

@@ -10,9 +10,9 @@ import pytest
 
 from assets.sources import regular
 from assets.sources.errors import SourceErrors
-from assets.sources.folder import survey
 from assets.sources.formats import READERS
-from assets.sources.loading import load_kind
+from assets.sources.intake.folder import survey
+from assets.sources.intake.loading import load_kind
 from assets.sources.regular import NotRegularError, open_regular, pieces, read_small
 from assets.sources.settings import KINDS, read_settings
 from tests.sources.folders import ONLY_SACCT, connect, export, make

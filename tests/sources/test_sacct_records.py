@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.sources import sacct_records
-from assets.sources.sacct_layout import Layout, header_layout
-from assets.sources.sacct_lines import MAX_LAYOUTS
-from assets.sources.sacct_records import OddLine, assemble, repair
-from assets.sources.sacct_values import (
+from assets.sources.sacct import records as sacct_records
+from assets.sources.sacct.layout import Layout, header_layout
+from assets.sources.sacct.lines import MAX_LAYOUTS
+from assets.sources.sacct.records import OddLine, assemble, repair
+from assets.sources.sacct.values import (
     STATES,
     ValueProblem,
     read_exclusions,

@@ -11,7 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.sources import sacct, sacct_whole
+from assets.sources.sacct import reader as sacct
+from assets.sources.sacct import whole_files as sacct_whole
 from tests.sources.folders import BASE, SCHEMA, connect, load, make, rows
 from tests.sources.test_sacct_cases import CASES, content_of
 

@@ -7,10 +7,10 @@ from typing import get_args
 
 import pytest
 
-from assets.sources.clusters import cluster_row
-from assets.sources.folder import survey
+from assets.sources.intake.clusters import cluster_row
+from assets.sources.intake.folder import survey
+from assets.sources.intake.spans import write_spans
 from assets.sources.settings import MAX_ERRORS, ClusterSettings, FailureCategory, Settings, read_settings
-from assets.sources.spans import write_spans
 from tests.sources.folders import ONLY_SACCT, export, load, make, rows
 
 PROJECT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from assets.sources import slurmctld
+from assets.sources.slurmctld import reader as slurmctld
 from tests.sources.batches import TESTBED, load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 

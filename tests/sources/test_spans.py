@@ -5,10 +5,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from assets.sources import kernel, manifests, node_events, sacct, slurmctld, squeue
-from assets.sources.folder import survey
+from assets.sources import manifests, node_events
+from assets.sources.intake.folder import survey
+from assets.sources.intake.spans import CoveredFile, by_times, write_spans
+from assets.sources.kernel import reader as kernel
+from assets.sources.sacct import reader as sacct
 from assets.sources.settings import read_settings
-from assets.sources.spans import CoveredFile, by_times, write_spans
+from assets.sources.slurmctld import reader as slurmctld
+from assets.sources.squeue import reader as squeue
 from tests.sources.folders import export, load, make, rows
 
 READERS = {reader.KIND: reader for reader in (sacct, kernel, node_events, slurmctld, squeue, manifests)}

@@ -11,13 +11,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.sources import kernel, sacct
-from assets.sources.clusters import write_clusters
-from assets.sources.failing import failing_by_sources
-from assets.sources.folder import survey
-from assets.sources.loading import load_kind
-from assets.sources.settling import settle
-from assets.sources.sparing import spare_clusters
+from assets.sources.intake.clusters import write_clusters
+from assets.sources.intake.failing import failing_by_sources
+from assets.sources.intake.folder import survey
+from assets.sources.intake.loading import load_kind
+from assets.sources.intake.settling import settle
+from assets.sources.intake.sparing import spare_clusters
+from assets.sources.kernel import reader as kernel
+from assets.sources.sacct import reader as sacct
 from tests.sources.folders import connect, export, load_results, make, violations
 
 XID = "Nov 21 07:34:{second:02d} {node} kernel: NVRM: Xid (PCI:0000:07:00): {code}, pid=1, name=python\n"

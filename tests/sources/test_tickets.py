@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assets.sources import ticket_values, tickets
+from assets.sources.tickets import reader as tickets
+from assets.sources.tickets import values as ticket_values
 from tests.sources.batches import load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 

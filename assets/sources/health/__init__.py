@@ -1,0 +1,1 @@
+"""Results of health checks: GCM records and NHC logs."""

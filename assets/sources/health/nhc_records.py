@@ -1,0 +1,104 @@
+"""LBNL NHC as SQL: its log, its syslog lines, its calls of node-mark-offline, and `host | result` of Azure's NHC.
+
+NHC logs failures only, so a check it does not name passed or was not run; nothing is made of that here. The Xids that a
+failure quotes are taken as those of GCM's messages are.
+"""
+
+from __future__ import annotations
+
+from assets.sources.sql import times, undated
+
+_SYSLOG = r"^(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) nhc(?:\[\d+\])?: (?P<body>.*)$"
+_HELPER = (
+    r"^(?P<stamp>\d{8} \d\d:\d\d:\d\d) (?:\S*/)?node-mark-offline:? +"
+    r"(?:Marking \S+ (?P<marked>\S+) offline: +|(?P<host>\S+) )(?P<body>.*)$"
+)
+_PIPE = r"^(?P<host>\S+) \| (?P<body>.*)$"
+_XID = r"(?i)\bxid(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\[]*(\d{1,3})\b"
+"""The number behind "Xid" and behind the bracket with the PCI address, never one inside it, as in reasons of nodes."""
+_CHECK = r"^(?:.*(?:Health check failed|NHC): +)?([\w./-]+):"
+
+
+def result_steps(zone: str) -> list[str]:
+    """Give the statements that fill `health_results` from files of dialect nhc."""
+    of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'nhc'"
+    stamps = rf"""
+    select lines.file_id, lines.line_number, line[:15] as stamp
+    from lines {of_dialect}
+    where regexp_matches(line, '^[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d ')"""
+    shaped = rf"""
+create or replace temp table nhc_lines as
+with shapes as (
+    select
+        lines.file_id,
+        lines.line_number,
+        line,
+        regexp_extract(line, '{_SYSLOG}', ['stamp', 'host', 'body']) as syslog,
+        regexp_extract(line, '{_HELPER}', ['stamp', 'marked', 'host', 'body']) as helper,
+        regexp_extract(line, '{_PIPE}', ['host', 'body']) as pipe
+    from lines {of_dialect}
+    where line is not null
+)
+select
+    shapes.file_id,
+    shapes.line_number,
+    shapes.line,
+    {undated.in_leap_year("nullif(syslog.stamp, '')")} as leap_year_time,
+    coalesce(
+        nullif(syslog.host, ''), nullif(helper.marked, ''), nullif(helper.host, ''), nullif(pipe.host, '')
+    ) as node_name,
+    coalesce(nullif(syslog.body, ''), nullif(helper.body, ''), nullif(pipe.body, ''), line) as body,
+    case
+        when syslog.stamp <> '' then {undated.dated("leap_year_time", "years.year_anchor")}
+        when helper.stamp <> '' then try_strptime(helper.stamp, '%Y%m%d %H:%M:%S')
+    end as local_time,
+    case
+        when pipe.host <> '' then {undated.file_moment("batch_files.path", "batch_files.modified_at")}
+    end as file_time
+from shapes
+join batch_files on batch_files.file_id = shapes.file_id
+asof left join nhc_years as years
+    on years.file_id = shapes.file_id and years.line_number <= shapes.line_number"""
+    results = rf"""
+insert into health_results by name
+with read as (
+    select
+        *,
+        coalesce({times.utc("local_time", zone)}, file_time) as observed_at,
+        contains(body, 'Health check failed:') or contains(line, 'node-mark-offline') as is_failure,
+        regexp_matches(body, '^Healthy\b') and file_time is not null as is_healthy,
+        contains(body, 'No results reported') as is_silent
+    from nhc_lines
+)
+select
+    file_id,
+    line_number,
+    node_name,
+    coalesce(case when is_failure then nullif(regexp_extract(body, '{_CHECK}', 1), '') end, 'nhc') as check_name,
+    'periodic' as check_type,
+    case when is_failure then 'CRITICAL' when is_healthy then 'OK' else 'UNKNOWN' end as result,
+    case when is_silent then 'could_not_run' else 'ran' end as result_quality,
+    observed_at,
+    case
+        when is_failure and contains(lower(body), 'xid') then
+            list_filter(
+                list_transform(
+                    list_filter(
+                        regexp_extract_all(body, '{_XID}', 1),
+                        lambda code, place: list_position(regexp_extract_all(body, '{_XID}', 1), code) = place
+                    ),
+                    lambda code: try_cast(code as integer)
+                ),
+                lambda code: code > 0
+            )
+        else []
+    end as xid_codes,
+    body as message,
+    case when not (is_failure or is_healthy or is_silent) then 'not_relevant' end as skip_reason,
+    case
+        when (is_failure or is_healthy or is_silent) and (node_name is null or observed_at is null)
+            then 'missing_time_or_node'
+    end as problem,
+    case when node_name is null then 'no node' when observed_at is null then 'no time' end as problem_detail
+from read"""
+    return [*undated.year_steps(stamps, "nhc_years"), shaped, results]

@@ -1,0 +1,171 @@
+"""Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
+
+The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, files of GCM's records alone by
+`health_whole`; here they are told apart, joined, cut down to what is new by `health_stretches`, and repeats are marked.
+Other tools' files are refused with the command that makes a readable one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assets.sources.errors import SourceError
+from assets.sources.health import gcm_documents, gcm_records, nhc_records
+from assets.sources.health import stretches as health_stretches
+from assets.sources.health import whole_files as health_whole
+from assets.sources.reader import Batch, Step
+from assets.sources.settings import ClusterSettings
+from assets.sources.sql import times, undated
+
+KIND = "health"
+TABLE = "health_checks"
+DIALECTS = ("gcm", "gcm_document", "nhc")
+VERSION = 4
+COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
+
+_NHC = re.compile(
+    r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
+)
+_GCM_TEXT = re.compile(
+    r"^(?:OK|WARN|CRITICAL|UNKNOWN) - |^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] - \[[A-Z]+\] - ", re.M
+)
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Tell GCM's JSON lines, a GCM document over several lines, and NHC logs apart."""
+    first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
+    if '"health_check"' in sample:
+        return "gcm_document" if gcm_documents.is_spread_over_lines(sample) else "gcm"
+    if _NHC.search(sample):
+        return "nhc"
+    if _GCM_TEXT.search(sample):
+        return "gcm"
+    if first.startswith(("{", "[")):
+        raise SourceError(
+            path,
+            "unsupported_schema: JSON without GCM's field 'health_check'",
+            "Put records of `health_checks --sink=file` or `--sink=stdout` here; sacct, squeue and sinfo records of "
+            "GCM, DCGM and gpud output are not read from this folder.",
+        )
+    raise SourceError(
+        path,
+        "unsupported_schema: neither GCM health-check records nor an NHC log",
+        "Write GCM records with `health_checks ... --sink=file --sink-opts file_path=checks.jsonl`, or copy nhc.log "
+        "as syslog wrote it, with time and host.",
+    )
+
+
+def is_timed_by_modification(path: str, dialect: str) -> bool:
+    """Tell whether the years of a log of NHC, or its times, are those of its modification."""
+    return dialect == "nhc" and not undated.is_named_by_time(path)
+
+
+take = health_whole.take
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps that read the records of both tools."""
+    steps: list[Step] = [EMPTY_RESULTS, health_whole.EMPTY]
+    if "gcm" in batch.dialects:
+        steps += gcm_records.result_steps()
+    if "gcm_document" in batch.dialects:
+        steps += gcm_documents.RESULT_STEPS
+    if "nhc" in batch.dialects:
+        steps += nhc_records.result_steps(batch.cluster.settings.timezone)
+    return [*steps, SETTLED_CLOCKS, IMPLAUSIBLE, *health_stretches.STEPS, QUARANTINED, LOADED, SKIPPED, SKIPPED_LINES]
+
+
+# One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
+EMPTY_RESULTS = """
+create or replace temp table health_results (
+    file_id integer, line_number bigint, node_name varchar, check_name varchar, check_type varchar, result varchar,
+    result_quality varchar, started_at timestamp, observed_at timestamp, job_id_raw bigint, xid_codes integer[],
+    message varchar, stands_alone boolean default false, skip_reason varchar, problem varchar, problem_detail varchar
+)"""
+
+# What a check said is known, and when it ended; only how long it ran is lost.
+SETTLED_CLOCKS = f"""
+update health_results set started_at = observed_at
+where started_at > observed_at and started_at <= observed_at + interval {times.CLOCK_NOISE_SECONDS} second"""
+
+IMPLAUSIBLE = f"""
+update health_results set
+    problem = case when started_at > observed_at then 'end_before_start' else 'implausible_time' end,
+    problem_detail = concat(started_at, ' to ', observed_at, ' (UTC)')
+from batch_files
+where batch_files.file_id = health_results.file_id
+    and problem is null
+    and skip_reason is null
+    and (
+        started_at > observed_at
+        or {times.is_implausible("observed_at", "batch_files.modified_at")}
+        or {times.is_implausible("started_at", "batch_files.modified_at")}
+    )"""
+
+# A line with several results is quarantined whole when one of them is bad: a line has one outcome.
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select file_id, line_number, min(problem) as reason, min(problem_detail) as detail
+from health_results
+where problem is not null
+group by file_id, line_number"""
+
+LOADED = f"""
+create or replace temp view loaded_rows as
+select
+    results.file_id, line_number, results.node_name, results.check_name, check_type, result, result_quality,
+    started_at, observed_at, job_id_raw, xid_codes, message,
+    case when observed_at = stretches.last_at then stretches.first_at end as unchanged_since
+from health_results as results
+left join health_stretches as stretches
+    on stretches.file_id = results.file_id and {health_stretches.IS_OF_STRETCH}
+anti join health_unchanged as unchanged
+    on unchanged.file_id = results.file_id and unchanged.line_number = results.line_number
+anti join quarantined_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number
+where skip_reason is null
+union all by name
+{health_whole.KEPT}"""
+
+SKIPPED = """
+create or replace temp table health_skipped as
+select file_id, line_number, 'blank' as reason from lines where line is null
+union all
+select file_id, line_number, skip_reason from health_results where skip_reason is not null"""
+
+SKIPPED_LINES = """
+create or replace temp view skipped_lines as
+from health_skipped
+union all
+select file_id, line_number, 'unchanged' from health_unchanged"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Mark results that are stated again, by the same file copied or by files that overlap."""
+    fact = (
+        "hash(cluster_id, coalesce(node_id, node_name), check_name, check_type, result, started_at, observed_at, "
+        "job_id_raw, message, unchanged_since)"
+    )
+    # The few repeated keys are found by hash first: ranking millions of rows takes far longer than counting them.
+    return [
+        f"""
+create or replace temp table health_repeats as
+with repeated as (
+    select {fact} as fact from raw.health_checks where disposition <> 'unknown_node' group by fact having count(*) > 1
+),
+ranked as (
+    select
+        rowid as row_number_in_table,
+        row_number() over (partition by {fact} order by path, line_number) as place
+    from raw.health_checks
+    where disposition <> 'unknown_node' and {fact} in (select fact from repeated)
+)
+select row_number_in_table from ranked where place > 1""",
+        """
+update raw.health_checks
+set disposition = case
+    when rowid in (select row_number_in_table from health_repeats) then 'duplicate' else 'loaded'
+end
+where disposition <> 'unknown_node'
+    and (disposition = 'duplicate') <> (rowid in (select row_number_in_table from health_repeats))""",
+    ]

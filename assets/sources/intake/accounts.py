@@ -1,0 +1,221 @@
+"""Every line's account in ops: loaded, skipped with a reason or quarantined with a reason, and never two of them.
+
+A batch is accounted for here, when it is read; `settled_accounts` puts right what later files say of its rows.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from assets.sources.masking import excerpt, masked
+from assets.sources.reader import Reader, reader_key
+from assets.sources.settings import ClusterSettings
+from assets.sources.sql import undated
+
+MAX_DETAIL = 300
+
+
+def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Fail unless every line is in raw or in exactly one of the reader's other two tables.
+
+    Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
+    compared one by one. Of files with lines that the reader only counted, the numbers of lines have to be equal.
+    """
+    con.execute(
+        """
+        create or replace temp view line_outcomes as
+        from loaded_lines
+        union all
+        select file_id, line_number from skipped_lines
+        union all
+        select file_id, line_number from quarantined_lines
+        """
+    )
+    _prove_named_lines(con, reader)
+    _prove_counted_lines(con, reader)
+
+
+def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    outcomes = "(from line_outcomes anti join counted_skips using (file_id)) as outcomes"
+    lines = """(
+        select file_id, line_number from lines
+        union all
+        select file_id, unnest(range(1, line_count + 1)) as line_number
+        from taken_files anti join counted_skips using (file_id)
+    ) as lines"""
+    print_of = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
+    there, told = (con.execute(f"{print_of} {rows}").fetchone() for rows in (lines, outcomes))
+    if there is None or told is None or there == told:
+        return
+    row = con.execute(
+        f"""
+        select batch_files.path, line_number, count(outcomes.file_id) as outcome_count
+        from {lines}
+        left join {outcomes} using (file_id, line_number)
+        inner join batch_files using (file_id)
+        group by all having outcome_count <> 1 order by all limit 1
+        """
+    ).fetchone()
+    where = "a line that is not in the file" if row is None else f"{row[0]}, line {row[1]}: {row[2]} outcomes, not one"
+    raise AssertionError(f"{reader.KIND}: {there[0]} lines, {told[0]} outcomes; {where}")
+
+
+def _prove_counted_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    row = con.execute(
+        """
+        select batch_files.path, taken_files.line_count, sum(told.line_count) as told_count
+        from (
+            from counted_skips
+            union all
+            select file_id, null as reason, count(*) as line_count
+            from line_outcomes semi join counted_skips using (file_id) group by file_id
+        ) as told
+        inner join batch_files using (file_id)
+        left join taken_files using (file_id)
+        group by all having told_count is distinct from taken_files.line_count order by all limit 1
+        """
+    ).fetchone()
+    if row:
+        raise AssertionError(f"{reader.KIND}: {row[0]}: {row[1] or 'no'} lines read as a whole, {row[2]} outcomes")
+
+
+def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
+    """Write into ops what a reader left beside the rows, and the account of each file."""
+    con.execute(
+        """
+        create or replace temp table all_quarantined as
+        select
+            found.file_id,
+            found.line_number,
+            case
+                when batch_files.last_line_open and found.line_number = file_lines.last_line then 'truncated_record'
+                else found.reason
+            end as reason,
+            found.detail
+        from (
+            select file_id, line_number, reason, detail from quarantined_lines
+            union all
+            select file_id, line_number, reason, detail from aside_lines
+        ) as found
+        inner join batch_files on batch_files.file_id = found.file_id
+        inner join file_lines on file_lines.file_id = found.file_id
+        """
+    )
+    if con.execute("from all_quarantined limit 1").fetchone() is not None:
+        _keep_quarantined_lines(con)
+    con.execute(
+        """
+        create or replace temp table skip_counts as
+        select file_id, reason, sum(line_count)::bigint as line_count
+        from (
+            select file_id, reason, count(*) as line_count from skipped_lines group by all
+            union all
+            from counted_skips
+        )
+        group by all
+        """
+    )
+    con.execute(
+        """
+        insert into ops.skips by name
+        select batch_files.cluster_id, batch_files.path, skip_counts.reason, skip_counts.line_count
+        from skip_counts inner join batch_files on batch_files.file_id = skip_counts.file_id
+        """
+    )
+    _find_first_and_last_times(con, reader)
+    _account_for_files(con, reader, cluster, run_id)
+
+
+def _find_first_and_last_times(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Leave in `covered_times` the first and last moment that each file tells of; its name, where no line tells any."""
+    first, last = reader.COVERS
+    con.execute(
+        f"""
+        create or replace temp table covered_times as
+        with of_rows as (
+            select batch_files.file_id, {first} as first_at, {last} as last_at
+            from raw.{reader.TABLE} as kept
+            inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
+            group by batch_files.file_id
+            union all
+            select file_id, min(stated_at), max(stated_at) from stated_times group by file_id
+        ),
+        of_files as (
+            select file_id, min(first_at) as first_at, max(last_at) as last_at from of_rows group by file_id
+        )
+        select
+            batch_files.file_id,
+            coalesce(of_files.first_at, {undated.named_moment("batch_files.path")}) as first_at,
+            coalesce(of_files.last_at, {undated.named_end("batch_files.path")}) as last_at
+        from batch_files left join of_files on of_files.file_id = batch_files.file_id
+        """
+    )
+
+
+def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        f"""
+        insert into ops.quarantine by name
+        select
+            batch_files.cluster_id, batch_files.path, found.line_number, found.reason,
+            {masked(f"left(found.detail, {MAX_DETAIL})")} as detail,
+            {excerpt("texts.line", "found.detail")} as raw
+        from all_quarantined as found
+        inner join batch_files on batch_files.file_id = found.file_id
+        inner join (
+            from lines
+            union all
+            select file_id, line_number, line from aside_lines
+            union all
+            from taken_lines
+        ) as texts
+            on texts.file_id = found.file_id and texts.line_number = found.line_number
+        """
+    )
+
+
+def _account_for_files(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
+    con.execute(
+        """
+        insert into ops.files by name
+        with loaded as (select file_id, count(*) as line_count from loaded_lines group by file_id),
+        skipped as (select file_id, sum(line_count) as line_count from skip_counts group by file_id),
+        quarantined as (
+            select
+                file_id,
+                count(*) as line_count,
+                bool_or(reason = 'truncated_record') as is_partial
+            from all_quarantined
+            group by file_id
+        ),
+        warned as (
+            select file_id, list(distinct warning order by warning) as warnings from file_warnings group by file_id
+        )
+        select
+            batch_files.cluster_id,
+            batch_files.path,
+            batch_files.sha256,
+            $kind as kind,
+            batch_files.dialect,
+            coalesce(file_lines.lines_in, 0) as lines_in,
+            coalesce(loaded.line_count, 0) as loaded,
+            coalesce(skipped.line_count, 0) as skipped,
+            coalesce(quarantined.line_count, 0) as quarantined,
+            $run_id as run_id,
+            batch_files.size_bytes,
+            batch_files.modified_at,
+            coalesce(quarantined.is_partial, false) or batch_files.is_cut as is_partial,
+            $reader as reader,
+            coalesce(warned.warnings, []::varchar[]) as warnings,
+            covered_times.first_at,
+            covered_times.last_at
+        from batch_files
+        left join file_lines on file_lines.file_id = batch_files.file_id
+        left join loaded on loaded.file_id = batch_files.file_id
+        left join skipped on skipped.file_id = batch_files.file_id
+        left join quarantined on quarantined.file_id = batch_files.file_id
+        left join warned on warned.file_id = batch_files.file_id
+        left join covered_times on covered_times.file_id = batch_files.file_id
+        """,
+        {"kind": reader.KIND, "run_id": run_id, "reader": reader_key(reader, cluster)},
+    )

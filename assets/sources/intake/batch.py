@@ -1,0 +1,184 @@
+"""One batch of files: lines in, the reader's steps run, every line proved accounted for, the result moved on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
+from assets.sources.intake.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
+from assets.sources.intake.isolating import Aside
+from assets.sources.masking import masked
+from assets.sources.reader import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
+from assets.sources.regular import require_regular, unreadable
+from assets.sources.settings import ClusterSettings
+from assets.sql import identifier
+
+FREE_TEXTS = {
+    "sacct": ("job_name", "submit_line"),
+    "health_checks": ("check_name", "message"),
+    "kernel_messages": ("process_name", "recovery_action", "message"),
+    "node_events": ("reason",),
+    "nodes": ("reason",),
+    "slurmctld_events": ("reason", "message"),
+    "tickets": ("component_raw", "action", "status", "summary"),
+    "manifests": ("command",),
+}
+"""Columns by raw table that hold what people and programs wrote freely: secrets in them are masked before they are
+stored, so that nothing built of them needs to."""
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commit what is done inside, or nothing of it."""
+    con.begin()
+    try:
+        yield
+        con.commit()
+    except BaseException:
+        # After a full disk DuckDB may have closed the database itself; what went wrong first is what counts.
+        with suppress(duckdb.Error):
+            con.rollback()
+        raise
+    finally:
+        with suppress(duckdb.Error):
+            con.execute("set preserve_insertion_order = true")
+            con.execute("reset disabled_optimizers")
+
+
+def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
+    """Run a reader's steps in order."""
+    for step in steps:
+        if isinstance(step, str):
+            con.execute(step)
+        else:
+            step(con)
+
+
+def load_batch(
+    con: duckdb.DuckDBPyConnection,
+    cluster: ClusterSettings,
+    reader: Reader,
+    files: Sequence[SourceFile],
+    run_id: str,
+    *,
+    aside: Aside | None = None,
+) -> None:
+    """Read a batch into raw and ops, inside the caller's transaction.
+
+    Parameters
+    ----------
+    con
+        A writing connection, in a transaction.
+    cluster
+        The cluster whose files they are.
+    reader
+        The format's module.
+    files
+        The batch.
+    run_id
+        Kept beside every file.
+    aside
+        After a failure: lines of the only file that the reader is not to see. No file is read as a whole then.
+
+    Raises
+    ------
+    SourceErrors
+        A file that can only be refused once it is being read.
+    AssertionError
+        The reader lost or doubled a line.
+    """
+    _require_regular_files(files)
+    taken = _take_whole_files(con, reader, files if aside is None else ())
+    with scratch_folder(con) as scratch:
+        cut = read_batch_lines(con, cluster, files, Path(scratch), taken)
+    con.execute(
+        """
+        create or replace temp table file_lines as
+        select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id
+        union all
+        select file_id, line_count, line_count from taken_files
+        """
+    )
+    con.execute(
+        "create or replace temp table aside_lines as "
+        "select *, null::varchar as reason, null::varchar as detail from lines limit 0"
+    )
+    if cut or aside is not None:
+        set_lines_aside(con, aside)
+    steps = list(reader.statements(Batch(cluster, frozenset(file.dialect for file in files))))
+    until = steps.index(KEEP_ROWS) if KEEP_ROWS in steps else len(steps)
+    try:
+        run_steps(con, steps[:until])
+        _keep_rows(con, reader)
+        run_steps(con, steps[until + 1 :])
+    except SourceError as error:
+        raise SourceErrors([error]) from None
+    prove_every_line_accounted_for(con, reader)
+    account_for_batch(con, reader, cluster, run_id)
+    drop_temporary(con)
+
+
+def _require_regular_files(files: Sequence[SourceFile]) -> None:
+    """Look once more at what DuckDB opens by its path: since the survey another thing may have taken its place."""
+    wrong = []
+    for file in files:
+        try:
+            require_regular(file.absolute)
+        except OSError as error:
+            wrong.append(unreadable(file.path, error))
+    if wrong:
+        raise SourceErrors(wrong)
+
+
+def _take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile]) -> set[int]:
+    """Let a reader that can do so read whole files at once; give their ids."""
+    con.execute("create or replace temp table taken_files (file_id integer, line_count bigint)")
+    con.execute("create or replace temp table taken_lines (file_id integer, line_number bigint, line varchar)")
+    con.execute("create or replace temp table counted_skips (file_id integer, reason varchar, line_count bigint)")
+    con.execute("create or replace temp table stated_times (file_id integer, stated_at timestamp)")
+    if isinstance(reader, WholeFileReader):
+        reader.take(con, dict(enumerate(files)))
+    return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
+
+
+def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Move `loaded_rows` into raw, secrets masked, and leave the lines that raw now holds of them in `loaded_lines`."""
+    # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
+    provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
+    there = {name for (name,) in con.execute("select column_name from (describe loaded_rows)").fetchall()}
+    texts = [name for name in FREE_TEXTS.get(reader.TABLE, ()) if name in there]
+    replaced = ", ".join(f"{masked(f'loaded_rows.{name}')} as {name}" for name in texts)
+    # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
+    con.execute("set preserve_insertion_order = false")
+    con.execute(
+        f"""
+        insert into raw.{reader.TABLE} by name
+        select
+            batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
+            loaded_rows.* exclude (file_id) {f"replace ({replaced})" if replaced else ""}{provisional}
+        from loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
+        """
+    )
+    con.execute(
+        f"""
+        create or replace temp table loaded_lines as
+        select distinct batch_files.file_id, kept.line_number
+        from raw.{reader.TABLE} as kept
+        inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
+        """
+    )
+
+
+def drop_temporary(con: duckdb.DuckDBPyConnection) -> None:
+    """Free what a batch leaves in temp tables and views."""
+    for kind, query in (
+        ("view", "select view_name from duckdb_views() where temporary and not internal"),
+        ("table", "select table_name from duckdb_tables() where temporary and not internal"),
+    ):
+        for (name,) in con.execute(query).fetchall():
+            con.execute(f"drop {kind} if exists temp.{identifier(name)}")

@@ -1,0 +1,146 @@
+"""The lines of one batch of files: which files make a batch, and what a reader finds of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.intake.copies import write_copy
+from assets.sources.intake.isolating import READER_ERROR, Aside
+from assets.sources.intake.lines import NUMBERED_LINES, is_compressed, read_lines
+from assets.sources.intake.long_lines import MARK, MAX_LINE, WINDOW
+from assets.sources.reader import SourceFile
+from assets.sources.settings import ClusterSettings
+
+BATCH_BYTES = 256 * 1024 * 1024
+"""An accounting batch takes about four times its bytes of memory, or of temporary files beside the warehouse."""
+BATCH_FILES = 2000
+TYPICAL_COMPRESSION = 10
+
+
+CUT_LINES = "line_too_long"
+"""Beside the files in which a line was cut off, in `ops.files.warnings`."""
+LINE_TOO_LONG = (
+    f"longer than {MAX_LINE // 1024**2} MiB, or one too many of lines that are longer than {WINDOW // 1024} KiB"
+)
+
+
+def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
+    """Cut the files of one cluster into batches bounded by bytes and by count."""
+    batch: list[SourceFile] = []
+    total = 0
+    for file in files:
+        size = file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
+        if batch and (total + size > BATCH_BYTES or len(batch) >= BATCH_FILES):
+            yield batch
+            batch, total = [], 0
+        batch.append(file)
+        total += size
+    if batch:
+        yield batch
+
+
+def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirectory[str]:
+    """Make a folder for copies beside the warehouse file, where there is room for data."""
+    row = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchone()
+    beside = Path(row[0]).parent if row and row[0] else None
+    return tempfile.TemporaryDirectory(prefix="reading-", dir=beside)
+
+
+def read_batch_lines(
+    con: duckdb.DuckDBPyConnection,
+    cluster: ClusterSettings,
+    files: Sequence[SourceFile],
+    scratch: Path,
+    taken: Container[int] = (),
+) -> list[int]:
+    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those with cut-off lines."""
+    paths: dict[int, Path] = {}
+    cut, still_open, damaged = [], [], []
+    for file_id, file in enumerate(files):
+        is_open = file.last_line_open
+        if file.is_plain and file_id not in taken:
+            paths[file_id] = file.absolute
+        elif file_id not in taken:
+            copy = write_copy(file.absolute, scratch / f"{file_id}.txt")
+            paths[file_id], is_open = copy.path, copy.last_line_open
+            if copy.is_cut:
+                cut.append(file_id)
+            if copy.has_bad_bytes:
+                damaged.append((file_id, "bad_encoding"))
+            if copy.has_cut_lines:
+                damaged.append((file_id, CUT_LINES))
+        still_open.append(is_open)
+    try:
+        read_lines(con, paths)
+    except duckdb.InvalidInputException as error:
+        names = ", ".join(file.path for file in files) if len(files) < 4 else f"one of {len(files)} files"
+        first_line = str(error).splitlines()[0]
+        wrong = SourceError(names, f"cannot be read as lines ({first_line})", "Look for a line of many megabytes.")
+        raise SourceErrors([wrong]) from None
+    table = pa.table(
+        {
+            "file_id": pa.array(range(len(files)), pa.int32()),
+            "cluster_id": [cluster.cluster_id] * len(files),
+            "path": [file.path for file in files],
+            "dialect": [file.dialect for file in files],
+            "modified_at": pa.array([file.modified_at for file in files], pa.timestamp("us")),
+            "timezone": [cluster.settings.timezone] * len(files),
+            "last_line_open": still_open,
+            "is_cut": [file_id in set(cut) for file_id in range(len(files))],
+            "sha256": [file.sha256 for file in files],
+            "size_bytes": pa.array([file.size_bytes for file in files], pa.int64()),
+        }
+    )
+    con.register("batch_files_table", table)
+    con.execute("create or replace temp table batch_files as select * from batch_files_table")
+    con.unregister("batch_files_table")
+    con.execute("create or replace temp table file_warnings (file_id integer, warning varchar)")
+    if damaged:
+        con.executemany("insert into file_warnings values (?, ?)", damaged)
+    return sorted({*cut, *(file_id for file_id, warning in damaged if warning == CUT_LINES)})
+
+
+def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
+    """Take cut-off lines, the last one of a cut-off archive, and what stops the reader out of what it sees."""
+    con.execute(
+        """
+        insert into aside_lines
+        select lines.*, 'line_too_long', $detail
+        from lines
+        inner join file_warnings on file_warnings.file_id = lines.file_id and file_warnings.warning = $warning
+        where ends_with(lines.line, $mark)
+        """,
+        {"detail": LINE_TOO_LONG, "warning": CUT_LINES, "mark": MARK},
+    )
+    con.execute(
+        """
+        insert into aside_lines
+        select lines.*, 'truncated_record', 'the archive is cut off here'
+        from (from lines anti join aside_lines using (file_id, line_number)) as lines
+        inner join batch_files on batch_files.file_id = lines.file_id and batch_files.is_cut
+        inner join file_lines on file_lines.file_id = lines.file_id and file_lines.last_line = lines.line_number
+        """
+    )
+    if aside is not None:
+        con.execute(
+            """
+            insert into aside_lines
+            select lines.*, $reason, map_extract_value($lines::map(bigint, varchar), line_number)
+            from lines
+            where (map_contains($lines::map(bigint, varchar), line_number) or line_number > $beyond)
+                and (file_id, line_number) not in (select (file_id, line_number) from aside_lines)
+            """,
+            {"reason": READER_ERROR, "lines": dict(aside.lines), "beyond": aside.beyond},
+        )
+    con.execute(
+        f"""
+        create or replace temp view lines as
+        select * from ({NUMBERED_LINES}) anti join aside_lines using (file_id, line_number)
+        """
+    )

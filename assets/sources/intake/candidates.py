@@ -1,0 +1,118 @@
+"""The files below a cluster's folder, by kind, and what there is that cannot be a file to read.
+
+It opens no file, and follows no link to a folder that is read already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assets.sources.errors import SourceError
+from assets.sources.manifests import KIND as MANIFEST
+from assets.sources.manifests import MANIFEST_SUFFIX
+from assets.sources.reader import Reader
+from assets.sources.regular import unreadable
+from assets.sources.settings import KINDS, ClusterSettings
+
+IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file or folder that may be read; `error` says why it cannot be where that shows without opening it."""
+
+    cluster: ClusterSettings
+    kind: str
+    path: Path
+    reader: Reader
+    error: SourceError | None = None
+
+
+def shown(path: Path, folder: Path) -> str:
+    r"""Give a path below the sources folder as text; bytes that are no UTF-8 are written as `\udc..`.
+
+    >>> shown(Path("/s/c1/sacct/a.txt"), Path("/s"))
+    'c1/sacct/a.txt'
+    """
+    return path.relative_to(folder).as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def is_utf8(name: str) -> bool:
+    """Tell whether a file's name can be written as text."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def visible_folders(folder: Path) -> list[Path]:
+    """List the folders in a folder, save hidden ones."""
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+
+def candidates(
+    cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[str]
+) -> Iterator[Candidate]:
+    """Give what there is to read of a cluster; folders without a meaning add a warning.
+
+    Raises
+    ------
+    OSError
+        The cluster's own folder cannot be listed.
+    """
+    sources = folder.parent
+    for kind_folder in visible_folders(folder):
+        kind = kind_folder.name
+        if kind not in KINDS:
+            place = shown(kind_folder, sources)
+            warnings.append(f"{place}: not read; folders with a meaning are {', '.join(KINDS)}")
+        elif kind in readers:
+            for path, error in _files(kind_folder, sources, warnings):
+                read_as = MANIFEST if path.name.endswith(MANIFEST_SUFFIX) else kind
+                if read_as in readers:
+                    yield Candidate(cluster, read_as, path, readers[read_as], error)
+
+
+def _files(top: Path, sources: Path, warnings: list[str]) -> Iterator[tuple[Path, SourceError | None]]:
+    """Give every file below a kind's folder, save hidden ones, editors' leftovers and notes, in order.
+
+    No folder is entered twice, whatever links lead to it: a link to a folder above would never end.
+    """
+    found: list[tuple[Path, SourceError | None]] = []
+    folders, seen = [top], {_identity(folder) for folder in (top, *top.parents)}
+    while folders:
+        folder, links = folders.pop(), []
+        for entry in _entries(folder, sources, found):
+            if not is_utf8(entry.name):
+                found.append((entry, SourceError(shown(entry, sources), "its name is not UTF-8", "Rename it.")))
+            elif not entry.is_dir():
+                found.append((entry, None))
+            elif entry.is_symlink():
+                links.append(entry)
+            else:
+                seen.add(_identity(entry))
+                folders.append(entry)
+        for link in links:
+            if (identity := _identity(link)) in seen:
+                warnings.append(f"{shown(link, sources)}: not read; it leads to a folder that is read already")
+            else:
+                seen.add(identity)
+                folders.append(link)
+    yield from sorted(found, key=lambda one: one[0])
+
+
+def _entries(folder: Path, sources: Path, found: list[tuple[Path, SourceError | None]]) -> list[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        found.append((folder, unreadable(shown(folder, sources), error)))
+        return []
+    return [one for one in entries if not (one.name.startswith(".") or one.name.endswith(IGNORED_SUFFIXES))]
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino

@@ -1,0 +1,57 @@
+"""The settings of all clusters into `raw.clusters`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+
+from assets.sources.intake.batch import transaction
+from assets.sources.intake.folder import Survey
+from assets.sources.settings import ClusterSettings
+from assets.sql import identifier
+
+
+def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
+    """Give a cluster's settings by the columns of `raw.clusters`."""
+    settings = cluster.settings
+    notes = [{"at": note.at.isoformat(), "text": note.text} for note in settings.annotations]
+    return {
+        "cluster_id": cluster.cluster_id,
+        "is_simulated": settings.simulated,
+        "timezone": settings.timezone,
+        "gpus_per_node": settings.gpus_per_node,
+        "gpu_model": settings.gpu_model,
+        "price_per_gpu_hour": settings.price_per_gpu_hour,
+        "currency": settings.currency,
+        "attribution_before_seconds": settings.attribution.before_seconds,
+        "attribution_after_seconds": settings.attribution.after_seconds,
+        "attribution_priority": settings.attribution.priority,
+        "runs_chain": settings.runs.chain,
+        "runs_chain_gap_seconds": settings.runs.chain_gap_seconds,
+        "checkpoint_minutes": settings.ettr.checkpoint_minutes,
+        "restart_minutes": settings.ettr.restart_minutes,
+        "write_minutes": settings.ettr.write_minutes,
+        "lemon_window_days": settings.lemons.window_days,
+        "lemon_rate_days": settings.lemons.rate_days,
+        "lemon_thresholds": json.dumps(settings.lemons.thresholds),
+        "quarantine_max_share": settings.quarantine.max_share,
+        "annotations": json.dumps(notes),
+        "report_names": settings.report.names,
+        "config_path": cluster.config_path,
+        "config_sha256": cluster.config_sha256,
+    }
+
+
+def write_clusters(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
+    """Replace `raw.clusters` by what the folder says now and return the number of clusters."""
+    rows = [cluster_row(cluster) for _, cluster in sorted(survey.clusters.items())]
+    columns = [identifier(column) for column in rows[0]]
+    with transaction(con):
+        con.execute("delete from raw.clusters")
+        con.executemany(
+            f"insert into raw.clusters ({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
+            [list(row.values()) for row in rows],
+        )
+    return len(rows)

@@ -1,0 +1,103 @@
+"""Copies of files that DuckDB cannot read where they are: archives unpacked, and text made clean UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from pathlib import Path
+
+from assets.sources.intake.lines import NEVER_IN_LOGS, REPLACEMENT, chunks, decode, holds
+from assets.sources.intake.long_lines import CuttingWriter
+from assets.sources.intake.object_lines import ObjectLines
+
+MAX_UNPACKED, MAX_UNPACKED_RATIO = 4 * 1024**3, 500
+"""An archive that holds more than both is read so far, and as one that is cut off: logs are packed to a tenth."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A clean copy of a file's text, and what had to be done to it."""
+
+    path: Path
+    is_cut: bool
+    """The archive ended early: the last line is not to be trusted."""
+    last_line_open: bool
+    has_bad_bytes: bool
+    """Bytes that are not UTF-8, or NULs, were replaced."""
+    has_cut_lines: bool
+    """Lines that are too long were cut off, and end with `long_lines.MARK`."""
+
+
+def write_copy(path: Path, target: Path) -> Copy:
+    """Write a file's text as UTF-8 that DuckDB can read, undecodable bytes and NULs replaced.
+
+    Bytes that are clean, by far the most, are written as they came.
+    """
+    checker = codecs.getincrementaldecoder("utf-8")()
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    is_clean, is_cut, has_bad_bytes, last, held = True, False, False, b"", b""
+    size, written = path.stat().st_size, 0
+    with target.open("wb") as file:
+        out = CuttingWriter(file)
+
+        def write_repaired(text: str) -> None:
+            nonlocal has_bad_bytes
+            clean = text.replace("\0", REPLACEMENT).replace(NEVER_IN_LOGS, REPLACEMENT)
+            has_bad_bytes = has_bad_bytes or REPLACEMENT in clean
+            out.write(clean.encode())
+
+        try:
+            for chunk in chunks(path):
+                written += len(chunk)
+                if written > MAX_UNPACKED and written > MAX_UNPACKED_RATIO * size:
+                    raise EOFError("the archive holds more than any log does")
+                last = chunk[-1:] or last
+                text = held + chunk
+                is_clean = is_clean and _is_clean(checker, chunk, text)
+                if is_clean:
+                    # What the next chunk may turn into something else waits: half a character, half a delimiter.
+                    ready = len(text) - max(len(checker.getstate()[0]), _delimiter_begun(text))
+                    out.write(text[:ready])
+                    held = text[ready:]
+                else:
+                    write_repaired(decoder.decode(text))
+                    held = b""
+        except EOFError:
+            is_cut = True
+        write_repaired(decoder.decode(held, final=True))
+    return Copy(target, is_cut, last != b"\n", has_bad_bytes, out.has_cut)
+
+
+def unpack_object_lines(path: Path, target: Path) -> int | None:
+    """Write the text of an archive of JSON objects, and count its lines; None when it is anything else.
+
+    DuckDB would take on trust that the archive is whole, and text. None is given as well for one that is cut off or
+    damaged, and for bytes that `write_copy` replaces, unless JSON refuses them.
+    """
+    decoder, objects = codecs.getincrementaldecoder("utf-8")(), ObjectLines()
+    try:
+        with target.open("wb") as out:
+            for chunk in chunks(path):
+                objects.add(chunk)
+                if objects.is_odd or REPLACEMENT in decode(decoder, chunk):
+                    return None
+                out.write(chunk)
+        decoder.decode(b"", final=True)
+    except (EOFError, OSError, UnicodeDecodeError):
+        return None
+    return objects.count
+
+
+def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> bool:
+    """Tell whether DuckDB may see a chunk as it is; `text` is the chunk behind what was held back of the last one."""
+    try:
+        decode(checker, chunk)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in chunk and not holds(text, NEVER_IN_LOGS.encode()) and not holds(text, REPLACEMENT.encode())
+
+
+def _delimiter_begun(text: bytes) -> int:
+    """Count the bytes at the end of a text with which the delimiter may begin."""
+    delimiter = NEVER_IN_LOGS.encode()
+    return next((length for length in range(len(delimiter) - 1, 0, -1) if text.endswith(delimiter[:length])), 0)

@@ -1,0 +1,81 @@
+"""Clusters that cannot be built in a run, and why: kept in `ops.cluster_failures`, read by whoever builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+import duckdb
+
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.intake.folder import REFUSED, Survey
+
+FOLDER_GONE = "its folder is gone from the sources folder"
+SOURCES = "sources"
+"""The stage of failures that show before anything is built."""
+
+
+def failing_by_sources(
+    con: duckdb.DuckDBPyConnection, survey: Survey, spared: Mapping[str, SourceError] | None = None
+) -> dict[str, list[str]]:
+    """Name the clusters that are left out or gone, and those of which accounting was refused, with the reasons.
+
+    Parameters
+    ----------
+    con
+        A connection to the working file.
+    survey
+        The folder.
+    spared
+        What else is known of clusters: why their rows could not be settled.
+
+    Raises
+    ------
+    SourceErrors
+        It is all of them.
+    """
+    errors = {cluster_id: list(told) for cluster_id, told in survey.left_out.items()}
+    rows = con.execute(
+        "select cluster_id, path, reason, next_step from ops.files "
+        "where kind = 'sacct' and status = $refused order by all",
+        {"refused": REFUSED},
+    ).fetchall()
+    for cluster_id, *told in rows:
+        if cluster_id in survey.clusters:
+            errors.setdefault(cluster_id, []).append(SourceError(*told))
+    gone = con.execute("select distinct cluster_id from ops.files order by 1").fetchall()
+    for (cluster_id,) in gone:
+        if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
+            next_step = f"Put it back, or run `faultline forget {cluster_id}`."
+            errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
+    for cluster_id, error in (spared or {}).items():
+        errors.setdefault(cluster_id, []).append(error)
+    if not survey.clusters.keys() - errors.keys():
+        raise SourceErrors([error for told in errors.values() for error in told])
+    return {cluster_id: [str(error) for error in told] for cluster_id, told in errors.items()}
+
+
+def record_failures(
+    con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
+) -> None:
+    """Keep reasons by cluster, in place of what the same stage of the same run said before."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    con.execute("delete from ops.cluster_failures where run_id = ? and stage = ?", [run_id, stage])
+    for cluster_id, reasons in sorted(failures.items()):
+        for reason in dict.fromkeys(reasons):
+            con.execute(
+                "insert into ops.cluster_failures values (?, ?, ?, ?, ?)", [run_id, cluster_id, stage, reason, now]
+            )
+
+
+def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str, other_than: str = "") -> dict[str, list[str]]:
+    """Read the reasons of a run, by cluster; leave those of one stage aside."""
+    found: dict[str, list[str]] = {}
+    rows = con.execute(
+        "select cluster_id, reason from ops.cluster_failures where run_id = ? and stage <> ? "
+        "order by cluster_id, failed_at, reason",
+        [run_id, other_than],
+    ).fetchall()
+    for cluster_id, reason in rows:
+        found.setdefault(cluster_id, []).append(reason)
+    return found

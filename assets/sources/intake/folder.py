@@ -1,0 +1,283 @@
+"""The sources folder: its clusters, their files, and what of it cannot be used.
+
+A file that cannot be read concerns itself alone and is refused; a cluster without accounting or with wrong settings is
+left out; an error is only what leaves no cluster to build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.intake.candidates import Candidate, candidates, is_utf8, shown, visible_folders
+from assets.sources.intake.lines import inspect
+from assets.sources.manifests import KIND as MANIFEST
+from assets.sources.manifests import MAX_MANIFEST_BYTES
+from assets.sources.reader import Reader, SourceFile, TimedReader, reader_key
+from assets.sources.regular import require_regular, unreadable
+from assets.sources.settings import ClusterSettings, read_settings
+
+READ, REFUSED = "read", "refused"
+"""What `ops.files.status` says of a file."""
+NEVER = datetime(1970, 1, 1)
+"""Stands for the modification of a file that cannot even be looked at."""
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """What `ops.files` says of a file of an earlier refresh."""
+
+    size_bytes: int
+    modified_at: datetime
+    sha256: str
+    dialect: str
+    reader: str
+    status: str = READ
+    reason: str | None = None
+    next_step: str | None = None
+    is_present: bool = True
+
+
+@dataclass(frozen=True)
+class RefusedFile:
+    """A file that is not read, as far as it is known, and why."""
+
+    file: SourceFile
+    error: SourceError
+
+
+@dataclass
+class Survey:
+    """What the folder holds."""
+
+    clusters: dict[str, ClusterSettings] = field(default_factory=dict)
+    files: list[SourceFile] = field(default_factory=list)
+    refused: list[RefusedFile] = field(default_factory=list)
+    left_out: dict[str, list[SourceError]] = field(default_factory=dict)
+    """Clusters whose files are not looked at, and why."""
+    warnings: list[str] = field(default_factory=list)
+
+    def of_kind(self, kind: str) -> list[SourceFile]:
+        """Give the files of one kind, in the order of their names."""
+        return [file for file in self.files if file.kind == kind]
+
+    def refused_of_kind(self, kind: str) -> list[RefusedFile]:
+        """Give the refused files of one kind, in the order of their names."""
+        return [refused for refused in self.refused if refused.file.kind == kind]
+
+    @property
+    def failing(self) -> dict[str, list[SourceError]]:
+        """Clusters that cannot be built, and why: those left out, and those of which accounting was refused."""
+        found = {cluster_id: list(errors) for cluster_id, errors in self.left_out.items()}
+        for refused in self.refused:
+            if refused.file.kind == "sacct":
+                found.setdefault(refused.file.cluster_id, []).append(refused.error)
+        return found
+
+
+def is_as_it_was(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
+    """Tell whether a file would be read as it was: the same bytes, and the same time where its rows can tell it."""
+    if file.sha256 != before.sha256:
+        return False
+    timed = isinstance(reader, TimedReader) and reader.is_timed_by_modification(file.path, file.dialect)
+    return file.modified_at == before.modified_at or not timed
+
+
+LookKey = tuple[str, int, int, str]
+"""Absolute path, size, time of change in ns, and the reader's key."""
+Progress = Callable[[str, int, int, int], None]
+"""Called with what is being done, files done, files in all, bytes done."""
+
+
+def no_progress(_doing: str, _done: int, _total: int, _bytes: int) -> None:
+    """Report nothing."""
+
+
+def cluster_folders(folder: Path) -> list[Path]:
+    """List the cluster folders; raises `SourceErrors` when the sources folder has none."""
+    place = str(folder)
+    if not folder.exists():
+        raise SourceErrors(
+            [SourceError(place, "the sources folder does not exist", "Create it or name another with --sources.")]
+        )
+    try:
+        found = visible_folders(folder)
+    except OSError as error:
+        raise SourceErrors(
+            [SourceError(place, f"unreadable ({error.strerror})", "It must be a folder this user can read.")]
+        ) from error
+    if any(entry.name == "sacct" for entry in found):
+        raise SourceErrors(
+            [
+                SourceError(
+                    place,
+                    "this is a cluster's folder, not the folder of all clusters",
+                    f"Name the folder above it: {folder.resolve().parent}.",
+                )
+            ]
+        )
+    if not found:
+        raise SourceErrors(
+            [
+                SourceError(
+                    place,
+                    "no cluster folder in it",
+                    "Make one folder per cluster with at least sacct/ in it: <cluster>/sacct/<export>.txt.",
+                )
+            ]
+        )
+    return found
+
+
+def survey(
+    folder: Path,
+    readers: Mapping[str, Reader],
+    known: Mapping[tuple[str, str], KnownFile] | None = None,
+    *,
+    looked: dict[LookKey, SourceFile | SourceError] | None = None,
+    progress: Progress = no_progress,
+    with_history: Container[str] = (),
+) -> Survey:
+    """Look at every file of the folder, in one pass each.
+
+    Parameters
+    ----------
+    folder
+        The sources folder.
+    readers
+        Reader by kind; only these kinds are looked at.
+    known
+        Files of an earlier refresh: one of the same size and time of change is not opened again.
+    looked
+        What was looked at before in this process; filled further.
+    progress
+        Told after every file.
+    with_history
+        Clusters of which accounting was read before: they are not left out for having no file of it any more.
+
+    Raises
+    ------
+    SourceErrors
+        No cluster is left to build; its text has all that is wrong.
+    """
+    result = Survey()
+    found: list[Candidate] = []
+    for cluster_folder in cluster_folders(folder):
+        found.extend(_cluster_candidates(cluster_folder, readers, result, with_history))
+    done_bytes = 0
+    for count, candidate in enumerate(found, start=1):
+        file = _described(folder, candidate)
+        try:
+            file = _look(candidate, file, known or {}, {} if looked is None else looked)
+            result.files.append(file)
+            done_bytes += file.size_bytes
+        except SourceError as error:
+            result.refused.append(RefusedFile(file, error))
+        progress("looking at files", count, len(found), done_bytes)
+    if not result.clusters.keys() - result.failing.keys():
+        told = [error for errors in result.left_out.values() for error in errors]
+        raise SourceErrors([*told, *(refused.error for refused in result.refused)])
+    return result
+
+
+def _cluster_candidates(
+    folder: Path, readers: Mapping[str, Reader], survey: Survey, with_history: Container[str]
+) -> list[Candidate]:
+    """List what there is to read of a cluster, or leave the cluster out."""
+    cluster_id = shown(folder, folder.parent)
+    if not is_utf8(folder.name):
+        survey.left_out[cluster_id] = [SourceError(cluster_id, "its name is not UTF-8", "Rename the folder.")]
+        return []
+    cluster, wrong = read_settings(folder, cluster_id)
+    found: list[Candidate] = []
+    try:
+        found = list(candidates(cluster, folder, readers, survey.warnings))
+    except OSError as error:
+        wrong.append(unreadable(cluster_id, error))
+    else:
+        has_accounting = cluster_id in with_history or any(candidate.kind == "sacct" for candidate in found)
+        if "sacct" in readers and not has_accounting:
+            wrong.append(_no_accounting(cluster_id))
+    if wrong:
+        survey.left_out[cluster_id] = wrong
+        return []
+    survey.clusters[cluster_id] = cluster
+    return found
+
+
+def _no_accounting(cluster_id: str) -> SourceError:
+    return SourceError(
+        f"{cluster_id}/sacct",
+        "no accounting export there, and nothing can be said of a cluster without one",
+        f"Put one there: sacct -a -D -X -P --noconvert -o ALL -S <start> -E <end> > {cluster_id}/sacct/sacct.txt",
+    )
+
+
+def _described(folder: Path, candidate: Candidate) -> SourceFile:
+    """Give a file with its size and time, as far as they are told."""
+    size, modified_at = 0, NEVER
+    # A file system may tell a time that no calendar has.
+    with suppress(OSError, OverflowError, ValueError):
+        status = require_regular(candidate.path)
+        size = status.st_size
+        modified_at = datetime.fromtimestamp(status.st_mtime_ns // 1000 / 1_000_000, UTC).replace(tzinfo=None)
+    return SourceFile(
+        cluster_id=candidate.cluster.cluster_id,
+        kind=candidate.kind,
+        path=shown(candidate.path, folder),
+        absolute=candidate.path,
+        size_bytes=size,
+        modified_at=modified_at,
+    )
+
+
+def _look(
+    candidate: Candidate,
+    file: SourceFile,
+    known: Mapping[tuple[str, str], KnownFile],
+    looked: dict[LookKey, SourceFile | SourceError],
+) -> SourceFile:
+    """Give a file with its hash and dialect, or raise `SourceError` to refuse it."""
+    if candidate.error is not None:
+        raise candidate.error
+    try:
+        status = require_regular(candidate.path)
+    except OSError as error:
+        raise unreadable(file.path, error) from error
+    if candidate.kind == MANIFEST and status.st_size > MAX_MANIFEST_BYTES:
+        raise SourceError(file.path, f"larger than {MAX_MANIFEST_BYTES:,} bytes, so no manifest", "Make it shorter.")
+    reader = reader_key(candidate.reader, candidate.cluster)
+    before = known.get(file.key)
+    if before and (before.size_bytes, before.modified_at, before.reader) == (file.size_bytes, file.modified_at, reader):
+        if before.status == REFUSED:
+            raise SourceError(file.path, before.reason or "", before.next_step or "")
+        return replace(file, sha256=before.sha256, dialect=before.dialect)
+    key = (str(candidate.path), status.st_size, status.st_mtime_ns, reader)
+    if key not in looked:
+        try:
+            looked[key] = _opened(candidate, file)
+        except SourceError as error:
+            looked[key] = error
+    found = looked[key]
+    if isinstance(found, SourceError):
+        raise found
+    return found
+
+
+def _opened(candidate: Candidate, file: SourceFile) -> SourceFile:
+    content = inspect(candidate.path, file.path)
+    dialect = candidate.reader.detect(content.sample, file.path, candidate.cluster)
+    if dialect not in candidate.reader.DIALECTS:
+        raise ValueError(f"{candidate.kind}: detect gave {dialect!r}, which is not among its dialects")
+    return replace(
+        file,
+        sha256=content.sha256,
+        dialect=dialect,
+        is_plain=content.is_plain,
+        last_line_open=content.last_line_open,
+        object_lines=content.object_lines,
+    )

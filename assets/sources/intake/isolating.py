@@ -1,0 +1,174 @@
+"""What stops a batch is found and left out: a file that cannot be read, a line that its reader trips over.
+
+Nothing here runs before something has failed. A batch is halved until the file is alone that stops it; of the file the
+first line is sought with which it fails, and set aside. A file that fails whatever is set aside is refused, and so is
+one of which the reader lost or doubled a line, as nothing that it says of the file can be trusted then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import duckdb
+
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.intake.folder import RefusedFile
+from assets.sources.reader import SourceFile
+from assets.sources.regular import unreadable
+
+MAX_LINES = 10
+"""Lines that are set aside of one file: where more than these stop it, it is no log of this kind."""
+MAX_SEARCHED_FILES = 20
+"""Files of one batch whose lines are searched: where more are stopped, it is their form that the reader cannot read."""
+READER_ERROR = "reader_error"
+"""The reason with which a line is quarantined."""
+
+_OF_THE_MACHINE = (
+    OSError,
+    duckdb.InterruptException,
+    duckdb.FatalException,
+    duckdb.InternalException,
+    duckdb.ConnectionException,
+)
+_NO_ROOM = re.compile(
+    r"no space|quota|could not write|read-only|too many open|input/output error|offload|temp_directory", re.I
+)
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Lines of the only file of a batch that its reader is not to see."""
+
+    lines: Mapping[int, str] = field(default_factory=dict)
+    """What the reader said to each."""
+    beyond: int | None = None
+    """Of a trial: neither is any line after this one."""
+
+
+class Load(Protocol):
+    """Loads files in one transaction; as a trial it commits nothing."""
+
+    def __call__(self, files: Sequence[SourceFile], aside: Aside | None = None, *, is_trial: bool = False) -> None:
+        """Load the files, or raise what stopped it."""
+
+
+@dataclass
+class Findings:
+    """What was left out of a batch."""
+
+    refused: list[RefusedFile] = field(default_factory=list)
+    set_aside: list[tuple[SourceFile, int, str]] = field(default_factory=list)
+    by_lines: list[tuple[SourceFile, str]] = field(default_factory=list)
+    """Files that are loaded whole, but could not be read as a whole, and why."""
+
+
+def is_of_the_machine(error: Exception) -> bool:
+    """Tell whether an error would meet any file: a full disk, a lost database, an interruption."""
+    if isinstance(error, _OF_THE_MACHINE):
+        return True
+    return isinstance(error, duckdb.Error) and _NO_ROOM.search(str(error)) is not None
+
+
+def described(error: Exception) -> str:
+    """Give an error in a line, with its kind."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {first}"[:300]
+
+
+def load_what_can_be(load: Load, count_lines: Callable[[SourceFile], int], files: Sequence[SourceFile]) -> Findings:
+    """Load a batch without the files and lines that stop it.
+
+    Parameters
+    ----------
+    load
+        Loads some of the files.
+    count_lines
+        Gives the number of lines of a file.
+    files
+        The batch.
+
+    Raises
+    ------
+    Exception
+        What has nothing to do with the files.
+    """
+    findings, pending, searched = Findings(), [list(files)], 0
+    while pending:
+        group = pending.pop()
+        try:
+            load(group)
+        except Exception as error:
+            refused = _named_files(group, error)
+            if not refused and is_of_the_machine(error):
+                raise
+            if refused:
+                findings.refused += refused
+                named = {one.file.key for one in refused}
+                rest = [file for file in group if file.key not in named]
+                pending += [rest] if rest else []
+            elif len(group) > 1:
+                half = len(group) // 2
+                pending += [group[half:], group[:half]]
+            elif searched == MAX_SEARCHED_FILES:
+                findings.refused.append(_refusal(group[0], error))
+            else:
+                searched += 1
+                _load_alone(load, count_lines, group[0], error, findings)
+    return findings
+
+
+def _named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedFile]:
+    """List the files of a group that an error names."""
+    if isinstance(error, OSError):
+        return [
+            RefusedFile(file, unreadable(file.path, error)) for file in group if error.filename == str(file.absolute)
+        ]
+    wrong = {one.path: one for one in error.errors} if isinstance(error, SourceErrors) else {}
+    return [RefusedFile(file, wrong[file.path]) for file in group if file.path in wrong]
+
+
+def _refusal(file: SourceFile, error: Exception) -> RefusedFile:
+    what = f"the reader failed on it ({described(error)})"
+    next_step = "Export it again, or send the message and a few lines to the maintainers."
+    return RefusedFile(file, SourceError(file.path, what, next_step))
+
+
+def _load_alone(
+    load: Load, count_lines: Callable[[SourceFile], int], file: SourceFile, error: Exception, findings: Findings
+) -> None:
+    """Load a file without the lines at which its reader fails, or refuse it."""
+
+    def error_of(aside: Aside, *, is_trial: bool) -> Exception | None:
+        try:
+            load([file], aside, is_trial=is_trial)
+        except Exception as error:
+            if is_of_the_machine(error):
+                raise
+            return error
+        return None
+
+    lines: dict[int, str] = {}
+    while len(lines) <= MAX_LINES:
+        stopped_by = error_of(Aside(lines), is_trial=False)
+        if stopped_by is None:
+            findings.by_lines += [] if lines else [(file, described(error))]
+            findings.set_aside += [(file, number, what) for number, what in sorted(lines.items())]
+            return
+        error = stopped_by
+        # Where memory ran out no single line is at fault, and every trial would take as much again.
+        is_untrusted = isinstance(error, AssertionError | MemoryError | duckdb.OutOfMemoryException)
+        if is_untrusted or _named_files([file], error) or error_of(Aside(lines, 0), is_trial=True) is not None:
+            break
+        good, bad = 0, count_lines(file)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            found = error_of(Aside(lines, middle), is_trial=True)
+            good, bad = (middle, bad) if found is None else (good, middle)
+            error = found or error
+        if bad in lines:
+            break
+        lines[bad] = described(error)
+    findings.refused += _named_files([file], error) or [_refusal(file, error)]

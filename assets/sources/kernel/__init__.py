@@ -1,0 +1,1 @@
+"""Kernel logs: GPU errors and other lines that bear on a node's health."""

@@ -1,0 +1,227 @@
+"""The envelopes of a kernel message as SQL: eight ways to write time, host and tag around the same text.
+
+syslog, ISO syslog and journalctl's short forms, RFC 5424, journalctl's JSON, `dmesg -T`, `dmesg -x --time-format iso`,
+plain dmesg and /dev/kmsg. A line says which one it is; a file may mix them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from assets.sources.sql import times, undated
+
+MAX_MICROSECONDS = 10**16
+"""Since 1970: what is later cannot be added to."""
+
+_MONTH_STAMP = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+_ISO_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+# `<4>` of /dev/kmsg's syslog form and pstore, `kern  :warn  : ` of `dmesg -x`; the version 1 of RFC 5424 stays.
+_PRIORITY = r"^(?:<\d+>|[a-z]+ *:[a-z]+ *: )"
+_HOST_AND_TAG = r"(?:(?P<host>\S*[^\s:]) (?P<tag>[\w./()@-]+)(?:\[\d+\])?: ?|kernel: )(?P<body>.*)$"
+_SHAPES = {
+    "protocol": (
+        rf"^1 (?P<stamp>{_ISO_STAMP}) (?P<host>\S+) (?P<tag>\S+) \S+ \S+ (?:-|\[.*?\]) ?\x{{FEFF}}?(?P<body>.*)$"
+    ),
+    "dmesg_iso": r"^(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d+(?:Z|[+-]\d\d:?\d\d)?) (?P<body>.*)$",
+    "iso": rf"^(?P<stamp>{_ISO_STAMP}) {_HOST_AND_TAG}",
+    "month": rf"^(?P<stamp>{_MONTH_STAMP})(?:\.\d+)? {_HOST_AND_TAG}",
+    "ctime": rf"^\[(?P<stamp>[A-Z][a-z]{{2}} {_MONTH_STAMP} \d{{4}})\] (?P<body>.*)$",
+    "plain": r"^\[ *(?P<uptime>\d+\.\d+)\] (?P<body>.*)$",
+    "kmsg": r"^\d+,\d+,(?P<uptime>\d+),[^;]*;(?P<body>.*)$",
+    "bare": r"^(?P<host>\S+) (?P<tag>[A-Za-z][\w./()@-]*)(?:\[\d+\])?: (?P<body>.*)$",
+}
+_REPEATED = r"^message repeated (?P<count>\d+) times: \[ ?(?:\[ *(?P<uptime>\d+\.\d+)\] )?(?P<body>.*?)\]?$"
+_UPTIME = r"^\[ *(?P<uptime>\d+\.\d+)\] (?:\[ *[TC]\d+\] )?(?P<body>.*)$"
+_LOG_NAMES = "dmesg|kern|kernel|syslog|messages|journal|journalctl|kmsg|xid|xids|all"
+_JOURNAL = (
+    "$._HOSTNAME",
+    "$.__REALTIME_TIMESTAMP",
+    "$._TRANSPORT",
+    "$.SYSLOG_IDENTIFIER",
+    "$.MESSAGE",
+)
+
+
+def _shape(name: str) -> str:
+    pattern = _SHAPES[name]
+    # DuckDB gives the names to the groups by their order
+    parts = re.findall(r"\?P<(\w+)>", pattern)
+    return f"regexp_extract(text, '{pattern}', {parts}) as {name}"
+
+
+def _first(part: str, *shapes: str) -> str:
+    places = [f"nullif({shape}.{part}, '')" for shape in shapes]
+    return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+
+
+def _host_of_file(path: str) -> str:
+    """Give SQL for the host a file is named after, `<host>.log` or `<host>/syslog`; NULL for `syslog`, `kern.log.1`."""
+    below = f"regexp_replace({path}, '^[^/]*/[^/]*/', '')"
+    folder = f"nullif(regexp_extract({below}, '([^/]+)/[^/]+$', 1), '')"
+    endings = rf"{_LOG_NAMES}|gz|zst|log|txt|jsonl?|out|\d{{1,3}}|20\d\d-?\d\d-?\d\d|1\d{{9}}"
+    bare_name = (
+        f"regexp_replace(regexp_replace(regexp_extract({below}, '[^/]+$'), "
+        f"'(?:[.-](?:{endings}))+$', ''), '^(?:{_LOG_NAMES})[._-]', '')"
+    )
+    generic = tuple(["", *_LOG_NAMES.split("|")])
+    return f"coalesce({folder}, case when lower({bare_name}) not in {generic} then {bare_name} end)"
+
+
+def message_steps(candidates: str, zone: str) -> list[str]:
+    """Give the statements that unwrap lines.
+
+    Parameters
+    ----------
+    candidates
+        A table of file_id, line_number, line: the lines worth unwrapping.
+    zone
+        IANA zone of times without offset.
+
+    Leaves `kernel_unwrapped`: file_id, line_number, is_bad_json, host, tag (NULL: the envelope has none),
+    uptime_seconds, stamp_kind (epoch, iso, month, ctime, uptime; NULL: no envelope that is known), occurred_at,
+    time_quality, repeat_count, message.
+    """
+    stamps = rf"""
+    select file_id, line_number, regexp_extract(line, '^(?:<\d+>)?({_MONTH_STAMP})', 1) as stamp
+    from lines
+    where regexp_matches(line, '^(?:<\d+>)?{_MONTH_STAMP} ')"""
+    texts = f"""
+create or replace temp table kernel_texts as
+with shapes as (
+    select
+        *,
+        {", ".join(_shape(name) for name in _SHAPES if name != "bare")}
+    from (
+        select file_id, line_number, line, regexp_replace(line, '{_PRIORITY}', '') as text
+        from {candidates}
+        where line[1] <> '{{'
+    )
+),
+chosen as (
+    select
+        file_id,
+        line_number,
+        {_first("host", "protocol", "iso", "month")} as host,
+        {_first("tag", "protocol", "iso", "month")} as tag,
+        {_first("body", "protocol", "dmesg_iso", "iso", "month", "ctime", "plain", "kmsg")} as body,
+        {_first("stamp", "protocol", "dmesg_iso", "iso")} as iso_stamp,
+        {_first("stamp", "month")} as month_stamp,
+        {_first("stamp", "ctime")} as ctime_stamp,
+        coalesce(try_cast(plain.uptime as double), try_cast(kmsg.uptime as double) / 1e6) as uptime_seconds,
+        text
+    from shapes
+)
+select
+    * replace (
+        coalesce(host, case when body is null then nullif({_first_bare("host")}, '') end) as host,
+        coalesce(tag, case when body is null then nullif({_first_bare("tag")}, '') end) as tag,
+        coalesce(body, nullif({_first_bare("body")}, ''), text) as body
+    )
+from chosen"""
+    journal = f"""
+create or replace temp table kernel_journal as
+with entries as (
+    select
+        file_id,
+        line_number,
+        case when json_valid(line) then json_extract_string(line, {list(_JOURNAL)}) end as fields
+    from {candidates}
+    where line[1] = '{{'
+)
+select
+    file_id,
+    line_number,
+    fields is null as is_bad_json,
+    fields[1] as host,
+    case when fields[3] = 'kernel' then 'kernel' else coalesce(fields[4], fields[3]) end as tag,
+    case
+        when try_cast(fields[2] as bigint) between 0 and {MAX_MICROSECONDS} then make_timestamp(fields[2]::bigint)
+    end as occurred_at,
+    case
+        when fields[5][1] = '[' and try_cast(fields[5] as integer[]) is not null
+            then try(decode(unhex(list_aggregate(
+                list_transform(try_cast(fields[5] as integer[]), lambda byte: printf('%02x', byte)), 'string_agg', ''
+            ))))
+        else fields[5]
+    end as body
+from entries"""
+    iso = "replace(regexp_replace(iso_stamp, '([.,]\\d{6})\\d+', '\\1'), ',', '.')"
+    timed = f"""
+create or replace temp table kernel_unwrapped as
+with stamped as (
+    select
+        texts.*,
+        years.year_anchor,
+        {iso} as iso,
+        {undated.in_leap_year("month_stamp")} as leap_year_time,
+        try_strptime(ctime_stamp, '%a %b %d %H:%M:%S %Y') as ctime_time
+    from kernel_texts as texts
+    asof left join kernel_years as years
+        on years.file_id = texts.file_id and years.line_number <= texts.line_number
+),
+local_times as (
+    select
+        *,
+        case when {times.has_offset("iso")} then try_cast(iso as timestamptz)::timestamp end as utc_time,
+        case
+            when month_stamp is not null then {undated.dated("leap_year_time", "year_anchor")}
+            when ctime_stamp is not null then ctime_time
+            when not {times.has_offset("iso")} then try_cast(iso as timestamp)
+        end as local_time
+    from stamped
+),
+messages as (
+    select
+        file_id,
+        line_number,
+        false as is_bad_json,
+        host,
+        tag,
+        uptime_seconds,
+        case
+            when iso is not null then 'iso' when month_stamp is not null then 'month'
+            when ctime_stamp is not null then 'ctime' when uptime_seconds is not null then 'uptime'
+        end as stamp_kind,
+        coalesce(utc_time, {times.utc("local_time", zone)}) as occurred_at,
+        case
+            when utc_time is not null then case when contains(iso, '.') then 'exact' else 'second' end
+            when iso is not null then 'local_assumed'
+            when month_stamp is not null then 'year_inferred'
+            when ctime_stamp is not null then 'dmesg_t'
+            else 'boot_relative'
+        end as time_quality,
+        body
+    from local_times
+    union all by name
+    select
+        *, 'epoch' as stamp_kind, 'exact' as time_quality, null::double as uptime_seconds
+    from kernel_journal
+),
+bracketed as (
+    select * exclude (body), regexp_extract(body, '{_UPTIME}', ['uptime', 'body']) as bracket, body from messages
+),
+-- what is repeated has its own uptime inside the brackets
+unrepeated as (
+    select
+        * exclude (body),
+        coalesce(nullif(bracket.body, ''), body) as body,
+        regexp_extract(coalesce(nullif(bracket.body, ''), body), '{_REPEATED}', ['count', 'uptime', 'body']) as repeated
+    from bracketed
+)
+select
+    unrepeated.* exclude (host, body, bracket, repeated, uptime_seconds),
+    coalesce(host, files.host_of_file) as host,
+    coalesce(
+        uptime_seconds, try_cast(bracket.uptime as double), try_cast(repeated.uptime as double)
+    ) as uptime_seconds,
+    greatest(1, coalesce(try_cast(repeated.count as integer), 1)) as repeat_count,
+    trim(coalesce(nullif(repeated.body, ''), body)) as message
+from unrepeated
+join (
+    select file_id, {_host_of_file("path")} as host_of_file from batch_files
+) as files on files.file_id = unrepeated.file_id"""
+    return [*undated.year_steps(stamps, "kernel_years"), texts, journal, timed]
+
+
+def _first_bare(part: str) -> str:
+    return f"regexp_extract(text, '{_SHAPES['bare']}', ['host', 'tag', 'body']).{part}"

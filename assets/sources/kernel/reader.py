@@ -1,0 +1,300 @@
+"""Reader of `kernel/`: GPU errors and the other lines of a kernel log that bear on a node's health.
+
+`kernel_lines` unwraps the envelopes, `kernel_symptoms` reads the text; here lines are told relevant or not, times that
+count from boot are anchored, and the many lines of one fault become one event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assets.sources.errors import SourceError
+from assets.sources.kernel import lines as kernel_lines
+from assets.sources.kernel import symptoms as kernel_symptoms
+from assets.sources.reader import EDGE_LINES, Batch, Step, prevailing
+from assets.sources.settings import ClusterSettings
+from assets.sources.sql import times, undated
+
+KIND = "kernel"
+TABLE = "kernel_messages"
+DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
+VERSION = 2
+COVERS = ("min(occurred_at)", "max(occurred_at)")
+
+COALESCE_SECONDS = 5
+"""Lines of one device and code no further apart state one fault: an Xid 13 prints up to 18 within milliseconds."""
+
+_TRUST_IN_TIMES = ("exact", "second", "local_assumed", "year_inferred", "dmesg_t", "boot_relative")
+"""Of copies the one with the best time stays."""
+
+_DIALECT_HEADS = {
+    "journal_json": r"^\{.*\"(?:MESSAGE|__REALTIME_TIMESTAMP)\"",
+    "dmesg_decoded": r"^[a-z]+ *:[a-z]+ *: ",
+    "kmsg": r"^\d+,\d+,\d+,[^;]*;",
+    "dmesg_ctime": r"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ",
+    "dmesg_plain": r"^(?:<\d+>)?\[ *\d+\.\d+\] ",
+    "syslog_iso": r"^(?:<\d+>)?(?:1 )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
+    "syslog": r"^(?:<\d+>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d",
+}
+# A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
+_BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Name the envelope most of the first lines come in; each line is read in its own, whatever the name."""
+    dialect = prevailing(_DIALECT_HEADS, sample)
+    if dialect:
+        return dialect
+    if _BARE.search(sample):
+        return "syslog"
+    raise SourceError(
+        path,
+        "unsupported_schema: no line looks like syslog, journalctl, dmesg or /dev/kmsg output",
+        "Export with `journalctl -k -o json > <host>.jsonl`, or copy /var/log/kern.log or syslog.",
+    )
+
+
+def is_timed_by_modification(path: str, dialect: str) -> bool:
+    """Tell whether the years of a log are inferred backwards from its modification."""
+    return dialect == "syslog" and not undated.is_named_by_time(path)
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps that read the relevant lines and count the others."""
+    return [
+        CANDIDATES,
+        *kernel_lines.message_steps("kernel_candidates", batch.cluster.settings.timezone),
+        CLASSIFIED,
+        BOOTS,
+        OUTCOMES,
+        LOADED,
+        QUARANTINED,
+        SKIPPED,
+        STATED_TIMES,
+    ]
+
+
+STATED_TIMES = f"""
+insert into stated_times
+select outcomes.file_id, outcomes.occurred_at
+from kernel_outcomes as outcomes
+inner join batch_files on batch_files.file_id = outcomes.file_id
+where not {times.is_implausible("outcomes.occurred_at", "batch_files.modified_at")}"""
+
+# A message that journalctl gives as bytes is looked at whatever it says, and the first and last lines for their times.
+CANDIDATES = f"""
+create or replace temp table kernel_candidates as
+select file_id, line_number, line
+from lines
+where regexp_matches(line, '{kernel_symptoms.RELEVANT}')
+    or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))
+union
+{EDGE_LINES}"""
+
+# "fallen off the bus" without Xid comes as three lines; only with the third is the first one a fault.
+CLASSIFIED = f"""
+create or replace temp table kernel_classified as
+with kinds as (
+    select
+        *,
+        {kernel_symptoms.kind_of("message", "tag")} as kind,
+        regexp_matches(message, '^NVRM:.*(installed in this system has|fallen off the bus and is not)') as is_tail,
+        lead(message, 1, '') over (partition by file_id, host order by line_number) as next_message,
+        lead(message, 2, '') over (partition by file_id, host order by line_number) as second_next_message
+    from kernel_unwrapped
+)
+select
+    * exclude (kind),
+    case
+        when kind <> 'fell_off_bus'
+            or contains(concat(message, next_message, second_next_message), 'fallen off the bus and is not') then kind
+    end as kind
+from kinds"""
+
+# Within one boot every line with both a date and an uptime tells when the uptime began.
+BOOTS = """
+create or replace temp table kernel_boots as
+with lines_of_boot as (
+    select
+        file_id,
+        line_number,
+        host,
+        uptime_seconds,
+        occurred_at,
+        message,
+        sum((kind is not distinct from 'boot')::integer) over (partition by file_id, host order by line_number) as boot
+    from kernel_classified
+    where uptime_seconds < 1e10
+),
+anchors as (
+    select
+        file_id,
+        host,
+        boot,
+        coalesce(
+            occurred_at,
+            make_timestamp(try_cast(
+                nullif(regexp_extract(message, 'setting system clock to .* UTC \\((\\d{1,11})\\)', 1), '') as bigint
+            ) * 1000000)
+        ) - to_microseconds((uptime_seconds * 1e6)::bigint) as booted_at
+    from lines_of_boot
+)
+select lines_of_boot.file_id, lines_of_boot.line_number, min(anchors.booted_at) as booted_at
+from lines_of_boot
+join anchors
+    on anchors.file_id = lines_of_boot.file_id
+    and anchors.host is not distinct from lines_of_boot.host
+    and anchors.boot = lines_of_boot.boot
+where lines_of_boot.occurred_at is null
+group by lines_of_boot.file_id, lines_of_boot.line_number"""
+
+_SPEAKS_OF_XID = "regexp_matches(message, 'NVRM: Xid \\(|SXid \\(')"
+
+OUTCOMES = f"""
+create or replace temp table kernel_outcomes as
+with symptoms as (
+    {kernel_symptoms.symptoms("select * from kernel_classified")}
+),
+anchored as (
+    select
+        symptoms.* replace (
+            coalesce(
+                symptoms.occurred_at,
+                boots.booted_at + to_microseconds((least(symptoms.uptime_seconds, 1e10) * 1e6)::bigint)
+            ) as occurred_at
+        )
+    from symptoms
+    left join kernel_boots as boots
+        on boots.file_id = symptoms.file_id and boots.line_number = symptoms.line_number
+)
+select
+    anchored.*,
+    case
+        when is_bad_json then null
+        when kind is null and is_tail then 'continuation'
+        when kind is null and stamp_kind is null and tag is null and {_SPEAKS_OF_XID} then null
+        when kind is null and tag <> 'kernel' and {_SPEAKS_OF_XID} then 'untrusted_source'
+        when kind is null then 'not_relevant'
+        when not {kernel_symptoms.is_trusted("tag", "kind")} then 'untrusted_source'
+    end as skip_reason,
+    case
+        when is_bad_json then 'bad_json'
+        when kind in ('xid', 'sxid') and coalesce(code, 0) = 0 then 'bad_xid'
+        when occurred_at is null and uptime_seconds is not null then 'boot_relative_time'
+        when occurred_at is null and stamp_kind is not null then 'bad_timestamp'
+        when occurred_at is null or host is null then 'missing_time_or_node'
+        when {times.is_implausible("occurred_at", "batch_files.modified_at")} then 'implausible_time'
+    end as problem,
+    case
+        when is_bad_json then 'not a complete JSON object'
+        when kind in ('xid', 'sxid') and coalesce(code, 0) = 0 then 'no code after the device'
+        when occurred_at is null and uptime_seconds is not null
+            then 'seconds since a boot whose time the file does not tell; export with journalctl or dmesg -T'
+        when occurred_at is null then 'no time in a form that is known'
+        when host is null then 'no host in the line or the name of the file'
+        else occurred_at || ' (UTC)'
+    end as problem_detail
+from anchored
+inner join batch_files on batch_files.file_id = anchored.file_id"""
+
+LOADED = """
+create or replace temp table loaded_rows as
+select
+    file_id, line_number, host as node_name, occurred_at, time_quality, kind, code, pci_address, mig_gpu_instance,
+    mig_compute_instance, link, process_id, process_name, is_fatal, recovery_action, repeat_count,
+    1 as line_count, message
+from kernel_outcomes
+where skip_reason is null and problem is null"""
+
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select file_id, line_number, problem as reason, problem_detail as detail
+from kernel_outcomes
+where skip_reason is null and problem is not null"""
+
+SKIPPED = """
+create or replace temp table skipped_lines as
+select
+    lines.file_id,
+    lines.line_number,
+    case when lines.line is null then 'blank' else coalesce(outcomes.skip_reason, 'not_relevant') end as reason
+from lines
+left join kernel_outcomes as outcomes
+    on outcomes.file_id = lines.file_id and outcomes.line_number = lines.line_number
+where outcomes.file_id is null or outcomes.skip_reason is not null"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Mark lines that several files share, then join the lines of one fault into its first."""
+    # syslog, kern.log and the journal write a line with different precision, so lines are compared by the second.
+    # The n-th like line of one file is the n-th of the other: repeats within a file are not copies.
+    verdicts = f"""
+create or replace temp table kernel_verdicts as
+with occurrences as (
+    select
+        rowid as row_key,
+        *,
+        coalesce(node_id, node_name) as node,
+        row_number() over (
+            partition by cluster_id, path, node_name, date_trunc('second', occurred_at), message
+            order by line_number
+        ) as occurrence
+    from raw.kernel_messages
+    where disposition <> 'unknown_node'
+),
+copies as (
+    select
+        *,
+        row_number() over (
+            partition by cluster_id, node, date_trunc('second', occurred_at), message, occurrence
+            order by list_position({list(_TRUST_IN_TIMES)}, time_quality), path, line_number
+        ) as copy
+    from occurrences
+),
+gaps as (
+    select
+        *,
+        coalesce(
+            occurred_at - lag(occurred_at) over of_symptom > interval {COALESCE_SECONDS} second, true
+        ) as is_onset
+    from copies
+    where copy = 1
+    window of_symptom as (
+        partition by cluster_id, node, kind, code, pci_address order by occurred_at, path, line_number
+    )
+),
+events as (
+    select
+        *,
+        sum(is_onset::integer) over (
+            partition by cluster_id, node, kind, code, pci_address order by occurred_at, path, line_number
+        ) as event
+    from gaps
+),
+ranked as (
+    select
+        row_key,
+        -- an event is told by its first line, or by the first that calls it fatal
+        row_number() over (
+            partition by cluster_id, node, kind, code, pci_address, event
+            order by is_fatal is not distinct from true desc, occurred_at, path, line_number
+        ) as place,
+        count(*) over (partition by cluster_id, node, kind, code, pci_address, event)::integer as line_count
+    from events
+)
+select
+    row_key,
+    case when place = 1 then 'loaded' else 'coalesced' end as disposition,
+    case when place = 1 then line_count else 1 end as line_count
+from ranked
+union all
+select row_key, 'duplicate', 1 from copies where copy > 1"""
+    update = """
+update raw.kernel_messages
+set disposition = verdicts.disposition, line_count = verdicts.line_count
+from kernel_verdicts as verdicts
+where raw.kernel_messages.rowid = verdicts.row_key
+    and (raw.kernel_messages.disposition, raw.kernel_messages.line_count)
+        is distinct from (verdicts.disposition, verdicts.line_count)"""
+    return [verdicts, update]

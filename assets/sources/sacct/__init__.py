@@ -1,0 +1,1 @@
+"""Accounting exports: `sacct -P` text."""

@@ -1,0 +1,228 @@
+"""Accounting exports taken apart: headers found, lines split with the header they stand under, odd lines decided."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import duckdb
+
+from assets.sources.errors import SourceError
+from assets.sources.intake.lines import REPLACEMENT
+from assets.sources.reader import Step
+from assets.sources.sacct.fields import no_texts, outcome_expression, places_of_list, texts_of
+from assets.sources.sacct.layout import Layout, configured_layout, header_layout, missing_columns
+from assets.sources.sacct.records import OddLine, above_header, assemble
+from assets.sources.settings import ClusterSettings
+from assets.sources.sql.python_rows import put
+from assets.sql import literal
+
+MAX_LAYOUTS = 20
+"""Different headers that are read in one file. Each costs a pass over all lines, and no real export has so many."""
+LONG, MOST_DELIMITERS = 16 * 1024, 4096
+"""A line that is longer and holds more delimiters is not split: a record has a hundred fields."""
+
+
+def split_step(cluster: ClusterSettings) -> Step:
+    """Give the step from `lines` to the attempts in `sacct_line_texts` and to what is none of them.
+
+    `sacct_line_texts` is a view: splitting a line again costs a tenth of keeping thirty texts of it in a table. It
+    leaves out the lines in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders
+    and the odd lines, of which `sacct_odd` says what became.
+    """
+
+    def split(con: duckdb.DuckDBPyConnection) -> None:
+        layouts = _find_headers(con, cluster)
+        con.execute(
+            """
+            create or replace temp table sacct_aside as
+            select file_id, line_number, 'header' as reason, layout_id from sacct_headers
+            where line_number > 0 and layout_id is not null
+            union all
+            select file_id, line_number, reason, null as layout_id from sacct_aside_in_files
+            """
+        )
+        placed = _placed_lines(con)
+        for layout_id, layout in enumerate(layouts):
+            _set_aside(con, placed, layout_id, layout)
+        con.execute(
+            f"""
+            insert into sacct_aside
+            select file_id, line_number, 'odd', -1 from {placed} where layout_id is null
+            """
+        )
+        _assemble_odd_lines(con, layouts)
+        _view_texts(con, "lines" if len(layouts) == 1 else placed, layouts)
+
+    return split
+
+
+def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> list[Layout]:
+    """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a configured layout.
+
+    A header gets no layout if it lacks columns that attempts need, or if the file has too many different headers. The
+    lines under it are quarantined.
+    """
+    candidates = con.execute(
+        """
+        select file_id, line_number, line
+        from lines
+        where contains(line, 'JobID') and contains(line, 'State')
+        order by file_id, line_number
+        """
+    ).fetchall()
+    layouts: dict[Layout, int] = {}
+    of_file: dict[int, set[Layout]] = defaultdict(set)
+    found: list[tuple[int, int, int | None]] = []
+    for file_id, line_number, line in candidates:
+        layout = header_layout(line)
+        if layout is not None:
+            of_file[file_id].add(layout)
+            is_usable = not missing_columns(layout) and len(of_file[file_id]) <= MAX_LAYOUTS
+            layout_id = layouts.setdefault(layout, len(layouts)) if is_usable else None
+            found.append((file_id, line_number, layout_id))
+    headless = con.execute("select file_id, path from batch_files where dialect = 'configured_columns'").fetchall()
+    configured = configured_layout(cluster)
+    for file_id, path in headless:
+        if configured is None:
+            raise SourceError(path, "no_header: and no [sacct] columns in cluster.toml", "Name the columns there.")
+        found.append((file_id, 0, layouts.setdefault(configured, len(layouts))))
+    put(con, "sacct_headers", "file_id integer, line_number bigint, layout_id integer", found)
+    return list(layouts)
+
+
+def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
+    """Give a query of the lines with their layout; it is NULL above the first header and below one without a layout."""
+    con.execute(
+        """
+        create or replace temp table sacct_spans as
+        select * from sacct_headers
+        qualify layout_id is distinct from lag(layout_id) over (partition by file_id order by line_number)
+        """
+    )
+    if con.execute("select 1 from sacct_spans group by file_id having count(*) > 1 limit 1").fetchone() is None:
+        return """(
+            select lines.*, case when lines.line_number >= spans.line_number then spans.layout_id end as layout_id
+            from lines left join sacct_spans as spans on spans.file_id = lines.file_id
+        )"""
+    con.execute(
+        """
+        create or replace temp table sacct_placed as
+        select lines.*, spans.layout_id
+        from lines asof left join sacct_spans as spans
+            on spans.file_id = lines.file_id and lines.line_number >= spans.line_number
+        """
+    )
+    return "sacct_placed"
+
+
+def _fields(layout: Layout) -> str:
+    """Give SQL for a line's fields; NULL for a long line of many: DuckDB would hold them of 2,048 lines at a time."""
+    delimiter = literal(layout.delimiter)
+    return f"""case
+        when strlen(line) <= {LONG} or strlen(line) - strlen(replace(line, {delimiter}, '')) <= {MOST_DELIMITERS}
+            then string_split(line, {delimiter})
+    end"""
+
+
+def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layout: Layout) -> None:
+    """Set aside the lines under one layout that are no attempts, or whose number of fields is another."""
+    con.execute(
+        f"""
+        insert into sacct_aside
+        with judged as (
+            select
+                file_id, line_number,
+                case
+                    when line is null or f is null or field_count <> {len(layout.columns)} then 'odd'
+                    else {outcome_expression(layout)}
+                end as reason
+            from (
+                select file_id, line_number, line, f, len(f) as field_count, {places_of_list(layout)}
+                from (
+                    select file_id, line_number, line, {_fields(layout)} as f
+                    from {placed} where layout_id = {layout_id}
+                )
+            )
+        ),
+        -- A condition on the reason would be moved down to the lines, and split each of them once more per mention.
+        told as (
+            select file_id, line_number, unnest(case when reason is not null then [reason] end) as reason from judged
+        )
+        select *, {layout_id} from told anti join sacct_headers using (file_id, line_number)
+        """
+    )
+
+
+def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[Layout]) -> None:
+    """Make the view `sacct_line_texts` of the attempts on their lines and of those in `sacct_repaired`."""
+    queries = []
+    for layout_id, layout in enumerate(layouts):
+        under = "true" if placed == "lines" else f"layout_id = {layout_id}"
+        source = f"""
+            select file_id, line_number, has_bad_bytes, {places_of_list(layout)}
+            from (
+                select file_id, line_number, {_fields(layout)} as f, contains(line, '{REPLACEMENT}') as has_bad_bytes
+                from {placed} anti join sacct_aside using (file_id, line_number) where {under}
+                union all
+                select file_id, line_number, f, contains(f::varchar, '{REPLACEMENT}') as has_bad_bytes
+                from sacct_repaired where layout_id = {layout_id}
+            )
+        """
+        queries.append(texts_of(layout, source))
+    con.execute(f"create or replace temp view sacct_line_texts as {' union all '.join(queries) or no_texts()}")
+
+
+def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout]) -> None:
+    """Join and repair the odd lines: attempts go to `sacct_repaired`; what stays odd is decided in `sacct_odd`."""
+    # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
+    con.execute(
+        """
+        create or replace temp table sacct_odd_places as
+        select
+            odd.file_id, odd.line_number, odd.layout_id,
+            odd.line_number > 1 and before.file_id is null as follows_record
+        from sacct_aside as odd
+        left join (from sacct_aside where reason in ('odd', 'header')) as before
+            on before.file_id = odd.file_id and before.line_number = odd.line_number - 1
+        where odd.reason = 'odd'
+        """
+    )
+    rows = con.execute(
+        """
+        select file_id, line_number, lines.line, odd.layout_id, odd.follows_record
+        from lines inner join sacct_odd_places as odd using (file_id, line_number)
+        order by file_id, line_number
+        """
+    ).fetchall()
+    lines = [OddLine(*row) for row in rows]
+    outcomes = [above_header(line) for line in lines if line.layout_id < 0]
+    outcomes.extend(assemble((line for line in lines if line.layout_id >= 0), layouts))
+    odd = [(o.file_id, o.line_number, o.skipped, o.quarantined, o.detail) for o in outcomes if o.fields is None]
+    put(
+        con,
+        "sacct_odd",
+        "file_id integer, line_number bigint, skipped varchar, quarantined varchar, detail varchar",
+        odd,
+    )
+    repaired = [(o.file_id, o.line_number, o.layout_id, o.fields) for o in outcomes if o.fields is not None]
+    put(con, "sacct_repaired", "file_id integer, line_number bigint, layout_id integer, f varchar[]", repaired)
+    for layout_id in {row[2] for row in repaired}:
+        con.execute(
+            f"""
+            update sacct_aside set reason = told.outcome
+            from (
+                select file_id, line_number, layout_id, {outcome_expression(layouts[layout_id])} as outcome
+                from (select *, {places_of_list(layouts[layout_id])} from sacct_repaired)
+            ) as told
+            where told.file_id = sacct_aside.file_id and told.line_number = sacct_aside.line_number
+                and told.layout_id = {layout_id:d} and told.outcome is not null
+            """
+        )
+    con.execute(
+        """
+        delete from sacct_repaired using sacct_aside as aside
+        where aside.file_id = sacct_repaired.file_id and aside.line_number = sacct_repaired.line_number
+            and aside.reason <> 'odd'
+        """
+    )

@@ -1,0 +1,175 @@
+"""Distinct values of accounting fields, read once each in Python and joined back in SQL: far fewer than rows."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache, partial
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from assets.sources.intake.nodes import basic_name
+from assets.sources.nodelists import LARGE, NodeListError, Printed, expand, expansions
+from assets.sources.reader import Step
+from assets.sources.sacct.counts import count_of
+from assets.sources.sacct.fields import TEXTS
+from assets.sources.sacct.moments import MOMENTS
+from assets.sources.sacct.seen import seen_in
+from assets.sources.sacct.values import (
+    ValueProblem,
+    read_duration,
+    read_exclusions,
+    read_memory,
+    read_state,
+    read_tres,
+)
+from assets.sources.settings import ClusterSettings
+from assets.sources.sql import times
+from assets.sources.sql.python_rows import put
+
+MAX_EXCLUDED = 5_000_000
+"""Names in the exclusions of a batch; what is excluded beyond them is not known."""
+
+
+def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
+    parts = con.execute(f"select {', '.join(names)} from sacct_seen").fetchall()
+    return list(dict.fromkeys(value for lists in parts for values in lists for value in values))
+
+
+def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
+    """Give the first and last year of all local times, or more: it keeps the SQL of time zones short."""
+    printed = _distinct(con, *(f"years_{n}" for n in MOMENTS))
+    years = [int(year) for year in printed if year.isascii() and year.isdigit()]
+    years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
+    return (min(years), max(years)) if years else times.EVER
+
+
+def lookup_step(cluster: ClusterSettings) -> Step:
+    """Give the step that makes the lookup tables of `sacct_texts`, and keeps new node lists in `raw.node_lists`."""
+
+    def look_up(con: duckdb.DuckDBPyConnection) -> None:
+        con.execute(
+            f"""
+            create or replace temp table sacct_seen as
+            {seen_in("sacct_line_texts")} union all by name from sacct_seen_in_files
+            """,
+            {"cluster_id": cluster.cluster_id},
+        )
+        states = [_state_row(text) for text in _distinct(con, "states")]
+        put(
+            con, "sacct_states",
+            "text varchar, state varchar, cancelled_by_uid bigint, was_cut boolean, problem varchar", states,
+        )  # fmt: skip
+        tres = [_tres_row(text) for text in _distinct(con, "allocated", "requested")]
+        put(
+            con, "sacct_tres",
+            "text varchar, gpu_count bigint, gpu_count_source varchar, gpu_type varchar, cpu_count bigint, "
+            "problem varchar, detail varchar", tres,
+        )  # fmt: skip
+        durations = [(text, read_duration(text)) for text in _distinct(con, "suspended", "elapsed", "time_limits")]
+        put(con, "sacct_durations", "text varchar, seconds bigint", durations)
+        memory = [(text, read_memory(text)) for text in _distinct(con, "memory")]
+        put(con, "sacct_memory", "text varchar, mib double, per varchar", [(t, m.mib, m.per) for t, m in memory])
+        _expand_node_lists(con, cluster)
+        _read_exclusions(con, cluster)
+
+    return look_up
+
+
+def _state_row(text: str) -> tuple[Any, ...]:
+    try:
+        state = read_state(text)
+    except ValueProblem as problem:
+        return text, None, None, False, problem.reason
+    return text, state.name, state.cancelled_by_uid, state.was_cut, None
+
+
+def _tres_row(text: str) -> tuple[Any, ...]:
+    try:
+        tres = read_tres(text)
+    except ValueProblem as problem:
+        return text, None, "none", None, None, problem.reason, str(problem)
+    return text, tres.gpu_count, tres.gpu_count_source, tres.gpu_type, tres.cpu_count, None, None
+
+
+def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
+    """Make `sacct_node_lists`, and keep the new lists in `raw.node_lists` so that no list is ever expanded twice."""
+    con.execute(
+        """
+        create or replace temp table sacct_printed_lists as
+        select distinct unnest(node_lists || failed_nodes) as node_list from sacct_seen
+        """
+    )
+    con.execute(
+        """
+        create or replace temp table sacct_node_lists as
+        select node_list, node_names, node_ids, null::varchar as problem, null::varchar as problem_detail
+        from raw.node_lists
+        where cluster_id = ? and node_list in (select node_list from sacct_printed_lists) and len(node_names) <= ?
+        """,
+        [cluster.cluster_id, LARGE],
+    )
+    new = con.execute(
+        "select node_list from sacct_printed_lists where node_list not in (select node_list from sacct_node_lists)"
+    ).fetchall()
+    for expanded in expansions([row[0] for row in new], partial(_printed, con)):
+        ids = _node_ids(expanded["node_names"].combine_chunks(), cluster)
+        con.register("expanded_node_lists", expanded.append_column("node_ids", ids))
+        try:
+            con.execute("insert into sacct_node_lists by name select * from expanded_node_lists")
+            con.execute(
+                """
+                insert into raw.node_lists by name
+                select $cluster_id as cluster_id, node_list, node_names, node_ids
+                from expanded_node_lists as expanded
+                where len(node_names) > 0 and (len(node_names) <= $large or not exists (
+                    from raw.node_lists as kept
+                    where kept.cluster_id = $cluster_id and kept.node_list = expanded.node_list
+                ))
+                """,
+                {"cluster_id": cluster.cluster_id, "large": LARGE},
+            )
+        finally:
+            con.unregister("expanded_node_lists")
+
+
+def _printed(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Printed]:
+    """Say of large lists how many records print them, and how many nodes these say they have."""
+    rows = con.execute(
+        f"""
+        select {TEXTS["NodeList"]}, count(*), max({count_of(TEXTS["NNodes"])})
+        from (from sacct_line_texts union all from sacct_file_texts)
+        where {TEXTS["NodeList"]} in (select unnest($large)) and left_out is null
+        group by {TEXTS["NodeList"]}
+        """,
+        {"large": large},
+    ).fetchall()
+    return {text: Printed(times, stated_count) for text, times, stated_count in rows}
+
+
+def _node_ids(lists: pa.ListArray, cluster: ClusterSettings) -> pa.ListArray:
+    """Give the ids of the nodes in lists of names; each name is looked at once, however many lists it is in."""
+    names = lists.values.dictionary_encode()
+    ids = [basic_name(name, cluster.settings.nodes) for name in names.dictionary.to_pylist()]
+    return pa.ListArray.from_arrays(lists.offsets, pa.array(ids, pa.string()).take(names.indices), mask=lists.is_null())
+
+
+def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
+    read = [(text, read_exclusions(text)) for text in _distinct(con, "exclusions")]
+    node_id = cache(partial(basic_name, rules=cluster.settings.nodes))
+    rows, left = [], MAX_EXCLUDED
+    for text, found in sorted(read):
+        excluded = list(dict.fromkeys(node_id(name) for one in found for name in _excluded_names(one)))
+        left -= len(excluded)
+        if excluded and len(excluded) <= LARGE and left >= 0:
+            rows.append((text, excluded))
+    put(con, "sacct_exclusions", "text varchar, node_ids varchar[]", rows)
+
+
+@lru_cache(maxsize=1024)
+def _excluded_names(node_list: str) -> tuple[str, ...]:
+    """Give the nodes of an exclusion; none of one that names very many, as it says nothing about any of them."""
+    try:
+        return tuple(expand(node_list, LARGE))
+    except NodeListError:
+        return ()

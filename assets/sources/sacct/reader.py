@@ -1,0 +1,184 @@
+"""Reader of `sacct -P` text: any columns in any order, any delimiter and time form, one row per allocation record.
+
+Refused as a whole: fixed-width tables, exports without header, error messages. Steps and pending placeholders are
+counted and skipped; a record that cannot be read in exactly one way is quarantined, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+
+from assets.sources.reader import KEEP_ROWS, Batch, Step
+from assets.sources.sacct.layout import DIALECTS, detect
+from assets.sources.sacct.lines import split_step
+from assets.sources.sacct.lookups import lookup_step, years_printed
+from assets.sources.sacct.typing import type_records
+from assets.sources.sacct.values import OPEN_STATES
+from assets.sources.sacct.whole_files import NOTHING_TAKEN, take
+from assets.sources.sql import times
+
+__all__ = ["COVERS", "DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "statements", "take"]
+
+KIND = "sacct"
+TABLE = "sacct"
+VERSION = 5
+_SEEN_RUNNING_UNTIL = (
+    "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
+    "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
+)
+COVERS = (
+    f"coalesce(min(ended_at), max({_SEEN_RUNNING_UNTIL}))",
+    f"max(greatest(submitted_at, started_at, ended_at, {_SEEN_RUNNING_UNTIL}))",
+)
+"""An export does not show what had ended before its window began: the earliest end is the first moment it tells of."""
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps from `lines` to typed rows."""
+    return [
+        *NOTHING_TAKEN,
+        split_step(batch.cluster),
+        lookup_step(batch.cluster),
+        "create or replace temp view sacct_texts as from sacct_line_texts union all from sacct_file_texts",
+        _type_step(batch.cluster.settings.timezone),
+        """
+        create or replace temp view loaded_rows as
+        select * exclude (problem, detail) from sacct_typed where problem is null
+        """,
+        """
+        create or replace temp table skipped_lines as
+        select file_id, line_number, reason from sacct_aside where reason <> 'odd'
+        union all
+        select file_id, line_number, skipped as reason from sacct_odd where skipped is not null
+        """,
+        # The lookups are smaller than the records, of whose number DuckDB has no idea before it has read the files.
+        "set disabled_optimizers = 'join_order,build_side_probe_side'",
+        KEEP_ROWS,
+        "reset disabled_optimizers",
+        # What was not kept is typed once more, for its problem.
+        _leave_what_was_not_kept,
+        """
+        delete from sacct_repaired using loaded_lines as kept
+        where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
+        """,
+        """
+        create or replace temp table quarantined_lines as
+        select file_id, line_number, problem as reason, detail from sacct_typed where problem is not null
+        union all
+        select file_id, line_number, quarantined as reason, detail from sacct_odd where quarantined is not null
+        """,
+        _WARN_ABOUT_FILES,
+    ]
+
+
+def _type_step(zone: str) -> Step:
+    def type_all(con: duckdb.DuckDBPyConnection) -> None:
+        years = years_printed(con) if times.offset_changes(zone) else times.EVER
+        con.execute(f"create or replace temp view sacct_typed as {type_records(zone, years)}")
+
+    return type_all
+
+
+def _leave_what_was_not_kept(con: duckdb.DuckDBPyConnection) -> None:
+    """Take out of `sacct_texts` what raw now holds; of whole files that is mostly all, and none is read again."""
+    lost = con.execute(
+        """
+        select coalesce(sum(line_count), 0)
+            > (select count(*) from sacct_aside_in_files)
+            + (select count(*) from loaded_lines semi join taken_files using (file_id))
+        from taken_files
+        """
+    ).fetchone()
+    con.execute("insert into sacct_aside (file_id, line_number) from loaded_lines")
+    left = "from sacct_line_texts"
+    if lost == (True,):
+        but_kept = "anti join sacct_aside using (file_id, line_number)"
+        con.execute(f"insert into taken_lines from sacct_file_lines {but_kept}")
+        left = f"{left} union all from sacct_file_texts {but_kept}"
+    con.execute(f"create or replace temp view sacct_texts as {left}")
+
+
+_WARN_ABOUT_FILES = """
+    insert into file_warnings
+    with kept as (
+        select batch_files.file_id, sacct.*
+        from raw.sacct inner join batch_files
+            on batch_files.path = sacct.path and batch_files.cluster_id = sacct.cluster_id
+    ),
+    per_file as (
+        select
+            file_id,
+            min(started_at) as first_start
+        from kept group by file_id
+    ),
+    starts as (
+        select kept.file_id, count(distinct submitted_at) as submit_count
+        from kept inner join per_file
+            on per_file.file_id = kept.file_id and per_file.first_start = kept.started_at
+        where kept.submitted_at < kept.started_at and kept.elapsed_seconds > 0
+        group by kept.file_id
+    )
+    select file_id, 'truncated_window' from starts where submit_count >= 10
+    union all
+    select unnest(other_cluster_files), 'other_cluster' from sacct_seen
+    union all
+    select distinct file_id, unnest(warnings) from kept where len(warnings) > 0
+"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Give the steps that mark all but one of the records stating the same attempt.
+
+    The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. A finished record beats
+    an unfinished one, then the later end, the longer run, the fuller row; what is left equal is decided by place.
+    """
+    return [
+        f"""
+        create or replace temp table sacct_repeats as
+        with repeated as (
+            select cluster_id, job_id_raw, submitted_at from raw.sacct group by all having count(*) > 1
+        ),
+        members as (
+            select
+                sacct.rowid as row_id,
+                sacct.*,
+                count(*) over (partition by sacct.cluster_id, sacct.job_id_raw, sacct.submitted_at) as record_count,
+                count(sacct.db_index) over (
+                    partition by sacct.cluster_id, sacct.job_id_raw, sacct.submitted_at
+                ) as indexed_count
+            from raw.sacct as sacct inner join repeated using (cluster_id, job_id_raw, submitted_at)
+        )
+        select
+            row_id,
+            row_number() over (
+                partition by
+                    cluster_id, job_id_raw, submitted_at,
+                    case when record_count = indexed_count then db_index end
+                order by
+                    (state not in {tuple(sorted(OPEN_STATES))})::integer desc,
+                    ended_at desc nulls last,
+                    elapsed_seconds desc nulls last,
+                    list_position(['epoch', 'offset', 'local', 'ambiguous_dst'], time_quality),
+                    (gpu_count is not null)::integer desc,
+                    len(node_ids) desc,
+                    (submit_line is not null)::integer + (db_index is not null)::integer
+                        + (failed_node_id is not null)::integer desc,
+                    state, node_list nulls last, job_name nulls last, user_name nulls last, exit_code nulls last,
+                    path, line_number
+            ) as place
+        from members
+        """,
+        """
+        update raw.sacct set disposition = if(repeats.place = 1, 'loaded', 'duplicate')
+        from sacct_repeats as repeats
+        where repeats.row_id = sacct.rowid
+            and sacct.disposition <> if(repeats.place = 1, 'loaded', 'duplicate')
+        """,
+        """
+        update raw.sacct set disposition = 'loaded'
+        where disposition <> 'loaded' and rowid not in (select row_id from sacct_repeats)
+        """,
+        "drop table sacct_repeats",
+    ]

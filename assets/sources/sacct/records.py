@@ -1,0 +1,268 @@
+"""Records that do not fit their line: names with line breaks, free text with the delimiter in it, quoted CSV.
+
+Few lines are like that, so Python looks at them one by one; whatever cannot be read in exactly one way is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, takewhile
+
+from assets.sources.sacct.layout import FREE_TEXT, Layout, is_command_error
+from assets.sources.sacct.values import STATES
+
+_NAMED = r"(?:[A-Za-z0-9_.\-\[\],]+|None assigned|)"
+_TIME = r"(?:\d{9,11}|\d{4}-\d\d-\d\dT\d\d:\d\d.*|Unknown|None|N/A|)"
+_DURATION = r"(?:(?:\d+-)?\d+:\d\d(?::\d\d)?(?:\.\d+)?|INVALID|UNLIMITED|Partition_Limit|)"
+_TRES = r"(?:[a-z][A-Za-z0-9/:_.\-]*=[^,|]*(?:,[a-z][A-Za-z0-9/:_.\-]*=[^,|]*)*|)"
+_NUMBER = r"\d*"
+_SHAPES = {
+    "JobID": r"\d+[\d_+.\[\],%\-a-zA-Z*]*",
+    "JobIDRaw": r"\d+(\.\w+)?",
+    "State": rf"(?:{'|'.join(STATES)})(?: by \d+)?|[A-Z_]+\+",
+    **dict.fromkeys(("Submit", "Eligible", "Start", "End"), _TIME),
+    **dict.fromkeys(("Elapsed", "Suspended", "Timelimit", "CPUTime", "Reserved", "ResvCPU"), _DURATION),
+    **dict.fromkeys(("ExitCode", "DerivedExitCode"), r"(?:\d+:\d+|)"),
+    **dict.fromkeys(("AllocTRES", "ReqTRES"), _TRES),
+    **dict.fromkeys(
+        ("ElapsedRaw", "NNodes", "NCPUS", "AllocCPUS", "ReqCPUS", "UID", "GID", "DBIndex", "CPUTimeRAW", "QOSRAW",
+         "AssocID", "Priority", "Restarts"),
+        _NUMBER,
+    ),
+    **dict.fromkeys(("TimelimitRaw",), r"(?:\d+|UNLIMITED|Partition_Limit|)"),
+    **dict.fromkeys(("AllocNodes", "ReqNodes"), r"[\d.]*[KMG]?"),
+    "NodeList": _NAMED,
+    "ReqMem": r"[\d.]*[KMGTPE]?[nc]?\??",
+    "Flags": r"[A-Za-z,]*",
+    **dict.fromkeys(("Cluster", "User", "Account", "Partition", "QOS", "Group"), r"[^\s\[\]=]*"),
+}  # fmt: skip
+SHAPES = {name: re.compile(shape) for name, shape in _SHAPES.items()}
+_TRES_COLUMNS = frozenset({"AllocTRES", "ReqTRES"})
+_HOLD_COMMAS = frozenset({"AllocTRES", "ReqTRES", "NodeList", "Flags", "JobID", "QOS", "Partition"})
+_LAST_COLUMN_MAY_BREAK = frozenset({"JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "Extra"})
+_MOST_READINGS = 20_000
+_MOST_READINGS_OF_ALL = 50_000
+"""Of all odd lines of a batch together: few lines are odd in an export, and where all are, none can be repaired."""
+_MOST_LINES = 200
+_MOST_JOINS = 20
+_MOST_TOKENS = 2_000
+_LONGEST_JOIN = 256 * 1024
+
+
+@dataclass(frozen=True)
+class OddLine:
+    """A line whose number of fields is not the header's."""
+
+    file_id: int
+    line_number: int
+    line: str | None
+    layout_id: int
+    follows_record: bool
+    """The line before it is a whole record."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an odd line: fields of a record, or a reason to skip or quarantine it."""
+
+    file_id: int
+    line_number: int
+    layout_id: int
+    fields: list[str] | None = None
+    skipped: str | None = None
+    quarantined: str | None = None
+    detail: str | None = None
+
+
+def fits(fields: Sequence[str], layout: Layout) -> bool:
+    """Tell whether every field with a known shape has it."""
+    return all(
+        SHAPES[name].fullmatch(value) is not None and (name not in _TRES_COLUMNS or _names_once(value))
+        for name, value in zip(layout.columns, fields, strict=True)
+        if name in SHAPES
+    )
+
+
+def _names_once(tres: str) -> bool:
+    """Tell whether every resource is named once: that is where one unquoted TRES column ends and the next begins."""
+    names = [item.partition("=")[0] for item in tres.split(",")]
+    return len(names) == len(set(names))
+
+
+def _merge(tokens: Sequence[str], widths: Sequence[int], delimiter: str) -> list[str]:
+    fields, place = [], 0
+    for width in widths:
+        fields.append(delimiter.join(tokens[place : place + width]))
+        place += width
+    return fields
+
+
+@dataclass
+class Effort:
+    """How many readings of odd lines may still be tried."""
+
+    left: int = _MOST_READINGS_OF_ALL
+
+
+def repair(line: str, layout: Layout, effort: Effort | None = None) -> list[str] | None:
+    """Split a line with more delimiters than the header, when only one way of splitting fits all other columns."""
+    effort = effort or Effort()
+    count = len(layout.columns)
+    if layout.delimiter == "," and '"' in line:
+        quoted = next(csv.reader([line]))
+        if len(quoted) == count:
+            return quoted
+    tokens = line.split(layout.delimiter)
+    excess = len(tokens) - count
+    if excess <= 0 or len(tokens) > _MOST_TOKENS:
+        return None
+    wide_names = FREE_TEXT | (_HOLD_COMMAS if layout.delimiter == "," else frozenset())
+    wide = [place for place, name in enumerate(layout.columns) if name in wide_names]
+    if not wide or not _edges_fit(tokens, layout, wide):
+        return None
+    readings: dict[tuple[str, ...], list[str]] = {}
+    for tried, bars in enumerate(combinations(range(excess + len(wide) - 1), len(wide) - 1)):
+        effort.left -= 1
+        if tried > _MOST_READINGS or effort.left < 0:
+            return None
+        edges = (-1, *bars, excess + len(wide) - 1)
+        widths = [1] * count
+        for place, (low, high) in zip(wide, pairwise(edges), strict=True):
+            widths[place] += high - low - 1
+        fields = _merge(tokens, widths, layout.delimiter)
+        if fits(fields, layout):
+            rest = tuple(value for place, value in enumerate(fields) if layout.columns[place] not in FREE_TEXT)
+            readings.setdefault(rest, fields)
+            if len(readings) > 1:
+                return None
+    return next(iter(readings.values()), None)
+
+
+def _edges_fit(tokens: Sequence[str], layout: Layout, wide: Sequence[int]) -> bool:
+    """Check the columns left of the first and right of the last elastic one, which no reading can move."""
+    right = len(layout.columns) - 1 - wide[-1]
+    sides = [*zip(layout.columns[: wide[0]], tokens, strict=False)]
+    if right:
+        sides += zip(layout.columns[-right:], tokens[-right:], strict=True)
+    return _all_fit(sides)
+
+
+def above_header(line: OddLine) -> Outcome:
+    """Decide about a line that stands above the first header of its file, or below one that lacks columns."""
+    known = (line.file_id, line.line_number, line.layout_id)
+    text = line.line or ""
+    if not text.strip():
+        return Outcome(*known, skipped="blank")
+    reason = "command_error_output" if is_command_error(text) else "no_header"
+    return Outcome(*known, quarantined=reason, detail="no line above it names the columns that attempts need")
+
+
+def _runs(lines: Iterable[OddLine]) -> Iterator[list[OddLine]]:
+    """Group neighbouring odd lines of one file and layout; a line with too many fields stands alone."""
+    run: list[OddLine] = []
+    for line in lines:
+        last = run[-1] if run else None
+        if last and (
+            last.file_id != line.file_id
+            or last.layout_id != line.layout_id
+            or last.line_number + 1 != line.line_number
+            or len(run) >= _MOST_LINES
+        ):
+            yield run
+            run = []
+        run.append(line)
+    if run:
+        yield run
+
+
+def _all_fit(pairs: Iterable[tuple[str, str]]) -> bool:
+    return all(SHAPES[name].fullmatch(value) is not None for name, value in pairs if name in SHAPES)
+
+
+def _starts_record(line: OddLine, layout: Layout, effort: Effort) -> bool:
+    """Tell whether a line looks like a record of its own, whole or cut off: it is no continuation of another then."""
+    tokens = (line.line or "").split(layout.delimiter)
+    whole = [*zip(layout.columns, tokens[:-1], strict=False)]
+    left = [*takewhile(lambda pair: pair[0] not in FREE_TEXT, whole)]
+    for pairs in (whole, left):
+        if {"JobID", "JobIDRaw"} & {name for name, _ in pairs} and _all_fit(pairs):
+            return True
+    return len(tokens) >= len(layout.columns) and repair(line.line or "", layout, effort) is not None
+
+
+def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) -> tuple[int, list[str]] | None:
+    """Join lines from `start` on until they make a record; give how many were used and the fields."""
+    first = (run[start].line or "").split(layout.delimiter)[:-1]
+    if not _all_fit(zip(layout.columns, first, strict=False)):
+        return None
+    wanted, tries = len(layout.columns) - 1, 0
+    found, length = (run[start].line or "").count(layout.delimiter), len(run[start].line or "")
+    for end in range(start + 1, len(run)):
+        length += len(run[end].line or "")
+        if length > _LONGEST_JOIN:
+            break
+        if _starts_record(run[end], layout, effort):
+            return None
+        found += (run[end].line or "").count(layout.delimiter)
+        if found < wanted:
+            continue
+        tries += 1
+        if tries > _MOST_JOINS:
+            break
+        text = "\\n".join(line.line or "" for line in run[start : end + 1])
+        fields = text.split(layout.delimiter) if found == wanted else repair(text, layout, effort)
+        if fields and fits(fields, layout):
+            return end - start + 1, fields
+    return None
+
+
+def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Outcome]:
+    """Decide about every odd line, given in file order with blank lines among them.
+
+    A record starts at a line that has too few fields and takes the odd lines after it until the count is right.
+    """
+    effort = Effort()
+    for run in _runs(lines):
+        layout = layouts[run[0].layout_id]
+        place = 0
+        while place < len(run):
+            line = run[place]
+            text = line.line or ""
+            known = (line.file_id, line.line_number, line.layout_id)
+            if not text.strip():
+                yield Outcome(*known, skipped="blank")
+            elif is_command_error(text):
+                yield Outcome(*known, quarantined="command_error_output", detail=text[:200])
+            elif text.count(layout.delimiter) >= len(layout.columns):
+                fields = repair(text, layout, effort)
+                yield Outcome(*known, fields=fields) if fields else _wrong_count(line, layout)
+            elif (joined := _join(run, place, layout, effort)) is not None:
+                used, fields = joined
+                yield Outcome(*known, fields=fields)
+                for follower in run[place + 1 : place + used]:
+                    yield Outcome(follower.file_id, follower.line_number, follower.layout_id, skipped="continuation")
+                place += used - 1
+            elif _continues_last_column(run, place, layout):
+                yield Outcome(*known, skipped="continuation")
+            else:
+                yield _wrong_count(line, layout)
+            place += 1
+
+
+def _continues_last_column(run: Sequence[OddLine], place: int, layout: Layout) -> bool:
+    """Tell whether it is a line without any delimiter after a whole record whose last column may hold line breaks."""
+    last_column = layout.columns[-1] or layout.columns[-2]
+    return (
+        last_column in _LAST_COLUMN_MAY_BREAK
+        and run[place].follows_record
+        and layout.delimiter not in (run[place].line or "")
+    )
+
+
+def _wrong_count(line: OddLine, layout: Layout) -> Outcome:
+    found, expected = (line.line or "").count(layout.delimiter) + 1, len(layout.columns)
+    detail = f"{found} fields where the header names {expected}"
+    return Outcome(line.file_id, line.line_number, line.layout_id, quarantined="field_count", detail=detail)

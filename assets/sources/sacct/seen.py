@@ -1,0 +1,49 @@
+"""What a part of the accounting records says, each value once: one row of lists, gathered in one pass."""
+
+from __future__ import annotations
+
+from assets.sources.sacct.fields import TEXTS, exclusion_text
+from assets.sources.sacct.moments import MOMENTS
+
+_TEXTS = {
+    "states": ("State", "true"),
+    "allocated": ("AllocTRES", "true"),
+    "requested": ("ReqTRES", "true"),
+    "memory": ("ReqMem", "true"),
+    "suspended": ("Suspended", "true"),
+    # A plain number makes the duration beside it superfluous.
+    "elapsed": ("Elapsed", f"{TEXTS['ElapsedRaw']} is null"),
+    "time_limits": ("Timelimit", f"{TEXTS['TimelimitRaw']} is null"),
+    "node_lists": ("NodeList", "true"),
+    "failed_nodes": ("FailedNode", "true"),
+}
+"""Lists of distinct texts: of which field, in which records."""
+NOTHING_SEEN = f"""
+create temp table if not exists sacct_seen_in_files (
+    {", ".join(f"{name} varchar[]" for name in _TEXTS)}, exclusions varchar[], other_cluster_files integer[],
+    {", ".join(f"years_{name} varchar[]" for name in MOMENTS)}
+)"""
+
+
+def seen_in(texts: str, *more: str) -> str:
+    """Give the query of the one row, for the parameter `cluster_id`.
+
+    Beside the lists of texts: exclusions, years of local times, and files that name another cluster.
+
+    Parameters
+    ----------
+    texts
+        Records in the columns of `sacct_texts`.
+    more
+        Further aggregates.
+    """
+    lists = {name: (TEXTS[field], condition) for name, (field, condition) in _TEXTS.items()}
+    lists["exclusions"] = exclusion_text(), "true"
+    lists["other_cluster_files"] = "file_id", f"lower({TEXTS['Cluster']}) <> lower($cluster_id)"
+    lists |= {f"years_{name}": (f"left({TEXTS[name]}, 4)", f"length({TEXTS[name]}) >= 19") for name in MOMENTS}
+    columns = [
+        f"coalesce(list(distinct {text}) filter (left_out is null and {condition} and {text} is not null), [])"
+        f" as {name}"
+        for name, (text, condition) in lists.items()
+    ]
+    return f"select {', '.join([*columns, *more])} from {texts}"

@@ -1,0 +1,1 @@
+"""The controller's log: preemptions, drains, requeues."""

@@ -1,0 +1,229 @@
+"""Reader of `slurmctld/`, for what only the controller knows: who preempted whom, which node failed a job, who drained.
+
+Lines in any LogTimeFormat with a date, and lines that came through syslog. Most lines are of no interest and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assets.sources import nodelists
+from assets.sources.errors import SourceError
+from assets.sources.reader import EDGE_LINES, Batch, Step, prevailing
+from assets.sources.settings import ClusterSettings
+from assets.sources.slurmctld import messages as slurmctld_messages
+from assets.sources.sql import times, undated
+
+KIND = "slurmctld"
+TABLE = "slurmctld_events"
+DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
+VERSION = 3
+COVERS = ("min(logged_at)", "max(logged_at)")
+
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_MONTH = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+_SYSLOG_TAG = r"(?P<host>\S+) slurmctld(?:\[\d+\])?: "
+_SHAPES = {
+    "bracketed": rf"^\[(?P<stamp>{_ISO})[^\]]*\] (?P<body>.*)$",
+    "bracketed_short": rf"^\[(?P<stamp>{_MONTH})(?P<fraction>\.\d+)?[^\]]*\] (?P<body>.*)$",
+    "syslog": rf"^(?:<\d+>)?(?P<stamp>{_MONTH}) {_SYSLOG_TAG}(?P<body>.*)$",
+    "syslog_iso": rf"^(?:<\d+>)?(?P<stamp>{_ISO}) {_SYSLOG_TAG}(?P<body>.*)$",
+}
+_BEGINS = {
+    "bracketed": "line[1] = '[' and line[2] between '0' and '9'",
+    "bracketed_short": "line[1] = '[' and line[2] between 'A' and 'Z'",
+    "syslog": "line[1] <> '['",
+    "syslog_iso": "line[1] <> '['",
+}
+"""What spares most lines all patterns but their own."""
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Name the form of the first lines' times; a log without dates is refused."""
+    dialect = prevailing(_SHAPES, sample)
+    if dialect:
+        return dialect
+    raise SourceError(
+        path,
+        "unsupported_schema: no line begins with a date in brackets or a syslog header of slurmctld",
+        "Copy slurmctld.log as written with LogTimeFormat=iso8601_ms (the default), rfc5424_ms, rfc3339 or short; "
+        "LogTimeFormat=clock has no dates.",
+    )
+
+
+def is_timed_by_modification(path: str, dialect: str) -> bool:
+    """Tell whether the years of a log are inferred backwards from its modification."""
+    return dialect in ("bracketed_short", "syslog") and not undated.is_named_by_time(path)
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the steps that read the relevant lines and count the others."""
+    zone = batch.cluster.settings.timezone
+    shapes = ", ".join(_extract(name) for name in _SHAPES)
+    stamps = rf"""
+    select file_id, line_number, regexp_extract(line, '^(?:<\d+>|\[)?({_MONTH})', 1) as stamp
+    from lines
+    where regexp_matches(line, '^(?:<\d+>|\[)?{_MONTH}')"""
+    month_stamp = "coalesce(nullif(bracketed_short.stamp, ''), nullif(syslog.stamp, ''))"
+    # A table of its own: DuckDB would try the later conditions, each a regular expression or two, on every line.
+    candidates = f"""
+create or replace temp table slurmctld_candidates as
+select file_id, line_number, line
+from lines
+where regexp_matches(line, '{slurmctld_messages.RELEVANT}')
+union
+{EDGE_LINES}"""
+    shaped = rf"""
+create or replace temp table slurmctld_lines as
+with shapes as (
+    select file_id, line_number, {shapes} from slurmctld_candidates
+),
+-- An asof join sorts what it joins, so lines that tell their year stay out of it.
+anchored as (
+    select undated.file_id, undated.line_number, years.year_anchor
+    from (select file_id, line_number from shapes where {month_stamp} is not null) as undated
+    asof join slurmctld_years as years
+        on years.file_id = undated.file_id and years.line_number <= undated.line_number
+),
+chosen as (
+    select
+        shapes.file_id,
+        shapes.line_number,
+        replace(coalesce(nullif(bracketed.stamp, ''), nullif(syslog_iso.stamp, '')), ',', '.') as stamp,
+        case when length(stamp) > 26 then regexp_replace(stamp, '(\.\d{{6}})\d+', '\1') else stamp end as iso,
+        {undated.in_leap_year(month_stamp)} as leap_year_time,
+        coalesce(try_cast('0' || bracketed_short.fraction as double), 0) as fraction,
+        anchored.year_anchor,
+        coalesce(
+            nullif(bracketed.body, ''), nullif(bracketed_short.body, ''), nullif(syslog.body, ''),
+            nullif(syslog_iso.body, '')
+        ) as body,
+        case
+            when body[1] in ('e', 'f', 'i', 'v', 's')
+                then regexp_replace(body, '^(?:slurmctld: +)?(?:(?:error|fatal|info|verbose): +)?', '')
+            else body
+        end as message
+    from shapes
+    left join anchored on anchored.file_id = shapes.file_id and anchored.line_number = shapes.line_number
+),
+local_times as (
+    select
+        *,
+        case when {times.has_offset("iso")} then try_cast(iso as timestamptz)::timestamp end as utc_time,
+        case
+            when iso is null
+                then {undated.dated("leap_year_time", "year_anchor")} + to_microseconds((fraction * 1e6)::bigint)
+            when not {times.has_offset("iso")} then try_cast(iso as timestamp)
+        end as local_time
+    from chosen
+)
+select
+    file_id,
+    line_number,
+    coalesce(utc_time, {times.utc("local_time", zone)}) as logged_at,
+    message,
+    {slurmctld_messages.wording("message")} as wording
+from local_times"""
+    events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
+    problems = f"create or replace temp table slurmctld_problems as {_PROBLEMS}"
+    expansion = nodelists.expansion_step("select node_list from slurmctld_parsed", "slurmctld_node_lists")
+    years = undated.year_steps(stamps, "slurmctld_years")
+    stated = f"""
+insert into stated_times
+select slurmctld_lines.file_id, slurmctld_lines.logged_at
+from slurmctld_lines
+inner join batch_files on batch_files.file_id = slurmctld_lines.file_id
+where not {_IS_IMPLAUSIBLE}"""
+    return [*years, candidates, shaped, events, expansion, problems, LOADED, QUARANTINED, SKIPPED, stated]
+
+
+def _extract(name: str) -> str:
+    # DuckDB gives the names to the groups by their order
+    parts = re.findall(r"\?P<(\w+)>", _SHAPES[name])
+    return f"case when {_BEGINS[name]} then regexp_extract(line, '{_SHAPES[name]}', {parts}) end as {name}"
+
+
+_IS_IMPLAUSIBLE = times.is_implausible("logged_at", "batch_files.modified_at")
+
+_PROBLEMS = f"""
+with judged as (
+    select
+        parsed.file_id,
+        parsed.line_number,
+        parsed.logged_at,
+        case
+            when parsed.logged_at is null then 'bad_timestamp'
+            when {_IS_IMPLAUSIBLE} then 'implausible_time'
+            when lists.problem is not null then lists.problem
+            when parsed.kind = 'preempted' and (
+                parsed.job_id_raw is null
+                or coalesce(parsed.instigator_job_id_raw, parsed.instigator_array_job_id) is null
+                or parsed.job_id_raw = parsed.instigator_job_id_raw
+            ) then 'bad_job_id'
+        end as found_problem,
+        lists.problem_detail
+    from slurmctld_parsed as parsed
+    inner join batch_files on batch_files.file_id = parsed.file_id
+    left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
+)
+select
+    file_id,
+    line_number,
+    found_problem as reason,
+    case found_problem
+        when 'bad_timestamp' then 'no such date'
+        when 'implausible_time' then logged_at || ' (UTC)'
+        when 'bad_job_id' then 'it does not name two jobs'
+        else problem_detail
+    end as detail
+from judged
+where found_problem is not null"""
+
+LOADED = """
+create or replace temp table loaded_rows as
+select
+    parsed.file_id, parsed.line_number, parsed.logged_at, parsed.kind, parsed.job_id_raw,
+    parsed.instigator_job_id_raw, parsed.instigator_array_job_id, parsed.preempt_mode,
+    unnest(coalesce(lists.node_names, [null])) as node_name,
+    parsed.state, parsed.reason, parsed.message
+from slurmctld_parsed as parsed
+left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
+anti join slurmctld_problems as bad on bad.file_id = parsed.file_id and bad.line_number = parsed.line_number
+where len(coalesce(lists.node_names, [null])) > 0"""
+
+# Only a line that was understood to matter can be quarantined.
+QUARANTINED = """
+create or replace temp table quarantined_lines as
+select file_id, line_number, reason, detail from slurmctld_problems"""
+
+SKIPPED = """
+create or replace temp table skipped_lines as
+select file_id, line_number, case when line is null then 'blank' else 'not_relevant' end as reason
+from lines
+where (file_id, line_number) not in (select (file_id, line_number) from loaded_rows)
+    and (file_id, line_number) not in (select (file_id, line_number) from quarantined_lines)"""
+
+
+def dispositions() -> Sequence[Step]:
+    """Mark lines that stand in several files or twice in one: copies, overlapping rotations, the log's syslog twin."""
+    return [
+        """
+create or replace temp table slurmctld_verdicts as
+select
+    rowid as row_key,
+    case
+        when row_number() over (
+            partition by cluster_id, logged_at, kind, message, coalesce(node_id, node_name) order by path, line_number
+        ) > 1 then 'duplicate'
+        else 'loaded'
+    end as disposition
+from raw.slurmctld_events
+where disposition <> 'unknown_node'""",
+        """
+update raw.slurmctld_events
+set disposition = verdicts.disposition
+from slurmctld_verdicts as verdicts
+where slurmctld_events.rowid = verdicts.row_key
+    and slurmctld_events.disposition is distinct from verdicts.disposition""",
+    ]

@@ -1,0 +1,1 @@
+"""SQL that several formats need: times, delimited text, and Python rows as tables."""

@@ -1,0 +1,1 @@
+"""Snapshots of jobs: which nodes a job excludes."""

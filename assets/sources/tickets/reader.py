@@ -1,0 +1,313 @@
+"""Reader of `tickets/`: repair tickets as CSV, their columns named in `[tickets.columns]` of cluster.toml.
+
+They are read by Python's csv module, which knows quotes and line breaks inside cells, a part of a file at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from assets.sources.errors import SourceError
+from assets.sources.reader import Batch, Step
+from assets.sources.settings import ClusterSettings, Tickets
+from assets.sources.sql import times
+from assets.sources.tickets import values as ticket_values
+from assets.sources.tickets.values import ValueProblem
+
+KIND = "tickets"
+TABLE = "tickets"
+DIALECTS = ("csv",)
+VERSION = 2
+COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
+
+REQUIRED = ("ticket_id", "node", "opened")
+LONGEST_RECORD, LONGEST_TEXT = 500, 2**20
+"""Lines and characters over which a record may run."""
+LINES_TOGETHER, ROWS_TOGETHER = 2_000, 10_000
+"""How many lines and rows are in Python's memory at a time, where each takes ten times its bytes."""
+LONGEST_SHOWN = 500
+"""Characters of a header that a message shows."""
+UNCLOSED = "unexpected end of data"
+"""What the csv module says of a quote that is still open."""
+
+Line = tuple[int, str | None]
+"""A line's number and text."""
+
+_LOADED = pa.schema(
+    [
+        ("file_id", pa.int32()),
+        ("line_number", pa.int64()),
+        ("ticket_id", pa.string()),
+        ("node_name", pa.string()),
+        ("opened_at", pa.timestamp("us")),
+        ("closed_at", pa.timestamp("us")),
+        ("component", pa.string()),
+        ("component_raw", pa.string()),
+        ("action", pa.string()),
+        ("status", pa.string()),
+        ("summary", pa.string()),
+    ]
+)
+_SKIPPED = pa.schema([("file_id", pa.int32()), ("line_number", pa.int64()), ("reason", pa.string())])
+_QUARANTINED = _SKIPPED.append(pa.field("detail", pa.string()))
+
+
+def delimiter_of(header: str, settings: Tickets) -> str:
+    """Give the configured delimiter, or the likeliest one of a header line."""
+    return settings.delimiter or max(",;\t|", key=header.count)
+
+
+def _column_places(header: list[str], settings: Tickets) -> dict[str, int]:
+    shown = [name.strip().lower() for name in header]
+    wanted = settings.columns.model_dump()
+    return {meaning: shown.index(name.lower()) for meaning, name in wanted.items() if name.lower() in shown}
+
+
+def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
+    """Accept a CSV whose header has the needed columns under the configured names."""
+    settings = cluster.settings.tickets
+    first = next((line for line in sample.splitlines() if line.strip()), "")
+    header = next(csv.reader(io.StringIO(first), delimiter=delimiter_of(first, settings)), [])
+    found = _column_places(header, settings)
+    needed = dict.fromkeys((*REQUIRED, *sorted(settings.columns.model_fields_set)))
+    missing = [meaning for meaning in needed if meaning not in found]
+    if missing:
+        names = ", ".join(f'{meaning} = "{getattr(settings.columns, meaning)}"' for meaning in missing)
+        shown = ", ".join(repr(name) for name in header)
+        raise SourceError(
+            path,
+            f"no_header: no column for {names}; the first line has {shown[:LONGEST_SHOWN]}",
+            "Name the file's columns in [tickets.columns] of cluster.toml.",
+            line=1,
+        )
+    return "csv"
+
+
+@dataclass
+class _Outcomes:
+    """Rows on their way into the tables; only those of a part of a file are in memory at a time."""
+
+    con: duckdb.DuckDBPyConnection
+    loaded: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    quarantined: list[dict[str, Any]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Make the tables."""
+        for name, schema in (
+            ("loaded_rows", _LOADED),
+            ("skipped_lines", _SKIPPED),
+            ("quarantined_lines", _QUARANTINED),
+        ):
+            self.con.register("ticket_rows", schema.empty_table())
+            self.con.execute(f"create or replace temp table {name} as from ticket_rows")
+            self.con.unregister("ticket_rows")
+
+    def write(self, *, at_least: int = 1) -> None:
+        """Move rows into their tables, where there are so many."""
+        for name, rows, schema in (
+            ("loaded_rows", self.loaded, _LOADED),
+            ("skipped_lines", self.skipped, _SKIPPED),
+            ("quarantined_lines", self.quarantined, _QUARANTINED),
+        ):
+            if len(rows) >= at_least:
+                self.con.register("ticket_rows", pa.Table.from_pylist(rows, schema))
+                self.con.execute(f"insert into {name} from ticket_rows")
+                self.con.unregister("ticket_rows")
+                rows.clear()
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A record by the numbers of its lines, and its cells, or what is wrong with it."""
+
+    numbers: list[int]
+    cells: list[str] | str
+
+
+def _read_file(
+    outcomes: _Outcomes,
+    file_id: int,
+    read_lines: Callable[[], Iterator[Line]],
+    cluster: ClusterSettings,
+    latest: datetime,
+) -> None:
+    """Read a file twice: only the whole file tells whether days or months come first in its dates."""
+    settings = cluster.settings.tickets
+    zone = settings.timezone or cluster.settings.timezone
+    first = next((line for _, line in read_lines() if line is not None), "")
+    delimiter = delimiter_of(first, settings)
+    day_first = ticket_values.is_day_first(_dates(_records(read_lines(), delimiter), settings))
+    header: list[str] = []
+    places: dict[str, int] = {}
+    for record in _records(read_lines(), delimiter):
+        at = {"file_id": file_id, "line_number": record.numbers[0]}
+        outcomes.skipped += [{**at, "line_number": n, "reason": "continuation"} for n in record.numbers[1:]]
+        cells = record.cells
+        if isinstance(cells, str):
+            outcomes.quarantined.append({**at, "reason": "bad_csv", "detail": cells})
+        elif not any(cell.strip() for cell in cells):
+            outcomes.skipped.append({**at, "reason": "blank"})
+        elif not header or cells == header:
+            header, places = cells, _column_places(cells, settings)
+            outcomes.skipped.append({**at, "reason": "header"})
+        else:
+            try:
+                if len(cells) <= max(places.values()):
+                    raise ValueProblem("field_count", f"{len(cells)} cells, {len(header)} columns")
+                values = {meaning: cells[place].strip() or None for meaning, place in places.items()}
+                outcomes.loaded += [{**at, **row} for row in _ticket(values, settings, zone, day_first, latest)]
+            except ValueProblem as problem:
+                outcomes.quarantined.append({**at, "reason": problem.reason, "detail": str(problem)})
+        outcomes.write(at_least=ROWS_TOGETHER)
+    outcomes.write()
+
+
+def _dates(records: Iterator[_Record], settings: Tickets) -> Iterator[str]:
+    """Give the dates of all records below the header."""
+    header: list[str] = []
+    places: list[int] = []
+    for record in records:
+        cells = record.cells
+        if isinstance(cells, str) or not any(cell.strip() for cell in cells) or cells == header:
+            continue
+        if not header:
+            header, found = cells, _column_places(cells, settings)
+            places = [found[name] for name in ("opened", "closed") if name in found]
+        else:
+            yield from (cells[place] for place in places if place < len(cells))
+
+
+def _records(lines: Iterator[Line], delimiter: str) -> Iterator[_Record]:
+    """Give the records of a file.
+
+    A quote that is never closed must not swallow the rest of the file: then its first line alone is the record.
+    """
+    waiting: deque[Line] = deque(islice(lines, 1))
+    while waiting:
+        text, count = f"{waiting[0][1] or ''}\n", 1
+        cells = _cells(text, delimiter)
+        while cells == UNCLOSED and count < LONGEST_RECORD and len(text) < LONGEST_TEXT:
+            if count == len(waiting):
+                waiting.extend(islice(lines, 1))
+            if count == len(waiting):
+                break
+            line = waiting[count][1] or ""
+            text, count = f"{text}{line}\n", count + 1
+            # Only a quote closes what a quote has opened: a look at any other line would be in vain.
+            cells = _cells(text, delimiter) if '"' in line else cells
+        count = 1 if isinstance(cells, str) else count
+        yield _Record([waiting.popleft()[0] for _ in range(count)], cells)
+        if not waiting:
+            waiting.extend(islice(lines, 1))
+
+
+def _cells(text: str, delimiter: str) -> list[str] | str:
+    """Split a record, or say what is wrong with it."""
+    try:
+        return next(csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        return str(error)
+
+
+def _ticket(
+    values: dict[str, str | None], settings: Tickets, zone: str, day_first: bool | None, latest: datetime
+) -> list[dict[str, Any]]:
+    """Give one row per node of a ticket; `latest` is the last moment that its file can know of."""
+    opened = ticket_values.stated(values["opened"])
+    if values["ticket_id"] is None:
+        raise ValueProblem("missing_ticket_id", "no ticket id")
+    if values["node"] is None or opened is None:
+        raise ValueProblem("missing_time_or_node", "no node" if values["node"] is None else "no date of opening")
+    opened_at = ticket_values.moment(opened, zone, settings.date_format, day_first)
+    closed = ticket_values.stated(values.get("closed"))
+    closed = None if closed and ticket_values.is_never(closed) else closed
+    closed_at = ticket_values.moment(closed, zone, settings.date_format, day_first, opened_at) if closed else None
+    for text, moment in ((opened, opened_at), (closed, closed_at)):
+        if moment is not None and not times.EARLIEST <= moment <= latest:
+            raise ValueProblem("implausible_time", f"{text} is {moment} (UTC)")
+    if closed_at is not None and closed_at < opened_at:
+        raise ValueProblem("close_before_open", f"opened {opened}, closed {closed}")
+    shared = {
+        "ticket_id": values["ticket_id"],
+        "opened_at": opened_at,
+        "closed_at": closed_at,
+        "component": ticket_values.component(values.get("component"), settings.components),
+        "component_raw": values.get("component"),
+        **{name: values.get(name) for name in ("action", "status", "summary")},
+    }
+    names = ticket_values.node_names(values["node"])
+    if not names:
+        raise ValueProblem("missing_time_or_node", f"no node in {values['node']!r}")
+    return [{**shared, "node_name": name} for name in names]
+
+
+def statements(batch: Batch) -> Sequence[Step]:
+    """Give the step that reads the tickets of all files."""
+
+    def read_tickets(con: duckdb.DuckDBPyConnection) -> None:
+        con.execute(
+            """
+            create or replace temp table ticket_lines as
+            select file_id, line_number, line from lines order by file_id, line_number
+            """
+        )
+        files = con.execute(
+            """
+            select file_id, any_value(batch_files.modified_at), min(ticket_lines.rowid), max(ticket_lines.rowid)
+            from ticket_lines inner join batch_files using (file_id)
+            group by file_id order by file_id
+            """
+        ).fetchall()
+        now = datetime.now(UTC).replace(tzinfo=None)
+        outcomes = _Outcomes(con)
+        outcomes.begin()
+        for file_id, modified_at, first, last in files:
+            latest = max(modified_at, now) + timedelta(days=1)
+            _read_file(outcomes, file_id, partial(_lines_of, con, first, last), batch.cluster, latest)
+
+    return [read_tickets]
+
+
+def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[Line]:
+    """Give numbered lines from one place of `ticket_lines` to another, some at a time."""
+    for start in range(first, last + 1, LINES_TOGETHER):
+        yield from con.execute(
+            "select line_number, line from ticket_lines where rowid between ? and ? order by rowid",
+            [start, min(last, start + LINES_TOGETHER - 1)],
+        ).fetchall()
+
+
+def dispositions() -> Sequence[Step]:
+    """Keep one row of a ticket and node that several exports show; the closed one wins over the one still open."""
+    return [
+        """
+create or replace temp table ticket_verdicts as
+select
+    rowid as row_key,
+    case
+        when row_number() over (
+            partition by cluster_id, ticket_id, coalesce(node_id, node_name)
+            order by closed_at desc nulls last, path desc, line_number desc
+        ) > 1 then 'duplicate'
+        else 'loaded'
+    end as disposition
+from raw.tickets
+where disposition <> 'unknown_node'""",
+        """
+update raw.tickets
+set disposition = verdicts.disposition
+from ticket_verdicts as verdicts
+where tickets.rowid = verdicts.row_key and tickets.disposition is distinct from verdicts.disposition""",
+    ]
