@@ -26,7 +26,6 @@ __all__ = [
     "checks_of",
     "failed_checks",
     "judge",
-    "judged_asset",
     "record_dbt_results",
     "record_verdicts",
     "suites",
@@ -34,8 +33,6 @@ __all__ = [
 ]
 
 SCHEMAS = ("raw", "ops", "marts", "estimates")
-# Which rows count, and whose account each line is on, is settled when the last raw asset is done; not before.
-RAW_IS_SETTLED = dg.AssetKey(["raw", "node_names"])
 
 
 def suites() -> list[tuple[str, str]]:
@@ -61,11 +58,6 @@ def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str
     return found
 
 
-def judged_asset(schema: str, table: str) -> dg.AssetKey:
-    """Tell after which asset a table is judged: itself, or the one that finishes its stage."""
-    return RAW_IS_SETTLED if schema in ("raw", "ops") else dg.AssetKey([schema, table])
-
-
 def check_name(schema: str, table: str) -> str:
     """Name the Dagster check of a table."""
     return f"{schema}_{table}_expectations"
@@ -81,7 +73,7 @@ def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
     are_read = {key for asset in made for key in asset.dependency_keys}
     together: dict[str, list[tuple[str, str]]] = {}
     for schema, table in suites():
-        is_read = schema == "estimates" and judged_asset(schema, table) in are_read
+        is_read = schema == "estimates" and dg.AssetKey([schema, table]) in are_read
         step = f"{schema}_{table}" if is_read else "raw" if schema == "ops" else schema
         together.setdefault(step, []).append((schema, table))
     return [checks_of(f"{step}_expectations", tables) for step, tables in together.items()]
@@ -89,7 +81,7 @@ def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
 
 def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinition:
     """Build a check per table, run in one step; each stops what is downstream where no cluster can be published."""
-    by_key = {dg.AssetCheckKey(judged_asset(*table), check_name(*table)): table for table in tables}
+    by_key = {dg.AssetCheckKey(dg.AssetKey([*table]), check_name(*table)): table for table in tables}
     specs = [
         dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=f"Suite on {'.'.join(table)}.")
         for key, table in by_key.items()

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
-from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, dbt_assets
+from dagster_dbt import DagsterDbtTranslator, DbtCliResource, dbt_assets
 from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 from packaging.version import Version
@@ -59,12 +59,7 @@ class Translator(DagsterDbtTranslator):
     """Asset key = schema and table; group = schema: the path of a model is the name of its table."""
 
     def get_asset_key(self, dbt_resource_props: Mapping[str, Any]) -> dg.AssetKey:
-        """Return [schema, table] for models, seeds and the raw sources they read.
-
-        The accounts of the files and what they cover (schema ops) are complete when the last raw asset is.
-        """
-        if dbt_resource_props["schema"] == "ops":
-            return dg.AssetKey(["raw", "node_names"])
+        """Return [schema, table] for models, seeds and the sources they read."""
         return dg.AssetKey([dbt_resource_props["schema"], dbt_resource_props["name"]])
 
     def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str | None:
@@ -145,7 +140,7 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
     @dbt_assets(
         manifest=MANIFEST,
         name="dbt_models",
-        dagster_dbt_translator=Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)),
+        dagster_dbt_translator=Translator(),
     )
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
         build = Build(home, context, dbt, warehouse)

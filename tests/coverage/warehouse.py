@@ -61,7 +61,7 @@ def new_home(root: Path) -> Home:
 
 def _materialise(home: Home, package: object, leave_out: frozenset[str] = frozenset()) -> None:
     found = dg.load_assets_from_package_module(package)
-    wanted = [asset for asset in found if asset.key.path[-1] not in leave_out]
+    wanted = [asset for asset in found if not leave_out.intersection(key.path[-1] for key in asset.keys)]
     assert dg.materialize(wanted, resources=resources(home, Settings.current())).success
 
 

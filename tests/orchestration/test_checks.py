@@ -12,7 +12,6 @@ from orchestration.checks import (
     checks_of,
     failed_checks,
     judge,
-    judged_asset,
     record_verdicts,
     suites,
     warnings_of,
@@ -27,7 +26,7 @@ def spoil(warehouse, *statements):
 
 def materialize(warehouse, schema="estimates", table="est_mttf_by_size"):
     """Run a job of one judged asset, its check and a report downstream of it."""
-    key = judged_asset(schema, table)
+    key = dg.AssetKey([schema, table])
 
     @dg.asset(key=key)
     def judged() -> None: ...
@@ -160,10 +159,9 @@ def test_a_retried_check_leaves_one_row_per_rule(warehouse):
         assert con.execute("select count(*) from ops.checks").fetchall() == before
 
 
-def test_raw_is_judged_when_it_is_settled():
-    assert {judged_asset(schema, table) for schema, table in suites() if schema in ("raw", "ops")} == {
-        dg.AssetKey(["raw", "node_names"])
-    }
+def test_a_check_hangs_on_the_table_that_it_judges():
+    specs = [spec for check in all_checks([]) for spec in check.check_specs]
+    assert {tuple(spec.asset_key.path) for spec in specs} == set(suites())
 
 
 def test_every_suite_has_a_blocking_check():

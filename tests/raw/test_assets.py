@@ -27,8 +27,11 @@ def materialize(home, full=False):
 
 
 def metadata(result, table):
-    found = result.asset_materializations_for_node(f"raw__{table}")[0].metadata
-    return {key: value.value for key, value in found.items()}
+    (found,) = [
+        event.materialization for event in result.get_asset_materialization_events()
+        if event.asset_key == dg.AssetKey(["raw", table])
+    ]  # fmt: skip
+    return {key: value.value for key, value in found.metadata.items()}
 
 
 def test_every_table_is_loaded_and_accounted_for(home):
@@ -60,7 +63,7 @@ def test_all_that_is_wrong_is_told_before_anything_is_read_where_no_cluster_is_l
     result = materialize(home)
     assert not result.success
     failed = [event for event in result.all_events if event.is_step_failure]
-    assert [event.step_key for event in failed] == ["raw__clusters"]
+    assert [event.step_key for event in failed] == ["raw"]
     error = failed[0].step_failure_data.error
     message = (error.cause or error).message
     assert "testbed/cluster.toml: key 'timezone' has the bad value 'Nowhere'" in message
@@ -101,5 +104,5 @@ def test_a_cluster_that_cannot_be_settled_is_recorded_with_the_reason_and_the_ot
 def test_every_asset_says_what_it_is():
     for asset in ASSETS:
         for spec in asset.specs:
-            assert spec.group_name == "raw"
+            assert spec.group_name == spec.key.path[0]
             assert "One row per" in (spec.description or ""), spec.key

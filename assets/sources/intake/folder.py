@@ -87,8 +87,6 @@ def is_as_it_was(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
     return file.modified_at == before.modified_at or not timed
 
 
-LookKey = tuple[str, int, int, str]
-"""Absolute path, size, time of change in ns, and the reader's key."""
 Progress = Callable[[str, int, int, int], None]
 """Called with what is being done, files done, files in all, bytes done."""
 
@@ -138,7 +136,6 @@ def survey(
     readers: Mapping[str, Reader],
     known: Mapping[tuple[str, str], KnownFile] | None = None,
     *,
-    looked: dict[LookKey, SourceFile | SourceError] | None = None,
     progress: Progress = no_progress,
     with_history: Container[str] = (),
 ) -> Survey:
@@ -152,8 +149,6 @@ def survey(
         Reader by kind; only these kinds are looked at.
     known
         Files of an earlier refresh: one of the same size and time of change is not opened again.
-    looked
-        What was looked at before in this process; filled further.
     progress
         Told after every file.
     with_history
@@ -172,7 +167,7 @@ def survey(
     for count, candidate in enumerate(found, start=1):
         file = _described(folder, candidate)
         try:
-            file = _look(candidate, file, known or {}, {} if looked is None else looked)
+            file = _look(candidate, file, known or {})
             result.files.append(file)
             done_bytes += file.size_bytes
         except SourceError as error:
@@ -235,12 +230,7 @@ def _described(folder: Path, candidate: Candidate) -> SourceFile:
     )
 
 
-def _look(
-    candidate: Candidate,
-    file: SourceFile,
-    known: Mapping[tuple[str, str], KnownFile],
-    looked: dict[LookKey, SourceFile | SourceError],
-) -> SourceFile:
+def _look(candidate: Candidate, file: SourceFile, known: Mapping[tuple[str, str], KnownFile]) -> SourceFile:
     """Give a file with its hash and dialect, or raise `SourceError` to refuse it."""
     if candidate.error is not None:
         raise candidate.error
@@ -256,16 +246,7 @@ def _look(
         if before.status == REFUSED:
             raise SourceError(file.path, before.reason or "", before.next_step or "")
         return replace(file, sha256=before.sha256, dialect=before.dialect)
-    key = (str(candidate.path), status.st_size, status.st_mtime_ns, reader)
-    if key not in looked:
-        try:
-            looked[key] = _opened(candidate, file)
-        except SourceError as error:
-            looked[key] = error
-    found = looked[key]
-    if isinstance(found, SourceError):
-        raise found
-    return found
+    return _opened(candidate, file)
 
 
 def _opened(candidate: Candidate, file: SourceFile) -> SourceFile:

@@ -1,0 +1,174 @@
+"""Schema raw, and the accounts of what was read: the sources folder becomes tables in one step.
+
+The tables are made together: accounting and inventory say which nodes there are, a repeated line is found once all
+files are in, and only then is the account of each file final. The folder is looked at once and settled once.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from inspect import cleandoc
+from typing import Any
+
+import dagster as dg
+import duckdb
+
+from assets.raw.folder import SourcesFolder, reporter
+from assets.sources.formats import READERS
+from assets.sources.intake.clusters import write_clusters
+from assets.sources.intake.doubt import mark_doubtful_files
+from assets.sources.intake.failing import SOURCES, failing_by_sources, record_failures
+from assets.sources.intake.folder import Survey
+from assets.sources.intake.loading import LoadResult, load_kind
+from assets.sources.intake.settled_accounts import unknown_names
+from assets.sources.intake.settling import NAMING_TABLES, settle
+from assets.sources.intake.spans import write_spans
+from assets.sources.intake.sparing import spare_clusters
+from assets.warehouse import Warehouse
+
+TABLES: Mapping[str, str] = {
+    "raw.clusters": """Settings of every cluster.
+
+    Source: the folders of the sources folder and their cluster.toml. One row per cluster.
+    """,
+    "raw.sacct": """Allocation records of accounting, typed; repeats of the same attempt are marked, not removed.
+
+    Source: sacct/ of every cluster, one `sacct -P` export or many, overlapping or not. One row per allocation record.
+    """,
+    "raw.nodes": """Nodes as `scontrol show node` lists them; of several snapshots of a node the newest counts.
+
+    Source: inventory/ of every cluster. One row per node of a snapshot.
+    """,
+    "raw.health_checks": """Results of node health checks, good and bad, with the job during which they ran.
+
+    Source: health/ of every cluster (GCM records, NHC logs). One row per check result.
+    """,
+    "raw.kernel_messages": """Kernel lines worth reading: Xid, SXid, memory, PCIe, links, mounts.
+
+    Repeats within seconds are coalesced. Source: kernel/ of every cluster (syslog, journal, dmesg). One row per kernel
+    line worth reading.
+    """,
+    "raw.node_events": """Intervals in which a node was down or drained, with the reason and who gave it.
+
+    Source: events/ of every cluster (`sacctmgr show event`). One row per row of the export.
+    """,
+    "raw.slurmctld_events": """Lines of the controller's log that name a culprit node, a preemption or a node's state.
+
+    Source: slurmctld/ of every cluster. One row per line and node.
+    """,
+    "raw.squeue_exclusions": """Nodes that waiting or running jobs asked not to get.
+
+    Source: squeue/ of every cluster (snapshots with %x). One row per line and excluded node.
+    """,
+    "raw.tickets": """Repair tickets, their columns mapped in cluster.toml.
+
+    Source: tickets/ of every cluster (CSV). One row per ticket and node.
+    """,
+    "raw.manifests": """Windows that exports were made for.
+
+    Source: `*.manifest.json` in the folders of any kind. One row per manifest.
+    """,
+    "raw.node_lists": """Every node list of the accounting records, expanded once.
+
+    Source: raw.sacct. One row per cluster and list.
+    """,
+    "raw.node_names": """Every spelling of a node that any source uses, and the node it means.
+
+    Source: all raw tables; node lists of accounting and the inventory say which nodes there are. One row per cluster
+    and spelling.
+    """,
+    "ops.files": """Files of the sources folder, with an account of their lines.
+
+    Source: every file of every cluster. One row per file.
+    """,
+    "ops.spans": """Intervals that the logs of each kind cover.
+
+    Source: cluster.toml, manifests, and the times in the logs. One row per cluster, kind and interval.
+    """,
+}
+"""What each table is."""
+
+_KINDS = {f"raw.{reader.TABLE}": kind for kind, reader in READERS.items()}
+_SPECS = [
+    dg.AssetSpec(table.split("."), group_name=table.split(".")[0], description=cleandoc(text))
+    for table, text in TABLES.items()
+]
+
+
+@dg.multi_asset(name="raw", specs=_SPECS)
+def raw(
+    context: dg.AssetExecutionContext, warehouse: Warehouse, sources: SourcesFolder
+) -> Iterator[dg.MaterializeResult[None]]:
+    """Bring all raw tables up to what the sources folder holds now."""
+    with warehouse.writing() as con:
+        found = sources.survey(con, context.log)
+        write_clusters(con, found)
+        results = load(con, found, context, full=sources.full)
+        failing = finish(con, found, context.run_id)
+        unknown = unknown_names(con)
+        metadata = {table: account(con, table, results) for table in TABLES}
+    metadata["raw.clusters"]["files"] = len(found.files)
+    metadata["raw.node_names"]["unknown"] = len(unknown)
+    for warning in [*found.warnings, *(warning for result in results.values() for warning in result.warnings)]:
+        context.log.warning(warning)
+    for cluster_id, reasons in failing.items():
+        context.log.warning(f"{cluster_id} cannot be built: {'; '.join(reasons)}")
+    for cluster_id, name in unknown:
+        context.log.warning(f"{cluster_id}: {name} is not a node of the cluster; its lines are in ops.quarantine")
+    for table in TABLES:
+        yield dg.MaterializeResult(asset_key=table.split("."), metadata=metadata[table])
+
+
+def load(
+    con: duckdb.DuckDBPyConnection, found: Survey, context: dg.AssetExecutionContext, *, full: bool
+) -> dict[str, LoadResult]:
+    """Load the files of all kinds, those that name the nodes first, and return what was read by kind.
+
+    Once the nodes are known, a row of any other kind gets its node as it is loaded. Clusters that cannot be settled
+    then are tried again when all tables are there.
+    """
+    results: dict[str, LoadResult] = {}
+    progress = reporter(context.log)
+    for kind, reader in READERS.items():
+        if reader.TABLE in NAMING_TABLES:
+            results[kind] = load_kind(con, found, reader, context.run_id, full=full, progress=progress)
+    spare_clusters(con, found, partial(settle, con, readers=READERS))
+    for kind in READERS:
+        if kind not in results:
+            results[kind] = load_kind(con, found, READERS[kind], context.run_id, full=full, progress=progress)
+    return results
+
+
+def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[str, list[str]]:
+    """Settle what concerns all tables, and record and return the clusters that cannot be built, with reasons."""
+
+    def settle_all(clusters: Survey) -> None:
+        settle(con, clusters, READERS)
+        mark_doubtful_files(con)
+        write_spans(con, clusters)
+
+    failing = failing_by_sources(con, found, spare_clusters(con, found, settle_all))
+    record_failures(con, run_id, SOURCES, failing)
+    return failing
+
+
+def account(con: duckdb.DuckDBPyConnection, table: str, results: Mapping[str, LoadResult]) -> dict[str, Any]:
+    """Count the rows of a table and, of one that files are read into, what became of their lines."""
+    kind = _KINDS.get(table)
+    which = "where disposition = 'loaded'" if kind else ""
+    ((rows,),) = con.execute(f"select count(*) from {table} {which}").fetchall()
+    if kind is None:
+        return {"dagster/row_count": rows}
+    (lines,) = con.execute(
+        "select count(*), sum(lines_in), sum(loaded), sum(skipped), sum(quarantined) from ops.files where kind = ?",
+        [kind],
+    ).fetchall()
+    names = ("files", "lines_in", "lines_loaded", "lines_skipped", "lines_quarantined")
+    result = results[kind]
+    return {
+        "dagster/row_count": rows,
+        "files_read": result.files_read,
+        "files_removed": result.files_removed,
+        "files_refused": result.files_refused,
+        "files_vanished": result.files_vanished,
+        **{name: int(value or 0) for name, value in zip(names, lines, strict=True)},
+    }
