@@ -16,7 +16,7 @@ import duckdb
 from orchestration.verdicts import Verdict
 
 TESTS = ("test", "unit_test")
-LONGEST_ROW = 500
+MAX_ROW_CHARACTERS = 500
 
 
 def dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> list[Verdict]:
@@ -87,7 +87,7 @@ def found_by_cluster(con: duckdb.DuckDBPyConnection, test_sql: str) -> dict[str 
 
 def _count_and_first(count: int, first: dict[str, Any]) -> str:
     shown = ", ".join(f"{name} {value}" for name, value in first.items())
-    return f"{count:,} row{'s' * (count != 1)}; first: {shown[:LONGEST_ROW]}"
+    return f"{count:,} row{'s' * (count != 1)}; first: {shown[:MAX_ROW_CHARACTERS]}"
 
 
 def _judged_node(test: dict[str, Any], manifest: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from orchestration.status import free_of_refresh, status
 __all__ = ["doctor", "print_findings"]
 
 SPACE_PER_WORKING_BYTE = 2
-LEAST_FREE_BYTES = 1 << 30
+MIN_FREE_BYTES = 1 << 30
 
 
 def doctor(home: Home) -> list[Finding]:
@@ -48,7 +48,7 @@ def home_findings(home: Home) -> list[Finding]:
     findings = []
     free = shutil.disk_usage(existing).free
     size = sum(path.stat().st_size for path in (home.working_file, home.publication) if path.exists())
-    needed = max(LEAST_FREE_BYTES, SPACE_PER_WORKING_BYTE * size)
+    needed = max(MIN_FREE_BYTES, SPACE_PER_WORKING_BYTE * size)
     if free < needed:
         what = f"{_gib(free)} are free; a refresh wants about {_gib(needed)}"
         level: Level = "error" if free < size else "warning"

@@ -21,7 +21,7 @@ from assets.sql import identifier
 from assets.warehouse import PUBLICATION
 from orchestration.home import code_version
 
-LARGEST_SHARE = 0.2
+MAX_NEW_SHARE = 0.2
 """Of all records: above it, building anew costs less than looking for what may stay."""
 
 _LAST_PUBLISHED = "select run_id, code_version from {}.ops.published order by rowid desc limit 1"
@@ -183,7 +183,7 @@ def _find_touched(con: duckdb.DuckDBPyConnection) -> str | None:
     ((touched, records),) = _rows(
         con, "select count(*) filter (where (cluster_id, path) in (from changed_files)), count(*) from raw.sacct"
     )
-    if touched > LARGEST_SHARE * records:
+    if touched > MAX_NEW_SHARE * records:
         return f"{touched:,} of {records:,} records are new"
     con.execute("create schema touched")
     for name, query in _TOUCHED.items():

@@ -5,17 +5,16 @@ It reads estimates.est_lemon_nodes of the published file and adds no judgement: 
 
 from __future__ import annotations
 
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
+from assets.node_lists import exclude_option
 from assets.report.numbers import GAP, chance, short
-from assets.sources.nodelists import exclude_option
+from assets.rows import rows_of
 from orchestration.plan import WrongQuestion
 from orchestration.published import ReadingError, published
 from orchestration.terminal import say_lines
+from orchestration.values import plain
 
 Answer = dict[str, Any]
 
@@ -136,7 +135,7 @@ def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = N
         Nothing is published, or no cluster has accounting.
     """
     with published(path) as con:
-        clusters, nodes = _rows(con, CLUSTERS), _rows(con, NODES)
+        clusters, nodes = rows_of(con, CLUSTERS), rows_of(con, NODES)
     known = [cluster["cluster_id"] for cluster in clusters]
     if not known:
         raise ReadingError(f"{path} holds no cluster with accounting; `faultline doctor` says what is missing")
@@ -153,7 +152,7 @@ def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = N
 
 def as_json(answers: list[Answer]) -> list[Answer]:
     """Turn dates and times into ISO 8601."""
-    return [{key: _plain(value) for key, value in answer.items()} for answer in answers]
+    return [{key: plain(value) for key, value in answer.items()} for answer in answers]
 
 
 def print_lemons(answers: list[Answer]) -> None:
@@ -212,19 +211,3 @@ def _node_lines(node: Answer, confidence_level: float) -> list[str]:
     if node["out_of_service_reason"]:
         lines.append(f"   out of service: {node['out_of_service_reason']}")
     return lines
-
-
-def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[Answer]:
-    cursor = con.execute(sql)
-    names = [column[0] for column in cursor.description or []]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, datetime):
-        return f"{value.isoformat()}Z"
-    return value.isoformat() if isinstance(value, date) else value

@@ -5,7 +5,6 @@ It reads estimates.est_failure_rates of the published file and leaves all arithm
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact
-from assets.model.failure_rate import RateInterval
+from assets.model.failure_rate import MIN_NODE_DAYS, RateInterval
 from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import (
@@ -26,9 +25,12 @@ from assets.model.run_plan import (
     probability_uninterrupted,
     run_outlook,
 )
+from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
+from assets.rows import rows_of
 from assets.sql import literal
 from orchestration.plan_prior import answers_with_prior
 from orchestration.published import ReadingError, published
+from orchestration.values import plain
 
 # The standard error of a probability is at most 0.008; the seed gives the same answer to the same question.
 SIMULATED_RUNS = 4_000
@@ -84,12 +86,6 @@ RATE_BASES = {
 """What the rate counts, by population of est_failure_rates: a run that holds whole nodes needs that of such runs, or of
 the nodes themselves; that of attempts which share nodes would be too low."""
 MEASURED = ("mttf_hours_measured", "mttf_hours_measured_low", "mttf_hours_measured_high", "failure_count_measured")
-SCALE_VERDICTS = {
-    "falls": "the rate per node falls with the size of the job: too high for the largest, too low for the smallest",
-    "grows": "the rate per node grows with the size of the job: too low for the largest, too high for the smallest",
-}
-LITTLE_NODE_DAYS = 30.0
-"""From less than a node-month a rate says what happened in that time and nothing of the machine."""
 ENOUGH_FAILURES = 5
 
 
@@ -153,9 +149,8 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
         Nothing is published, or the cluster's data cannot tell.
     """
     with published(path) as con:
-        cursor = con.execute(RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length()))
-        names = [column[0] for column in cursor.description or []]
-        clusters = {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
+        rates = rows_of(con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length()))
+    clusters = {rate["cluster_id"]: rate for rate in rates}
     if not clusters:
         raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")
     if cluster_id is None and len(clusters) > 1:
@@ -243,7 +238,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "probability_ettr_ge_target": best.probability,
         "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,
     }
-    return {name: _plain(one) for name, one in found.items()} | {"notes": notes(source, run, found)}
+    return {name: plain(value) for name, value in found.items()} | {"notes": notes(source, run, found)}
 
 
 def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: RunToPlan) -> RunOutlook:
@@ -259,19 +254,12 @@ def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: R
     )
 
 
-def _plain(value: Any) -> Any:
-    """Turn numpy's numbers into Python's, and what is not known or has no end into None."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list[str]:
     """Say what speaks against taking the answer at its word; nothing does where the rate is given."""
     if not source:
         return []
     said = [source["note"]] if source["note"] else []
-    if source["node_days"] < LITTLE_NODE_DAYS:
+    if source["node_days"] < MIN_NODE_DAYS:
         said.append(f"little was observed: the rate rests on {source['node_days']:.3g} node-days")
     low, high = source["mttf_hours_measured_low"], source["mttf_hours_measured_high"]
     is_apart = (
@@ -283,8 +271,8 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
             f"{high:.3g}, k={source['failure_count_measured']:.3g}); --rate "
             f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
         )
-    if source["scale_verdict"] in SCALE_VERDICTS:
-        said.append(SCALE_VERDICTS[source["scale_verdict"]])
+    if source["scale_verdict"] in (GROWS, FALLS):
+        said.append(VERDICT_IN_WORDS[source["scale_verdict"]])
     incidents, attempts = source["failures_per_1000_node_days_incidents"], found["failures_per_1000_node_days"]
     if incidents is not None and incidents < attempts * (1 - 1e-9):
         said.append(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from rich.console import Console
 
+from assets.rows import rows_of
 from assets.sources.masking import mask
 from orchestration.environment import Settings, WrongSetting, collect_garbage_seldom
 from orchestration.healing import Say, heal, heal_run_history, heal_schema
@@ -326,10 +327,10 @@ def _note_failure(home: Home, run_id: str | None, message: str) -> None:
 
 def _outcome(home: Home, status: str, started: float) -> Outcome:
     with duckdb.connect(str(home.published_file), read_only=True) as con:
-        clusters = _rows(con, CLUSTERS)
-        lines = _rows(con, LINES)[0]
-        checks = _rows(con, CHECKS)[0]
-        failing, refused = _rows(con, FAILING), _rows(con, REFUSED)
+        clusters = rows_of(con, CLUSTERS)
+        lines = rows_of(con, LINES)[0]
+        checks = rows_of(con, CHECKS)[0]
+        failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
     pinned = pinned_publication(home)
     return Outcome(
         status,
@@ -343,12 +344,6 @@ def _outcome(home: Home, status: str, started: float) -> Outcome:
         failing,
         refused,
     )
-
-
-def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
-    cursor = con.execute(sql)
-    names = [column[0] for column in cursor.description or []]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _rate_in_words(row: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from orchestration.terminal import json_text, print_table, visible
 from orchestration.values import text_of
 
 BATCH = 10_000
-MOST_TABLE_ROWS = 1_000
+MAX_TABLE_ROWS = 1_000
 # A spreadsheet takes a cell that starts with one of these for a formula; job names are chosen by users.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 CSV_KEEPS = "\n\t"
@@ -61,7 +61,7 @@ def write_table(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) 
     shown: list[tuple[Any, ...]] = []
     count = 0
     for count, row in enumerate(rows, start=1):
-        if count <= MOST_TABLE_ROWS:
+        if count <= MAX_TABLE_ROWS:
             shown.append(row)
     is_number = [
         any(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in column)
@@ -69,8 +69,8 @@ def write_table(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) 
     ]
     texts = [tuple(_shown(value) for value in row) for row in shown]
     print_table(names, texts, right=[at for at, right in enumerate(is_number) if right], out=out)
-    if count > MOST_TABLE_ROWS:
-        out.write(f"the first {MOST_TABLE_ROWS:,} of {count:,} rows; --format csv or json gives all\n")
+    if count > MAX_TABLE_ROWS:
+        out.write(f"the first {MAX_TABLE_ROWS:,} of {count:,} rows; --format csv or json gives all\n")
     return count
 
 

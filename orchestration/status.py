@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from assets.rows import rows_of
 from orchestration.home import Home
 from orchestration.publication_folders import (
     current_publication,
@@ -162,9 +163,7 @@ def _state_of_working_file(path: Path) -> dict[str, Any]:
 def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
     from orchestration.values import plain
 
-    cursor = con.execute(sql)
-    names = [column[0] for column in cursor.description or []]
-    return [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in cursor.fetchall()]
+    return [plain(row) for row in rows_of(con, sql)]
 
 
 def _first(con: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any] | None:

@@ -11,7 +11,8 @@ from uuid import UUID
 
 
 def plain(value: Any) -> Any:
-    """Turn a value of DuckDB into one of JSON."""
+    """Turn a value of DuckDB, or a number of numpy, into one of JSON; what is not finite is None."""
+    value = value.item() if hasattr(value, "item") else value
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -19,9 +20,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value) if value.is_finite() else None
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return text_of(value)
 
 

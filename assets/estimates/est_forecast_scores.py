@@ -20,9 +20,9 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_DAYS = 21.0
+MIN_SEEN_DAYS = 21.0
 """Days that must have been seen before a month is forecast."""
-FEWEST_MONTHS = 2
+MIN_MONTHS = 2
 """Months that must have been seen before a month's node-days are forecast, whose scatter one month does not tell."""
 
 EXPOSURES = "marts.fct_attempt_exposures"
@@ -179,12 +179,12 @@ def _scored(months: pd.DataFrame) -> dict[str, Any]:
     }
     if is_over and month["node_days"] > 0:
         found["failures_per_1000_node_days"] = 1000 * month["failure_count"] / month["node_days"]
-    if before["seen_days"].sum() < LEAST_DAYS or found["exposure"] == 0:
+    if before["seen_days"].sum() < MIN_SEEN_DAYS or found["exposure"] == 0:
         seen = before["seen_days"].sum()
         return found | {
             "method": "too_little_history",
             "note": f"only {seen:.3g} days were seen before the month: no forecast"
-            if seen < LEAST_DAYS
+            if seen < MIN_SEEN_DAYS
             else "no node-days before the month: no forecast",
         }
     return found | _forecasts(before, month, is_over)
@@ -210,7 +210,7 @@ def _forecasts(before: pd.DataFrame, month: pd.Series[Any], is_over: bool) -> di
         "node_days_expected": expected_node_days,
     }
     notes = []
-    if len(before) >= FEWEST_MONTHS:
+    if len(before) >= MIN_MONTHS:
         scatter = float(np.var(daily, ddof=1) / np.mean(daily) ** 2) * (1 + 1 / len(before))
         found |= _limits("failures_expected", forecast(expected_node_days, scatter), 1.0)
         if is_over:

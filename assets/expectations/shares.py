@@ -6,7 +6,7 @@ from great_expectations.expectations.expectation import Expectation
 
 from assets.expectations.rules import no_finding
 
-MOST_UNKNOWN_NODES = 0.5
+MAX_UNKNOWN_NODE_SHARE = 0.5
 
 
 def mostly_known_nodes(where: str = "true") -> Expectation:
@@ -26,7 +26,7 @@ def mostly_known_nodes(where: str = "true") -> Expectation:
         from {{batch}}
         where {where}
         group by cluster_id
-        having count(*) filter (disposition = 'unknown_node') > {MOST_UNKNOWN_NODES} * count(*)
+        having count(*) filter (disposition = 'unknown_node') > {MAX_UNKNOWN_NODE_SHARE} * count(*)
         order by cluster_id
     """
     return no_finding("nodes_known", query, "most rows name nodes of the cluster", warns=True)

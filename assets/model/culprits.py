@@ -16,7 +16,7 @@ from assets.model.gamma_poisson import Floats
 from assets.model.lemons import SPREADS, TwoGroups, fit_two_groups, p_value_of, weigh_spreads
 from assets.model.node_rates import Draw, NodeRates, judge_nodes, posterior_rates
 
-MOST_ROUNDS = 60
+MAX_ROUNDS = 60
 DRAWS = 50
 FITS = 8
 """So many of the draws have groups fitted to them, and lend them to the others: groups of two draws hardly differ."""
@@ -115,7 +115,7 @@ def infer_culprits(
     share: Floats = 1.0 / suspects[which]
     count = _summed(who, share * real[which], len(time))
     fleet = fit_two_groups(count, time)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if fleet is None or is_known.all():
             break
         weight = posterior_rates(fleet, count, time)[who]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from assets.model.ettr import MINUTES_PER_DAY
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 
-MOST_FAILURES = 1_000_000.0
+MAX_FAILURES = 1_000_000.0
 """Expected failures of one run beyond which simulating it is refused: it would not end, or not fit into memory."""
 BATCH_FAILURES = 500_000.0
 
@@ -220,5 +220,5 @@ def _productive(
 
 
 def _refuse_endless(expected_failures: NDArray[np.float64]) -> None:
-    if np.any(expected_failures > MOST_FAILURES):
+    if np.any(expected_failures > MAX_FAILURES):
         raise ValueError(f"a run would fail {np.max(expected_failures):.3g} times; simulate a shorter part of it")

@@ -17,7 +17,7 @@ from assets.model.gamma_poisson import Group, log_density
 from assets.model.month_variation import MonthVariation
 from assets.model.prediction import PRIOR_EVENTS, count_limits
 
-LEAST_MEAN = 1e-9
+MIN_MEAN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class CountForecast:
         """
         happened, mean, shape = np.broadcast_arrays(np.asarray(count, dtype=float), self.mean, self.shape)
         scores = [
-            log_density(np.array([k]), np.array([1.0]), Group(rate=max(m, LEAST_MEAN), shape=a))[0]
+            log_density(np.array([k]), np.array([1.0]), Group(rate=max(m, MIN_MEAN), shape=a))[0]
             for k, m, a in zip(happened.ravel(), mean.ravel(), shape.ravel(), strict=True)
         ]
         return np.reshape(np.array(scores, dtype=np.float64), happened.shape)
@@ -135,7 +135,7 @@ def forecast_count(
     mean = counted * phi * future_exposure / exposure
     relative = 1.0 / counted + float(variation.of_future(future_days)) + exposure_variance
     # Of a mean of nothing only the doubt is left; any shape says the same.
-    shape = 1.0 / (relative + (phi - 1.0) / max(mean, LEAST_MEAN))
+    shape = 1.0 / (relative + (phi - 1.0) / max(mean, MIN_MEAN))
     low, high = count_limits(np.asarray(mean), np.asarray(shape), confidence_level)
     return CountForecast(np.asarray(mean), np.asarray(shape), low, high, confidence_level)
 

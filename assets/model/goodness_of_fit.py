@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-MOST_SPANS = 10
+MAX_SPANS = 10
 EVENTS_PER_SPAN = 5
 
 
@@ -102,7 +102,7 @@ def span_test(
     0.013
     """
     end, entry, events, jobs = _floats(residual, entry_residual, event_count, job_count)
-    spans = min(MOST_SPANS, int(events.sum()) // EVENTS_PER_SPAN)
+    spans = min(MAX_SPANS, int(events.sum()) // EVENTS_PER_SPAN)
     if spans <= parameter_count:
         return float("nan")
     at = np.unique(end)

@@ -20,7 +20,7 @@ KINDS = {
 """The signals by the paper's names, and who speaks in each; two of one kind are one witness."""
 SIGNALS = tuple(KINDS)
 FLEET_QUANTILE = 0.99
-LEAST_COUNT = 2.0
+MIN_COUNT = 2.0
 """What happened once happens to any node, and may be above the 99th percentile of a good fleet."""
 
 
@@ -95,7 +95,7 @@ def stand_out(values: ArrayLike, configured: Mapping[str, float] | None = None) 
             continue
         limit[number] = np.nanquantile(column, FLEET_QUANTILE)
         count = fails if signal == "single_node_node_failure_rate" else column
-        is_above[:, number] = (column > limit[number]) & (count >= LEAST_COUNT)
+        is_above[:, number] = (column > limit[number]) & (count >= MIN_COUNT)
     kinds = sorted(set(KINDS.values()))
     by_kind = [is_above[:, [KINDS[signal] == kind for signal in SIGNALS]].any(axis=1) for kind in kinds]
     return StandingOut(limit, is_above, np.sum(by_kind, axis=0) >= 2)

@@ -16,19 +16,19 @@ LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 
 LIST_LIMIT = 0.1
 """Largest expected share of wrong names in the list; measured where the truth is planted in `tests/model`."""
-LEAST_PROBABILITY = 0.7
+MIN_PROBABILITY = 0.7
 """A node of less is not called a lemon, however good the rest of the list. At ten times the fleet's rate, in 90 days,
 9% of the names were wrong then and 64% of the lemons named, against 11% and 65% at 0.5."""
-LEAST_EVENTS = 2.0
-LEAST_FLEET_EVENTS = 10.0
+MIN_EVENTS = 2.0
+MIN_FLEET_EVENTS = 10.0
 """Fewer failures in the whole fleet cannot tell a lemon from bad luck."""
-LARGEST_P_VALUE = 0.05
+MAX_P_VALUE = 0.05
 """A fleet is searched for lemons only where one group of nodes explains its failures badly."""
 TELLING_FACTOR, TELLING_EVENTS = 10.0, 3.0
 """A node can be called ok when failing 10 times as often as normal nodes would have shown in 3 failures by now."""
 BURST_DAYS, SILENT_DAYS = 14.0, 30.0
 """Failures within two weeks, and none in the month since, tell of something that is over."""
-LARGEST_OK_PROBABILITY = 0.1
+MAX_OK_PROBABILITY = 0.1
 """A node with a chance of one in ten of being a lemon is not ok."""
 
 
@@ -110,16 +110,16 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike, is_over: 
     """
     time, candidate = np.asarray(exposure, dtype=float), np.asarray(is_candidate, dtype=bool)
     refusal = _refusal(blame, time)
-    if blame.fleet is None or blame.nodes is None or blame.event_count.sum() < LEAST_FLEET_EVENTS:
+    if blame.fleet is None or blame.nodes is None or blame.event_count.sum() < MIN_FLEET_EVENTS:
         verdict = np.where(candidate, WATCH, NOT_ENOUGH_DATA)
         return Verdicts(verdict, np.zeros(len(time), dtype=np.int64), refusal, np.full(len(time), np.nan))
     nodes, telling = blame.nodes, TELLING_FACTOR * blame.fleet.normal.rate * time
-    is_doubtful = nodes.posterior_probability > LARGEST_OK_PROBABILITY
+    is_doubtful = nodes.posterior_probability > MAX_OK_PROBABILITY
     verdict = np.where((telling >= TELLING_EVENTS) & ~is_doubtful, OK, NOT_ENOUGH_DATA)
     if refusal is not None:
         verdict = np.where(candidate, WATCH, verdict)
         return Verdicts(verdict, np.zeros(len(time), dtype=np.int64), refusal, telling)
-    is_sure = (nodes.posterior_probability >= LEAST_PROBABILITY) & (blame.event_count >= LEAST_EVENTS)
+    is_sure = (nodes.posterior_probability >= MIN_PROBABILITY) & (blame.event_count >= MIN_EVENTS)
     verdict = np.where(is_doubtful | candidate, WATCH, verdict)
     is_listed = is_sure & (nodes.false_discovery_ratio <= LIST_LIMIT)
     verdict = np.where(is_listed & ~np.asarray(is_over, dtype=bool), LEMON, verdict)
@@ -133,12 +133,12 @@ def _refusal(blame: Blame, time: NDArray[np.float64]) -> str | None:
     total = blame.event_count.sum()
     if not (time > 0).sum() > 1:
         return "fewer than two nodes were in use"
-    if total < LEAST_FLEET_EVENTS:
+    if total < MIN_FLEET_EVENTS:
         return (
-            f"only {total:.0f} failures of nodes: fewer than {LEAST_FLEET_EVENTS:.0f} do not tell a lemon from bad luck"
+            f"only {total:.0f} failures of nodes: fewer than {MIN_FLEET_EVENTS:.0f} do not tell a lemon from bad luck"
         )
     if blame.fleet is None:
         return "the failures are of nodes that were not in use"
-    if blame.p_value > LARGEST_P_VALUE:
+    if blame.p_value > MAX_P_VALUE:
         return f"the failures spread over the nodes as in a fleet without lemons (p = {blame.p_value:.2g})"
     return None

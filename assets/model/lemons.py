@@ -15,11 +15,11 @@ from scipy import optimize, stats
 
 from assets.model.gamma_poisson import Floats, Group, checked, log_density, slopes
 
-LEAST_SHAPE = 4.0
+MIN_SHAPE = 4.0
 """Least Gamma shape of normal nodes: their rates differ by at most half their mean (one standard deviation)."""
-LEAST_FACTOR = 3.0
+MIN_FACTOR = 3.0
 """A group that fails less than three times as often as the others is not a group of lemons."""
-MOST_LEMONS = 0.1
+MAX_LEMON_SHARE = 0.1
 """Largest share of lemons: what a quarter of the nodes have in common is the fleet, not a lemon."""
 SPREADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Spreads of the normal nodes' rates that are weighed: standard deviation over mean."""
@@ -27,7 +27,7 @@ DEGREES = 1
 """Of the chi-square that the gain of a second group is held against. The bounds keep the gain small: of simulated
 fleets without lemons 0 to 3% passed at 0.05, and 8% where the rates of normal nodes spread as far as they may."""
 
-_LEMON_BOUNDS = [(np.log(1e-4), np.log(MOST_LEMONS)), (np.log(LEAST_FACTOR), np.log(1000.0)), (0.0, np.log(20.0))]
+_LEMON_BOUNDS = [(np.log(1e-4), np.log(MAX_LEMON_SHARE)), (np.log(MIN_FACTOR), np.log(1000.0)), (0.0, np.log(20.0))]
 _STARTS = ((0.005, 30.0), (0.01, 10.0), (0.03, 5.0))
 
 
@@ -108,8 +108,8 @@ def fit_two_groups(
     if len(count) < 2 or count.sum() <= 0:
         return None
     mean = float(count.sum() / time.sum())
-    widest = max(2 * LEAST_SHAPE, float(count.sum()))
-    shapes = (LEAST_SHAPE, widest) if spread is None else (min(1 / spread**2 if spread else np.inf, widest),) * 2
+    widest = max(2 * MIN_SHAPE, float(count.sum()))
+    shapes = (MIN_SHAPE, widest) if spread is None else (min(1 / spread**2 if spread else np.inf, widest),) * 2
     ends = (float(np.log(shapes[0])), float(np.log(shapes[1])))
     single = _minimise(lambda x: _single_loss(count, time, x), [[np.log(mean), ends[1]]], [_around(mean), ends])
     starts = [[np.log(0.8 * mean), float(single.x[1]), np.log(w), np.log(f), np.log(3.0)] for w, f in _STARTS]

@@ -23,8 +23,8 @@ from assets.model.prediction import (
 )
 
 ASSUMED = "assumed"
-MOST_SIMULATED_FAILURES = 1_000.0
-SHORTEST_MINUTES = 1e-3
+MAX_SIMULATED_FAILURES = 1_000.0
+MIN_MINUTES = 1e-3
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ def run_outlook(
         restart_minutes=restart_minutes,
         write_minutes=write_minutes,
         queue_minutes=queue_minutes,
-        scheduled_days=np.minimum(scheduled_days, MOST_SIMULATED_FAILURES / (per_node_day * node_count)),
+        scheduled_days=np.minimum(scheduled_days, MAX_SIMULATED_FAILURES / (per_node_day * node_count)),
         run_count=run_count,
         generator=generator,
         confidence_level=rate.confidence_level,
@@ -324,4 +324,4 @@ def run_outlook(
 
 def _usable(minutes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give "all the time" a length, which the forms divide by."""
-    return np.maximum(minutes, SHORTEST_MINUTES)
+    return np.maximum(minutes, MIN_MINUTES)

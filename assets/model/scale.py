@@ -13,10 +13,9 @@ from scipy import optimize, stats
 
 from assets.model.dispersion import pearson_dispersion
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.scale_verdicts import CANNOT_TELL, CONSTANT, FALLS, GROWS
 
 EQUIVALENCE_MARGIN = 0.05
-
-CONSTANT, GROWS, FALLS, CANNOT_TELL = "constant", "grows", "falls", "cannot tell"
 
 POISSON_PROFILE = "poisson_profile"
 QUASI_POISSON = "quasi_poisson"

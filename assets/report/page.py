@@ -38,7 +38,7 @@ from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
 
-LONGEST_REASON = 600
+MAX_REASON_CHARACTERS = 600
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
@@ -108,7 +108,7 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
             *(f"{printable(each['cluster_id'])}: {stale(each)}" for each in frames["clusters"] if each["is_stale"]),
             *(
                 f"{printable(each['cluster_id'])} is not in this report, as it could not be built: "
-                f"{printable(each['reason'], LONGEST_REASON)}"
+                f"{printable(each['reason'], MAX_REASON_CHARACTERS)}"
                 for each in frames["clusters_without_numbers"]
             ),
         ),
@@ -119,7 +119,7 @@ def stale(cluster: Row) -> str:
     """Say of which time a stale cluster's numbers are, and why there are no newer ones; empty for any other cluster."""
     if not cluster["is_stale"]:
         return ""
-    reason = printable("; ".join(cluster["stale_reason"].splitlines()), LONGEST_REASON)
+    reason = printable("; ".join(cluster["stale_reason"].splitlines()), MAX_REASON_CHARACTERS)
     return f"stale, as of {moment(cluster['built_at'])} UTC. Newer numbers could not be built: {reason}"
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import duckdb
 
+from assets.rows import rows_of
+
 Row = dict[str, Any]
 Frames = Mapping[str, list[Row]]
 
@@ -27,13 +29,6 @@ def tables_read() -> list[str]:
     """List the tables of marts and estimates that the queries name."""
     texts = [path.read_text(encoding="utf-8") for path in SQL.glob("*.sql")]
     return sorted({table for text in texts for table in re.findall(r"\b(?:marts|estimates)\.\w+", text)})
-
-
-def rows_of(con: duckdb.DuckDBPyConnection, sql: str) -> list[Row]:
-    """Run one query and return its rows by column name."""
-    result = con.execute(sql)
-    names = [column[0] for column in result.description or ()]
-    return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
 
 
 def of_cluster(frames: Frames, name: str, cluster_id: str) -> list[Row]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from assets.simulation.ledger import Ledger
 
-SHORTEST_CRASH_LOOP = 3
+MIN_CRASH_LOOP = 3
 
 
 def crash_loops(ledger: Ledger, is_failed: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
@@ -28,7 +28,7 @@ def crash_loops(ledger: Ledger, is_failed: NDArray[np.bool_]) -> dict[str, NDArr
     """
     attempts, count = ledger.attempts, len(ledger.runs)
     run = ledger.jobs["run"][attempts["job"]]
-    often = np.bincount(run[is_failed], minlength=count) >= SHORTEST_CRASH_LOOP
+    often = np.bincount(run[is_failed], minlength=count) >= MIN_CRASH_LOOP
     rows = np.flatnonzero(often[run] & (attempts["start"] >= 0))
     rows = rows[np.lexsort((attempts["start"][rows], run[rows]))]
     of, failed = run[rows], is_failed[rows]
@@ -41,7 +41,7 @@ def crash_loops(ledger: Ledger, is_failed: NDArray[np.bool_]) -> dict[str, NDArr
     followed = (lasts + 1 < len(rows)) & (of[np.minimum(lasts + 1, len(rows) - 1)] == of[lasts])
     order = np.lexsort((-lengths, of[firsts]))
     longest = order[np.unique(of[firsts][order], return_index=True)[1]]
-    longest = longest[lengths[longest] >= SHORTEST_CRASH_LOOP]
+    longest = longest[lengths[longest] >= MIN_CRASH_LOOP]
     instigators = run[ledger.preemptions["instigator"]]
     found = of[firsts][longest].astype(np.int64)
     return {

@@ -17,7 +17,7 @@ from assets.simulation.xids import GPU_BUSES
 BEFORE_SECONDS, AFTER_SECONDS = 600, 300
 """An event counts as evidence for an attempt from so long before its end until so long after it."""
 LASTING_SECONDS = 900
-MOST_TRANSIENT_CHECKS = 2
+MAX_TRANSIENT_CHECKS = 2
 DRAINED_AFTER_SECONDS = (30, 1500)
 """When a node is drained for a false alarm, after the first check that failed."""
 RECOVERY_SHARE = 0.7
@@ -145,7 +145,7 @@ class AlarmSource:
             if length < habits.drained_share:
                 drained_after = float(rng.uniform(*DRAINED_AFTER_SECONDS))
         else:
-            seconds = period * (1 + int(rng.random() * MOST_TRANSIENT_CHECKS)) - 1
+            seconds = period * (1 + int(rng.random() * MAX_TRANSIENT_CHECKS)) - 1
         return Alarm(node, self._symptoms(kind, None if lasts else seconds), seconds, drained_after)
 
     def _symptoms(self, kind: Kind, over_after: int | None) -> Symptoms:

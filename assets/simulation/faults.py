@@ -33,7 +33,7 @@ from assets.simulation.world import World
 
 CRASH_EXITS = (6, 6, 6, 1, 1)
 """Exit codes of an application that lost its GPU or its network: mostly the abort of a NCCL watchdog."""
-LONGEST_REPAIR_SECONDS = 14 * DAY
+MAX_REPAIR_SECONDS = 14 * DAY
 
 
 FOUND_ONLY_BY = {"mounted directory": "filesystem_mount"}
@@ -316,7 +316,7 @@ class Faults:
     def _repair_seconds(self, fault: int) -> float:
         spread, repairs = float(self.world.rng.standard_normal()), self.world.profile.repairs
         if self.world.ledger.faults["is_permanent"][fault]:
-            return min(repairs.permanent_hours * HOUR * float(np.exp(0.7 * spread)), LONGEST_REPAIR_SECONDS) + HOUR
+            return min(repairs.permanent_hours * HOUR * float(np.exp(0.7 * spread)), MAX_REPAIR_SECONDS) + HOUR
         return min(repairs.transient_hours * HOUR * float(np.exp(0.6 * spread)), DAY / 3) + HOUR / 4
 
     def _repaired(self, node: int) -> None:

@@ -27,7 +27,7 @@ from assets.simulation.workload import Workload
 from assets.simulation.world import World
 
 SMALL_RESTART_SECONDS = 20
-RETRY_SHARE, MOST_RETRIES = 0.25, 3
+RETRY_SHARE, MAX_RETRIES = 0.25, 3
 RESUBMIT_SECONDS = (300, 880)
 RESUBMIT_SHARE = 0.85
 """When, and for which share of jobs, users submit again after a fault that Slurm did not requeue."""
@@ -186,7 +186,7 @@ class Jobs:
     def _retry(self, job: int) -> None:
         runs, rng, clock = self.world.ledger.runs, self.world.rng, self.world.clock
         run = self.world.ledger.jobs["run"][job]
-        if runs["retries"][run] < MOST_RETRIES and rng.random() < RETRY_SHARE:
+        if runs["retries"][run] < MAX_RETRIES and rng.random() < RETRY_SHARE:
             runs["retries"][run] += 1
             outcome = FAILED if rng.random() < 0.5 else COMPLETED
             seconds = int(max(60, runs["segment_seconds"][run] * (0.1 + 1.1 * rng.random())))

@@ -17,7 +17,7 @@ FIRST_JOB_ID = 410_237
 AVOID_SECONDS = 14 * DAY
 AVOID_CHANCES = (0.03, 0.4, 0.8)
 """Chance that users exclude a node on which they lost work, by how often it has failed before: word gets around."""
-MOST_AVOIDED = 6
+MAX_AVOIDED = 6
 """Nodes that one user keeps on the list; the oldest goes first."""
 SAME_FAILURE_SECONDS = HOUR
 SUPERSTITION = 0.004
@@ -134,5 +134,5 @@ class Submissions:
             avoided = self._avoided.setdefault(user, {})
             avoided.pop(culprit, None)
             avoided[culprit] = now + AVOID_SECONDS
-            if len(avoided) > MOST_AVOIDED:
+            if len(avoided) > MAX_AVOIDED:
                 del avoided[next(iter(avoided))]

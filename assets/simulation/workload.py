@@ -18,7 +18,7 @@ from assets.simulation.states import QOS, QOS_SCAVENGER, STATES
 IntArray = NDArray[np.int64]
 
 LIMIT_HOURS = np.array([1, 2, 4, 8, 12, 24, 48, 72, 120, 168])
-SHORTEST_SECONDS = 40
+MIN_SECONDS = 40
 LARGE_GPUS = 64
 HIGH_SHARE, HIGH_SHARE_LARGE = 0.06, 0.2
 """Share of the main stream's work, and of its large work, that has the highest class."""
@@ -107,7 +107,7 @@ def _durations(rng: np.random.Generator, size: SizeClass, outcomes: NDArray[np.i
     seconds[early] *= rng.uniform(*EARLY_FAILURE, int(early.sum()))
     out_of_memory = outcomes == STATES.index("OUT_OF_MEMORY")
     seconds[out_of_memory] = rng.uniform(60, 1800, int(out_of_memory.sum()))
-    return np.clip(seconds, SHORTEST_SECONDS, longest).astype(np.int64)
+    return np.clip(seconds, MIN_SECONDS, longest).astype(np.int64)
 
 
 def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size: SizeClass) -> dict[str, IntArray]:
@@ -146,7 +146,7 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         "gpus": np.full(count, size.gpus),
         "qos": qos,
         "outcome": outcome,
-        "seconds": np.maximum(seconds // segments, SHORTEST_SECONDS),
+        "seconds": np.maximum(seconds // segments, MIN_SECONDS),
         "limit": np.minimum(limit, profile.longest_seconds),
         "segments": segments,
         "tasks": tasks,

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 
 import duckdb
 import pyarrow as pa
@@ -38,7 +37,6 @@ NAMES_AT_ONCE = 1_000_000
 """What is expanded together before it goes to DuckDB, which can put it on disk."""
 NOTHING = frozenset({"", "none assigned", "(null)", "none", "n/a", "unknown"})
 _NAME = re.compile(r"[A-Za-z0-9_.\-]+")
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 _BALANCED = re.compile(r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*+")
 _GROUP_OR_COMMA = re.compile(r"\[[^\]]*\]|,")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
@@ -153,46 +151,6 @@ def expand(text: str, most: int = MAXIMUM_HOSTS) -> list[str]:
         if len(names) > most:
             raise _too_large(text, most)
     return list(dict.fromkeys(names))
-
-
-def folded(names: list[str]) -> str:
-    """Write node names as Slurm does: one bracket per name and number width, runs of numbers with a dash.
-
-    Not every release of Slurm reads a name that goes on behind its bracket; such names are written out.
-
-    >>> folded(["gpu009", "gpu010", "gpu003", "login", "gpu011"])
-    'gpu[003,009-011],login'
-    """
-    parts = {name: re.fullmatch(r"(.*?)(\d+)", name) for name in names}
-    written = [name for name, part in parts.items() if part is None]
-    numbered = sorted((part[1], len(part[2]), int(part[2])) for part in parts.values() if part)
-    for (prefix, width), members in groupby(numbered, key=lambda one: one[:2]):
-        numbers = [one[2] for one in members]
-        runs = [
-            [number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda one: one[1] - one[0])
-        ]
-        spans = [f"{run[0]:0{width}}" + (f"-{run[-1]:0{width}}" if len(run) > 1 else "") for run in runs]
-        written.append(f"{prefix}{spans[0]}" if len(numbers) == 1 else f"{prefix}[{','.join(spans)}]")
-    return ",".join(sorted(written))
-
-
-def plain(names: list[str]) -> list[str]:
-    """Leave out the names that a shell or Slurm would read as something else.
-
-    >>> plain(["gpu009", "-x", "$(reboot)"])
-    ['gpu009']
-    """
-    return [name for name in names if _PLAIN_NAME.fullmatch(name)]
-
-
-def exclude_option(names: list[str]) -> str | None:
-    """Write the option that keeps a job off these nodes; None where no name can stand on a command line.
-
-    >>> exclude_option(["gpu009", "gpu010", "-x"])
-    '--exclude=gpu[009-010]'
-    """
-    usable = plain(names)
-    return f"--exclude={folded(usable)}" if usable else None
 
 
 def count(text: str) -> int:

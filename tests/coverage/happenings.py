@@ -19,7 +19,7 @@ from tests.coverage.sites import Site
 
 DAY = 86400.0
 WARM_UP_DAYS = 8
-LONGEST_SECONDS = 7 * DAY
+MAX_SECONDS = 7 * DAY
 CATEGORIES = ("gpu_unavailable", "gpu_memory", "gpu_nvlink", "ib_link", "pcie", "filesystem_mount")
 KERNEL_ALARM_SHARE = 0.15
 """False alarms that only the kernel gives, where its log is kept."""
@@ -139,7 +139,7 @@ def _job_shapes(site: Site, rng: Generator, count: int) -> tuple[np.ndarray, np.
     gpus = np.where(kind == 0, few, nodes * whole)
     medians = np.array([1.5, 3.0, 5.0, 8.0, site.large_hours])[kind] * 3600 * site.runtime_factor
     seconds = medians * np.exp(1.1 * rng.standard_normal(count))
-    return nodes, gpus, np.clip(seconds, 120, LONGEST_SECONDS)
+    return nodes, gpus, np.clip(seconds, 120, MAX_SECONDS)
 
 
 def _outcomes(site: Site, rng: Generator, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
-from assets.sources.nodelists import exclude_option
+from assets.node_lists import exclude_option
 from assets.warehouse import Warehouse
 from orchestration.cli import app
 from orchestration.home import Home

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.model.planted_fleets import Setting, score
 
-MOST_WRONG = 0.10
+MAX_WRONG_SHARE = 0.10
 """What `assets.model.lemon_verdicts` promises: one name of ten is wrong, on average over lists."""
 FLEETS = 40
 """Fleets of each setting; the seed of a fleet is its number."""
@@ -50,7 +50,7 @@ class ListsFound:
 
     def is_as_asked(self) -> bool:
         """Tell whether wrong names stay within what is allowed, give or take three simulation errors."""
-        return self.false_discovery_rate <= MOST_WRONG + 3 * self.false_discovery_error
+        return self.false_discovery_rate <= MAX_WRONG_SHARE + 3 * self.false_discovery_error
 
 
 def try_lists(setting: Setting, fleets: int) -> ListsFound:

@@ -11,7 +11,7 @@ import scipy
 from tests.model.planted_fleets import Setting as LemonSetting
 from tests.proof import counts, fits
 from tests.proof.agreement import SETTINGS, Agreement, Setting, compare
-from tests.proof.lemon_lists import FLEETS, MOST_WRONG, ListsFound, try_lists
+from tests.proof.lemon_lists import FLEETS, MAX_WRONG_SHARE, ListsFound, try_lists
 from tests.proof.lemon_lists import SETTINGS as LEMON_SETTINGS
 from tests.proof.published import SECTIONS, Figure
 from tests.proof.trial import Measured, Trial
@@ -67,7 +67,7 @@ VERDICT_NOTES = """* A change that is small for its time is missed more often th
 """
 
 _NODES = f"{LEMON_SETTINGS[0].node_count:,}"
-_WRONG = f"{MOST_WRONG:.0%}"
+_WRONG = f"{MAX_WRONG_SHARE:.0%}"
 
 LEMON_HEAD = f"""## Lists of lemons
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.page import figures_of
-from assets.report.sections.constant import SCALE_VERDICTS
 from tests.report.reading import Element, parse, table
 
 
@@ -140,10 +140,10 @@ def test_the_verdict_on_size_is_a_sentence_with_limits(sections, frames):
     test = next(row for row in frames["scale_tests"] if row["cluster_id"] == "demo")
     assert test["verdict"] == "grows"
     text = sections("demo", "constant").text
-    assert SCALE_VERDICTS["grows"] in text
+    assert VERDICT_IN_WORDS["grows"] in text
     assert f"to the power {test['beta']:.3f} ({test['beta_low']:.3f} to {test['beta_high']:.3f}, 90%)" in text
     hall = sections("hall-b", "constant").text
-    assert SCALE_VERDICTS["cannot tell"] in hall
+    assert VERDICT_IN_WORDS["cannot tell"] in hall
     assert "A single size: nothing to compare." in hall
 
 

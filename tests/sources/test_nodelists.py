@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.sources.nodelists import exclude_option, expand, folded
+from assets.node_lists import exclude_option, fold
+from assets.sources.nodelists import expand
 
 NAMES = st.from_regex(r"[a-z]{1,3}(-[a-z])?[0-9]{0,3}(-ib)?", fullmatch=True)
 
@@ -22,12 +23,12 @@ NAMES = st.from_regex(r"[a-z]{1,3}(-[a-z])?[0-9]{0,3}(-ib)?", fullmatch=True)
     ],
 )
 def test_lists_are_written_as_slurm_writes_them(names, line):
-    assert folded(names) == line
+    assert fold(names) == line
 
 
 @given(st.lists(NAMES, max_size=20, unique=True))
 def test_what_is_folded_expands_again(names):
-    assert sorted(expand(folded(names))) == sorted(names)
+    assert sorted(expand(fold(names))) == sorted(names)
 
 
 def test_nobody_to_exclude_is_no_option():

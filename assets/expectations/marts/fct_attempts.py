@@ -34,7 +34,7 @@ def expectations() -> list[Expectation]:
     ]
 
 
-MOST_INFRASTRUCTURE_FAILURES = 0.2
+MAX_INFRASTRUCTURE_FAILURES = 0.2
 
 FAILURES_BELIEVABLE = f"""
     select cluster_id, concat(
@@ -44,6 +44,6 @@ FAILURES_BELIEVABLE = f"""
     from {{batch}}
     where is_terminal
     group by cluster_id
-    having count(*) filter (is_infrastructure_failure) > {MOST_INFRASTRUCTURE_FAILURES} * count(*)
+    having count(*) filter (is_infrastructure_failure) > {MAX_INFRASTRUCTURE_FAILURES} * count(*)
     order by cluster_id
 """

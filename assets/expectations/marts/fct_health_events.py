@@ -6,7 +6,7 @@ from great_expectations.expectations.expectation import Expectation
 
 from assets.expectations.rules import believable_time, columns, no_finding
 
-MOST_COMPLETED_WITH_EVIDENCE = 0.01
+MAX_COMPLETED_WITH_EVIDENCE = 0.01
 
 
 def expectations() -> list[Expectation]:
@@ -20,7 +20,7 @@ def expectations() -> list[Expectation]:
         no_finding(
             "completed_with_evidence",
             COMPLETED_WITH_EVIDENCE,
-            f"under {MOST_COMPLETED_WITH_EVIDENCE:.0%} of completed attempts saw evidence, so evidence means something",
+            f"under {MAX_COMPLETED_WITH_EVIDENCE:.0%} of completed attempts saw evidence, so evidence means something",
             warns=True,
         ),
     ]
@@ -68,6 +68,6 @@ COMPLETED_WITH_EVIDENCE = f"""
     from completed
     inner join touched using (cluster_id)
     group by cluster_id, touched.attempt_count
-    having touched.attempt_count >= {MOST_COMPLETED_WITH_EVIDENCE} * count(*)
+    having touched.attempt_count >= {MAX_COMPLETED_WITH_EVIDENCE} * count(*)
     order by cluster_id
 """

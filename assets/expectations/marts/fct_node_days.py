@@ -8,7 +8,7 @@ from assets.expectations.rules import columns, no_finding, no_row, not_negative
 
 ROW = ("cluster_id", "node_id", "day_date")
 # Node failures are noticed minutes late, so two jobs may seem to hold a GPU at once for a while.
-MOST_ALLOCATED = 1.05
+MAX_ALLOCATED_RATIO = 1.05
 
 
 def expectations() -> list[Expectation]:
@@ -41,6 +41,6 @@ ALLOCATED_WITHIN_DAY = f"""
         concat(cluster_id, ' ', node_id, ' ', day_date, ': ', allocated_gpu_hours, ' of ', 24 * gpu_count) as finding
     from {{batch}} as node_days
     inner join marts.dim_nodes as nodes using (cluster_id, node_id)
-    where node_days.allocated_gpu_hours > {MOST_ALLOCATED} * 24 * nodes.gpu_count
+    where node_days.allocated_gpu_hours > {MAX_ALLOCATED_RATIO} * 24 * nodes.gpu_count
     order by finding
 """

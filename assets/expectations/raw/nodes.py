@@ -6,7 +6,7 @@ from great_expectations.expectations.expectation import Expectation
 
 from assets.expectations.rules import believable_time, columns, no_row, of_data
 
-MOST_GPUS_PER_NODE = 64
+MAX_GPUS_PER_NODE = 64
 ROW = ("path", "line_number", "node_name")
 
 
@@ -16,9 +16,9 @@ def expectations() -> list[Expectation]:
         columns("cluster_id", "disposition", "node_name", "node_id", "gpu_count", "captured_at"),
         no_row(
             "gpu_count_possible",
-            f"gpu_count not between 0 and {MOST_GPUS_PER_NODE}",
+            f"gpu_count not between 0 and {MAX_GPUS_PER_NODE}",
             (*ROW, "gpu_count"),
-            f"a node has between 0 and {MOST_GPUS_PER_NODE} GPUs, unless they are parts of GPUs (MIG)",
+            f"a node has between 0 and {MAX_GPUS_PER_NODE} GPUs, unless they are parts of GPUs (MIG)",
             warns=True,
         ),
         no_row(

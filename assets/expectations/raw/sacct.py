@@ -15,9 +15,9 @@ from assets.expectations.rules import (
     one_of,
 )
 
-MOST_GPUS_PER_NODE = 64
-MOST_DUPLICATES = 0.9
-MOST_ODD_RECORDS = 0.02
+MAX_GPUS_PER_NODE = 64
+MAX_DUPLICATE_SHARE = 0.9
+MAX_ODD_RECORD_SHARE = 0.02
 ROW = ("path", "line_number", "job_id")
 
 STATES = (
@@ -44,9 +44,9 @@ def expectations() -> list[Expectation]:
         not_negative("gpu_count", *ROW),
         no_row(
             "gpu_count_possible",
-            f"gpu_count > {MOST_GPUS_PER_NODE} * len(node_ids) and len(node_ids) > 0",
+            f"gpu_count > {MAX_GPUS_PER_NODE} * len(node_ids) and len(node_ids) > 0",
             (*ROW, "gpu_count"),
-            f"a job has at most {MOST_GPUS_PER_NODE} GPUs on a node, unless they are parts of GPUs (MIG)",
+            f"a job has at most {MAX_GPUS_PER_NODE} GPUs on a node, unless they are parts of GPUs (MIG)",
             warns=True,
         ),
     ]
@@ -56,7 +56,7 @@ def expectations() -> list[Expectation]:
         no_finding(
             "duplicates_share",
             DUPLICATES_SHARE,
-            f"at most {MOST_DUPLICATES:.0%} of a cluster's records are repeats",
+            f"at most {MAX_DUPLICATE_SHARE:.0%} of a cluster's records are repeats",
             warns=True,
         ),
         no_finding("odd_records", ODD_RECORDS, "few records carry a warning of the reader", warns=True),
@@ -84,7 +84,7 @@ DUPLICATES_SHARE = f"""
     ) as finding
     from {{batch}}
     group by cluster_id
-    having count(*) filter (disposition = 'duplicate') > {MOST_DUPLICATES} * count(*)
+    having count(*) filter (disposition = 'duplicate') > {MAX_DUPLICATE_SHARE} * count(*)
     order by cluster_id
 """
 
@@ -108,6 +108,6 @@ ODD_RECORDS = f"""
     from marked
     inner join totals using (cluster_id)
     group by cluster_id, warning, totals.record_count
-    having count(*) > {MOST_ODD_RECORDS} * totals.record_count
+    having count(*) > {MAX_ODD_RECORD_SHARE} * totals.record_count
     order by finding
 """

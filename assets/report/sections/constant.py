@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.ratios import ratios as draw
 from assets.report.numbers import UNKNOWN, confidence, gpus, printable, short, whole
@@ -11,12 +12,6 @@ from assets.report.queries import Frames, Row, of_cluster, one
 from assets.report.wording import exposure, plural, span
 
 TITLE = "Is the failure rate constant?"
-SCALE_VERDICTS = {
-    "constant": "the failure rate per node is the same for small and large jobs, as far as it matters",
-    "grows": "the failure rate per node grows with the size of the job: projections to larger jobs are too optimistic",
-    "falls": "the failure rate per node falls with the size of the job: projections to larger jobs are too pessimistic",
-    "cannot tell": "whether the failure rate per node depends on the size of the job cannot be told",
-}
 AGE_VERDICTS = {
     "constant": "constant",
     "rises": "rises: attempts fail more the longer they run",
@@ -48,7 +43,7 @@ def constant(frames: Frames, cluster: Row) -> Section:
 def _scale(test: Row) -> Text:
     if not test:
         return Text("Across job sizes: not tested, the cluster has no attempts to test it on.", "note")
-    words = f"Across job sizes: {SCALE_VERDICTS.get(test['verdict'], test['verdict'])}."
+    words = f"Across job sizes: {VERDICT_IN_WORDS.get(test['verdict'], test['verdict'])}."
     if test["beta"] is not None:
         words += (
             f" Rate proportional to nodes to the power {_signed(test['beta'])} "

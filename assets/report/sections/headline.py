@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.report.blocks import Block, Section, Text, Tiles
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, short, whole
 from assets.report.queries import Frames, Row, of_cluster, one
 from assets.report.sections.tiles import infrastructure_tile, mttf_tile, rate_tile, utilisation_tile
 from assets.report.wording import plural
-
-LITTLE_NODE_DAYS = 100
 
 
 def headline(frames: Frames, cluster: Row) -> Section:
@@ -25,7 +24,7 @@ def headline(frames: Frames, cluster: Row) -> Section:
     )
     blocks: list[Block] = [Text(facts(frames, cluster))]
     reference = next((row for row in of_cluster(frames, "rates", cluster_id) if row["is_reference"]), {})
-    if (reference.get("node_days") or 0) < LITTLE_NODE_DAYS:
+    if (reference.get("node_days") or 0) < MIN_NODE_DAYS:
         blocks.append(Text(little(reference), "note"))
     blocks.append(Tiles(tiles))
     if cluster["is_simulated"]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from assets.model.lemon_verdicts import LIST_LIMIT
+from assets.node_lists import exclude_option, safe_names
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.numbers import chance, confidence, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, one
 from assets.report.sections.lemon_signals import signals
 from assets.report.wording import plural, sentence, span
-from assets.sources.nodelists import exclude_option, plain
 
 TITLE = "Lemon nodes: those that fail far more often than the rest"
 POPULATIONS = {
@@ -108,7 +108,7 @@ def _evidence(each: Row) -> str:
 def _exclude(fleet: Row) -> Table:
     """Write the line for Slurm; a name that a shell or Slurm would read as something else stays out of it."""
     names = fleet["lemon_names"]
-    line, odd = exclude_option(names), len(names) - len(plain(names))
+    line, odd = exclude_option(names), len(names) - len(safe_names(names))
     return Table(
         "Ready for sbatch and srun",
         columns("Leaves the lemons out of a job"),

@@ -16,8 +16,8 @@ from assets.report.wording import exposure, plural
 
 TITLE = "Failure rate over time"
 WINDOW_DAYS = 30
-FEWEST_DAYS = 7
-FEWEST_POINTS = 7
+MIN_DAYS = 7
+MIN_POINTS = 7
 CAUSES_SHOWN = 7
 OTHER = "Other causes"
 
@@ -47,7 +47,7 @@ def _drawable(daily: list[Row]) -> list[Row]:
     return [
         each
         for each in daily
-        if each["window_day_count"] >= FEWEST_DAYS and each["failures_per_1000_node_days_30d"] is not None
+        if each["window_day_count"] >= MIN_DAYS and each["failures_per_1000_node_days_30d"] is not None
     ]
 
 
@@ -56,10 +56,10 @@ def _why_not_drawn(daily: list[Row]) -> str:
         return "No infrastructure failure was found, so there is no failure rate by cause to follow over time."
     days = len({each["day_date"] for each in daily})
     drawable = len({each["day_date"] for each in _drawable(daily)})
-    if days < FEWEST_DAYS + FEWEST_POINTS - 1:
+    if days < MIN_DAYS + MIN_POINTS - 1:
         return (
-            f"The records span {plural(days, 'day')}. A rolling rate takes {FEWEST_DAYS} days to begin, and "
-            f"{FEWEST_DAYS + FEWEST_POINTS - 1} days to show a course: none is drawn."
+            f"The records span {plural(days, 'day')}. A rolling rate takes {MIN_DAYS} days to begin, and "
+            f"{MIN_DAYS + MIN_POINTS - 1} days to show a course: none is drawn."
         )
     return (
         f"The node-days of the trailing {WINDOW_DAYS} days are known on {plural(drawable, 'day')} only: none is drawn."
@@ -69,7 +69,7 @@ def _why_not_drawn(daily: list[Row]) -> str:
 def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
     rows = _drawable(daily)
     days = sorted({each["day_date"] for each in rows})
-    if len(days) < FEWEST_POINTS:
+    if len(days) < MIN_POINTS:
         return None
     totals: dict[str, int] = {}
     labels = {each["failure_category"]: each["label"] for each in daily}
@@ -83,7 +83,7 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
     colours = {labels[name]: shades[name] for name in shown}
     if len(shown) < len(ranked):
         colours[OTHER] = palette.OTHER_CAUSES
-    unknown = len({each["day_date"] for each in daily if each["window_day_count"] >= FEWEST_DAYS}) - len(days)
+    unknown = len({each["day_date"] for each in daily if each["window_day_count"] >= MIN_DAYS}) - len(days)
     leader = ranked[0]
     drawn = [each for each in marks if days[0] <= each["day"] <= days[-1]]
     # Where labels compete for room, changes come first.
@@ -98,7 +98,7 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
         f"{days[0]} to {days[-1]}. Most failures: {labels[leader]} (k = {whole(totals[leader])}). "
         f"{plural(len(drawn), 'vertical line')} for checks, notes and changes. The tables below hold the values.",
         draw(_stacks(rows, colours), colours, frame),
-        note=f"Trailing {WINDOW_DAYS} days; until {WINDOW_DAYS} days are on record, all there are, {FEWEST_DAYS} at "
+        note=f"Trailing {WINDOW_DAYS} days; until {WINDOW_DAYS} days are on record, all there are, {MIN_DAYS} at "
         "least. Hue: part of the machine; shade: cause. Dashed: a check first reported. Dotted: noted by the site. "
         f"Solid: change of the rate of incidents.{gap}",
     )

@@ -31,13 +31,13 @@ SOMETIMES_HARDWARE = {"system_services"}
 GPU = {"gpu_memory", "gpu_nvlink", "gpu_unavailable", "gpu_driver_firmware"}
 PCIE_SIGNATURE = {"pcie", "gpu_unavailable"}
 """Xid 79 and the critical interrupt are how a PCIe error shows itself."""
-LEAST_UNATTRIBUTED = 10.0
+MIN_UNATTRIBUTED = 10.0
 WINDOW_DAYS = 30
 BURST = 2.0
 XID_BURST = 1.5
 """All Xids together have a higher floor than one kind of failure, so their burst stands out less."""
-LEAST_IN_BURST = 10
-FEW_NODES, LEAST_OF_FEW_NODES = 5, 50.0
+MIN_IN_BURST = 10
+FEW_NODES, MIN_SHARE_OF_FEW_NODES = 5, 50.0
 MOUNT_CHECK = "mounted directory"
 
 
@@ -52,7 +52,7 @@ def write_causes(sheet: Sheet, seen: Observed, words: Paper) -> None:
         quantity = "of the four leading causes, those that are InfiniBand, mounts, GPU memory or PCIe"
         sheet.write("4", quantity, lead, between(4, 4, "they lead"), unit="", needs=WHOLE)
         without = share(category == UNATTRIBUTED)
-        sheet.write("4", "failures without a cause", without, above(LEAST_UNATTRIBUTED, "many"))
+        sheet.write("4", "failures without a cause", without, above(MIN_UNATTRIBUTED, "many"))
     own = ~seen.failures.is_chance
     fault = np.unique(seen.failures.fault[own])  # a fault that ends many jobs of one node is one error
     cause = np.array([cause.category for cause in CAUSES], object)[seen.ledger.faults["cause"][fault]]
@@ -98,7 +98,7 @@ def peak(days: NDArray[np.int64], period: int) -> tuple[float, int]:
         return np.nan, 0
     counts = np.convolve(np.bincount(days, minlength=period), np.ones(WINDOW_DAYS), "valid")
     first, usual = int(counts.argmax()), float(np.median(counts))
-    if counts[first] < LEAST_IN_BURST:
+    if counts[first] < MIN_IN_BURST:
         return np.nan, 0
     return (float(counts[first]) / usual if usual else np.inf), first
 
@@ -125,7 +125,7 @@ def write_course(sheet: Sheet, seen: Observed, words: Paper) -> None:
     few, total = int(np.sort(struck)[::-1][:FEW_NODES].sum()), int(struck.sum())
     of_few = Estimate(100 * few / total if total else np.nan, counted=f"{few} of {total}")
     quantity = f"InfiniBand faults of these 30 days on {FEW_NODES} nodes"
-    sheet.write("5", quantity, of_few, above(LEAST_OF_FEW_NODES, "a handful of nodes"), needs=WHOLE)
+    sheet.write("5", quantity, of_few, above(MIN_SHARE_OF_FEW_NODES, "a handful of nodes"), needs=WHOLE)
     _write_mount_check(sheet, seen)
 
 

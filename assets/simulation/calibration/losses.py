@@ -13,12 +13,12 @@ from assets.simulation.crash_loops import crash_loops
 from assets.simulation.profiles import DAY, HOUR
 from assets.simulation.states import PREEMPTED, QOS, REQUEUED
 
-MOST_LOST_SECONDS = HOUR // 2
+MAX_LOST_SECONDS = HOUR // 2
 """Half the hour between checkpoints that the paper assumes."""
 CHECKPOINT_SECONDS, RESTART_SECONDS = HOUR, 300
 ETTR_GPUS = (2048, 4096)
 TOP_PRIORITY = len(QOS) - 1
-LARGEST_LOSS_BINS, LEAST_OF_LARGEST = (2048, 4096), 50.0
+LARGEST_LOSS_BINS, MIN_SHARE_OF_LARGE_JOBS = (2048, 4096), 50.0
 
 
 def size_bins(gpus: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -31,7 +31,7 @@ def lost_gpu_hours(seen: Observed) -> tuple[NDArray[np.float64], NDArray[np.floa
     preemptions = seen.ledger.preemptions
     victims = preemptions["victim"][preemptions["is_second_order"]]
     attempts = np.concatenate([seen.failures.attempt, victims])
-    lost = np.minimum(seen.seconds[attempts], MOST_LOST_SECONDS) * seen.gpus[attempts].astype(np.float64) / HOUR
+    lost = np.minimum(seen.seconds[attempts], MAX_LOST_SECONDS) * seen.gpus[attempts].astype(np.float64) / HOUR
     is_second = np.arange(len(attempts)) >= len(seen.failures.attempt)
     return lost, np.where(is_second, lost, 0), size_bins(seen.gpus[attempts])
 
@@ -47,7 +47,7 @@ def write_lost_goodput(sheet: Sheet, seen: Observed, words: Paper) -> None:
     sheet.write("8", "lost goodput that is second order", found, near(words.second_order, 2), needs=WHOLE)
     largest = ratio(np.where(np.isin(size, LARGEST_LOSS_BINS), lost, 0), lost, 100)
     quantity = "lost goodput of jobs of 2,048 and 4,096 GPUs"
-    sheet.write("8", quantity, largest, above(LEAST_OF_LARGEST, "mostly"), needs=WHOLE)
+    sheet.write("8", quantity, largest, above(MIN_SHARE_OF_LARGE_JOBS, "mostly"), needs=WHOLE)
     loops = crash_loops(seen.ledger, seen.is_failed)
     of_size = np.flatnonzero(seen.ledger.runs["gpus"][loops["run"]] == words.crash_loop.gpus)
     worst = of_size[loops["failures"][of_size].argmax()] if len(of_size) else None

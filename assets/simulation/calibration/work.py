@@ -51,7 +51,7 @@ def write_rules(sheet: Sheet, seen: Observed, words: Paper) -> None:
     found = Estimate(shortest, counted=f"{len(preempted):,} preemptions")
     sheet.write("", "shortest run before a preemption", found, above(paper.PROTECTED_HOURS), unit="h")
     longest = float(seen.seconds.max(initial=0)) / HOUR
-    sheet.write("", "longest attempt", longest, below(paper.LONGEST_HOURS), unit="h")
+    sheet.write("", "longest attempt", longest, below(paper.MAX_HOURS), unit="h")
     minutes = seen.profile.check_seconds / 60
     sheet.write("", "time between health checks", minutes, exactly(paper.CHECK_MINUTES), unit="min")
     failed = seen.ledger.failures["attempt"]
@@ -77,7 +77,7 @@ def write_states(sheet: Sheet, seen: Observed, words: Paper) -> None:
         sheet.write("3", "their GPU time", share(failed, time), near(of_time, points(of_time)), needs=WHOLE)
     saw = share(seen.saw_failed_check[seen.state == COMPLETED])
     quantity = "COMPLETED attempts that saw a failed check"
-    sheet.write("3", quantity, saw, below(paper.MOST_COMPLETED_WITH_FAILED_CHECK))
+    sheet.write("3", quantity, saw, below(paper.MAX_COMPLETED_WITH_FAILED_CHECK))
 
 
 def write_sizes(sheet: Sheet, seen: Observed, words: Paper) -> None:

@@ -17,7 +17,7 @@ from assets.sources.health import stretches as health_stretches
 from assets.sources.intake.batch_lines import scratch_folder
 from assets.sources.intake.copies import unpack_object_lines
 from assets.sources.intake.lines import is_compressed
-from assets.sources.intake.object_lines import LONGEST
+from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
 from assets.sources.sql import times
 from assets.sources.sql.one_thread import one_thread
 
@@ -51,7 +51,8 @@ select
     normal."type" is not null and normal._msg is not null
     and if("int".job_id = '0', true, not starts_with("int".job_id, '"')) as is_complete
 from read_json(
-    $paths, format = 'newline_delimited', ignore_errors = true, maximum_object_size = {2 * LONGEST}, columns = {{
+    $paths, format = 'newline_delimited', ignore_errors = true, maximum_object_size = {2 * MAX_OBJECT_BYTES},
+    columns = {{
         'int': 'STRUCT(result JSON, job_id JSON)',
         'double': 'STRUCT(start_time DOUBLE, end_time DOUBLE)',
         'normal': 'STRUCT(node VARCHAR, health_check VARCHAR, "type" VARCHAR, _msg VARCHAR)'

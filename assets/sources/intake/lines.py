@@ -30,7 +30,7 @@ NEVER_IN_LOGS = "\x01\x02\x03\x04"
 """Column delimiter for DuckDB's reader; a file that holds it is copied without it."""
 ODD_CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\v\f\r\x1b\x1f")
 """What a text file hardly holds."""
-LONGEST_LINE = MAX_LINE + 1024 * 1024
+MAX_BUFFER_BYTES = MAX_LINE + 1024 * 1024
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -223,7 +223,7 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
     scan = {
         "paths": [str(path) for path in files.values()],
         "delimiter": NEVER_IN_LOGS,
-        "longest_line": LONGEST_LINE,
+        "longest_line": MAX_BUFFER_BYTES,
     }
     if files:
         con.execute(f"create or replace temp table read_lines as select filename, {_BLANK_TO_NULL} from {_SCAN}", scan)

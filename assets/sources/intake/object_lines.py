@@ -6,7 +6,7 @@ import numpy as np
 
 PIECE = 128 * 1024
 """What is looked at together. The memory of larger pieces goes back to the system each time: thrice the time."""
-LONGEST = 512 * 1024
+MAX_OBJECT_BYTES = 512 * 1024
 _NEWLINE, _BRACE = 10, 123
 
 
@@ -44,4 +44,4 @@ class ObjectLines:
             return
         self._ended += count
         self._begun = len(piece) - piece.rfind(b"\n") - 1 if count else self._begun + len(piece)
-        self.is_odd = self._begun > LONGEST
+        self.is_odd = self._begun > MAX_OBJECT_BYTES

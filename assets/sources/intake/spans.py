@@ -36,7 +36,7 @@ EVERY_LINE_COUNTS = frozenset({"health", "kernel", "slurmctld"})
 UNEXTENDED = frozenset({"sacct"})
 """Accounting is known from the earliest end to the latest record and no further."""
 
-LEAST_GAP = timedelta(hours=20)
+MIN_GAP = timedelta(hours=20)
 """Between two files: less may be a night, more is a missing day."""
 
 TOGETHER = timedelta(minutes=1)
@@ -88,7 +88,7 @@ def by_times(files: Iterable[CoveredFile], *, is_extended: bool = True) -> list[
         return []
     spacing = _spacing(ordered)
     usual_length = timedelta(seconds=median((file.last_at - file.first_at).total_seconds() for file in ordered))
-    longest_quiet = max(LEAST_GAP, usual_length / 2) + spacing * math.log(len(ordered) / FALSE_GAPS)
+    longest_quiet = max(MIN_GAP, usual_length / 2) + spacing * math.log(len(ordered) / FALSE_GAPS)
     beyond = spacing if is_extended else timedelta()
     stretches = [[ordered[0].first_at, ordered[0].last_at]]
     for file in ordered[1:]:

@@ -19,7 +19,7 @@ from assets.sql import literal
 
 MAX_LAYOUTS = 20
 """Different headers that are read in one file. Each costs a pass over all lines, and no real export has so many."""
-LONG, MOST_DELIMITERS = 16 * 1024, 4096
+LONG, MAX_DELIMITERS = 16 * 1024, 4096
 """A line that is longer and holds more delimiters is not split: a record has a hundred fields."""
 
 
@@ -120,7 +120,7 @@ def _fields(layout: Layout) -> str:
     """Give SQL for a line's fields; NULL for a long line of many: DuckDB would hold them of 2,048 lines at a time."""
     delimiter = literal(layout.delimiter)
     return f"""case
-        when strlen(line) <= {LONG} or strlen(line) - strlen(replace(line, {delimiter}, '')) <= {MOST_DELIMITERS}
+        when strlen(line) <= {LONG} or strlen(line) - strlen(replace(line, {delimiter}, '')) <= {MAX_DELIMITERS}
             then string_split(line, {delimiter})
     end"""
 

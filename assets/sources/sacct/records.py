@@ -43,13 +43,13 @@ SHAPES = {name: re.compile(shape) for name, shape in _SHAPES.items()}
 _TRES_COLUMNS = frozenset({"AllocTRES", "ReqTRES"})
 _HOLD_COMMAS = frozenset({"AllocTRES", "ReqTRES", "NodeList", "Flags", "JobID", "QOS", "Partition"})
 _LAST_COLUMN_MAY_BREAK = frozenset({"JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "Extra"})
-_MOST_READINGS = 20_000
-_MOST_READINGS_OF_ALL = 50_000
+_MAX_READINGS = 20_000
+_MAX_READINGS_OF_BATCH = 50_000
 """Of all odd lines of a batch together: few lines are odd in an export, and where all are, none can be repaired."""
-_MOST_LINES = 200
-_MOST_JOINS = 20
-_MOST_TOKENS = 2_000
-_LONGEST_JOIN = 256 * 1024
+_MAX_LINES = 200
+_MAX_JOINS = 20
+_MAX_TOKENS = 2_000
+_MAX_JOIN = 256 * 1024
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _merge(tokens: Sequence[str], widths: Sequence[int], delimiter: str) -> list
 class Effort:
     """How many readings of odd lines may still be tried."""
 
-    left: int = _MOST_READINGS_OF_ALL
+    left: int = _MAX_READINGS_OF_BATCH
 
 
 def repair(line: str, layout: Layout, effort: Effort | None = None) -> list[str] | None:
@@ -117,7 +117,7 @@ def repair(line: str, layout: Layout, effort: Effort | None = None) -> list[str]
             return quoted
     tokens = line.split(layout.delimiter)
     excess = len(tokens) - count
-    if excess <= 0 or len(tokens) > _MOST_TOKENS:
+    if excess <= 0 or len(tokens) > _MAX_TOKENS:
         return None
     wide_names = FREE_TEXT | (_HOLD_COMMAS if layout.delimiter == "," else frozenset())
     wide = [place for place, name in enumerate(layout.columns) if name in wide_names]
@@ -126,7 +126,7 @@ def repair(line: str, layout: Layout, effort: Effort | None = None) -> list[str]
     readings: dict[tuple[str, ...], list[str]] = {}
     for tried, bars in enumerate(combinations(range(excess + len(wide) - 1), len(wide) - 1)):
         effort.left -= 1
-        if tried > _MOST_READINGS or effort.left < 0:
+        if tried > _MAX_READINGS or effort.left < 0:
             return None
         edges = (-1, *bars, excess + len(wide) - 1)
         widths = [1] * count
@@ -169,7 +169,7 @@ def _runs(lines: Iterable[OddLine]) -> Iterator[list[OddLine]]:
             last.file_id != line.file_id
             or last.layout_id != line.layout_id
             or last.line_number + 1 != line.line_number
-            or len(run) >= _MOST_LINES
+            or len(run) >= _MAX_LINES
         ):
             yield run
             run = []
@@ -202,7 +202,7 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) ->
     found, length = (run[start].line or "").count(layout.delimiter), len(run[start].line or "")
     for end in range(start + 1, len(run)):
         length += len(run[end].line or "")
-        if length > _LONGEST_JOIN:
+        if length > _MAX_JOIN:
             break
         if _starts_record(run[end], layout, effort):
             return None
@@ -210,7 +210,7 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) ->
         if found < wanted:
             continue
         tries += 1
-        if tries > _MOST_JOINS:
+        if tries > _MAX_JOINS:
             break
         text = "\\n".join(line.line or "" for line in run[start : end + 1])
         fields = text.split(layout.delimiter) if found == wanted else repair(text, layout, effort)

@@ -25,7 +25,7 @@ from assets.sql import literal
 if TYPE_CHECKING:
     from assets.sources.reader import SourceFile
 
-LONGEST_HEADER = 65536
+MAX_HEADER_CHARACTERS = 65536
 STRICT = "strict_mode = true"
 NOTHING_TAKEN = (
     NOTHING_SEEN,
@@ -60,7 +60,7 @@ def look_at(file_id: int, path: Path) -> Export | None:
     replacement = REPLACEMENT.encode()
     newlines, last = 0, b"\n"
     with open_regular(path) as stream:
-        first = stream.readline(LONGEST_HEADER).decode("utf-8", errors="replace")
+        first = stream.readline(MAX_HEADER_CHARACTERS).decode("utf-8", errors="replace")
         layout = header_layout(first.removeprefix("\ufeff").removesuffix("\n"))
         if layout is None or len(layout.delimiter) > 1:
             return None

@@ -32,11 +32,11 @@ VERSION = 2
 COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
 REQUIRED = ("ticket_id", "node", "opened")
-LONGEST_RECORD, LONGEST_TEXT = 500, 2**20
+MAX_RECORD_LINES, MAX_RECORD_CHARACTERS = 500, 2**20
 """Lines and characters over which a record may run."""
 LINES_TOGETHER, ROWS_TOGETHER = 2_000, 10_000
 """How many lines and rows are in Python's memory at a time, where each takes ten times its bytes."""
-LONGEST_SHOWN = 500
+MAX_SHOWN_CHARACTERS = 500
 """Characters of a header that a message shows."""
 UNCLOSED = "unexpected end of data"
 """What the csv module says of a quote that is still open."""
@@ -87,7 +87,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
         shown = ", ".join(repr(name) for name in header)
         raise SourceError(
             path,
-            f"no_header: no column for {names}; the first line has {shown[:LONGEST_SHOWN]}",
+            f"no_header: no column for {names}; the first line has {shown[:MAX_SHOWN_CHARACTERS]}",
             "Name the file's columns in [tickets.columns] of cluster.toml.",
             line=1,
         )
@@ -198,7 +198,7 @@ def _records(lines: Iterator[Line], delimiter: str) -> Iterator[_Record]:
     while waiting:
         text, count = f"{waiting[0][1] or ''}\n", 1
         cells = _cells(text, delimiter)
-        while cells == UNCLOSED and count < LONGEST_RECORD and len(text) < LONGEST_TEXT:
+        while cells == UNCLOSED and count < MAX_RECORD_LINES and len(text) < MAX_RECORD_CHARACTERS:
             if count == len(waiting):
                 waiting.extend(islice(lines, 1))
             if count == len(waiting):

@@ -1,0 +1,18 @@
+"""Rows of a query as dictionaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+
+def rows_of(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
+    """Run one query and return its rows, each by column name.
+
+    >>> rows_of(duckdb.connect(), "select 1 as a, 'b' as c")
+    [{'a': 1, 'c': 'b'}]
+    """
+    result = con.execute(sql)
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
