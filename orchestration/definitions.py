@@ -7,11 +7,14 @@ import dagster as dg
 import assets.estimates
 import assets.raw
 import assets.report
-from orchestration import checks, dbt, publish, schedules
+from orchestration import schedules
+from orchestration.checks import asset_checks as checks
+from orchestration.dbt import build as dbt
 from orchestration.environment import Settings, current_home
 from orchestration.home import Home
 from orchestration.jobs import in_process, refresh
-from orchestration.last_good import last_good_asset
+from orchestration.publication import publish
+from orchestration.publication.last_good import last_good_asset
 from orchestration.resources import resources
 
 

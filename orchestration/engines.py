@@ -16,7 +16,7 @@ import duckdb
 from assets.sql import identifier
 from orchestration.home import Home
 from orchestration.interruption import interruptible
-from orchestration.published import ReadingError
+from orchestration.reading.published import ReadingError
 from orchestration.terminal import print_table, say_json
 
 
@@ -85,7 +85,7 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
 @contextmanager
 def _alone(home: Home, problem: str) -> Iterator[None]:
     """Hold the home's lock, and put what goes wrong on one line."""
-    from orchestration.lock import RefreshLock, RefreshRunning
+    from orchestration.refresh.lock import RefreshLock, RefreshRunning
 
     if not home.working_file.exists():
         raise ReadingError(f"nothing has been read yet: there is no {home.working_file}; run `faultline refresh` first")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestration.home import Home
-from orchestration.permissions import PUBLISH_GROUP
+from orchestration.publication.permissions import PUBLISH_GROUP
 
 HOME = "FAULTLINE_HOME"
 SOURCES = "FAULTLINE_SOURCES"

@@ -12,8 +12,8 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.pool import SingletonThreadPool
 
-from orchestration.healing import heal_run_history
 from orchestration.home import Home
+from orchestration.refresh.healing import heal_run_history
 
 SETTINGS = """\
 telemetry:

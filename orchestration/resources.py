@@ -14,10 +14,10 @@ import dagster as dg
 from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
 from assets.warehouse import Warehouse
-from orchestration.dbt import dbt_resource
+from orchestration.dbt.build import dbt_resource
 from orchestration.environment import Settings
 from orchestration.home import BUILT, Home
-from orchestration.session import RefreshSession
+from orchestration.refresh.session import RefreshSession
 
 
 def resources(home: Home, settings: Settings) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestration.freshness import is_up_to_date
 from orchestration.home import Home
 from orchestration.jobs import refresh
-from orchestration.publication_folders import pinned_publication
+from orchestration.publication.folders import pinned_publication
+from orchestration.refresh.freshness import is_up_to_date
 
 
 def nightly(cron: str, timezone: str, home: Home) -> dg.ScheduleDefinition:

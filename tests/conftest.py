@@ -30,7 +30,7 @@ FORMS = {"epoch": "sacct_lean_epoch.psv", "lean": "sacct_lean.psv", "unconverted
 
 def refresh(home: Home, full: bool = False) -> str:
     """Run the main job on a home and return what it printed."""
-    from orchestration.refreshing import run_refresh
+    from orchestration.refresh.run import run_refresh
 
     choose_home(home.root, home.sources, full)
     text = io.StringIO()

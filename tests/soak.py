@@ -26,7 +26,7 @@ from pathlib import Path
 
 from assets.simulation import simulate
 from orchestration.home import PROJECT, Home
-from orchestration.publication_folders import current_publication, leftovers, problem_of_current
+from orchestration.publication.folders import current_publication, leftovers, problem_of_current
 from tests.pipeline.test_equal import content
 from tests.sources.nights import day_of
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from orchestration.cli.options import HomeOption, fail
 from orchestration.environment import choose_home
-from orchestration.options import HomeOption, fail
-from orchestration.permissions import private_files
+from orchestration.publication.permissions import private_files
 from orchestration.terminal import say
 
 EXAMPLES = """Examples:

@@ -138,7 +138,7 @@ def build(home: Home) -> None:
     outputs = ["--target-path", str(home.root / "dbt"), "--log-path", str(home.root / "dbt")]
     what = ["build", "--threads", "1", "--exclude-resource-type", "unit_test", "--exclude-resource-type", "test"]
     done = subprocess.run(
-        [sys.executable, "-m", "orchestration.dbt_command", *what, *folders, *outputs],
+        [sys.executable, "-m", "orchestration.dbt.command", *what, *folders, *outputs],
         capture_output=True,
         text=True,
         check=False,

@@ -8,8 +8,8 @@ import duckdb
 
 from assets.sources.intake.doubt import mark_doubtful_files
 from assets.warehouse import Warehouse
-from orchestration.checks import judge
-from orchestration.verdicts import Verdict
+from orchestration.checks.asset_checks import judge
+from orchestration.checks.verdicts import Verdict
 
 
 def spoil(path: Path, *statements: str) -> None:

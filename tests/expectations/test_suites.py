@@ -3,7 +3,7 @@
 import pytest
 
 from assets.warehouse import Warehouse
-from orchestration.checks import judge, suites
+from orchestration.checks.asset_checks import judge, suites
 from tests.expectations.judging import failed, spoil
 
 

@@ -15,9 +15,15 @@ ALLOWED = {
         "{query}",
     ): "a rule's own query, made by the code and judged again by another measure",
     ("assets/sources/intake/batch.py", "step"): "the steps of the readers, each judged where it is written",
-    ("orchestration/dbt_results.py", "{test_sql}"): "dbt's text of a test of the project, to show the first bad row",
-    ("orchestration/publication.py", "definition"): "DuckDB's own text of a table that the working file has",
-    ("orchestration/reading.py", "sql"): "the user's question, on a file that can only be read, without other files",
+    ("orchestration/dbt/results.py", "{test_sql}"): "dbt's text of a test of the project, to show the first bad row",
+    (
+        "orchestration/publication/published_file.py",
+        "definition",
+    ): "DuckDB's own text of a table of the working file",
+    (
+        "orchestration/reading/commands.py",
+        "sql",
+    ): "the user's question, on a file that can only be read",
 }
 
 

@@ -2,8 +2,8 @@
 
 from pytest import approx
 
-from orchestration.plan import RunToPlan, plan_on_cluster
-from orchestration.plan_lines import lines_of
+from orchestration.reading.plan import RunToPlan, plan_on_cluster
+from orchestration.reading.plan_lines import lines_of
 from tests.minimal.cluster import Cluster, at
 
 

@@ -6,8 +6,8 @@ import sys
 import dagster as dg
 
 from assets.sources.intake.failing import failing_clusters, record_failures
-from orchestration import verdicts
-from orchestration.checks import (
+from orchestration.checks import verdicts
+from orchestration.checks.asset_checks import (
     all_checks,
     checks_of,
     failed_checks,

@@ -7,7 +7,7 @@ from dbt_common.events.base_types import EventLevel, msg_from_base_event
 from dbt_common.events.logger import LineFormat, LoggerConfig, _JsonLogger, _Logger
 from dbt_common.events.types import Note
 
-from orchestration.dbt_command import skip_unwanted_lines
+from orchestration.dbt.command import skip_unwanted_lines
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from dagster_dbt import DbtCliResource
 
 from orchestration import schedules
-from orchestration.dbt import MANIFEST, dbt_resource
+from orchestration.dbt.build import MANIFEST, dbt_resource
 from orchestration.environment import Settings
 from orchestration.home import PROJECT, Home
 
@@ -36,8 +36,8 @@ def defining_file(schema: str, table: str) -> str:
         "raw": "assets/raw/assets.py",
         "estimates": f"assets/estimates/{table}.py",
         "report": f"assets/report/{table}.py",
-        "ops": "orchestration/last_good.py" if table == "cluster_failures" else "assets/raw/assets.py",
-        "published": "orchestration/publish.py",
+        "ops": "orchestration/publication/last_good.py" if table == "cluster_failures" else "assets/raw/assets.py",
+        "published": "orchestration/publication/publish.py",
         "seeds": f"dbt_project/seeds/{table}.csv",
     }.get(schema, f"dbt_project/models/{schema}/**/{table}.*")
 

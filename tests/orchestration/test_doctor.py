@@ -7,10 +7,11 @@ import duckdb
 import pytest
 
 from assets.sql import literal
-from orchestration import doctor_warehouse, reading
-from orchestration.doctor import doctor
+from orchestration.doctor import warehouse as doctor_warehouse
+from orchestration.doctor.doctor import doctor
 from orchestration.home import Home
-from orchestration.publication_folders import remove_leftovers
+from orchestration.publication.folders import remove_leftovers
+from orchestration.reading import commands as reading
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 
 def test_a_validation_releases_the_file(warehouse):
-    from orchestration.great_expectations_duckdb import validating
+    from orchestration.checks.great_expectations_duckdb import validating
 
     with pytest.raises(RuntimeError, match="inside"), validating(warehouse):
         raise RuntimeError("inside")
@@ -16,7 +16,7 @@ def test_a_validation_releases_the_file(warehouse):
 def test_results_are_not_empty(warehouse):
     from great_expectations import expectations as gxe
 
-    from orchestration.great_expectations_duckdb import validating
+    from orchestration.checks.great_expectations_duckdb import validating
 
     suite = [
         gxe.ExpectTableRowCountToEqual(value=9, meta={"check": "rows"}),
@@ -31,7 +31,7 @@ def test_results_are_not_empty(warehouse):
 def test_the_names_it_overrides_exist():
     from sqlalchemy.engine.default import DefaultDialect
 
-    from orchestration.great_expectations_duckdb import ReadOnlyDialect
+    from orchestration.checks.great_expectations_duckdb import ReadOnlyDialect
 
     for name in ("do_begin", "do_commit", "do_rollback"):
         assert hasattr(DefaultDialect, name)

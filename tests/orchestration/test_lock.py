@@ -9,9 +9,9 @@ import time
 import pytest
 from rich.console import Console
 
-from orchestration import refreshing
 from orchestration.home import Home
-from orchestration.lock import RefreshLock, RefreshRunning, wait_until_free
+from orchestration.refresh import run as refreshing
+from orchestration.refresh.lock import RefreshLock, RefreshRunning, wait_until_free
 
 HOLD = """
 import sys, time, duckdb
@@ -83,7 +83,7 @@ def test_the_lock_is_held_from_before_the_first_look_until_after_the_last(tmp_pa
         refused.append(True)
         return True
 
-    monkeypatch.setattr("orchestration.lock.PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("orchestration.refresh.lock.PATIENCE_SECONDS", 0)
     monkeypatch.setattr(refreshing, "_nothing_new", look)
     monkeypatch.setattr(refreshing, "_outcome", look)
     refreshing.run_refresh(home, full=False, console=Console())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import dbt
+from orchestration.dbt import build as dbt
 from orchestration.environment import Settings
 from orchestration.home import Home
 

@@ -8,11 +8,12 @@ import duckdb
 import pytest
 
 from assets.report.folder import ReportFolder
-from orchestration import permissions, refreshing
-from orchestration.column_lineage import ColumnLineage
+from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.home import Home
-from orchestration.permissions import WrongGroup, private_files, set_permissions
-from orchestration.publication_folders import publish
+from orchestration.publication import permissions
+from orchestration.publication.folders import publish
+from orchestration.publication.permissions import WrongGroup, private_files, set_permissions
+from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 
 GROUP = grp.getgrgid(os.getegid()).gr_name

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from orchestration.home import PROJECT
-from orchestration.plan import minutes_of
-from orchestration.published import published
+from orchestration.reading.plan import minutes_of
+from orchestration.reading.published import published
 
 KEYS = {
     "gpu_count", "node_count", "failures_per_1000_node_days", "mttf_hours", "mttf_hours_low", "mttf_hours_high",

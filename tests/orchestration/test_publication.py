@@ -7,10 +7,11 @@ import duckdb
 import pytest
 
 from assets.warehouse import Warehouse, remove_file
-from orchestration import publication, publish
 from orchestration.home import Home
-from orchestration.publication import complete_publication, reader_tables
-from orchestration.session import RefreshSession
+from orchestration.publication import publish
+from orchestration.publication import published_file as publication
+from orchestration.publication.published_file import complete_publication, reader_tables
+from orchestration.refresh.session import RefreshSession
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import shutil
 import duckdb
 import pytest
 
-from orchestration import publication_folders as folders
 from orchestration.home import Home
+from orchestration.publication import folders
 
 
 @pytest.fixture

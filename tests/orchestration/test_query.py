@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration import reading
-from orchestration.catalogue import definitions, list_tables, where
 from orchestration.home import PROJECT
-from orchestration.published import ReadingError, published
-from orchestration.reading import run_query
+from orchestration.reading import commands as reading
+from orchestration.reading.catalogue import definitions, list_tables, where
+from orchestration.reading.commands import run_query
+from orchestration.reading.published import ReadingError, published
 from tests.expectations.small_warehouse import build
 
 

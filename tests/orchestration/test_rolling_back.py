@@ -11,10 +11,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from orchestration.cli import app
-from orchestration.freshness import is_up_to_date
 from orchestration.home import Home, code_version
-from orchestration.publication_folders import pinned_publication, publish
-from orchestration.refreshing import run_refresh
+from orchestration.publication.folders import pinned_publication, publish
+from orchestration.refresh.freshness import is_up_to_date
+from orchestration.refresh.run import run_refresh
 from tests.conftest import CAPTURE
 
 

@@ -9,13 +9,13 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from orchestration import reading
 from orchestration.cli import app
 from orchestration.home import Home
-from orchestration.publication_folders import publish, roll_back
-from orchestration.published import ReadingError
-from orchestration.status import status
-from orchestration.status_lines import lines_of
+from orchestration.publication.folders import publish, roll_back
+from orchestration.reading import commands as reading
+from orchestration.reading.published import ReadingError
+from orchestration.reading.status import status
+from orchestration.reading.status_lines import lines_of
 from tests.expectations.small_warehouse import build
 
 HOLD = """

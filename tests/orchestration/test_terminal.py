@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from orchestration import terminal
 from orchestration.cli import app
-from orchestration.reading import run_query
+from orchestration.reading.commands import run_query
 from orchestration.terminal import json_text, visible
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
@@ -170,7 +170,7 @@ def test_a_terminal_gets_styles_of_ours_only():
 
 
 def test_progress_shows_what_it_hears():
-    from orchestration.progress import ProgressHandler
+    from orchestration.refresh.progress import ProgressHandler
 
     out = io.StringIO()
     with ProgressHandler(terminal.console(out)) as handler:
@@ -188,7 +188,7 @@ def test_a_console_keeps_its_stream_while_others_are_silenced(capsys):
 def test_an_error_shows_a_hostile_file_name(capsys):
     from typer import Exit
 
-    from orchestration.options import fail
+    from orchestration.cli.options import fail
 
     with pytest.raises(Exit):
         fail("c/sacct/\x1b[2Jx.psv: empty.\nNext: export it again")
@@ -198,7 +198,7 @@ def test_an_error_shows_a_hostile_file_name(capsys):
 def test_an_error_shows_no_secret(capsys):
     from typer import Exit
 
-    from orchestration.options import fail
+    from orchestration.cli.options import fail
 
     with pytest.raises(Exit):
         fail("c/sacct/a.psv, line 3: 'TOKEN=hunter2'")
@@ -206,7 +206,7 @@ def test_an_error_shows_no_secret(capsys):
 
 
 def test_an_error_nobody_foresaw_is_kept_without_secrets(small_home):
-    from orchestration.refreshing import _in_words
+    from orchestration.refresh.run import _in_words
 
     said = _in_words(ValueError("cannot read 'TOKEN=hunter2'"), small_home)
     kept = (small_home.work / "unexpected-error.txt").read_text()

@@ -22,9 +22,9 @@ import duckdb
 
 from assets.warehouse import Warehouse
 from orchestration.home import Home
-from orchestration.publication_folders import leftovers
-from orchestration.publish import publish_run
-from orchestration.session import take_back_what_was_not_published
+from orchestration.publication.folders import leftovers
+from orchestration.publication.publish import publish_run
+from orchestration.refresh.session import take_back_what_was_not_published
 
 KINDS = ("kill", "EIO", "ENOSPC")
 CHANGES = {"os.rename", "os.mkdir", "os.symlink", "os.link", "os.remove", "os.rmdir", "os.chmod", "shutil.copyfile"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration.forgetting import forget
+from orchestration.refresh.forgetting import forget
 from tests.conftest import refresh
 
 FAULTLINE = Path(sys.executable).with_name("faultline")

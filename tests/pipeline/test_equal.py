@@ -13,8 +13,8 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.warehouse import Warehouse
-from orchestration.forgetting import CannotForget, forget
 from orchestration.home import Home
+from orchestration.refresh.forgetting import CannotForget, forget
 from tests.conftest import refresh
 from tests.sources.folders import load_results
 from tests.sources.nights import nights, shorten, simulated

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from orchestration.culprit import may_be_of_rows
+from orchestration.dbt.culprit import may_be_of_rows
 from orchestration.home import Home
-from orchestration.refreshing import RefreshFailed
+from orchestration.refresh.run import RefreshFailed
 from tests.conftest import CAPTURE, refresh
 
 FAKE_DBT = """
@@ -36,7 +36,7 @@ def failing(testbed_home, tmp_path, monkeypatch):
     shutil.copytree(CAPTURE, home.sources / "other")
 
     def run(message):
-        from orchestration import dbt
+        from orchestration.dbt import build as dbt
 
         calls = tmp_path / "calls"
         program = FAKE_DBT.format(calls=str(calls), message=message, manifest=str(dbt.MANIFEST))

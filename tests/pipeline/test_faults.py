@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from orchestration.home import PROJECT, Home
-from orchestration.publication_folders import leftovers, problem_of_current
+from orchestration.publication.folders import leftovers, problem_of_current
 from tests.pipeline.faults import seen
 from tests.pipeline.test_again import content
 

@@ -16,12 +16,14 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from orchestration import dbt, healing, refreshing
-from orchestration.doctor import doctor
+from orchestration.dbt import build as dbt
+from orchestration.doctor.doctor import doctor
 from orchestration.environment import choose_home
 from orchestration.home import Home
-from orchestration.publication_folders import current_publication, kept_publications, problem_of_current, publish
-from orchestration.status import status
+from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
+from orchestration.reading.status import status
+from orchestration.refresh import healing
+from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 from tests.pipeline.test_again import content
 
@@ -259,7 +261,7 @@ def test_a_file_that_its_owner_may_not_read_is_made_readable(tmp_path, monkeypat
 
 
 def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
-    from orchestration.reading import show_status
+    from orchestration.reading.commands import show_status
 
     home.published_file.write_bytes(GARBAGE)
     assert not show_status(home)

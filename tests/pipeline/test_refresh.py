@@ -12,8 +12,8 @@ import duckdb
 import pytest
 
 from assets.model.incident_counts import weighted_interval
-from orchestration.freshness import is_up_to_date
-from orchestration.refreshing import RefreshFailed
+from orchestration.refresh.freshness import is_up_to_date
+from orchestration.refresh.run import RefreshFailed
 from tests.conftest import CAPTURE, new_home, refresh
 
 LAST_STAGES = {"estimates", "report", "published"}
@@ -170,7 +170,7 @@ def test_all_broken_files_are_told_at_once(failing):
 
 
 def test_two_refreshes_at_once_the_second_is_refused(failing):
-    from orchestration.lock import RefreshLock
+    from orchestration.refresh.lock import RefreshLock
 
     spoil(failing.home.sources / SACCT, 0.05)
     lock = RefreshLock(failing.home.lock_file)

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from assets.estimates import est_failure_rates
-from orchestration.freshness import is_up_to_date
 from orchestration.home import Home
+from orchestration.refresh.freshness import is_up_to_date
 from tests.conftest import refresh
 from tests.minimal.cluster import Cluster, at
 

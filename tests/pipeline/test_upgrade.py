@@ -7,12 +7,13 @@ import tarfile
 import duckdb
 import pytest
 
-from orchestration import healing, refreshing
 from orchestration.environment import choose_home
-from orchestration.freshness import is_up_to_date
 from orchestration.home import Home
-from orchestration.publication_folders import kept_publications, publish
-from orchestration.status import status
+from orchestration.publication.folders import kept_publications, publish
+from orchestration.reading.status import status
+from orchestration.refresh import healing
+from orchestration.refresh import run as refreshing
+from orchestration.refresh.freshness import is_up_to_date
 from orchestration.terminal import console
 from tests.conftest import CAPTURE, FIXTURES
 from tests.pipeline.test_again import content

@@ -12,7 +12,7 @@ import pytest
 
 from assets.raw.parquet import export_tables
 from assets.simulation import simulate
-from orchestration.dbt import MANIFEST
+from orchestration.dbt.build import MANIFEST
 from tests.conftest import new_home, refresh
 from tests.spark import engines
 

@@ -1,0 +1,1 @@
+"""Great Expectations suites as Dagster checks, and their verdicts in ops.checks."""

@@ -1,0 +1,162 @@
+"""The suites of `assets.expectations` as Dagster checks, one per table, each verdict also a row in ops.checks.
+
+A check stops the refresh when what it found concerns all clusters, or leaves none. What it found of one cluster is kept
+in ops.cluster_failures: that cluster keeps its last good data.
+
+It knows which suites exist from the tree alone, so that loading definitions does not import Great Expectations.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import dagster as dg
+import duckdb
+
+import assets.expectations
+from assets.sources.intake.failing import failing_clusters, record_failures
+from assets.warehouse import Warehouse
+from orchestration.checks import verdicts
+from orchestration.checks.verdicts import Verdict
+from orchestration.dbt.results import dbt_results
+
+__all__ = [
+    "all_checks",
+    "checks_of",
+    "failed_checks",
+    "judge",
+    "record_dbt_results",
+    "record_verdicts",
+    "suites",
+    "warnings_of",
+]
+
+SCHEMAS = ("raw", "ops", "marts", "estimates")
+
+
+def suites() -> list[tuple[str, str]]:
+    """List (schema, table) of every suite: the path of its file."""
+    root = Path(assets.expectations.__path__[0])
+    return [(schema, module.name) for schema in SCHEMAS for module in iter_modules([str(root / schema)])]
+
+
+def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str, str], list[Verdict]]:
+    """Validate tables of a DuckDB file; the file is closed again when this returns."""
+    from orchestration.checks.great_expectations_duckdb import validating
+
+    found = {}
+    with validating(warehouse) as validator:
+        for schema, table in tables:
+            name = f"{schema}.{table}"
+            if validator.has_table(schema, table):
+                suite = import_module(f"assets.expectations.{name}").expectations()
+                results = validator.validate(schema, table, suite)
+                found[schema, table] = [verdict for result in results for verdict in verdicts.verdicts_of(name, result)]
+            else:
+                found[schema, table] = [verdicts.missing_table(name)]
+    return found
+
+
+def check_name(schema: str, table: str) -> str:
+    """Name the Dagster check of a table."""
+    return f"{schema}_{table}_expectations"
+
+
+def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
+    """Build the checks of every suite.
+
+    A file is opened once for what is judged together: the raw tables, the marts, which one build makes, and the
+    estimates, but for those that other estimates read: they are judged before the next is made.
+    """
+    made = [asset for asset in estimates if isinstance(asset, dg.AssetsDefinition)]
+    are_read = {key for asset in made for key in asset.dependency_keys}
+    together: dict[str, list[tuple[str, str]]] = {}
+    for schema, table in suites():
+        is_read = schema == "estimates" and dg.AssetKey([schema, table]) in are_read
+        step = f"{schema}_{table}" if is_read else "raw" if schema == "ops" else schema
+        together.setdefault(step, []).append((schema, table))
+    return [checks_of(f"{step}_expectations", tables) for step, tables in together.items()]
+
+
+def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinition:
+    """Build a check per table, run in one step; each stops what is downstream where no cluster can be published."""
+    by_key = {dg.AssetCheckKey(dg.AssetKey([*table]), check_name(*table)): table for table in tables}
+    specs = [
+        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=f"Suite on {'.'.join(table)}.")
+        for key, table in by_key.items()
+    ]
+
+    @dg.multi_asset_check(name=step, specs=specs, can_subset=True)
+    def check(context: dg.AssetCheckExecutionContext, warehouse: Warehouse) -> Iterator[dg.AssetCheckResult]:
+        wanted = {key: table for key, table in by_key.items() if key in context.selected_asset_check_keys}
+        found = judge(warehouse, list(wanted.values()))
+        with warehouse.writing() as con:
+            record_verdicts(con, context.run.run_id, step, [verdict for one in found.values() for verdict in one])
+            stops = {str(verdict) for verdict in failed_checks(con, context.run.run_id)}
+        for key, table in wanted.items():
+            yield result_of(key, found[table], stops)
+
+    return check
+
+
+def record_verdicts(con: duckdb.DuckDBPyConnection, run_id: str, step: str, found: Sequence[Verdict]) -> None:
+    """Keep what a step found, and which clusters cannot be published for it.
+
+    What is found of a cluster that failed before says nothing new: its rows are only partly there.
+    """
+    before = failing_clusters(con, run_id, other_than=step)
+    news = [verdict for verdict in found if verdict.cluster_id not in before]
+    verdicts.record(con, run_id, news)
+    failures: dict[str, list[str]] = {}
+    for verdict in news:
+        if verdict.cluster_id is not None and verdict.is_blocking and not verdict.passed:
+            failures.setdefault(verdict.cluster_id, []).append(str(verdict))
+    record_failures(con, run_id, step, failures)
+
+
+def result_of(key: dg.AssetCheckKey, found: list[Verdict], stops: Container[str]) -> dg.AssetCheckResult:
+    """Fold the verdicts on a table into one Dagster result; `stops` has those that stop the refresh."""
+    failed = [verdict for verdict in found if not verdict.passed]
+    is_blocked = any(str(verdict) in stops for verdict in failed)
+    return dg.AssetCheckResult(
+        asset_key=key.asset_key,
+        check_name=key.name,
+        passed=not failed,
+        severity=dg.AssetCheckSeverity.ERROR if is_blocked else dg.AssetCheckSeverity.WARN,
+        description="\n".join(str(verdict) for verdict in failed) or f"{len(found)} checks passed",
+        metadata={
+            "checks": len(found),
+            "failed": len(failed),
+            **{f"check/{verdict.check_name}": f"{verdict.observed} ({verdict.expected})" for verdict in found},
+        },
+    )
+
+
+def failed_checks(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
+    """Read the failed checks of a run that stop it, each a line by `str()`.
+
+    They are those that concern all clusters, and, where no cluster is left, those of single ones.
+    """
+    failed = verdicts.read_failed(con, run_id, is_blocking=True)
+    if is_any_cluster_left(con, run_id):
+        return [verdict for verdict in failed if verdict.cluster_id is None]
+    return failed
+
+
+def is_any_cluster_left(con: duckdb.DuckDBPyConnection, run_id: str) -> bool:
+    """Tell whether some cluster of the sources folder did not fail in a run."""
+    clusters = {cluster_id for (cluster_id,) in con.execute("select cluster_id from raw.clusters").fetchall()}
+    return bool(clusters - failing_clusters(con, run_id).keys())
+
+
+def warnings_of(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
+    """Read the failed checks of a run that did not stop it."""
+    return verdicts.read_failed(con, run_id, is_blocking=False)
+
+
+def record_dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> int:
+    """Keep what dbt found as what the suites find; return the number of verdicts."""
+    found = dbt_results(con, run_id, run_results, manifest)
+    record_verdicts(con, run_id, "dbt", found)
+    return len(found)

@@ -1,0 +1,40 @@
+"""The command `faultline`, a module per command, each a call into the room that does the work.
+
+Exit status 0 done, 1 failed (what, why and what to do next on stderr), 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from orchestration import terminal
+from orchestration.cli import doctor, engines, forget, lemons, plan, query, refresh, rollback, simulate, status, tables
+from orchestration.ui import command as ui
+
+app = typer.Typer(
+    name="faultline",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Turns the raw logs of a Slurm GPU cluster into a study of its reliability.",
+)
+app.command(epilog=refresh.EXAMPLES)(refresh.refresh)
+app.command(epilog=forget.EXAMPLES)(forget.forget)
+app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
+app.command(epilog=query.EXAMPLES)(query.query)
+app.command(epilog=plan.EXAMPLES)(plan.plan)
+app.command(epilog=lemons.EXAMPLES)(lemons.lemons)
+app.command(epilog=tables.TABLES_EXAMPLE)(tables.tables)
+app.command(epilog=tables.WHERE_EXAMPLE)(tables.where)
+app.command(epilog=status.EXAMPLES)(status.status)
+app.command(epilog=rollback.EXAMPLES)(rollback.rollback)
+app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
+app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)
+app.command("import-marts", epilog=engines.IMPORT_EXAMPLE)(engines.import_marts)
+app.command(epilog=ui.EXAMPLES)(ui.ui)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    with terminal.streams():
+        app()

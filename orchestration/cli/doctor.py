@@ -1,0 +1,25 @@
+"""`faultline doctor`: what is missing or wrong, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestration.cli.options import HomeOption, JsonOption, answer
+from orchestration.environment import choose_home
+
+EXAMPLES = "Example: `faultline doctor --sources /var/log/clusters`"
+
+
+def doctor(
+    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is missing or wrong in the sources and the set-up, and the command that fixes it."""
+    from orchestration.reading import commands as reading
+
+    if not answer(lambda: reading.show_doctor(choose_home(home, sources), as_json)):
+        raise typer.Exit(1)

@@ -1,0 +1,49 @@
+"""`faultline forget`: leave out what was read of files that are gone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestration import terminal
+from orchestration.cli.options import HomeOption, JsonOption, fail
+from orchestration.environment import choose_home
+
+EXAMPLES = """Examples:
+
+What would be forgotten: `faultline forget gpu1 'sacct/2023-*'`
+
+Forget it, and publish without it: `faultline forget gpu1 'sacct/2023-*' --yes && faultline refresh`
+"""
+
+
+def forget(
+    cluster: Annotated[str, typer.Argument(help="The cluster.")],
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Files below the cluster's folder, `*` for any text [default: all]")
+    ] = None,
+    home: HomeOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would be forgotten.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Forget what was read of files that are gone from the sources folder."""
+    from orchestration.refresh.forgetting import CannotForget
+    from orchestration.refresh.forgetting import forget as forget_files
+    from orchestration.refresh.lock import RefreshRunning
+
+    try:
+        found = forget_files(choose_home(home, None), cluster, paths or [], is_meant=yes)
+    except (CannotForget, RefreshRunning) as error:
+        fail(str(error))
+    if as_json:
+        terminal.say_json({"is_forgotten": yes, "files": [file.__dict__ for file in found]})
+        return
+    console = terminal.console()
+    for file in found:
+        console.print(f"{file.path}: {file.loaded:,} lines")
+    console.print(
+        f"{len(found):,} files are forgotten; run `faultline refresh` to publish without them"
+        if yes
+        else f"{len(found):,} files would be forgotten; add --yes to do it"
+    )

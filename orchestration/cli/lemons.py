@@ -1,0 +1,34 @@
+"""`faultline lemons`: the nodes to take out of service."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestration import terminal
+from orchestration.cli.options import HomeOption, JsonOption, answer
+from orchestration.environment import choose_home
+
+EXAMPLES = "Example: `faultline lemons --cluster mycluster --limit 10`"
+
+
+def lemons(
+    cluster: Annotated[str | None, typer.Option("--cluster", help="This cluster only [default: all].")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Describe at most so many nodes per cluster.")] = 30,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the nodes to take out, with reasons and a line for Slurm; say so where the data cannot tell."""
+    from orchestration.reading import lemon_list
+    from orchestration.reading.plan import WrongQuestion
+
+    file = choose_home(home, None).published_file
+    try:
+        answers = answer(lambda: lemon_list.list_lemons(file, cluster, limit))
+    except WrongQuestion as error:
+        raise typer.BadParameter(terminal.visible(str(error))) from None
+    if as_json:
+        terminal.say_json(lemon_list.as_json(answers), indent=2)
+    else:
+        lemon_list.print_lemons(answers)

@@ -1,0 +1,23 @@
+"""`faultline query`: one SELECT on the published file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from orchestration.cli.options import HomeOption, answer
+from orchestration.environment import choose_home
+
+EXAMPLES = 'Example: `faultline query "select state, count(*) from marts.fct_attempts group by 1" --format csv`'
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT.")],
+    home: HomeOption = None,
+    fmt: Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="How to print the rows.")] = "table",
+) -> None:
+    """Ask the published warehouse; works while a refresh runs."""
+    from orchestration.reading import commands as reading
+
+    answer(lambda: reading.run_query(choose_home(home, None).published_file, sql, fmt))

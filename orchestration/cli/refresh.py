@@ -1,0 +1,46 @@
+"""`faultline refresh`: ingest, build, validate, publish."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestration import terminal
+from orchestration.cli.options import HomeOption, JsonOption, fail
+from orchestration.environment import choose_home
+
+EXAMPLES = "Example: `faultline refresh --sources /var/log/clusters --home /srv/faultline`"
+
+
+def refresh(
+    sources: Annotated[
+        Path | None, typer.Option("--sources", help="Folder with one folder of logs per cluster [default HOME/sources]")
+    ] = None,
+    home: HomeOption = None,
+    full: Annotated[bool, typer.Option("--full", help="Read every file again and rebuild all.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 1 when a cluster could not be built, though others are published."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Ingest what is new, build, fit, validate, publish and write the report."""
+    from orchestration.interruption import INTERRUPTED
+    from orchestration.refresh.run import RefreshFailed, RefreshInterrupted, run_refresh
+
+    chosen = choose_home(home, sources, full)
+    console = terminal.console(is_error=as_json)
+    try:
+        outcome = run_refresh(chosen, full=full, console=console)
+    except RefreshFailed as error:
+        if as_json:
+            terminal.say_json({"status": "failed", "message": str(error)})
+        fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)
+    if as_json:
+        terminal.say_json(outcome.as_dict())
+    else:
+        outcome.print(console)
+    if strict and outcome.failing:
+        raise typer.Exit(1)

@@ -1,0 +1,29 @@
+"""`faultline rollback`: back to an earlier publication."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestration import terminal
+from orchestration.cli.options import HomeOption, fail
+from orchestration.environment import choose_home
+
+EXAMPLES = "Example: `faultline rollback 41`"
+
+
+def rollback(
+    publication: Annotated[
+        str | None,
+        typer.Argument(help="Its number, or the beginning of its run [default: the one before what readers see]."),
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Let readers see an earlier publication, warehouse and report, until new logs come."""
+    from orchestration.publication.rollback import RollbackFailed, run_rollback
+
+    try:
+        terminal.say(run_rollback(choose_home(home, None), publication))
+    except RollbackFailed as error:
+        fail(str(error))

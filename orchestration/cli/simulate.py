@@ -1,0 +1,104 @@
+"""`faultline simulate`: the raw logs of simulated clusters, and the truth planted in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration import terminal
+from orchestration.cli.options import JsonOption, fail
+
+if TYPE_CHECKING:
+    from assets.simulation.run import Summary
+
+EXAMPLES = """Examples:
+
+Two small clusters, ready in seconds: `faultline simulate demo --out data`
+
+A month of a tenth of the nodes: `faultline simulate rsc1 --out /data/simulated --days 30 --scale 0.1`
+
+One line in 10,000 spoiled: `faultline simulate rsc2 --out /data/simulated --seed 7 --dirt 1e-4`
+"""
+
+
+def simulate(  # noqa: PLR0917
+    profile: Annotated[
+        str,
+        typer.Argument(
+            help="What to simulate: **rsc1** (2,000 nodes, 334 days), **rsc2** (1,000 nodes, 334 days), **demo** "
+            "(two small clusters, 90 days), or one of them that is harder to read: **rsc2-default**, "
+            "**rsc2-hard**, **demo-default**, **demo-hard**."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Writes OUT/sources/CLUSTER and OUT/truth/CLUSTER; real logs stay as they are."),
+    ],
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, help="Length of the logs [default: the profile's].")
+    ] = None,
+    scale: Annotated[float, typer.Option("--scale", min=0.01, help="Share of the profile's nodes and jobs.")] = 1.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same bytes.")] = 1,
+    dirt: Annotated[
+        float,
+        typer.Option(
+            "--dirt", min=0.0, max=0.5, help="Share of the lines to spoil: cut off, doubled, empty, wrong bytes, pipes."
+        ),
+    ] = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the raw logs of simulated clusters, and the truth planted in them apart."""
+    try:
+        summary = simulate_with_progress(profile, out, days=days, scale=scale, seed=seed, dirt=dirt)
+    except (ValueError, OSError, RuntimeError) as error:
+        fail(str(error))
+    if as_json:
+        terminal.say_json(summary.as_dict())
+    else:
+        terminal.say(summary.text())
+
+
+def simulate_with_progress(
+    profile: str, out: Path, *, days: int | None, scale: float, seed: int, dirt: float
+) -> Summary:
+    """Simulate a profile and show the progress on stderr, if a person is looking.
+
+    Raises
+    ------
+    ValueError, FileExistsError
+        As `assets.simulation.simulate`.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from assets.simulation import simulate as run_simulation
+
+    console = terminal.console(is_error=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"simulating {profile}", total=1.0)
+        return run_simulation(
+            profile,
+            out,
+            days=days,
+            scale=scale,
+            seed=seed,
+            dirt=dirt,
+            progress=lambda done: bar.update(task, completed=done),
+        )

@@ -1,0 +1,18 @@
+"""`faultline status`: the last publication, the last run, the age of the data."""
+
+from __future__ import annotations
+
+import typer
+
+from orchestration.cli.options import HomeOption, JsonOption, answer
+from orchestration.environment import choose_home
+
+EXAMPLES = "Example: `faultline status --json`"
+
+
+def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
+    from orchestration.reading import commands as reading
+
+    if not answer(lambda: reading.show_status(choose_home(home, None), as_json)):
+        raise typer.Exit(1)

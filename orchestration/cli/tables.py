@@ -1,0 +1,29 @@
+"""`faultline tables` and `faultline where`: what is published, and which file defines it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestration.cli.options import HomeOption, JsonOption, answer
+from orchestration.environment import choose_home
+
+TABLES_EXAMPLE = "Example: `faultline tables --json`"
+WHERE_EXAMPLE = "Example: `faultline where marts.fct_failures`"
+
+
+def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """List what is published: tables, rows, what one row is."""
+    from orchestration.reading import commands as reading
+
+    answer(lambda: reading.show_tables(choose_home(home, None).published_file, as_json))
+
+
+def where(
+    table: Annotated[str, typer.Argument(help="schema.table, or the table's name alone.")], as_json: JsonOption = False
+) -> None:
+    """Print the file that defines a table."""
+    from orchestration.reading import commands as reading
+
+    answer(lambda: reading.show_where(table, as_json))

@@ -1,0 +1,295 @@
+"""The dbt project as Dagster assets: one build, its tests as asset checks, its column lineage kept in ops.lineage.
+
+It holds no rule about the data. The manifest is made by `prepare`, never at import.
+"""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import dagster as dg
+from dagster_dbt import DagsterDbtTranslator, DbtCliResource, dbt_assets
+from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
+from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
+from packaging.version import Version
+
+from assets.sources.intake.failing import failing_clusters
+from assets.warehouse import Warehouse, remove_file, replace_lineage
+from orchestration.checks.asset_checks import failed_checks, record_dbt_results
+from orchestration.dbt.column_lineage import ColumnLineage
+from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
+from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
+from orchestration.environment import MEMORY, THREADS, Settings, choose_files
+from orchestration.home import DBT_PROJECT, Home
+from orchestration.publication.permissions import share_with_everybody
+from orchestration.refresh.healing import Say, heal_json
+
+MANIFEST = DBT_PROJECT / "target" / "manifest.json"
+LINEAGE = MANIFEST.with_name("column_lineage.json")
+DBT = (sys.executable, "-m", "orchestration.dbt.command")
+"""What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files."""
+MAX_TOLD = 3
+"""So many failed statements are named in the message of a failed build."""
+_PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
+
+
+class FastDbtCliResource(DbtCliResource):
+    """DbtCliResource without its `dbt --version` subprocess, which costs about 4 s in each build.
+
+    An adapter in this process, another 2 s, is made only while column lineage has still to be read through it.
+    """
+
+    @cached_property
+    def _cli_version(self) -> Version:
+        return Version(installed_version("dbt-core"))
+
+    def _initialize_dbt_core_adapter(self, args: Sequence[str]) -> Any:
+        return None if LINEAGE.exists() else super()._initialize_dbt_core_adapter(args)
+
+
+class Translator(DagsterDbtTranslator):
+    """Asset key = schema and table; group = schema: the path of a model is the name of its table."""
+
+    def get_asset_key(self, dbt_resource_props: Mapping[str, Any]) -> dg.AssetKey:
+        """Return [schema, table] for models, seeds and the sources they read."""
+        return dg.AssetKey([dbt_resource_props["schema"], dbt_resource_props["name"]])
+
+    def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str | None:
+        """Return the schema."""
+        return str(dbt_resource_props["schema"])
+
+
+def heal_project_cache(say: Say) -> None:
+    """Set aside what cannot be read of what is kept beside the manifest, and the manifest itself."""
+    heal_json(MANIFEST, "nodes", say)
+    heal_json(LINEAGE, None, say)
+
+
+def prepare(home: Home) -> None:
+    """Parse the dbt project when its manifest is missing, damaged or older than any of its files (about 5 s).
+
+    The new manifest takes the old one's place whole: another process may be reading it.
+    """
+    files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES and "target" not in path.parts]
+    if _is_readable(MANIFEST) and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
+        return
+    LINEAGE.unlink(missing_ok=True)
+    set_profile(home, Settings.current())
+    MANIFEST.parent.mkdir(exist_ok=True)
+    home.work.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="parse-", dir=MANIFEST.parent) as target:
+        folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
+        outputs = ["--target-path", target, "--log-path", str(home.work / "dbt-logs")]
+        command = [*DBT, "parse", *folders, *outputs]
+        parse = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
+        if parse.returncode:
+            raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
+        for name in ("partial_parse.msgpack", MANIFEST.name):
+            Path(target, name).replace(MANIFEST.with_name(name))
+            share_with_everybody(MANIFEST.with_name(name))
+
+
+def _is_readable(file: Path) -> bool:
+    try:
+        return isinstance(json.loads(file.read_bytes()), dict)
+    except (OSError, ValueError):
+        return False
+
+
+def set_profile(home: Home, settings: Settings) -> None:
+    """Give dbt's profile its files and limits, which reach it through variables."""
+    choose_files(home)
+    os.environ[MEMORY], os.environ[THREADS] = settings.memory_limit, str(settings.threads)
+
+
+def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
+    """Build the resource."""
+    set_profile(home, settings)
+    executable, *flags = DBT
+    return FastDbtCliResource(
+        project_dir=str(DBT_PROJECT),
+        profiles_dir=str(DBT_PROJECT),
+        dbt_executable=executable,
+        global_config_flags=flags,
+    )
+
+
+def build_arguments(excluded_clusters: Sequence[str] = ()) -> list[str]:
+    """Arguments of one `dbt build`; unit tests judge the code, not the data, and run with the other tests.
+
+    Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time. Where no
+    cluster is excluded dbt is given no variable: another one makes it parse the whole project anew.
+    """
+    arguments = ["build", "--threads", "1", "--log-level-file", "info", "--exclude-resource-type", "unit_test"]
+    if excluded_clusters:
+        arguments += ["--vars", json.dumps({"excluded_clusters": list(excluded_clusters)})]
+    return arguments
+
+
+def dbt_models(home: Home) -> dg.AssetsDefinition:
+    """Build the assets of every seed and model; dbt's sources make them wait for the raw tables."""
+
+    @dbt_assets(
+        manifest=MANIFEST,
+        name="dbt_models",
+        dagster_dbt_translator=Translator(),
+    )
+    def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
+        build = Build(home, context, dbt, warehouse)
+        try:
+            yield from build.events()
+        finally:
+            release_dbt_adapter()
+            build.record()
+        build.require_success()
+
+    return models
+
+
+class Build:
+    """One build of the dbt project, once more without a cluster where rows of that cluster make a statement fail."""
+
+    def __init__(
+        self, home: Home, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
+    ) -> None:
+        self._home, self._context, self._dbt, self._warehouse = home, context, dbt, warehouse
+        self._target = home.work / "dbt"
+        self._lineage = ColumnLineage(LINEAGE)
+        self._has_failed = True
+        self._failed: list[str] = []
+        self._tried: list[str] = []
+        with warehouse.writing() as con:
+            self._excluded = sorted(failing_clusters(con, context.run_id))
+
+    def events(self) -> Iterator[Any]:
+        """Build, and yield what dbt tells of each model and test once."""
+        told: set[str] = set()
+        invocation = self._begin()
+        for event in invocation.stream() if self._lineage.is_known else _with_column_metadata(invocation):
+            told.add(_name(event))
+            yield self._lineage.attach(event, self._context)
+        self._has_failed = bool(invocation.process.returncode)
+        if self._has_failed:
+            for event in self._events_without_culprit():
+                if _name(event) not in told:
+                    yield self._lineage.attach(event, self._context)
+
+    def _events_without_culprit(self) -> list[Any]:
+        """Build without one cluster after the other until that works, and give the events of the build that did."""
+        failed = self._failed = failed_statements(self._target / "run_results.json")
+        if not may_be_of_rows(failed):
+            return []
+        with self._warehouse.writing() as con:
+            self._tried = suspects(con, self._context.run_id, self._excluded)
+        for cluster_id in self._tried:
+            self._context.log.warning(f"{'; '.join(failed)}; building once more without {cluster_id}")
+            invocation = self._begin(cluster_id)
+            events = list(invocation.stream())
+            if not invocation.process.returncode:
+                self._has_failed = False
+                self._excluded.append(cluster_id)
+                with self._warehouse.writing() as con:
+                    blame(con, self._context.run_id, cluster_id, failed)
+                return events
+        return []
+
+    def _begin(self, *more: str) -> DbtCliInvocation:
+        without = [*self._excluded, *more]
+        with self._warehouse.writing() as con:
+            # Lineage is read from the models' statements, which have to be those for all rows then. And what is built
+            # without a cluster is nothing to go on from, neither now nor in the next refresh.
+            if self._context.is_subset or without or not self._lineage.is_known:
+                forget_what_was_built(con)
+        if not self._context.is_subset:
+            begin_publication(self._home, self._warehouse, self._context)
+        return self._dbt.cli(
+            build_arguments(without), context=self._context, target_path=self._target, raise_on_error=False
+        )
+
+    def record(self) -> None:
+        """Keep the verdicts of dbt's tests and the lineage, however the build ended."""
+        with self._warehouse.writing() as con:
+            forget_touched(con)
+            if self._excluded:
+                forget_what_was_built(con)
+            results, manifest = (self._target / name for name in ("run_results.json", "manifest.json"))
+            record_dbt_results(con, self._context.run_id, results, manifest)
+            replace_lineage(con, sorted({row[0] for row in self._lineage.rows}), self._lineage.rows)
+
+    def require_success(self) -> None:
+        """Fail where a statement did, or where what tests found leaves nothing to publish."""
+        if self._has_failed:
+            raise dg.Failure(description=self._why())
+        with self._warehouse.writing() as con:
+            stops = failed_checks(con, self._context.run_id)
+        if stops:
+            raise dg.Failure(description="\n".join(["dbt's tests failed:", *map(str, stops)]))
+        self._lineage.keep()
+
+    def _why(self) -> str:
+        """Say what failed, and that leaving out a cluster does not help."""
+        what = "; ".join(self._failed[:MAX_TOLD]) or "dbt build failed"
+        help_ = (
+            f" (also without {' or '.join(self._tried)}: the rows of no single cluster cause it)" if self._tried else ""
+        )
+        return (
+            f"{what}{help_}; nothing was published, readers see the last publication as before; dbt's log: "
+            f"{self._target / 'dbt.log'}; send it to the maintainers"
+        )
+
+
+def _name(event: Any) -> str:
+    """Name what an event is about: a model that was built, or a test that was run."""
+    if isinstance(event, dg.Output):
+        return str(event.output_name)
+    return f"{getattr(event, 'asset_key', '')} {getattr(event, 'check_name', '')}"
+
+
+def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecutionContext) -> None:
+    """Prepare the file in which this build reuses rows of the last publication, or an empty one."""
+    with warehouse.writing() as con:
+        reason = prepare_reuse(con, context.run_id, MANIFEST)
+    if reason is None:
+        context.log.info("rows of the last publication are reused where nothing new affects them")
+        return
+    context.log.info(f"all rows are built anew: {reason}")
+    # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
+    remove_file(home.publication)
+
+
+def _with_column_metadata(invocation: DbtCliInvocation) -> Iterator[Any]:
+    """Give a build's events with their columns' lineage, once dbt has ended.
+
+    The lineage can be read only then; asked earlier, dagster-dbt looks for the end without a pause, on a whole core.
+    Models in Python have none: that dagster-dbt cannot read them as SQL is no news to anybody.
+    """
+    logger = dg.get_dagster_logger()
+    logger.addFilter(_is_not_about_python)
+    try:
+        yield from DbtEventIterator(iter(list(invocation.stream())), invocation).fetch_column_metadata()
+    finally:
+        logger.removeFilter(_is_not_about_python)
+
+
+def _is_not_about_python(record: logging.LogRecord) -> bool:
+    return "column lineage metadata" not in record.getMessage() or ".py`" not in record.getMessage()
+
+
+def release_dbt_adapter() -> None:
+    """Close the DuckDB connection that dagster-dbt opens in this process to read columns, if it did."""
+    if "dbt.adapters.duckdb" not in sys.modules:
+        return
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+
+    environment = DuckDBConnectionManager._ENV
+    if environment is not None:
+        environment.close()
+        DuckDBConnectionManager.close_all_connections()

@@ -1,0 +1,106 @@
+"""dbt's test results as rows of ops.checks, beside those of Great Expectations.
+
+It reads dbt's artifacts and judges nothing itself.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from orchestration.checks.verdicts import Verdict
+
+TESTS = ("test", "unit_test")
+MAX_ROW_CHARACTERS = 500
+
+
+def dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> list[Verdict]:
+    """Give dbt's test results, and models that failed to build.
+
+    Parameters
+    ----------
+    con, run_id
+        A connection to what was built, and the run that built.
+    run_results, manifest
+        dbt's artifacts; results older than the run's start in ops.runs are those of an earlier build and are ignored.
+    """
+    if not (run_results.exists() and manifest.exists()):
+        return []
+    results = json.loads(run_results.read_text(encoding="utf-8"))
+    started = con.execute("select max(started_at) from ops.runs where run_id = ?", [run_id]).fetchall()[0][0]
+    made = datetime.fromisoformat(results["metadata"]["generated_at"]).astimezone(UTC).replace(tzinfo=None)
+    if started is not None and made < started:
+        return []
+    nodes = json.loads(manifest.read_text(encoding="utf-8"))
+    return [verdict for result in results["results"] for verdict in dbt_verdicts(con, result, nodes)]
+
+
+def dbt_verdicts(con: duckdb.DuckDBPyConnection, result: dict[str, Any], manifest: dict[str, Any]) -> list[Verdict]:
+    """Turn one dbt result into verdicts: of a failed test one for each cluster with rows that it found.
+
+    There is none for a model that was built and for what was skipped. All tests are warnings to dbt, so that it builds
+    what lies downstream of one that failed for a cluster; `meta: {warns: true}` marks those that are no more than that.
+    """
+    unique_id, status = str(result["unique_id"]), str(result["status"])
+    kind = unique_id.partition(".")[0]
+    if status == "skipped" or (kind not in TESTS and status != "error"):
+        return []
+    node = (manifest["unit_tests"] if kind == "unit_test" else manifest["nodes"])[unique_id]
+    judged = _judged_node(node, manifest) if kind in TESTS else node
+    table_name = f"{judged['schema']}.{judged['name']}"
+    message = " ".join(str(result.get("message") or "").split())
+    if kind not in TESTS:
+        return [Verdict(table_name, "builds", False, True, message, f"dbt builds {table_name}")]
+    is_blocking = not (node.get("config", {}).get("meta") or {}).get("warns", False)
+    expected = str(node.get("description") or "") or _test_in_words(node)
+    verdict = partial(Verdict, table_name, node["name"])
+    if status in ("pass", "success"):
+        return [verdict(True, is_blocking, "no violation", expected)]
+    found = found_by_cluster(con, str(result.get("compiled_code") or "")) if kind == "test" else {}
+    if not found:
+        return [verdict(False, is_blocking, message, expected)]
+    return [verdict(False, is_blocking, observed, expected, cluster_id) for cluster_id, observed in found.items()]
+
+
+def found_by_cluster(con: duckdb.DuckDBPyConnection, test_sql: str) -> dict[str | None, str]:
+    """Say what a failed test found, which dbt only counts: by cluster how many rows, and the first of them.
+
+    Rows that name no cluster stand under None. The result is empty where the statement cannot be run again.
+    """
+    if not test_sql:
+        return {}
+    try:
+        names = [column[0] for column in con.execute(f"select * from (\n{test_sql}\n) limit 0").description or []]
+        cluster = "cluster_id" if "cluster_id" in names else "null::varchar"
+        rows = con.execute(
+            f"select {cluster}, count(*), any_value(found) from (\n{test_sql}\n) as found group by 1 order by 1"
+        ).fetchall()
+    except duckdb.Error:
+        return {}
+    return {cluster_id: _count_and_first(count, first) for cluster_id, count, first in rows}
+
+
+def _count_and_first(count: int, first: dict[str, Any]) -> str:
+    shown = ", ".join(f"{name} {value}" for name, value in first.items())
+    return f"{count:,} row{'s' * (count != 1)}; first: {shown[:MAX_ROW_CHARACTERS]}"
+
+
+def _judged_node(test: dict[str, Any], manifest: dict[str, Any]) -> dict[str, Any]:
+    """Find the model, seed or source a test stands under; a test of several models belongs to the first."""
+    candidates = [test.get("attached_node"), *(test.get("depends_on") or {}).get("nodes", [])]
+    for unique_id in candidates:
+        found = manifest["nodes"].get(unique_id) or manifest.get("sources", {}).get(unique_id)
+        if found:
+            return dict(found)
+    return {"schema": test.get("schema", "dbt"), "name": test.get("model") or test["name"]}
+
+
+def _test_in_words(test: dict[str, Any]) -> str:
+    metadata = test.get("test_metadata") or {}
+    column = test.get("column_name") or (metadata.get("kwargs") or {}).get("column_name")
+    return f"{metadata['name']} of {column}" if metadata and column else str(metadata.get("name") or test["name"])

@@ -1,0 +1,214 @@
+"""Decide which rows of the models materialized as `kept` can be reused from the last publication.
+
+Before dbt starts, the current contents of raw are compared with schema `built` of the working file, which holds what
+these models were last built from. If only records or check results changed, schema `touched` lists the affected jobs
+and the first affected moment of each check while dbt runs, and dbt builds on in the file of the last publication. In
+every other case everything is built anew in an empty file: after a refresh that published nothing, under another
+version of the code, with other settings, nodes or names, or if many records changed.
+This module decides nothing about single rows: `macros/dialect/kept_rows.sql` and the models do.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from assets.sources.intake.batch import transaction
+from assets.sql import identifier
+from assets.warehouse import PUBLICATION
+from orchestration.home import code_version
+
+MAX_NEW_SHARE = 0.2
+"""Share of all records. If more changed, building anew costs less than finding the rows that can be reused."""
+
+_LAST_PUBLISHED = "select run_id, code_version from {}.ops.published order by rowid desc limit 1"
+
+_FILES = "select cluster_id, path, run_id from ops.files where kind = 'sacct'"
+_HEALTH_FILES = """
+    select cluster_id, path, run_id, min(observed_at) as first_at
+    from ops.files left join raw.health_checks using (cluster_id, path)
+    where kind = 'health'
+    group by cluster_id, path, run_id
+"""
+
+_INPUTS = {
+    "clusters": "from raw.clusters",
+    "nodes": "select distinct cluster_id, node_id, gpu_count, cpu_count from raw.nodes where disposition = 'loaded'",
+    # Records without GPUs have none from the day on from which others name theirs (int_gpus_tracked).
+    "first_gpus": """
+        select cluster_id, date_trunc('day', min(coalesce(started_at, submitted_at))) as gpus_tracked_from
+        from raw.sacct
+        where disposition = 'loaded' and gpu_count_source in ('tres', 'tres_typed')
+        group by cluster_id
+    """,
+    "node_names": "from raw.node_names",
+}
+"""What kept models read beside the records, by table of schema `built`. A change of these may change any row."""
+
+_ONLY_ADDED = {"node_names"}
+"""Inputs in which a new row changes no existing row. If a new name changes the meaning of another, that row differs."""
+
+_CHANGED_FILES = f"""
+    create or replace temp table changed_files as
+    select distinct cluster_id, path
+    from (
+        (({_FILES}) except from built.files)
+        union all
+        (from built.files except ({_FILES}))
+    )
+"""
+
+_TOUCHED = {
+    # Repeats as well: a record may replace another one, always of the same job.
+    "jobs": f"""
+        select distinct cluster_id, job_id_raw from raw.sacct semi join changed_files using (cluster_id, path)
+        union
+        select cluster_id, job_id_raw from {PUBLICATION}.marts.fct_attempts as attempts
+        where exists (
+            from changed_files as files
+            where files.cluster_id = attempts.cluster_id and files.path = attempts.source_path
+        )
+    """,
+    "attempts": f"""
+        select cluster_id, attempt_id, started_at, ended_at
+        from {PUBLICATION}.marts.fct_attempts semi join touched.jobs using (cluster_id, job_id_raw)
+    """,
+    # One row. Without a touched job it is an empty interval, from the latest possible day to the earliest. A running
+    # job holds its nodes until it was last seen; only the models know when that was.
+    "days": """
+        select
+            coalesce(min(started_at)::date, date '9999-12-31') as first_day,
+            coalesce(max(coalesce(ended_at, timestamp '9999-12-31'))::date, date '0001-01-01') as last_day
+        from (
+            select started_at, ended_at from touched.attempts
+            union all
+            select started_at, ended_at from raw.sacct semi join touched.jobs using (cluster_id, job_id_raw)
+            where disposition = 'loaded'
+        )
+        where started_at is not null
+    """,
+    # Results of a name that is a node only now lie in files that have not changed.
+    "health_checks": f"""
+        select cluster_id, min(first_at) as first_at
+        from (
+            (({_HEALTH_FILES}) except from built.health_files)
+            union all
+            (from built.health_files except ({_HEALTH_FILES}))
+            union all by name
+            select cluster_id, observed_at as first_at
+            from raw.health_checks
+            semi join (from raw.node_names except from built.node_names) as names
+                on names.cluster_id = health_checks.cluster_id and names.name_as_seen = health_checks.node_name
+        )
+        where first_at is not null
+        group by cluster_id
+    """,
+    "node_boots": "from intermediate.int_node_boots",
+    "check_repeats": "from intermediate.int_check_repeats",
+    "jobs_chained": "from intermediate.int_jobs_chained",
+    "ends_planned": "from intermediate.int_ends_planned",
+    "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
+}
+"""Queries by table of schema `touched`: what was published of affected jobs, and what changes without new records."""
+
+
+def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -> str | None:
+    """Remove from the last publication everything that cannot be reused, or say why nothing can.
+
+    Parameters
+    ----------
+    con
+        A writing connection to the working file, with the publication attached.
+    run_id
+        The run that builds.
+    manifest
+        dbt's, which says what is kept.
+
+    Returns
+    -------
+    None, or the reason why everything has to be built anew. The publication is unchanged then; remove it.
+    """
+    con.execute("drop schema if exists touched cascade")
+    with transaction(con):
+        reason = _why_file_is_outdated(con) or _changed_input(con) or _find_touched(con)
+        con.execute("drop schema if exists built cascade")
+        con.execute("create schema built")
+        con.execute("create table built.run as select $run_id as run_id", {"run_id": run_id})
+        for name, query in {**_INPUTS, "files": _FILES, "health_files": _HEALTH_FILES}.items():
+            con.execute(f"create table built.{name} as {query}")
+    if reason is None:
+        _drop_all_except(con, _kept_tables(manifest))
+    return reason
+
+
+def forget_what_was_built(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the next full build start from nothing, as it must after only some models were built."""
+    con.execute("drop schema if exists touched cascade; drop schema if exists built cascade")
+
+
+def forget_touched(con: duckdb.DuckDBPyConnection) -> None:
+    """Drop schema `touched`, which is valid for one build only."""
+    con.execute("drop schema if exists touched cascade")
+
+
+def _why_file_is_outdated(con: duckdb.DuckDBPyConnection) -> str | None:
+    """Check that this file holds the last publication, built by the current version of the code."""
+    ((database,),) = _rows(con, "select current_database()")
+    tables = _rows(con, "select database_name, schema_name, table_name from duckdb_tables()")
+    if (database, "built", "run") not in tables:
+        return "no whole build before"
+    if (PUBLICATION, "ops", "published") not in tables:
+        return "the last refresh published nothing"
+    last, of_file = (_rows(con, _LAST_PUBLISHED.format(identifier(where))) for where in (database, PUBLICATION))
+    ((built_by,),) = _rows(con, "from built.run")
+    if last != of_file or [run_id for run_id, _ in last] != [built_by]:
+        return "the last refresh published nothing"
+    return None if last[0][1] == code_version() else "another version of Faultline"
+
+
+def _changed_input(con: duckdb.DuckDBPyConnection) -> str | None:
+    for name, query in _INPUTS.items():
+        removed = f"from built.{name} except ({query})"
+        added = f"select * from (({query}) except from built.{name}) semi join built.clusters using (cluster_id)"
+        if _rows(con, f"{removed} limit 1") or (name not in _ONLY_ADDED and _rows(con, f"{added} limit 1")):
+            return f"other {name.replace('_', ' ')} than in the last publication"
+    return None
+
+
+def _find_touched(con: duckdb.DuckDBPyConnection) -> str | None:
+    con.execute(_CHANGED_FILES)
+    ((touched, records),) = _rows(
+        con, "select count(*) filter (where (cluster_id, path) in (from changed_files)), count(*) from raw.sacct"
+    )
+    if touched > MAX_NEW_SHARE * records:
+        return f"{touched:,} of {records:,} records are new"
+    con.execute("create schema touched")
+    for name, query in _TOUCHED.items():
+        con.execute(f"create table touched.{name} as {query}")
+    return None
+
+
+def _kept_tables(manifest: Path) -> set[str]:
+    nodes = json.loads(manifest.read_text(encoding="utf-8"))["nodes"].values()
+    return {f"{node['schema']}.{node['alias']}" for node in nodes if node["config"].get("materialized") == "kept"}
+
+
+def _drop_all_except(con: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
+    """Drop all other tables first, so that the next build reuses their space in the file."""
+    for kind in ("view", "table"):
+        found = _rows(
+            con,
+            f"select schema_name || '.' || {kind}_name from duckdb_{kind}s() where database_name = '{PUBLICATION}'"
+            + (" and not internal" if kind == "view" else ""),
+        )
+        for (name,) in found:
+            if name not in kept:
+                con.execute(f"drop {kind} {PUBLICATION}.{identifier(*name.split('.', 1))}")
+    con.execute(f"checkpoint {PUBLICATION}")
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    return con.execute(query).fetchall()

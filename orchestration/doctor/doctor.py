@@ -1,0 +1,100 @@
+"""What is missing or wrong in a home and its sources, from three sides: the folder, the machine, what was last read.
+
+It changes nothing and reads no log from end to end: what is in the lines is told by the refresh itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import duckdb
+
+from orchestration.doctor.findings import Finding, Level, print_findings
+from orchestration.doctor.sources import sources_findings
+from orchestration.doctor.warehouse import NOT_READ, warehouse_findings
+from orchestration.home import Home
+from orchestration.publication.folders import leftovers, problem_of_current
+from orchestration.reading.published import ReadingError, one_line
+from orchestration.reading.status import free_of_refresh, status
+from orchestration.refresh.healing import set_aside_files
+
+__all__ = ["doctor", "print_findings"]
+
+SPACE_PER_WORKING_BYTE = 2
+MIN_FREE_BYTES = 1 << 30
+
+
+def doctor(home: Home) -> list[Finding]:
+    """Gather all advice on a home and its sources folder; what folder and publication both tell is said once."""
+    now = [*sources_findings(home.sources), *home_findings(home), *run_findings(home)]
+    try:
+        last = warehouse_findings(home)
+    except (ReadingError, duckdb.Error) as error:
+        # That it is damaged has been told.
+        is_told = problem_of_current(home) is not None
+        step = "faultline refresh --full"
+        return now if is_told else [*now, Finding("error", one_line(error), str(home.published_file), step)]
+    places = {finding.where for finding in now}
+    return [*now, *(one for one in last if one.where not in places or not one.what.startswith(NOT_READ))]
+
+
+def home_findings(home: Home) -> list[Finding]:
+    """Judge the home folder: may it be written, is there room, did a killed process leave something."""
+    existing = next(folder for folder in (home.root, *home.root.parents) if folder.exists())
+    if not os.access(existing, os.W_OK):
+        what = "this user may not write there"
+        return [Finding("error", what, str(existing), "set FAULTLINE_HOME to a folder of yours, or change its owner")]
+    findings = []
+    free = shutil.disk_usage(existing).free
+    size = sum(path.stat().st_size for path in (home.working_file, home.publication) if path.exists())
+    needed = max(MIN_FREE_BYTES, SPACE_PER_WORKING_BYTE * size)
+    if free < needed:
+        what = f"{_gib(free)} are free; a refresh wants about {_gib(needed)}"
+        level: Level = "error" if free < size else "warning"
+        findings.append(Finding(level, what, str(existing), "free space, or set FAULTLINE_HOME to a larger disk"))
+    with free_of_refresh(home.lock_file) as holder:
+        if holder is not None:
+            what = f"a refresh is running (process {holder})"
+            return [*findings, Finding("note", what, str(home.root), "wait for it; `faultline status` follows it")]
+        problem = problem_of_current(home)
+        if problem is not None:
+            step = "`faultline refresh` publishes it anew; until then, `faultline rollback` goes back to an earlier one"
+            findings.append(Finding("error", f"damaged: {problem}", str(home.published_file), step))
+        for path in set_aside_files(home):
+            what = "was damaged and is kept aside; nothing needs it"
+            findings.append(Finding("note", what, str(path), f"look at it, or rm -r '{path}'"))
+        for path in leftovers(home):
+            what = "left behind by a refresh that was killed while it published; readers never saw it"
+            findings.append(Finding("note", what, str(path), "`faultline refresh` removes it"))
+        journal = home.working_file.with_name(f"{home.working_file.name}.wal")
+        if journal.exists():
+            what = "the last refresh did not end in order; what it had written is in this journal"
+            findings.append(
+                Finding("note", what, str(journal), "`faultline refresh` takes it up again; do not delete it")
+            )
+    return findings
+
+
+def run_findings(home: Home) -> list[Finding]:
+    """Judge how the last run ended."""
+    try:
+        found = status(home)
+    except ReadingError as error:
+        return [Finding("note", str(error), str(home.published_file), "faultline refresh")]
+    run = found["last_run"]
+    if not run or run["status"] != "failed":
+        return []
+    why = (run["message"] or "no reason was kept; `faultline ui` shows its log").splitlines()
+    return [
+        Finding(
+            "error",
+            f"the last run, started {run['started_at']}, failed: {' '.join(line.strip() for line in why)}",
+            str(home.root),
+            "mend what it names, then run `faultline refresh`",
+        )
+    ]
+
+
+def _gib(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GiB"

@@ -1,0 +1,140 @@
+"""Advice from what was last published: odd files, quarantined lines, old data."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+
+from assets.report.gap_catalogue import BY_FLAG, BY_WARNING
+from assets.report.numbers import moment, share
+from assets.report.queries import SQL, Row, rows_of
+from assets.report.sections.spans import longest_gap
+from assets.sql import literal
+from orchestration.doctor.findings import Finding
+from orchestration.home import Home
+from orchestration.reading.published import published
+
+NOT_READ = "not read"
+_PLAIN = re.compile(r'[^"$`!\\\n]*')
+"""What a shell takes as it is between double quotes."""
+STALE_AFTER = timedelta(days=2)
+MIN_COVERED_RATIO = 0.95
+"""A log that covers less of the study period is told: it may be an export with the default window of one day."""
+FLAGS = {
+    "health": "has_health_checks",
+    "kernel": "has_kernel_messages",
+    "events": "has_node_events",
+    "slurmctld": "has_slurmctld_log",
+    "squeue": "has_exclusions",
+}
+"""Kinds of logs that go on all the time, and what the report's catalogue knows them by."""
+WARNED = """
+    select path, unnest(warnings) as warning from ops.files order by all
+"""
+REFUSED = """
+    select path, kind, to_json(files)->>'reason', to_json(files)->>'next_step'
+    from ops.files where to_json(files)->>'status' = 'refused' order by path
+"""
+QUARANTINED = """
+    select path, count(*) as line_count, mode(reason) as usual_reason, min(line_number) as first_line
+    from ops.quarantine
+    group by path
+    order by path
+"""
+NEWEST = """
+    select clusters.cluster_id, max(greatest(attempts.submitted_at, attempts.ended_at)) as newest_at
+    from raw.clusters as clusters
+    inner join marts.fct_attempts as attempts using (cluster_id)
+    where not clusters.is_simulated
+    group by clusters.cluster_id
+    order by clusters.cluster_id
+"""
+
+
+def warehouse_findings(home: Home) -> list[Finding]:
+    """Gather the advice; none when nothing is published."""
+    if not home.published_file.exists():
+        return []
+    with published(home.published_file) as con:
+        return [
+            *_refused_findings(con),
+            *_file_findings(con, home),
+            *_quarantine_findings(con),
+            *_span_findings(con, home),
+            *_age_findings(con),
+        ]
+
+
+def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """List the files that were not read; without all of its accounting a cluster keeps its last good data."""
+    return [
+        Finding("error" if kind == "sacct" else "warning", f"{NOT_READ}: {reason}", path, next_step or "")
+        for path, kind, reason, next_step in con.execute(REFUSED).fetchall()
+    ]
+
+
+def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
+    """Put the warnings that readers leave into the report's words; one it does not know is shown as it is."""
+    findings = []
+    for path, warning in con.execute(WARNED).fetchall():
+        gap = BY_WARNING.get(warning.partition(":")[0])
+        if gap is None:
+            seen = _query(f"select warnings from ops.files where path = {literal(path)}")
+            findings.append(Finding("warning", warning.replace("_", " "), path, seen))
+        else:
+            step = gap.command.replace("FOLDER", str(home.sources / path.partition("/")[0]))
+            findings.append(Finding("warning", f"{gap.name}: {gap.consequence}", path, step))
+    return findings
+
+
+def _query(sql: str) -> str:
+    """Give the command that asks, such that a shell finds nothing to run in a file's name."""
+    return f'faultline query "{sql}"' if _PLAIN.fullmatch(sql) else f"faultline query {shlex.quote(sql)}"
+
+
+def _quarantine_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    findings = []
+    for path, count, reason, first in con.execute(QUARANTINED).fetchall():
+        lines = "line was" if count == 1 else "lines were"
+        what = f"{count:,} {lines} not understood, mostly {reason}, the first is line {first}"
+        step = _query(f"select line_number, reason, detail from ops.quarantine where path = {literal(path)}")
+        findings.append(Finding("warning", what, path, step))
+    return findings
+
+
+def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
+    """Tell which logs cover only a part of the study period."""
+    covered = rows_of(con, (SQL / "spans.sql").read_text(encoding="utf-8"))
+    return [
+        _span_finding(each, home)
+        for each in covered
+        if each["kind"] in FLAGS and each["covered_ratio"] is not None and each["covered_ratio"] < MIN_COVERED_RATIO
+    ]
+
+
+def _span_finding(covered: Row, home: Home) -> Finding:
+    folder = f"{covered['cluster_id']}/{covered['kind']}"
+    what = f"covers {share(covered['covered_ratio'])} of the study period, {moment(covered['from_at'])} to "
+    what += f"{moment(covered['to_at'])} UTC"
+    if gap := longest_gap(covered):
+        what += f" without {gap.removeprefix('the longest: ')}"
+    command = BY_FLAG[FLAGS[covered["kind"]]].command.replace("FOLDER", str(home.sources / covered["cluster_id"]))
+    step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
+    return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
+
+
+def _age_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    now = datetime.now(UTC).replace(tzinfo=None)
+    return [
+        Finding(
+            "warning",
+            f"its newest record is of {newest:%Y-%m-%d %H:%M} UTC, {(now - newest).days} days ago",
+            f"{cluster_id}/sacct",
+            "add a newer export, then run `faultline refresh`",
+        )
+        for cluster_id, newest in con.execute(NEWEST).fetchall()
+        if newest is not None and now - newest > STALE_AFTER
+    ]

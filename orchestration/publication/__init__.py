@@ -1,0 +1,1 @@
+"""What readers see: folders of publications, the switch between them, permissions, the last good rows."""

@@ -1,0 +1,441 @@
+"""The folders of what was published, and the one link that says which of them readers see.
+
+    HOME/publications/<run>/faultline.duckdb        the file for readers
+    HOME/publications/<run>/report/index.html       the report made with it
+    HOME/publications/<run>/publication.json        its number, its run, when it was made and by which code
+    HOME/publications/current -> <run>              the only thing that changes when something is published
+    HOME/warehouse/faultline.duckdb -> ../publications/current/faultline.duckdb
+    HOME/reports/latest -> ../publications/current/report
+
+A folder is written under a hidden name, flushed to disk and renamed before the link points to it, so that a process
+that is killed at any moment leaves readers with the warehouse and the report of one and the same run. Which publication
+is newer is told by its number, never by a clock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import logging
+import os
+import shutil
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from orchestration.home import Home
+from orchestration.publication.permissions import WrongGroup, open_publication, set_permissions
+from orchestration.refresh.healing import MARK, make_accessible, problem_of, set_aside
+
+DESCRIPTION = "publication.json"
+WAREHOUSE = "faultline.duckdb"
+REPORT = "report"
+PIN = "pinned.json"
+"""Written by a rollback. It counts only while the link points to the publication that it names."""
+UNREADABLE = "earlier"
+"""Name of what an earlier version published where its file cannot be read."""
+_AT_WORKING_DIRECTORY = -100
+_EXCHANGE = 2
+
+
+class NoSuchPublication(Exception):
+    """There is no publication to go back to; its text says which there are."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A publication that is kept; the higher its number, the newer it is."""
+
+    number: int
+    run_id: str
+    published_at: str
+    code_version: str
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """The DuckDB file for readers."""
+        return self.folder / WAREHOUSE
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.folder / REPORT / "index.html"
+
+
+def current_publication(home: Home) -> Publication | None:
+    """Return the publication that readers see; None where nothing is published in this layout."""
+    if not home.current.is_dir():
+        return None
+    found = _read(home.current)
+    if found is not None:
+        return replace(found, folder=home.current.resolve())
+    highest = max((one.number for one in _described(home)), default=0)
+    return Publication(highest + 1, home.current.resolve().name, "", "", home.current.resolve())
+
+
+def kept_publications(home: Home) -> list[Publication]:
+    """List what readers see or could go back to, the newest first."""
+    last = _last_number(home)
+    found = {one.run_id: one for one in _described(home) if one.number <= last}
+    current = current_publication(home)
+    if current is not None:
+        found.setdefault(current.run_id, current)
+    return sorted(found.values(), key=lambda one: -one.number)
+
+
+def newest_publication(home: Home) -> Publication | None:
+    """Return what was published last; after a rollback that is not what readers see."""
+    return next(iter(kept_publications(home)), None)
+
+
+def pinned_publication(home: Home) -> Publication | None:
+    """Return the publication that a rollback has pinned."""
+    current = current_publication(home)
+    return current if current is not None and _pinned_at(home, current) is not None else None
+
+
+def problem_of_current(home: Home) -> str | None:
+    """Say in one line what is damaged in what readers see; None where nothing is seen, or nothing is there.
+
+    A file that is no longer as it was written is read from end to end.
+    """
+    if not home.current.is_dir():
+        return problem_of(home.published_file) if home.published_file.is_file() else None
+    file, page = home.current / WAREHOUSE, home.current / REPORT / "index.html"
+    for path in (home.current, file, page):
+        make_accessible(path)
+    try:
+        written = json.loads((home.current / DESCRIPTION).read_text(encoding="utf-8"))["written"]
+        is_as_written = [written.get(path.name) == _written(path) for path in (file, page)]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        is_as_written = [False, page.is_file()]
+    if not is_as_written[1]:
+        return "the report is not as it was written"
+    return problem_of(file, deep=not is_as_written[0])
+
+
+def was_published(home: Home, run_id: str) -> bool:
+    """Tell whether the last run that was to publish did; it may have been killed just before the link was changed."""
+    if home.published_file.exists() and not home.current.exists():
+        return True  # An earlier version's home, which has no link.
+    newest = newest_publication(home)
+    return newest is not None and newest.run_id == run_id
+
+
+def version_of(file: Path) -> str:
+    """Return the version of the code that made a published file; nothing where it cannot be read."""
+    return _of_file(file)[2] if file.is_file() else ""
+
+
+def leftovers(home: Home) -> list[Path]:
+    """List what a killed publication has left: readers never saw it, and the next refresh removes it."""
+    found = []
+    if home.publications.is_dir():
+        kept = {one.run_id for one in kept_publications(home)}
+        for path in sorted(home.publications.iterdir()):
+            is_folder = path.is_dir() and not path.is_symlink() and path != home.current and MARK not in path.name
+            if path.name.startswith(".") or (is_folder and path.name not in kept):
+                found.append(path)
+    for folder in (home.published_file.parent, home.report.parent, home.report.parent.parent):
+        if folder.is_dir():
+            found += sorted(folder.glob(".*.tmp"))
+    return found
+
+
+def remove_leftovers(home: Home) -> None:
+    """Remove what `leftovers` lists."""
+    for path in leftovers(home):
+        _remove(path)
+
+
+def publish(
+    home: Home, run_id: str, code_version: str, warehouse: Path, report: Path, *, group: str | None = None
+) -> Publication:
+    """Copy a warehouse and a folder with its report into a publication of their own, and let readers see it.
+
+    Nothing that readers see changes before the last copy is on disk.
+
+    Parameters
+    ----------
+    home
+        The home, whose lock this process holds.
+    run_id, code_version
+        What made the publication.
+    warehouse, report
+        The finished file, and the folder of the finished report.
+    group
+        Who may read it besides the owner of the home.
+    """
+    home.publications.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(home)
+    _adopt(home)
+    number = 1 + max((one.number for one in kept_publications(home)), default=0)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    publication = Publication(number, run_id, now, code_version, home.publications / run_id)
+    beside = home.publications / f".{run_id}"
+    replaced = current_publication(home) if problem_of_current(home) else None
+    try:
+        beside.mkdir(mode=0o700)
+        shutil.copyfile(warehouse, beside / WAREHOUSE)
+        shutil.copytree(report, beside / REPORT, ignore=shutil.ignore_patterns(".*"))
+        _describe(publication, beside)
+        open_publication(beside, group)
+        _flush_tree(beside)
+        beside.rename(publication.folder)
+        _flush(home.publications)
+        _place_public_links(home)
+        set_permissions(home, group)
+        _place_link(home.current, Path(publication.folder.name))
+    except (OSError, WrongGroup):
+        remove_leftovers(home)
+        raise
+    _flush_if_possible(home.publications)
+    if replaced is not None:
+        try:
+            # Only the last one stays, whatever its run is called.
+            for earlier in home.publications.glob(f"*{MARK}*"):
+                _remove(earlier)
+            set_aside(replaced.folder)
+        except OSError as error:
+            logging.getLogger(__name__).warning("%s could not be set aside: %s", replaced.folder, error)
+    return publication
+
+
+def remove_old(home: Home, keep: int) -> list[Publication]:
+    """Remove all but so many publications; what readers see and what was published last always stay."""
+    current = current_publication(home)
+    kept = kept_publications(home)
+    removed = [one for one in kept[max(keep, 1) :] if current is None or one.run_id != current.run_id]
+    for publication in removed:
+        # Under a hidden name it is a leftover, whatever happens while it is removed.
+        hidden = publication.folder.with_name(f".{publication.folder.name}")
+        publication.folder.rename(hidden)
+        _remove(hidden)
+    return removed
+
+
+def roll_back(home: Home, wanted: str | None = None) -> Publication:
+    """Let readers see an earlier publication, or one that is named, until something new is published.
+
+    Parameters
+    ----------
+    home
+        The home, whose lock this process holds.
+    wanted
+        The number or the beginning of the run of the publication; by default, the one before what readers see.
+
+    Raises
+    ------
+    NoSuchPublication
+        None of the kept ones is meant, or more than one.
+    """
+    current, kept = current_publication(home), kept_publications(home)
+    if current is None:
+        raise NoSuchPublication(f"no publication is kept in {home.publications}; run `faultline refresh` first")
+    if wanted is None:
+        meant = [one for one in kept if one.number < current.number][:1]
+        problem = f"no publication before number {current.number} is kept"
+    else:
+        meant = [one for one in kept if str(one.number) == wanted] or [
+            one for one in kept if wanted and one.run_id.startswith(wanted)
+        ]
+        problem = f"{wanted} means {len(meant) or 'none'} of the publications that are kept"
+    if len(meant) != 1:
+        raise NoSuchPublication(f"{problem}; `faultline status` lists them")
+    (target,) = meant
+    if damage := problem_of(target.file):
+        raise NoSuchPublication(f"{target.file} is damaged ({damage}); `faultline status` lists the others")
+    # First the pin: it does not count before the link points to what it names.
+    _write(home.publications / PIN, json.dumps({"run_id": target.run_id, "newest": _last_number(home)}))
+    _place_public_links(home)
+    _place_link(home.current, Path(target.folder.name))
+    _flush_if_possible(home.publications)
+    if target.number == kept[0].number:
+        (home.publications / PIN).unlink()
+    return target
+
+
+def _place_public_links(home: Home) -> None:
+    current = Path("..", home.publications.name, home.current.name)
+    for path, target in ((home.published_file, current / WAREHOUSE), (home.report.parent, current / REPORT)):
+        if not path.is_symlink() or path.readlink() != target:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _place_link(path, target)
+            _flush(path.parent)
+
+
+def _place_link(path: Path, target: Path) -> None:
+    """Put a link in the place of what is there, in one step, so that nobody finds nothing.
+
+    Only a folder cannot be replaced by a rename; where the file system cannot exchange two names, it is moved away
+    first.
+    """
+    link = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+    if not path.is_dir() or path.is_symlink():
+        link.replace(path)
+        return
+    if not _exchange(link, path):
+        moved = path.with_name(f".{path.name}.{os.getpid()}.old.tmp")
+        path.rename(moved)
+        link.replace(path)
+        link = moved
+    _remove(link)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names, as Linux can; tell whether it was done."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    at = _AT_WORKING_DIRECTORY
+    if rename(at, os.fsencode(one), at, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _adopt(home: Home) -> None:
+    """Make a publication of what an earlier version left at the public paths, without a change for readers."""
+    if home.current.exists() or not home.published_file.is_file():
+        return
+    run_id, published_at, code_version = _of_file(home.published_file)
+    highest = max((one.number for one in _described(home)), default=0)
+    folder = home.publications / run_id
+    publication = Publication(highest + 1, run_id, published_at, code_version, folder)
+    beside = home.publications / f".{run_id}"
+    if not folder.exists():
+        beside.mkdir()
+        _link_or_copy(home.published_file, beside / WAREHOUSE)
+        (beside / REPORT).mkdir()
+        if home.report.is_file():
+            _link_or_copy(home.report, beside / REPORT / home.report.name)
+        _describe(publication, beside)
+        _flush_tree(beside)
+        beside.rename(folder)
+        _flush(home.publications)
+    _place_link(home.current, Path(folder.name))
+    _place_public_links(home)
+
+
+def _of_file(file: Path) -> tuple[str, str, str]:
+    try:
+        with duckdb.connect(str(file), read_only=True) as con:
+            row = con.execute(
+                "select run_id, published_at, code_version from ops.published order by rowid desc limit 1"
+            ).fetchone()
+    except duckdb.Error:
+        row = None
+    if row is None:
+        return UNREADABLE, "", ""
+    run_id, published_at, code_version = row
+    return str(run_id), published_at.replace(tzinfo=UTC).isoformat(timespec="seconds"), str(code_version)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _pinned_at(home: Home, current: Publication) -> int | None:
+    """Return the number of the newest publication at the time of a rollback that still holds."""
+    try:
+        pin = json.loads((home.publications / PIN).read_text(encoding="utf-8"))
+        return int(pin["newest"]) if pin["run_id"] == current.run_id else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _last_number(home: Home) -> int:
+    """Return the number of what was published last; whatever has a higher one was never seen by readers."""
+    current = current_publication(home)
+    return 0 if current is None else _pinned_at(home, current) or current.number
+
+
+def _described(home: Home) -> list[Publication]:
+    if not home.publications.is_dir():
+        return []
+    folders = [path for path in home.publications.iterdir() if path != home.current and not path.name.startswith(".")]
+    return [found for folder in folders if (found := _read(folder)) is not None and found.run_id == folder.name]
+
+
+def _read(folder: Path) -> Publication | None:
+    """Read what a folder says of itself; None where it says nothing that can be read."""
+    try:
+        found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        return Publication(
+            int(found["number"]),
+            str(found["run_id"]),
+            str(found["published_at"]),
+            str(found["code_version"]),
+            folder,
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _describe(publication: Publication, folder: Path) -> None:
+    facts = {name: value for name, value in asdict(publication).items() if name != "folder"}
+    facts["written"] = {path.name: _written(path) for path in (folder / WAREHOUSE, folder / REPORT / "index.html")}
+    (folder / DESCRIPTION).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _written(path: Path) -> list[int] | None:
+    """Return size and time of modification of a file, which tell whether it is as it was written."""
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a small file and flush it to disk, in one step."""
+    beside = path.with_name(f".{path.name}.tmp")
+    beside.write_text(text, encoding="utf-8")
+    _flush(beside)
+    beside.replace(path)
+    _flush(path.parent)
+
+
+def _flush_tree(folder: Path) -> None:
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            _flush(Path(parent, name))
+        _flush(Path(parent))
+
+
+def _flush_if_possible(path: Path) -> None:
+    """Flush what readers see already: after a power cut they may see what they saw before, which is whole as well."""
+    try:
+        _flush(path)
+    except OSError as error:
+        logging.getLogger(__name__).warning("%s could not be flushed to disk: %s", path, error)
+
+
+def _flush(path: Path) -> None:
+    """Have a file or a folder written to disk; some file systems cannot do that with a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

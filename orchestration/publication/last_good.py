@@ -1,0 +1,156 @@
+"""Clusters that could not be built keep the rows of the last publication, marked as stale.
+
+It runs after everything is built and checked and before the report is written. Only rows that the same version of the
+code made are taken over: others may mean something else. A cluster without such rows is published without numbers.
+Comparisons between clusters are made again of what is then there.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+
+from assets.estimates import est_rate_ratios
+from assets.estimates.table import write
+from assets.sources.intake.batch import transaction
+from assets.sources.intake.failing import failing_clusters
+from assets.sql import identifier, literal
+from assets.warehouse import PUBLICATION, Warehouse
+from orchestration.dbt.reusable_rows import forget_what_was_built
+from orchestration.home import Home, code_version
+
+LAST = "last_publication"
+_TABLES = f"""
+    select columns.schema_name, columns.table_name
+    from duckdb_columns() as columns
+    inner join duckdb_tables() as tables using (database_name, schema_name, table_name)
+    where columns.database_name = '{PUBLICATION}' and columns.column_name = 'cluster_id'
+    order by all
+"""
+_STORED = f"""
+    select column_name from duckdb_columns()
+    where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
+    order by column_index
+"""
+"""A column with an expression is worked out when it is read: no table here has a column with a default."""
+_OF_WORKING_FILE = ("ops.spans", "raw.clusters")
+"""What else is published of a cluster and belongs to its numbers: what its logs cover, and its settings."""
+
+
+def keep_last_good(
+    con: duckdb.DuckDBPyConnection, failing: Mapping[str, Sequence[str]], published_file: Path, version: str
+) -> list[str]:
+    """Replace the rows of failing clusters in all that is published by those of the last publication.
+
+    Parameters
+    ----------
+    con
+        A writing connection to the working file, with the publication attached.
+    failing
+        Reasons by cluster.
+    published_file
+        The last publication.
+    version
+        Of the code that runs.
+
+    Returns
+    -------
+    The clusters that have numbers, those of the last publication.
+    """
+    if not failing:
+        return []
+    names = list(failing)
+    tables = con.execute(_TABLES).fetchall()
+    stale: list[str] = []
+    with transaction(con):
+        for table in tables:
+            name = identifier(PUBLICATION, *table)
+            con.execute(f"delete from {name} where cluster_id in (select unnest(?))", [names])
+    if _is_attached(con, published_file):
+        try:
+            stale = _clusters_of(con, names, version)
+            if stale:
+                _take_over(con, tables, stale, failing)
+        finally:
+            con.execute(f"detach {LAST}")
+    ratios = est_rate_ratios.with_ratios(con.execute(est_rate_ratios.TABLE.query).df())
+    write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
+    forget_what_was_built(con)
+    return stale
+
+
+def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
+    """Attach the last publication; one that is damaged counts as none, since the refresh is about to replace it."""
+    if not published_file.exists():
+        return False
+    try:
+        con.execute(f"attach {literal(str(published_file))} as {LAST} (read_only)")
+    except (duckdb.IOException, duckdb.SerializationException, duckdb.InternalException, duckdb.FatalException):
+        return False
+    return True
+
+
+def _clusters_of(con: duckdb.DuckDBPyConnection, names: Sequence[str], version: str) -> list[str]:
+    """List which of the clusters the last publication has rows of, made by the code of now."""
+    last = con.execute(f"select code_version from {LAST}.ops.published order by rowid desc limit 1").fetchone()
+    if last is None or last[0] != version:
+        return []
+    found = con.execute(
+        f"select cluster_id from {LAST}.marts.dim_clusters where cluster_id in (select unnest(?)) order by 1",
+        [list(names)],
+    ).fetchall()
+    return [cluster_id for (cluster_id,) in found]
+
+
+def _take_over(
+    con: duckdb.DuckDBPyConnection,
+    tables: Sequence[tuple[str, str]],
+    stale: list[str],
+    failing: Mapping[str, Sequence[str]],
+) -> None:
+    with transaction(con):
+        for table in tables:
+            name, last = identifier(PUBLICATION, *table), identifier(LAST, *table)
+            columns = ", ".join(identifier(column) for (column,) in con.execute(_STORED, [*table]).fetchall())
+            con.execute(
+                f"insert into {name} ({columns}) select {columns} from {last} where cluster_id in (select unnest(?))",
+                [stale],
+            )
+        for cluster_id in stale:
+            con.execute(
+                f"""
+                update {PUBLICATION}.marts.dim_clusters set
+                    is_stale = true,
+                    stale_reason = $reason,
+                    built_at = coalesce(
+                        built_at, (select published_at from {LAST}.ops.published order by rowid desc limit 1)
+                    )
+                where cluster_id = $cluster_id
+                """,
+                {"reason": "\n".join(failing[cluster_id]), "cluster_id": cluster_id},
+            )
+    with transaction(con):
+        for own in _OF_WORKING_FILE:
+            con.execute(f"delete from {own} where cluster_id in (select unnest(?))", [stale])
+            con.execute(f"insert into {own} by name from {LAST}.{own} where cluster_id in (select unnest(?))", [stale])
+
+
+def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
+    """Build the asset that puts last good rows in place once everything is built and checked."""
+
+    @dg.asset(key=["ops", "cluster_failures"], group_name="ops", deps=upstream, kinds={"duckdb"})
+    def cluster_failures(context: dg.AssetExecutionContext, warehouse: Warehouse) -> dg.MaterializeResult:
+        """Clusters that could not be built; in marts and estimates their rows are those of the last publication.
+
+        One row per run, cluster and reason.
+        """
+        with warehouse.writing() as con:
+            failing = failing_clusters(con, context.run_id)
+            stale = keep_last_good(con, failing, home.published_file, code_version())
+        for cluster_id, reasons in failing.items():
+            what = "keeps its last good numbers" if cluster_id in stale else "is published without numbers"
+            context.log.warning(f"{cluster_id} {what}: {'; '.join(reasons)}")
+        return dg.MaterializeResult(metadata={"failing": len(failing), "stale": len(stale)})
+
+    return cluster_failures

@@ -1,0 +1,131 @@
+"""The last step: what passed its checks becomes what readers see, warehouse and report in one atomic step.
+
+It refuses nothing and computes nothing: a refresh that failed a blocking check never gets here, so the last good
+publication stays. Readers with an open connection keep the file they opened.
+"""
+
+import json
+import logging
+from datetime import UTC, datetime
+
+import dagster as dg
+import duckdb
+
+from assets.sql import identifier
+from assets.warehouse import Warehouse
+from orchestration.checks.asset_checks import failed_checks
+from orchestration.home import Home, code_version
+from orchestration.publication.folders import publish, remove_old
+from orchestration.publication.permissions import WrongGroup
+from orchestration.publication.published_file import complete_publication, reader_tables
+from orchestration.refresh.session import RefreshSession
+
+INPUT_HASH = """
+    select coalesce(sha256(string_agg(entry, chr(10) order by entry)), sha256(''))
+    from (
+        select path || ' ' || sha256 as entry from ops.files
+        union all
+        select cluster_id || ' ' || coalesce(config_sha256, 'defaults') from raw.clusters
+    )
+"""
+
+
+def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Exact rows of every table a reader sees, by `schema.table`."""
+    return {
+        name: con.execute(f"select count(*) from {identifier(*name.split('.', 1))}").fetchall()[0][0]
+        for name in reader_tables(con)
+    }
+
+
+def close_run(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, int]:
+    """Mark the run as succeeded and record the publication; return the row counts it publishes."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    (input_hash,) = con.execute(INPUT_HASH).fetchall()[0]
+    counts = row_counts(con)
+    con.begin()
+    con.execute("update ops.runs set status = 'succeeded', ended_at = ? where run_id = ?", [now, run_id])
+    con.execute(
+        "insert into ops.published values (?, ?, ?, ?, ?)",
+        [run_id, now, input_hash, code_version(), json.dumps(counts)],
+    )
+    con.commit()
+    con.execute("checkpoint")
+    return counts
+
+
+def reopen_run(con: duckdb.DuckDBPyConnection, run_id: str, why: str) -> None:
+    """Take back `close_run`: the files could not be replaced."""
+    con.execute("update ops.runs set status = 'failed', message = ? where run_id = ?", [why, run_id])
+    con.execute("delete from ops.published where run_id = ?", [run_id])
+
+
+def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group: str | None = None) -> dict[str, int]:
+    """Publish what a run has built, and return the rows of each table.
+
+    Parameters
+    ----------
+    warehouse
+        The working file, with the publication attached.
+    home, run_id
+        Whose session is open, so that its row in ops.runs is there to be closed.
+    keep
+        How many publications are kept.
+    group
+        Who may read them besides the owner of the home.
+    """
+    with warehouse.writing() as con:
+        counts = close_run(con, run_id)
+    try:
+        with warehouse.writing() as con:
+            complete_publication(con)
+        publish(home, run_id, code_version(), home.publication, home.working_reports / "latest", group=group)
+    except (OSError, WrongGroup, duckdb.Error) as error:
+        with warehouse.writing() as con:
+            reopen_run(con, run_id, str(error))
+        raise
+    try:
+        home.forgotten.unlink(missing_ok=True)
+        remove_old(home, keep)
+    except OSError as error:
+        # Readers see what is new; the next refresh tries again.
+        logging.getLogger(__name__).warning("an earlier publication could not be removed: %s", error)
+    return counts
+
+
+def published_asset(home: Home, upstream: dg.AssetKey, keep: int, group: str | None = None) -> dg.AssetsDefinition:
+    """Build the asset that publishes a home once everything upstream of it is done.
+
+    Parameters
+    ----------
+    home, upstream
+        What is published, and after which asset.
+    keep
+        How many publications are kept.
+    group
+        Who may read them besides the owner of the home.
+    """
+
+    @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
+    def warehouse(
+        context: dg.AssetExecutionContext, warehouse: Warehouse, session: RefreshSession
+    ) -> dg.MaterializeResult:
+        """Let readers see the new warehouse and the report made with it, in one step, after every blocking check.
+
+        One file per home.
+        """
+        with warehouse.writing() as con:
+            failed = failed_checks(con, context.run_id)
+            if failed:
+                raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
+        counts = publish_run(warehouse, home, context.run_id, keep, group)
+        return dg.MaterializeResult(
+            metadata={
+                "tables": len(counts),
+                "rows": sum(counts.values()),
+                "file": dg.MetadataValue.path(home.published_file),
+                "report": dg.MetadataValue.path(home.report),
+            }
+        )
+
+    return warehouse

@@ -1,0 +1,34 @@
+"""`faultline rollback`: readers see an earlier publication again, until there is something new to publish."""
+
+from __future__ import annotations
+
+from orchestration.home import Home
+from orchestration.publication.folders import NoSuchPublication, pinned_publication, roll_back
+from orchestration.publication.permissions import private_files
+from orchestration.refresh.lock import RefreshLock, RefreshRunning
+
+
+class RollbackFailed(Exception):
+    """Readers see what they saw before; the text says why."""
+
+
+def run_rollback(home: Home, wanted: str | None) -> str:
+    """Go back to a publication and return what there is to say about it."""
+    if not home.publications.is_dir():
+        raise RollbackFailed(f"no publication is kept in {home.root}; run `faultline refresh` first")
+    lock = RefreshLock(home.lock_file)
+    try:
+        with private_files():
+            lock.acquire()
+            try:
+                target = roll_back(home, wanted)
+            finally:
+                lock.release()
+    except (NoSuchPublication, RefreshRunning) as error:
+        raise RollbackFailed(str(error)) from None
+    except OSError as error:
+        raise RollbackFailed(f"the publication could not be changed: {error}") from None
+    said = f"readers now see publication {target.number}, published {target.published_at} by run {target.run_id}"
+    if pinned_publication(home) is None:
+        return f"{said}; it is the newest"
+    return f"{said}; it stays until new logs come or `faultline refresh --full` is run"

@@ -1,0 +1,1 @@
+"""What the reading commands answer from the published file."""

@@ -1,0 +1,213 @@
+"""What `faultline lemons` answers: the nodes to take out, in order, with what speaks against each, ready for Slurm.
+
+It reads estimates.est_lemon_nodes of the published file and adds no judgement: where the data cannot tell, it says why.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assets.node_lists import exclude_option
+from assets.report.numbers import GAP, chance, short
+from assets.rows import rows_of
+from orchestration.reading.plan import WrongQuestion
+from orchestration.reading.published import ReadingError, published
+from orchestration.reading.values import plain
+from orchestration.terminal import say_lines
+
+Answer = dict[str, Any]
+
+CLUSTERS = """
+    select
+        clusters.cluster_id,
+        clusters.is_simulated,
+        min(nodes.window_start_date) as window_start_date,
+        min(nodes.window_end_date) as window_end_date,
+        count(*) as node_count,
+        count(*) filter (where nodes.verdict = 'lemon') as lemon_count,
+        count(*) filter (where nodes.verdict = 'watch') as watch_count,
+        count(*) filter (where nodes.verdict = 'ok') as ok_count,
+        count(*) filter (where nodes.verdict = 'not enough data') as not_enough_data_count,
+        any_value(nodes.fleet_rate) as fleet_rate,
+        any_value(nodes.p_value) as p_value,
+        max(nodes.false_discovery_ratio) filter (where nodes.verdict = 'lemon') as false_discovery_ratio,
+        any_value(nodes.confidence_level) as confidence_level,
+        sum(nodes.event_count) as failure_count,
+        sum(nodes.exposure) as node_days,
+        count(nodes.rank) > 0 as is_ranked,
+        any_value(nodes.note) as refusal
+    from estimates.est_lemon_nodes as nodes
+    inner join marts.dim_clusters as clusters using (cluster_id)
+    group by clusters.cluster_id, clusters.is_simulated
+    order by clusters.is_simulated, clusters.cluster_id
+"""
+
+NODES = """
+    with shown as (
+        select *
+        from estimates.est_lemon_nodes
+        where verdict in ('lemon', 'watch')
+    ),
+
+    failures as (
+        select
+            suspects.cluster_id,
+            suspects.node_id,
+            list({failed_at: suspects.failed_at, failure_category: incidents.failure_category}
+                order by suspects.failed_at desc) as last_failures
+        from marts.fct_incident_suspects as suspects
+        inner join shown using (cluster_id, node_id)
+        inner join marts.fct_incidents as incidents using (cluster_id, incident_id)
+        where suspects.is_known and cast(suspects.failed_at as date) >= shown.window_start_date
+        group by suspects.cluster_id, suspects.node_id
+    ),
+
+    repairs as (
+        select
+            tickets.cluster_id,
+            tickets.node_id,
+            list({ticket_id: tickets.ticket_id, opened_at: tickets.opened_at, component: tickets.component}
+                order by tickets.opened_at desc) as last_tickets
+        from marts.fct_tickets as tickets
+        inner join shown using (cluster_id, node_id)
+        where coalesce(tickets.closed_at, tickets.opened_at) >= shown.window_start_date
+        group by tickets.cluster_id, tickets.node_id
+    ),
+
+    open_outages as (
+        select
+            cluster_id,
+            node_id,
+            arg_max(coalesce(reason, state), started_at) as out_of_service_reason
+        from marts.fct_node_outages
+        where is_open
+        group by cluster_id, node_id
+    )
+
+    select
+        shown.cluster_id,
+        shown.node_id,
+        nodes.node_name,
+        shown.rank,
+        shown.verdict,
+        shown.posterior_probability,
+        shown.local_fdr,
+        shown.rate,
+        shown.rate_low,
+        shown.rate_high,
+        shown.event_count,
+        shown.inferred_failure_count,
+        shown.days_since_last_failure,
+        shown.exposure as node_days,
+        shown.reasons,
+        shown.signals_above,
+        coalesce(failures.last_failures[:3], []) as last_failures,
+        case when clusters.has_tickets then coalesce(repairs.last_tickets[:3], []) end as last_tickets,
+        open_outages.out_of_service_reason
+    from shown
+    inner join marts.dim_nodes as nodes using (cluster_id, node_id)
+    inner join marts.dim_clusters as clusters using (cluster_id)
+    left join failures using (cluster_id, node_id)
+    left join repairs using (cluster_id, node_id)
+    left join open_outages using (cluster_id, node_id)
+    order by shown.cluster_id, shown.verdict, shown.rank nulls last, shown.node_id
+"""
+
+
+def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = None) -> list[Answer]:
+    """Read each cluster's lemons and the nodes to watch.
+
+    Parameters
+    ----------
+    path
+        The published file.
+    cluster_id
+        One cluster only.
+    limit
+        At most so many nodes are described; the exclude line names every lemon all the same.
+
+    Raises
+    ------
+    WrongQuestion
+        No such cluster.
+    ReadingError
+        Nothing is published, or no cluster has accounting.
+    """
+    with published(path) as con:
+        clusters, nodes = rows_of(con, CLUSTERS), rows_of(con, NODES)
+    known = [cluster["cluster_id"] for cluster in clusters]
+    if not known:
+        raise ReadingError(f"{path} holds no cluster with accounting; `faultline doctor` says what is missing")
+    if cluster_id is not None and cluster_id not in known:
+        raise WrongQuestion(f"there is no cluster '{cluster_id}'; there are: {', '.join(known)}")
+    answers = []
+    for cluster in clusters:
+        if cluster_id in (None, cluster["cluster_id"]):
+            own = [node for node in nodes if node["cluster_id"] == cluster["cluster_id"]]
+            names = [node["node_name"] for node in own if node["verdict"] == "lemon"]
+            answers.append({**cluster, "exclude": exclude_option(names), "nodes": own[:limit]})
+    return answers
+
+
+def as_json(answers: list[Answer]) -> list[Answer]:
+    """Turn dates and times into ISO 8601."""
+    return [{key: plain(value) for key, value in answer.items()} for answer in answers]
+
+
+def print_lemons(answers: list[Answer]) -> None:
+    """Print the lists for people."""
+    for number, answer in enumerate(answers):
+        say_lines([*([""] if number else []), *lines_of(answer)])
+
+
+def lines_of(answer: Answer) -> list[str]:
+    """Put one cluster's list into lines."""
+    name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
+    days = f"{answer['window_start_date']} to {answer['window_end_date']}"
+    failures = f"{round(answer['failure_count']):,} failures of known culprit"
+    counted = f"{failures} in {short(answer['node_days'], 4)} node-days in use"
+    lines = [f"{name}, {days}: {counted}"]
+    if answer["is_ranked"]:
+        wrong = answer["false_discovery_ratio"]
+        lines.append(
+            f"lemons: {answer['lemon_count']} of {answer['node_count']:,} nodes"
+            + (f"; {wrong:.1%} of these names are expected to be wrong" if wrong is not None else "")
+        )
+    else:
+        lines.append(f"the data cannot tell: {answer['refusal']}")
+    lines.append(
+        f"{answer['watch_count']:,} to watch, {answer['ok_count']:,} ok, "
+        f"{answer['not_enough_data_count']:,} without enough data to tell"
+    )
+    if answer["fleet_rate"] is not None:
+        lines.append(f"normal nodes fail {short(answer['fleet_rate'])} times per 1,000 node-days in use")
+    for node in answer["nodes"]:
+        lines += _node_lines(node, answer["confidence_level"])
+    hidden = answer["lemon_count"] + answer["watch_count"] - len(answer["nodes"])
+    if hidden:
+        lines.append(f"{hidden} more: raise --limit")
+    if answer["exclude"]:
+        lines += ["", answer["exclude"]]
+    return [line.replace(GAP, ",") for line in lines]
+
+
+def _node_lines(node: Answer, confidence_level: float) -> list[str]:
+    place = f"{node['rank']}. " if node["rank"] is not None else ""
+    probability = node["posterior_probability"]
+    parts = [node["verdict"] if probability is None else f"{node['verdict']}, probability {chance(probability)}"]
+    if node["rate"] is not None:
+        limits = f"[{short(node['rate_low'])}, {short(node['rate_high'])}], {confidence_level:.0%}"
+        parts.append(f"{short(node['rate'])} failures per 1,000 node-days {limits}")
+    lines = ["", f"{place}{node['node_name']}: {'; '.join(parts)}", f"   {node['reasons']}"]
+    if node["last_failures"]:
+        seen = [f"{one['failed_at']:%Y-%m-%d %H:%M} {one['failure_category']}" for one in node["last_failures"]]
+        lines.append(f"   last failures: {', '.join(seen)}")
+    if node["last_tickets"] is None:
+        lines.append("   tickets: unknown, none were given")
+    elif node["last_tickets"]:
+        seen = [f"{one['ticket_id']} {one['component']} ({one['opened_at']:%Y-%m-%d})" for one in node["last_tickets"]]
+        lines.append(f"   tickets: {', '.join(seen)}")
+    if node["out_of_service_reason"]:
+        lines.append(f"   out of service: {node['out_of_service_reason']}")
+    return lines

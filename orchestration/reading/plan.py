@@ -1,0 +1,287 @@
+"""What `faultline plan` answers: what a run has to expect at a cluster's measured rate, or at a rate that is given.
+
+It reads estimates.est_failure_rates of the published file and leaves all arithmetic to `assets.model`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from assets.model.checkpoint import longest_minutes
+from assets.model.ettr import expected_ettr, expected_ettr_exact
+from assets.model.failure_rate import MIN_NODE_DAYS, RateInterval
+from assets.model.incident_counts import weighted_interval
+from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.run_plan import (
+    RunOutlook,
+    assumed_rate,
+    plan_checkpoints,
+    predict_interruptions,
+    probability_uninterrupted,
+    run_outlook,
+)
+from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
+from assets.rows import rows_of
+from assets.sql import literal
+from orchestration.reading.plan_prior import answers_with_prior
+from orchestration.reading.published import ReadingError, published
+from orchestration.reading.values import plain
+
+# The standard error of a probability is at most 0.008; the seed gives the same answer to the same question.
+SIMULATED_RUNS = 4_000
+SEED = 20_241_029
+GPUS_PER_NODE = 8
+CHECKPOINT_MINUTES = 60.0
+
+RATES = """
+    select
+        rates.cluster_id,
+        clusters.is_simulated,
+        clusters.gpus_per_node,
+        rates.population,
+        rates.counted_as,
+        rates.failure_count,
+        rates.failure_variance,
+        rates.node_days,
+        rates.note,
+        incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
+        projections.largest_job_gpu_count,
+        clusters.gpu_count as cluster_gpu_count,
+        scale_tests.verdict as scale_verdict,
+        sizes.mttf_hours as mttf_hours_measured,
+        sizes.mttf_hours_low as mttf_hours_measured_low,
+        sizes.mttf_hours_high as mttf_hours_measured_high,
+        sizes.failure_count as failure_count_measured
+    from estimates.est_failure_rates as rates
+    inner join marts.dim_clusters as clusters using (cluster_id)
+    left join estimates.est_failure_rates as incidents
+        on rates.cluster_id = incidents.cluster_id
+        and rates.population = incidents.population
+        and incidents.counted_as = 'incidents'
+    left join (
+        select cluster_id, max(gpu_count) filter (where is_largest_job) as largest_job_gpu_count
+        from estimates.est_mttf_projections
+        group by cluster_id
+    ) as projections on rates.cluster_id = projections.cluster_id
+    left join estimates.est_scale_tests as scale_tests on rates.cluster_id = scale_tests.cluster_id
+    left join estimates.est_mttf_by_size as sizes
+        on rates.cluster_id = sizes.cluster_id
+        and sizes.gpu_size_bin = {gpu_size_bin}
+    where rates.is_reference
+    order by rates.cluster_id
+"""
+
+
+RATE_BASES = {
+    "gpus_gt_128": "whole_node_attempts",
+    "whole_nodes": "whole_node_attempts",
+    "nodes": "node_incidents",
+    "all": "attempts",
+}
+"""What the rate counts, by population of est_failure_rates: a run that holds whole nodes needs that of such runs, or of
+the nodes themselves; that of attempts which share nodes would be too low."""
+MEASURED = ("mttf_hours_measured", "mttf_hours_measured_low", "mttf_hours_measured_high", "failure_count_measured")
+ENOUGH_FAILURES = 5
+
+
+class WrongQuestion(Exception):
+    """A cluster that is not there, or none where there are several: which there are, on one line."""
+
+
+@dataclass(frozen=True)
+class RunToPlan:
+    """The question: size, costs in minutes, days for which the run holds its nodes, and the ETTR it shall reach.
+
+    `checkpoint_minutes` and `gpus_per_node` are None where nothing was said.
+    """
+
+    gpu_count: int
+    restart_minutes: float
+    write_minutes: float
+    queue_minutes: float
+    checkpoint_minutes: float | None
+    planned_days: float
+    ettr_target: float
+    gpus_per_node: int | None = None
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """The minutes that the expected forms ask for."""
+        return {
+            "restart_minutes": self.restart_minutes,
+            "write_minutes": self.write_minutes,
+            "queue_minutes": self.queue_minutes,
+        }
+
+
+def minutes_of(text: str) -> float:
+    """Read a duration such as 30s, 5m or 1h30m the way DuckDB reads an interval; a bare number has no unit.
+
+    >>> minutes_of("30s"), minutes_of("1h30m"), minutes_of("0")
+    (0.5, 90.0, 0.0)
+    """
+    # A bound parameter would make DuckDB import pandas, which takes longer than the whole answer.
+    with duckdb.connect() as con:
+        try:
+            rows = con.execute(f"select epoch(try_cast({literal(text)} as interval)) / 60").fetchall()
+        except duckdb.Error:
+            rows = [(None,)]
+    minutes = rows[0][0]
+    is_bare = text.strip().replace(".", "").isdigit()
+    if minutes is None or minutes < 0 or (is_bare and minutes > 0):
+        raise ValueError(f"'{text}' is no duration; write 30s, 5m or 1h")
+    return float(minutes)
+
+
+def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[str, Any]:
+    """Answer from the measured rate of a cluster, the only one there is where none is named.
+
+    Raises
+    ------
+    WrongQuestion
+        No such cluster, or none named among several.
+    ReadingError
+        Nothing is published, or the cluster's data cannot tell.
+    """
+    with published(path) as con:
+        rates = rows_of(con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length()))
+    clusters = {rate["cluster_id"]: rate for rate in rates}
+    if not clusters:
+        raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")
+    if cluster_id is None and len(clusters) > 1:
+        raise WrongQuestion(f"which cluster? --cluster with one of: {', '.join(clusters)}; or --rate")
+    found = clusters.get(cluster_id or next(iter(clusters)))
+    if found is None:
+        raise WrongQuestion(f"there is no cluster '{cluster_id}'; there are: {', '.join(clusters)}")
+    if found["failure_count"] is None or not found["node_days"]:
+        raise ReadingError(
+            f"cluster '{found['cluster_id']}' has no failure rate: {found['note']}; "
+            "`faultline doctor` says which logs are missing, or give --rate"
+        )
+    gpus_per_node = run.gpus_per_node or found.pop("gpus_per_node")
+    if not gpus_per_node:
+        raise ReadingError(f"the GPUs per node of '{found['cluster_id']}' are unknown; give --gpus-per-node")
+    rate = weighted_interval(found["failure_count"], found["failure_variance"], found["node_days"])
+    return _answer(rate, int(gpus_per_node), run, found)
+
+
+def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str, Any]:
+    """Answer for a rate that is taken as known."""
+    return _answer(assumed_rate(failures_per_1000_node_days / 1000), run.gpus_per_node or GPUS_PER_NODE, run, {})
+
+
+def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict[str, Any]) -> dict[str, Any]:
+    """Ask the model and name what it says; `source` is the cluster's row, empty for a rate that is given."""
+    nodes = float(nodes_of(run.gpu_count, gpus_per_node))
+    node_days = nodes * run.planned_days
+    value = np.where(rate.value > 0, rate.value, np.nan)
+    per_day = value * nodes
+    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, node_days)
+    plan = plan_checkpoints(rate, nodes, **run.costs)
+    # Writes that cost nothing have no best interval above 0, which nobody's checkpoints reach.
+    interval = run.checkpoint_minutes or (float(plan.young) if run.write_minutes else CHECKPOINT_MINUTES)
+    best = _outlook(rate, nodes, float(plan.optimal), run)
+    own = _outlook(rate, nodes, run.checkpoint_minutes, run) if run.checkpoint_minutes else None
+    wallclock_days = run.planned_days * (1 + per_day * run.queue_minutes / 1440)
+    found = {
+        "cluster_id": source.get("cluster_id"),
+        "is_simulated": source.get("is_simulated"),
+        "rate_source": "measured" if source else "given",
+        "population": source.get("population"),
+        "counted_as": source.get("counted_as"),
+        "rate_basis": RATE_BASES[source["population"]] if source else "given",
+        "event_count": source.get("failure_count"),
+        "exposure_node_days": source.get("node_days"),
+        "confidence_level": rate.confidence_level,
+        "method": str(rate.method),
+        "gpu_count": run.gpu_count,
+        "gpus_per_node": gpus_per_node,
+        "node_count": int(nodes),
+        "planned_days": run.planned_days,
+        **run.costs,
+        "failures_per_1000_node_days": 1000 * value,
+        "failures_per_1000_node_days_low": 1000 * rate.low,
+        "failures_per_1000_node_days_high": 1000 * rate.high,
+        "failures_per_1000_node_days_incidents": source.get("failures_per_1000_node_days_incidents"),
+        "largest_job_gpu_count": source.get("largest_job_gpu_count"),
+        "mttf_hours": mttf.hours,
+        "mttf_hours_low": mttf.low,
+        "mttf_hours_high": mttf.high,
+        **{name: source.get(name) for name in MEASURED},
+        "expected_interruptions": future.value,
+        "expected_interruptions_low": future.low,
+        "expected_interruptions_high": future.high,
+        "probability_uninterrupted": probability_uninterrupted(rate, node_days),
+        "checkpoint_minutes_young": plan.young,
+        "checkpoint_minutes_daly": plan.daly,
+        "checkpoint_minutes_optimal": plan.optimal,
+        "checkpoint_minutes_optimal_low": plan.optimal_low,
+        "checkpoint_minutes_optimal_high": plan.optimal_high,
+        "checkpoint_minutes_longest": longest_minutes(per_day, run.ettr_target, **run.costs),
+        "checkpoint_minutes": interval,
+        "ettr_expected": expected_ettr(per_day, interval, **run.costs),
+        "ettr_expected_exact": expected_ettr_exact(per_day, interval, **run.costs),
+        "ettr_expected_young": plan.ettr_young,
+        "ettr_optimal": plan.ettr_optimal,
+        "ettr_optimal_low": plan.ettr_optimal_low,
+        "ettr_optimal_high": plan.ettr_optimal_high,
+        "ettr_run_low": best.ettr_low,
+        "ettr_run_high": best.ettr_high,
+        "productive_days_optimal": plan.ettr_optimal * wallclock_days,
+        **answers_with_prior(rate, nodes, node_days, run.costs),
+        "ettr_target": run.ettr_target,
+        "probability_ettr_ge_target": best.probability,
+        "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,
+    }
+    return {name: plain(value) for name, value in found.items()} | {"notes": notes(source, run, found)}
+
+
+def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: RunToPlan) -> RunOutlook:
+    return run_outlook(
+        rate,
+        nodes,
+        checkpoint_minutes,
+        **run.costs,
+        scheduled_days=run.planned_days,
+        target=run.ettr_target,
+        run_count=SIMULATED_RUNS,
+        generator=np.random.default_rng(SEED),
+    )
+
+
+def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list[str]:
+    """Say what speaks against taking the answer at its word; nothing does where the rate is given."""
+    if not source:
+        return []
+    said = [source["note"]] if source["note"] else []
+    if source["node_days"] < MIN_NODE_DAYS:
+        said.append(f"little was observed: the rate rests on {source['node_days']:.3g} node-days")
+    low, high = source["mttf_hours_measured_low"], source["mttf_hours_measured_high"]
+    is_apart = (
+        low is not None and high is not None and (low > found["mttf_hours_high"] or high < found["mttf_hours_low"])
+    )
+    if is_apart and source["failure_count_measured"] >= ENOUGH_FAILURES:
+        said.append(
+            f"jobs of this size lasted {source['mttf_hours_measured']:.3g} hours between failures ({low:.3g} to "
+            f"{high:.3g}, k={source['failure_count_measured']:.3g}); --rate "
+            f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
+        )
+    if source["scale_verdict"] in (GROWS, FALLS):
+        said.append(VERDICT_IN_WORDS[source["scale_verdict"]])
+    incidents, attempts = source["failures_per_1000_node_days_incidents"], found["failures_per_1000_node_days"]
+    if incidents is not None and incidents < attempts * (1 - 1e-9):
+        said.append(
+            f"some failures hit several runs at once: {incidents:.3g} incidents per 1,000 node-days, which is nearer "
+            "to what a run feels that fills the cluster"
+        )
+    largest, whole = source["largest_job_gpu_count"], source["cluster_gpu_count"]
+    if largest is not None and run.gpu_count > largest:
+        said.append(f"larger than any job seen ({largest:,} GPUs): an extrapolation beyond what the limits know")
+    if whole is not None and run.gpu_count > whole:
+        said.append(f"larger than the cluster ({whole:,} GPUs)")
+    return said

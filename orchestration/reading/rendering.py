@@ -1,0 +1,103 @@
+"""Rows as text: a table for people, CSV that a spreadsheet may open, JSON that every parser reads.
+
+Each is safe on a terminal too: what `terminal.visible` escapes is escaped here.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, TextIO
+
+import duckdb
+
+from orchestration.reading.values import text_of
+from orchestration.terminal import json_text, print_table, visible
+
+BATCH = 10_000
+MAX_TABLE_ROWS = 1_000
+# A spreadsheet takes a cell that starts with one of these for a formula; job names are chosen by users.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+CSV_KEEPS = "\n\t"
+"""Quotes hold them: a program that reads the CSV gets them back."""
+
+
+def write_rows(cursor: duckdb.DuckDBPyConnection, fmt: str, out: TextIO) -> int:
+    """Write the rows of a cursor and return how many there were."""
+    writers: dict[str, Callable[[list[str], Iterator[tuple[Any, ...]], TextIO], int]] = {
+        "csv": write_csv,
+        "json": write_json,
+        "table": write_table,
+    }
+    names = [column[0] for column in cursor.description or []]
+    return writers[fmt](names, _rows(cursor), out)
+
+
+def write_csv(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -> int:
+    """Write CSV: NULL is empty, times as DuckDB prints them, texts that look like a formula behind an apostrophe."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_cell(name) for name in names])
+    count = 0
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
+        count += 1
+    return count
+
+
+def write_json(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -> int:
+    """Write an array with an object per row: times ISO 8601 in UTC, NaN and infinity as null."""
+    count = 0
+    for count, row in enumerate(rows, start=1):
+        item = json_text(dict(zip(names, row, strict=True)))
+        out.write(("[\n" if count == 1 else ",\n") + item)
+    out.write("\n]\n" if count else "[]\n")
+    return count
+
+
+def write_table(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -> int:
+    """Draw a table of the first rows, and say so when there are more."""
+    shown: list[tuple[Any, ...]] = []
+    count = 0
+    for count, row in enumerate(rows, start=1):
+        if count <= MAX_TABLE_ROWS:
+            shown.append(row)
+    is_number = [
+        any(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in column)
+        for column in zip(*shown, strict=True)
+    ]
+    texts = [tuple(_shown(value) for value in row) for row in shown]
+    print_table(names, texts, right=[at for at, right in enumerate(is_number) if right], out=out)
+    if count > MAX_TABLE_ROWS:
+        out.write(f"the first {MAX_TABLE_ROWS:,} of {count:,} rows; --format csv or json gives all\n")
+    return count
+
+
+def _cell(value: Any) -> Any:
+    """Turn a value into a cell of CSV; numbers stay numbers, however they start."""
+    if isinstance(value, str):
+        text = visible(value, keep=CSV_KEEPS)
+        return f"'{text}" if value.startswith(FORMULA_STARTS) else text
+    if isinstance(value, datetime):
+        return text_of(value).replace("T", " ").removesuffix("Z")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None or isinstance(value, int | float | Decimal):
+        return value
+    if isinstance(value, dict | list | tuple | set):
+        return json_text(value)
+    return visible(text_of(value))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return value if isinstance(value, str) else str(_cell(value))
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    while batch := cursor.fetchmany(BATCH):
+        yield from batch

@@ -1,0 +1,176 @@
+"""Where things stand: what is published, how the last run ended, whether one is under way, how fresh the data is."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from assets.rows import rows_of
+from orchestration.home import Home
+from orchestration.publication.folders import (
+    current_publication,
+    kept_publications,
+    pinned_publication,
+    was_published,
+)
+from orchestration.reading.published import ReadingError, one_line, published
+
+PUBLICATION = """
+    select run_id, published_at, code_version from ops.published order by rowid desc limit 1
+"""
+LAST_RUN = """
+    select run_id, started_at, ended_at, status, message from ops.runs order by rowid desc limit 1
+"""
+FILES = """
+    select
+        count(*) as file_count,
+        coalesce(sum(lines_in), 0)::bigint as lines_in,
+        coalesce(sum(loaded), 0)::bigint as loaded,
+        coalesce(sum(skipped), 0)::bigint as skipped,
+        coalesce(sum(quarantined), 0)::bigint as quarantined,
+        count(*) filter (to_json(files)->>'status' = 'refused') as refused_count,
+        count(*) filter (to_json(files)->>'is_present' = 'false') as vanished_count
+    from ops.files
+"""
+CHECKS = """
+    select
+        count(*) filter (passed) as passed,
+        count(*) filter (not passed and is_blocking) as failed,
+        count(*) filter (not passed and not is_blocking) as warned
+    from ops.checks
+    where run_id = (select run_id from ops.runs order by rowid desc limit 1)
+"""
+KNOWS_FAILURES = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'cluster_failures'"
+WITHOUT_NUMBERS = """
+    select cluster_id, string_agg(reason, chr(10) order by failed_at, reason) as reason
+    from ops.cluster_failures
+    anti join marts.dim_clusters using (cluster_id)
+    where run_id = (select run_id from ops.published order by rowid desc limit 1)
+    group by cluster_id
+    order by cluster_id
+"""
+FRESHNESS = """
+    select
+        clusters.cluster_id,
+        clusters.is_simulated,
+        -- Through JSON: what an earlier version published has none of these columns.
+        (to_json(clusters)->>'data_through_at')::timestamp as data_through_at,
+        coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
+        to_json(clusters)->>'stale_reason' as stale_reason,
+        (to_json(clusters)->>'built_at')::timestamp as built_at,
+        count(attempts.job_id) as record_count,
+        max(ended_at) as newest_at
+    from marts.dim_clusters as clusters
+    left join marts.fct_attempts as attempts on clusters.cluster_id = attempts.cluster_id
+    group by all
+    order by all
+"""
+
+
+def status(home: Home) -> dict[str, Any]:
+    """Gather the state of a home as plain values; times are ISO 8601 in UTC, ages in hours.
+
+    Raises
+    ------
+    ReadingError
+        Nothing was ever published or tried.
+    """
+    found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
+    current, pinned = current_publication(home), pinned_publication(home)
+    if home.published_file.exists():
+        found |= _state_of_published_file(home)
+    found["publications"] = [
+        {
+            "number": one.number,
+            "run_id": one.run_id,
+            "published_at": one.published_at,
+            "code_version": one.code_version,
+            "is_current": current is not None and one.run_id == current.run_id,
+        }
+        for one in kept_publications(home)
+    ]
+    found["pinned"] = pinned.number if pinned else None
+    with free_of_refresh(home.lock_file) as holder:
+        if holder is not None:
+            found["running"] = {"process": holder}
+        elif home.working_file.exists():
+            found |= _state_of_working_file(home.working_file)
+            run = found["last_run"]
+            if run and run["status"] == "running":
+                run |= {"status": "failed", "message": "stopped without an end"}
+            if run and run["status"] == "succeeded" and not was_published(home, run["run_id"]):
+                run |= {"status": "failed", "message": "stopped before its publication was finished"}
+    if not (found["published"] or found["last_run"] or found["running"]):
+        raise ReadingError(f"nothing is published in {home.root} yet; run `faultline refresh` first")
+    return found
+
+
+@contextmanager
+def free_of_refresh(lock_file: Path) -> Iterator[str | None]:
+    """Yield None while no refresh can start, or the process id of the one that runs.
+
+    A reader of the working file would make a refresh fail that opens it at the same moment; a shared lock keeps the
+    two apart for the few milliseconds of reading.
+    """
+    try:
+        file = lock_file.open(errors="replace")
+    except OSError:
+        # Not there yet, or not for this user to read: then the working file is neither.
+        yield None
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield file.read().strip() or "unknown"
+            return
+        yield None
+
+
+def _state_of_published_file(home: Home) -> dict[str, Any]:
+    """Read what is published; where it is damaged, say so: the rest of the state is all the more wanted then."""
+    try:
+        with published(home.published_file) as con:
+            last = _aged(_first(con, PUBLICATION) or {}, "published_at")
+            found = _state(con) | {
+                "clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)],
+                "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS) if _rows(con, KNOWS_FAILURES) else [],
+            }
+    except (ReadingError, duckdb.Error) as error:
+        return {"published": {"file": str(home.published_file), "problem": one_line(error)}}
+    return {"published": last | {"file": str(home.published_file), "problem": None}} | found
+
+
+def _state(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    return {"last_run": _first(con, LAST_RUN), "files": _first(con, FILES), "checks": _first(con, CHECKS)}
+
+
+def _state_of_working_file(path: Path) -> dict[str, Any]:
+    """Read the runs and checks that were not published; nothing when the file cannot be read just now."""
+    try:
+        with duckdb.connect(str(path), read_only=True) as con:
+            return {key: value for key, value in _state(con).items() if value is not None}
+    except duckdb.Error:
+        return {}
+
+
+def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
+    from orchestration.reading.values import plain
+
+    return [plain(row) for row in rows_of(con, sql)]
+
+
+def _first(con: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any] | None:
+    return next(iter(_rows(con, sql)), None)
+
+
+def _aged(row: dict[str, Any], column: str) -> dict[str, Any]:
+    moment = row.get(column)
+    age = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds() / 3600 if moment else None
+    return row | {column: moment, "age_hours": None if age is None else round(age, 2)}

@@ -1,0 +1,106 @@
+"""`faultline forget`: delete what was read of files that are gone from the sources folder.
+
+Rows of a file that vanished stay until somebody says otherwise. What is still in the folder would be read again by the
+next refresh, so it cannot be forgotten: it has to be taken out first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import duckdb
+
+from assets.sources.formats import READERS
+from assets.sources.intake.batch import transaction
+from assets.sources.intake.loading import forget_files
+from assets.warehouse import Warehouse
+from orchestration.home import Home
+from orchestration.refresh.healing import is_damage
+from orchestration.refresh.lock import RefreshLock
+
+
+class CannotForget(Exception):
+    """No file that is gone is meant, or the home cannot be asked; its text says what to do next."""
+
+
+@dataclass(frozen=True)
+class Forgettable:
+    """A file that is gone, and how many of its lines count."""
+
+    path: str
+    kind: str
+    loaded: int
+
+
+def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_meant: bool) -> list[Forgettable]:
+    """Delete what was read of files of a cluster that are gone; without `is_meant`, only list them.
+
+    Parameters
+    ----------
+    home
+        The home.
+    cluster_id, paths
+        The cluster, and paths below the sources folder or below the cluster's own, with `*` for any text; without any,
+        all its files that are gone.
+    is_meant
+        Delete, and have the next refresh publish without them.
+
+    Raises
+    ------
+    CannotForget
+        None of the cluster's files that are gone is meant, or the working file cannot be opened.
+    RefreshRunning
+        A refresh is under way.
+    """
+    if not home.working_file.exists():
+        raise CannotForget(f"nothing was read yet: there is no {home.working_file}; run `faultline refresh` first")
+    lock = RefreshLock(home.lock_file)
+    lock.acquire()
+    try:
+        with Warehouse(path=str(home.working_file)).writing() as con:
+            found = _meant(con, home, cluster_id, paths)
+            if is_meant:
+                _delete(con, cluster_id, found)
+                home.forgotten.write_text("".join(f"{file.path}\n" for file in found), encoding="utf-8")
+    except duckdb.Error as error:
+        next_step = (
+            "run `faultline refresh`, which repairs it, and then this again"
+            if is_damage(error)
+            else "close what else has it open, or free space on its disk, and run this again"
+        )
+        raise CannotForget(f"{home.working_file} cannot be used ({str(error).splitlines()[0]}); {next_step}") from error
+    finally:
+        lock.release()
+    return found
+
+
+def _meant(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: Sequence[str]) -> list[Forgettable]:
+    rows = con.execute(
+        "select path, kind, loaded from ops.files where cluster_id = ? order by path", [cluster_id]
+    ).fetchall()
+    if not rows:
+        raise CannotForget(f"nothing was read of a cluster {cluster_id!r}; `faultline status` names the clusters")
+    patterns = [pattern for path in paths for pattern in (path, f"{cluster_id}/{path}")] or ["*"]
+    meant = [row for row in rows if any(fnmatchcase(row[0], pattern) for pattern in patterns)]
+    found = [Forgettable(*row) for row in meant if not os.path.lexists(home.sources / row[0])]
+    if found:
+        return found
+    if not meant:
+        raise CannotForget(f"no file that was read of {cluster_id} is named {' or '.join(paths)}; ops.files lists them")
+    if paths:
+        raise CannotForget(
+            f"{meant[0][0]} is in the sources folder and would be read again; take it out of there first"
+        )
+    raise CannotForget(
+        f"all files that were read of {cluster_id} are in the sources folder; take out first what is to be forgotten"
+    )
+
+
+def _delete(con: duckdb.DuckDBPyConnection, cluster_id: str, files: Sequence[Forgettable]) -> None:
+    with transaction(con):
+        for kind in sorted({file.kind for file in files}):
+            keys = [(cluster_id, file.path) for file in files if file.kind == kind]
+            forget_files(con, READERS[kind], keys)

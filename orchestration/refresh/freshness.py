@@ -1,0 +1,82 @@
+"""Is there anything to do? Compares the sources folder and the code with what the published file was made from.
+
+A log file whose size and modification time are those of the publication counts as unchanged; otherwise its hash
+decides, and the time as well where rows can tell it. A file that was refused is unchanged while it is refused for the
+same reason. A folder in which no cluster can be built, or one that was built cannot, is never up to date: the refresh
+itself will say what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+
+from assets.sources.errors import SourceErrors
+from assets.sources.formats import READERS
+from assets.sources.intake.folder import REFUSED, KnownFile, Survey, is_as_it_was, survey
+from assets.sources.intake.loading import known_files, with_accounting
+from orchestration.home import Home, code_version
+from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
+
+FAILED_BY_SOURCES = """
+    select cluster_id, list(reason) from ops.cluster_failures
+    where stage = 'sources' and run_id = (select run_id from ops.published order by rowid desc limit 1)
+    group by cluster_id
+"""
+
+
+def is_up_to_date(home: Home) -> bool:
+    """Tell whether a refresh would publish what is already published.
+
+    After a rollback only new input counts, and it is new if the publication that was rolled back has not seen it.
+    """
+    if not (home.published_file.exists() and home.report.exists()) or problem_of_current(home):
+        return False
+    newest = newest_publication(home)
+    is_pinned = pinned_publication(home) is not None
+    try:
+        with duckdb.connect(str(newest.file if newest else home.published_file), read_only=True) as con:
+            last = con.execute("select code_version from ops.published order by rowid desc limit 1").fetchone()
+            known = known_files(con)
+            configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
+            failed = dict(con.execute(FAILED_BY_SOURCES).fetchall())
+    except duckdb.Error:
+        # Damaged, or of another version.
+        return False
+    if last is None or (last[0] != code_version() and not is_pinned):
+        return False
+    try:
+        found = survey(home.sources, READERS, known, with_history=with_accounting(known))
+    except SourceErrors:
+        return False
+    return (
+        not home.forgotten.exists()
+        and _failed_as_before(found, failed, {cluster_id for cluster_id, _ in known})
+        and all(
+            name in configured and cluster.config_sha256 == configured[name] for name, cluster in found.clusters.items()
+        )
+        and _files_are_as_they_were(found, known)
+    )
+
+
+def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]], known_clusters: set[str]) -> bool:
+    """Tell whether the same clusters as in the publication cannot be built, for the same reasons."""
+    gone = known_clusters - found.clusters.keys() - found.left_out.keys()
+    return found.failing.keys() | gone == failed.keys() and all(
+        {str(error) for error in errors} == set(failed[name]) for name, errors in found.left_out.items()
+    )
+
+
+def _files_are_as_they_were(found: Survey, known: Mapping[tuple[str, str], KnownFile]) -> bool:
+    """Hold the files of the clusters that are not left out against what was read and what was refused."""
+    files = {file.key: file for file in found.files}
+    refused = {one.file.key: one.error.what for one in found.refused}
+    return (
+        files.keys() | refused.keys() == {key for key in known if key[0] in found.clusters and known[key].is_present}
+        and all(known[key].reason == reason for key, reason in refused.items())
+        and all(
+            known[key].status != REFUSED and is_as_it_was(file, known[key], READERS[file.kind])
+            for key, file in files.items()
+        )
+    )

@@ -1,0 +1,124 @@
+"""One refresh at a time: the lock of a home, held by the process that refreshes it, and what was left by one killed.
+
+Whoever does not get the lock opens nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+import duckdb
+
+from orchestration.refresh.healing import make_accessible, set_aside
+
+PATIENCE_SECONDS = 2
+"""`faultline status` shares the lock for milliseconds, so a taken lock is asked for again."""
+_handed_over: set[Path] = set()
+"""Locks that this process holds for the run that it is going to start."""
+
+
+class RefreshRunning(RuntimeError):
+    """Another process is refreshing this home."""
+
+
+class RefreshLock:
+    """An advisory lock on a file; the kernel drops it when the process ends, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: TextIO | None = None
+
+    def acquire(self) -> None:
+        """Take the lock or raise `RefreshRunning` with the holder's process id."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_accessible(self.path.parent)
+        make_accessible(self.path)
+        if self.path.is_dir():
+            set_aside(self.path)
+        file = self.path.open("a+", errors="replace")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not _locked(file) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if not _locked(file):
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            file.close()
+            raise RefreshRunning(
+                f"a refresh of {self.path.parent.parent} is already running (process {holder}); "
+                "wait for it to end, or stop that process, then run `faultline refresh` again"
+            )
+        try:
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+        except OSError:
+            file.close()
+            raise
+        self._file = file
+
+    def release(self) -> None:
+        """Give the lock back; harmless when it was never taken."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+@contextmanager
+def lock_for_a_run(path: Path) -> Iterator[None]:
+    """Hold the lock from before a run starts until after it has ended; the run's own session takes it over."""
+    lock = RefreshLock(path)
+    lock.acquire()
+    _handed_over.add(path)
+    try:
+        yield
+    finally:
+        _handed_over.discard(path)
+        lock.release()
+
+
+def lock_of_session(path: Path) -> RefreshLock | None:
+    """Take the lock for a run; None where this process took it before it started the run."""
+    if path in _handed_over:
+        return None
+    lock = RefreshLock(path)
+    lock.acquire()
+    return lock
+
+
+def wait_until_free(working_file: Path, patience_seconds: float) -> None:
+    """Wait until no process holds the working file.
+
+    A refresh that was killed may leave its dbt process behind, which ends by itself; raise `RefreshRunning` with that
+    process's id when it does not end in time. Whatever else is wrong with the file is not asked here.
+    """
+    deadline = time.monotonic() + patience_seconds
+    while working_file.is_file():
+        try:
+            duckdb.connect(str(working_file)).close()
+        except duckdb.Error as error:
+            holder = re.search(r"PID (\d+)", str(error))
+            if holder is None:
+                return
+            if time.monotonic() > deadline:
+                raise RefreshRunning(
+                    f"process {holder[1]} still holds {working_file}, perhaps left by a refresh that was killed; "
+                    "wait for it to end, or stop it, then run `faultline refresh` again"
+                ) from None
+            time.sleep(0.5)
+        else:
+            return
+
+
+def _locked(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,128 @@
+"""One refresh at a time, and a row in ops.runs for each: the resource that opens and closes a run.
+
+It writes the run's row when the run starts and closes it however the run ends, so that a failed or killed run is
+visible to `faultline status`. It refuses to start while another process refreshes the home.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+from pydantic import PrivateAttr
+
+from assets.warehouse import Warehouse
+from orchestration.home import Home, code_version
+from orchestration.publication.folders import remove_leftovers, was_published
+from orchestration.publication.permissions import private_files
+from orchestration.refresh.healing import Say, heal, heal_schema
+from orchestration.refresh.lock import RefreshLock, lock_of_session, wait_until_free
+
+
+class RefreshSession(dg.ConfigurableResource):
+    """Holds the lock and the run's row in ops.runs from the first step to the last.
+
+    Attributes
+    ----------
+    working_file, lock_file
+        Absolute paths.
+    home
+        Absolute path of the home; empty where there is none, so that there are no publications to look after.
+    patience_seconds
+        How long to wait for what a killed refresh has left running.
+    """
+
+    working_file: str
+    lock_file: str
+    home: str = ""
+    patience_seconds: float = 600
+    _lock: RefreshLock | None = PrivateAttr(default=None)
+    _umask: ExitStack = PrivateAttr(default_factory=ExitStack)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Take the lock and open the run's row; put in order what a refresh that was killed has left."""
+        self._umask.enter_context(private_files())
+        try:
+            self._lock = lock_of_session(Path(self.lock_file))
+            wait_until_free(Path(self.working_file), self.patience_seconds)
+            if self.home and self._lock is not None:
+                # A refresh from the command line has done so before the run started.
+                heal_before_a_run(Home.at(Path(self.home)), logging.getLogger(__name__).warning)
+            self._open_run(_run_id(context))
+        except BaseException:
+            self._release()
+            raise
+
+    def _open_run(self, run_id: str) -> None:
+        with Warehouse(path=self.working_file).writing() as con:
+            if self.home:
+                home = Home.at(Path(self.home))
+                remove_leftovers(home)
+                take_back_what_was_not_published(con, home)
+            con.execute(
+                "update ops.runs set status = 'failed', ended_at = started_at, message = 'stopped without an end'"
+                " where status = 'running'"
+            )
+            con.execute(
+                "insert into ops.runs values (?, ?, null, 'running', ?, null)",
+                [run_id, _now(), code_version()],
+            )
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """Close a row that publication did not close, then let the next refresh in."""
+        try:
+            with Warehouse(path=self.working_file).writing() as con:
+                con.execute(
+                    "update ops.runs set status = 'failed', ended_at = ? where run_id = ? and status = 'running'",
+                    [_now(), _run_id(context)],
+                )
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self._umask.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def heal_before_a_run(home: Home, say: Say) -> None:
+    """Set aside what is damaged or of another version; look closely where the last run failed."""
+    heal(home, say, deep=_last_run_failed(home.working_file))
+    heal_schema(home, say)
+
+
+def _last_run_failed(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    try:
+        with duckdb.connect(str(file), read_only=True) as con:
+            last = con.execute("select status from ops.runs order by rowid desc limit 1").fetchone()
+    except duckdb.Error:
+        return False
+    return last is not None and last[0] != "succeeded"
+
+
+def take_back_what_was_not_published(con: duckdb.DuckDBPyConnection, home: Home) -> None:
+    """Correct the account of a run that was killed between its last row here and the step that readers see."""
+    last = con.execute("select run_id from ops.published order by rowid desc limit 1").fetchone()
+    if last is None or was_published(home, last[0]):
+        return
+    con.execute(
+        "update ops.runs set status = 'failed', message = 'stopped before its publication was finished'"
+        " where run_id = ?",
+        [last[0]],
+    )
+    con.execute("delete from ops.published where run_id = ?", [last[0]])
+
+
+def _run_id(context: dg.InitResourceContext) -> str:
+    return context.run.run_id if context.run else "no-run"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

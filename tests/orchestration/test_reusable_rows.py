@@ -1,0 +1,252 @@
+"""What of the last publication stays for the next, and when nothing does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from assets.warehouse import Warehouse
+from orchestration.dbt import reusable_rows as kept
+from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
+from orchestration.home import code_version
+
+JOBS = 20
+RECORD = """
+    insert into raw.sacct by name
+    select
+        'c' as cluster_id, '{path}' as path, {job} as line_number, 'loaded' as disposition, '{job}' as job_id,
+        {job} as job_id_raw, timestamp '2026-01-01' + {job} * interval 1 day as submitted_at,
+        submitted_at as started_at, submitted_at + interval {hours} hour as ended_at, 'epoch' as time_quality,
+        'COMPLETED' as state, 'COMPLETED' as state_raw, ['n1'] as node_ids, '{source}' as gpu_count_source,
+        []::varchar[] as excluded_node_ids, []::varchar[] as warnings
+"""
+FILE = """
+    insert into ops.files by name
+    select
+        'c' as cluster_id, '{path}' as path, 'x' as sha256, '{kind}' as kind, 'd' as dialect, 1 as lines_in,
+        1 as loaded, 0 as skipped, 0 as quarantined, '{run}' as run_id, 1 as size_bytes,
+        now()::timestamp as modified_at, false as is_partial, 'r' as reader, []::varchar[] as warnings
+"""
+NODE = """
+    insert into raw.nodes by name
+    select 'c' as cluster_id, 'n' as path, 1 as line_number, 'loaded' as disposition, 'n1' as node_name,
+        'n1' as node_id, {gpus} as gpu_count, [] as partitions
+"""
+CLUSTER = """
+    insert into raw.clusters by name
+    select '{cluster}' as cluster_id, false as is_simulated, 'UTC' as timezone, 8 as gpus_per_node,
+        300 as attribution_before_seconds, 300 as attribution_after_seconds, [] as attribution_priority,
+        true as runs_chain, 60 as runs_chain_gap_seconds, 60 as checkpoint_minutes, 5 as restart_minutes,
+        1 as write_minutes, 28 as lemon_window_days, 90 as lemon_rate_days, '{{}}' as lemon_thresholds,
+        0.1 as quarantine_max_share, '[]' as annotations
+"""
+RESULT = """
+    insert into raw.health_checks by name
+    select
+        'c' as cluster_id, '{path}' as path, 1 as line_number, 'loaded' as disposition, '{node}' as node_name,
+        'check pci' as check_name, 'OK' as result, 'ran' as result_quality, timestamp '{at}' as observed_at,
+        [] as xid_codes
+"""
+BUILD = """
+    create schema if not exists intermediate;
+    create or replace table intermediate.int_node_boots as
+    select 'c' as cluster_id, 'n1' as node_id, timestamp '2026-01-01' as booted_at;
+    create or replace table intermediate.int_check_repeats as
+    select
+        'c' as cluster_id, 'check pci' as check_stream, timestamp '2026-01-01' as first_failed_at,
+        1800 as silence_seconds;
+    create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;
+    create or replace table intermediate.int_ends_planned as select 'c' as cluster_id, 'c:2:0' as attempt_id;
+    create or replace table publication.marts.fct_attempts as
+    select
+        cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, job_id_raw, started_at, ended_at, path as source_path
+    from raw.sacct;
+    create or replace table publication.marts.fct_failures as
+    select cluster_id, attempt_id, 'gpu' as failure_category, 'i' as incident_id
+    from publication.marts.fct_attempts limit 1;
+    create or replace view publication.marts.fct_job_runs as select * from publication.marts.fct_attempts;
+    create or replace table publication.estimates.est_ettr_grid as select 1 as a;
+"""
+
+
+def publish(con: duckdb.DuckDBPyConnection, run: str) -> None:
+    """Do what a build and the step that publishes leave behind."""
+    con.execute(BUILD)
+    con.execute("create schema if not exists publication.ops")
+    con.execute(
+        "insert into ops.published values (?, (select timestamp '2026-01-01' + count(*) * interval 1 day "
+        "from ops.published), 'h', ?, '{}')",
+        [run, code_version()],
+    )
+    con.execute("create or replace table publication.ops.published as from ops.published")
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    """Two models, one of them kept."""
+    path = tmp_path / "manifest.json"
+    models = {
+        name: {"schema": "marts", "alias": name, "config": {"materialized": how}}
+        for name, how in (("fct_attempts", "kept"), ("fct_failures", "table"))
+    }
+    path.write_text(json.dumps({"nodes": models}), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def con(tmp_path: Path, manifest: Path):
+    """A home after a publication of twenty jobs, one of a file and a day each."""
+    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"), publication=str(tmp_path / "publication.duckdb"))
+    with warehouse.writing() as con:
+        con.execute(CLUSTER.format(cluster="c"))
+        con.execute(NODE.format(gpus=8))
+        con.execute("insert into raw.node_names values ('c', 'n1.site', 'n1')")
+        for job in range(1, JOBS + 1):
+            con.execute(RECORD.format(path=f"c/{job}", job=job, hours=30, source="tres"))
+            con.execute(FILE.format(path=f"c/{job}", kind="sacct", run="first"))
+        for day in (3, 4, 5):
+            con.execute(RESULT.format(path=f"c/h{day}", node="n1", at=f"2026-01-0{day} 06:00"))
+            con.execute(RESULT.format(path=f"c/h{day}", node="n9", at=f"2026-01-0{day} 07:00"))
+            con.execute(FILE.format(path=f"c/h{day}", kind="health", run="first"))
+        assert prepare_reuse(con, "first", manifest) == "no whole build before"
+        publish(con, "first")
+        yield con
+
+
+def tables(con: duckdb.DuckDBPyConnection, database: str) -> set[str]:
+    """Name tables and views of a file."""
+    rows = con.execute(
+        "select table_schema || '.' || table_name from information_schema.tables where table_catalog = ?", [database]
+    )
+    return {name for (name,) in rows.fetchall()}
+
+
+def touched(con: duckdb.DuckDBPyConnection) -> list[int]:
+    """List the job ids that are to be worked out again."""
+    return [job for (job,) in con.execute("select job_id_raw from touched.jobs order by 1").fetchall()]
+
+
+def test_without_new_records_all_of_the_kept_tables_stays_and_nothing_else(con, manifest):
+    assert prepare_reuse(con, "second", manifest) is None
+    assert tables(con, "publication") == {"marts.fct_attempts"}
+    assert touched(con) == []
+    assert con.execute("select first_day < last_day from touched.days").fetchone() == (False,)
+    assert con.execute("select count(*) from publication.marts.fct_attempts").fetchone() == (JOBS,)
+
+
+def test_jobs_of_new_changed_and_vanished_files_are_touched_on_the_days_they_ran_and_run(con, manifest):
+    con.execute(RECORD.format(path="c/new", job=JOBS + 1, hours=1, source="tres"))
+    con.execute(FILE.format(path="c/new", kind="sacct", run="second"))
+    con.execute("delete from raw.sacct where path = 'c/19'; delete from ops.files where path = 'c/19'")
+    con.execute("update raw.sacct set job_id_raw = 99 where path = 'c/20'")
+    con.execute("update ops.files set run_id = 'second' where path = 'c/20'")
+    assert prepare_reuse(con, "second", manifest) is None
+    assert touched(con) == [19, 20, 21, 99]
+    assert con.execute("select attempt_id from touched.attempts order by 1").fetchall() == [("c:19:0",), ("c:20:0",)]
+    assert con.execute("select first_day::varchar, last_day::varchar from touched.days").fetchall() == [
+        ("2026-01-20", "2026-01-22")
+    ]
+    assert con.execute("select count(*) from touched.failures").fetchone() == (1,)
+    assert con.execute("select attempt_id from touched.ends_planned").fetchall() == [("c:2:0",)]
+    forget_touched(con)
+    assert "touched.jobs" not in tables(con, "faultline")
+
+
+def test_a_repeat_touches_its_job(con, manifest):
+    con.execute(RECORD.format(path="c/again", job=7, hours=30, source="tres"))
+    con.execute("update raw.sacct set disposition = 'duplicate' where path = 'c/again'")
+    con.execute(FILE.format(path="c/again", kind="sacct", run="second"))
+    assert prepare_reuse(con, "second", manifest) is None
+    assert touched(con) == [7]
+
+
+@pytest.mark.parametrize(
+    ("change", "first_at"),
+    [
+        ("", None),
+        (
+            RESULT.format(path="c/new", node="n1", at="2026-01-09")
+            + ";"
+            + FILE.format(path="c/new", kind="health", run="2"),
+            9,
+        ),
+        ("delete from raw.health_checks where path = 'c/h4'; delete from ops.files where path = 'c/h4'", 4),
+        ("update raw.health_checks set observed_at = '2026-01-08' where path = 'c/h5'", 5),
+        ("update raw.health_checks set observed_at = '2026-01-02' where path = 'c/h5' and node_name = 'n1'", 2),
+        ("update ops.files set run_id = 'second' where path = 'c/h5'", 5),
+        ("insert into raw.node_names values ('c', 'n9', 'n9')", 3),
+    ],
+)
+def test_results_are_followed_anew_from_the_first_that_came_or_went(con, manifest, change, first_at):
+    con.execute(change)
+    assert prepare_reuse(con, "second", manifest) is None
+    found = con.execute("select day(first_at) from touched.health_checks").fetchall()
+    assert found == ([(first_at,)] if first_at else [])
+    assert (
+        con.execute("from touched.node_boots").fetchall() == con.execute("from intermediate.int_node_boots").fetchall()
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("update raw.clusters set runs_chain_gap_seconds = 61", "clusters"),
+        ("update raw.nodes set gpu_count = 4", "nodes"),
+        ("update raw.nodes set disposition = 'duplicate'", "nodes"),
+        ("update raw.sacct set gpu_count_source = 'none' where job_id_raw = 1", "first gpus"),
+        ("update raw.node_names set node_id = 'n2'", "node names"),
+        ("delete from raw.node_names", "node names"),
+    ],
+)
+def test_all_is_built_anew_when_what_every_row_depends_on_is_another(con, manifest, change, reason):
+    con.execute(change)
+    assert prepare_reuse(con, "second", manifest) == f"other {reason} than in the last publication"
+    assert "touched.jobs" not in tables(con, "faultline")
+    assert "marts.fct_failures" in tables(con, "publication")
+
+
+@pytest.mark.parametrize(
+    "addition",
+    [
+        "insert into raw.node_names values ('c', 'n9', 'n9')",
+        CLUSTER.format(cluster="d"),
+        FILE.format(path="c/health", kind="health", run="second"),
+    ],
+)
+def test_what_only_comes_to_it_changes_no_row_there_was(con, manifest, addition):
+    con.execute(addition)
+    assert prepare_reuse(con, "second", manifest) is None
+    assert touched(con) == []
+
+
+def test_all_is_built_anew_for_many_records(con, manifest):
+    con.execute("update ops.files set run_id = 'second' where path in ('c/1', 'c/2', 'c/3', 'c/4', 'c/5')")
+    assert prepare_reuse(con, "second", manifest) == "5 of 20 records are new"
+    assert "touched.jobs" not in tables(con, "faultline")
+
+
+def test_all_is_built_anew_by_another_version(con, manifest, monkeypatch):
+    monkeypatch.setattr(kept, "code_version", lambda: "another")
+    assert prepare_reuse(con, "second", manifest) == "another version of Faultline"
+
+
+def test_all_is_built_anew_after_a_build_that_was_not_published(con, manifest):
+    assert prepare_reuse(con, "second", manifest) is None
+    assert prepare_reuse(con, "third", manifest) == "the last refresh published nothing"
+    con.execute(BUILD)
+    assert prepare_reuse(con, "fourth", manifest) == "the last refresh published nothing"
+    publish(con, "fourth")
+    assert prepare_reuse(con, "fifth", manifest) is None
+
+
+def test_all_is_built_anew_into_a_file_that_is_not_the_last_publication(con, manifest):
+    con.execute("delete from publication.ops.published")
+    assert prepare_reuse(con, "second", manifest) == "the last refresh published nothing"
+
+
+def test_all_is_built_anew_after_parts_were(con, manifest):
+    forget_what_was_built(con)
+    assert prepare_reuse(con, "second", manifest) == "no whole build before"
