@@ -41,7 +41,7 @@ def test_patience_ends_and_the_holder_is_named(tmp_path):
 def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):
     path = tmp_path / "refresh.lock"
     code = (
-        "import sys, time; from pathlib import Path; from orchestration.lock import RefreshLock;"
+        "import sys, time; from pathlib import Path; from orchestration.refresh.lock import RefreshLock;"
         "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as holder:
@@ -98,7 +98,7 @@ import sys, time
 from pathlib import Path
 from types import SimpleNamespace
 from rich.console import Console
-from orchestration import refreshing
+from orchestration.refresh import run as refreshing
 from orchestration.home import Home
 
 home, stay = Home.at(Path(sys.argv[1])), float(sys.argv[2])

@@ -39,7 +39,7 @@ class TestText:
             )
         text = run(*arguments, root=own_home.root).stdout
         assert "jobs of this size lasted 8 hours between failures (7 to 9, k=40)" in text
-        assert "the rate per node falls with the size of the job" in text
+        assert "the failure rate per node falls with the size of the job" in text
         assert answer(*arguments, root=own_home.root)["mttf_hours_measured_high"] == 9
 
     def test_little_exposure_and_sizes_beyond_the_cluster_are_said(self, answer, own_home):

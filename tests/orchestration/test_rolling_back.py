@@ -71,7 +71,7 @@ class TestRollback:
 
     def test_not_while_a_refresh_runs(self, home):
         code = (
-            "import sys; from pathlib import Path; from orchestration.lock import RefreshLock;"
+            "import sys; from pathlib import Path; from orchestration.refresh.lock import RefreshLock;"
             "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); sys.stdin.read()"
         )
         with subprocess.Popen(

@@ -144,7 +144,7 @@ def test_csv_is_quoted_and_no_formula_and_its_text_comes_back(small_home):
 def test_a_terminal_gets_styles_of_ours_only():
     """On a terminal rich writes escapes of its own; those of the text beside them are shown."""
     code = """if True:
-        from orchestration.findings import Finding, print_findings
+        from orchestration.doctor.findings import Finding, print_findings
         from orchestration.terminal import print_table
 
         print_findings([Finding("error", "\\x1b[5mblink", "bad\\x9bname", "rm \\u202ex")])
