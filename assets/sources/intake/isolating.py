@@ -106,7 +106,7 @@ def load_what_can_be(load: Load, count_lines: Callable[[SourceFile], int], files
                 raise
             if refused:
                 findings.refused += refused
-                named = {one.file.key for one in refused}
+                named = {refused_file.file.key for refused_file in refused}
                 rest = [file for file in group if file.key not in named]
                 pending += [rest] if rest else []
             elif len(group) > 1:
@@ -126,7 +126,7 @@ def _named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedF
         return [
             RefusedFile(file, unreadable(file.path, error)) for file in group if error.filename == str(file.absolute)
         ]
-    wrong = {one.path: one for one in error.errors} if isinstance(error, SourceErrors) else {}
+    wrong = {file_error.path: file_error for file_error in error.errors} if isinstance(error, SourceErrors) else {}
     return [RefusedFile(file, wrong[file.path]) for file in group if file.path in wrong]
 
 

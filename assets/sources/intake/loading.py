@@ -94,13 +94,13 @@ def load_kind(
     known = known_files(con, reader.KIND)
     present, refused = survey.of_kind(reader.KIND), survey.refused_of_kind(reader.KIND)
     result = LoadResult()
-    looked_at = {file.key for file in present} | {one.file.key for one in refused}
+    looked_at = {file.key for file in present} | {refused_file.file.key for refused_file in refused}
     # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
     vanished = sorted(key for key in known.keys() - looked_at if key[0] in survey.clusters)
     _keep_vanished(con, reader, {key: known[key] for key in vanished}, present, result)
     loading = _Loading(con, survey, reader, run_id, known, result)
-    for one in refused:
-        loading.refuse(one)
+    for refused_file in refused:
+        loading.refuse(refused_file)
     pending: dict[str, list[SourceFile]] = {}
     for file in present:
         before = known.get(file.key)

@@ -95,7 +95,7 @@ def _only(survey: Survey, clusters: Collection[str]) -> Survey:
         survey,
         clusters={name: cluster for name, cluster in survey.clusters.items() if name in clusters},
         files=[file for file in survey.files if file.cluster_id in clusters],
-        refused=[one for one in survey.refused if one.file.cluster_id in clusters],
+        refused=[refused_file for refused_file in survey.refused if refused_file.file.cluster_id in clusters],
     )
 
 
