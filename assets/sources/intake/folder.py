@@ -174,8 +174,8 @@ def survey(
             result.refused.append(RefusedFile(file, error))
         progress("looking at files", count, len(found), done_bytes)
     if not result.clusters.keys() - result.failing.keys():
-        told = [error for errors in result.left_out.values() for error in errors]
-        raise SourceErrors([*told, *(refused.error for refused in result.refused)])
+        left_out_errors = [error for errors in result.left_out.values() for error in errors]
+        raise SourceErrors([*left_out_errors, *(refused.error for refused in result.refused)])
     return result
 
 

@@ -215,8 +215,8 @@ def _keep_vanished(
 
     Logs are rotated and tidied away; what they told stays true. A file that was refused has left nothing to keep.
     """
-    there = {(file.cluster_id, file.sha256) for file in present if file.sha256}
-    moved = [key for key, file in vanished.items() if file.status == REFUSED or (key[0], file.sha256) in there]
+    present_hashes = {(file.cluster_id, file.sha256) for file in present if file.sha256}
+    moved = [key for key, file in vanished.items() if file.status == REFUSED or (key[0], file.sha256) in present_hashes]
     kept = [key for key in vanished if key not in set(moved)]
     news = [key for key in kept if vanished[key].is_present]
     if moved:
@@ -248,12 +248,12 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
     if not keys:
         return
     con.execute("update ops.unsettled set lost_rows = true where table_name = ?", [reader.TABLE])
-    con.register("gone_files", pa.table({"cluster_id": [key[0] for key in keys], "path": [key[1] for key in keys]}))
+    con.register("removed_files", pa.table({"cluster_id": [key[0] for key in keys], "path": [key[1] for key in keys]}))
     try:
         for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips"):
             con.execute(
-                f"delete from {table} using gone_files as gone "
-                f"where {table}.cluster_id = gone.cluster_id and {table}.path = gone.path"
+                f"delete from {table} using removed_files as removed "
+                f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"
             )
     finally:
-        con.unregister("gone_files")
+        con.unregister("removed_files")

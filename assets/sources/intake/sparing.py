@@ -66,7 +66,11 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
         known = con.execute("select distinct cluster_id from ops.files").fetchall()
         clusters = sorted({*survey.clusters, *(cluster_id for (cluster_id,) in known)})
         found = {cluster_id: _error_alone(con, survey, step, cluster_id) for cluster_id in clusters}
-        failing = {cluster_id: _explained(cluster_id, told) for cluster_id, told in found.items() if told is not None}
+        failing = {
+            cluster_id: _explained(cluster_id, cluster_error)
+            for cluster_id, cluster_error in found.items()
+            if cluster_error is not None
+        }
         if not failing or not survey.clusters.keys() - failing.keys():
             raise
         _step_without(con, survey, step, failing.keys())
