@@ -18,7 +18,9 @@ def ettr(frames: Frames, cluster: Row) -> Section:
     cluster_id = cluster["cluster_id"]
     rows = of_cluster(frames, "ettr", cluster_id)
     if not rows:
-        return Section("ettr", "ETTR", TITLE, (Text(why_not(only_row(frames, "runs_of_work", cluster_id)), "note"),))
+        return Section(
+            "ettr", "ETTR", TITLE, (Text(explain_missing_ettr(only_row(frames, "runs_of_work", cluster_id)), "note"),)
+        )
     blocks: list[Block] = [_figure(rows), _table(rows)]
     by_qos = of_cluster(frames, "ettr_by_qos", cluster_id)
     if by_qos:
@@ -26,10 +28,10 @@ def ettr(frames: Frames, cluster: Row) -> Section:
     return Section("ettr", "ETTR", TITLE, tuple(blocks))
 
 
-def why_not(runs: Row) -> str:
+def explain_missing_ettr(runs: Row) -> str:
     """Say why there is no ETTR.
 
-    >>> why_not({})
+    >>> explain_missing_ettr({})
     'There is no ETTR: no job run was recorded.'
     """
     if not runs:

@@ -25,7 +25,7 @@ def headline(frames: Frames, cluster: Row) -> Section:
     blocks: list[Block] = [Text(facts(frames, cluster))]
     reference = next((row for row in of_cluster(frames, "rates", cluster_id) if row["is_reference"]), {})
     if (reference.get("node_days") or 0) < MIN_NODE_DAYS:
-        blocks.append(Text(little(reference), "note"))
+        blocks.append(Text(warn_of_little(reference), "note"))
     blocks.append(Tiles(tiles))
     if cluster["is_simulated"]:
         blocks.insert(
@@ -56,10 +56,10 @@ def facts(frames: Frames, cluster: Row) -> str:
     )
 
 
-def little(reference: Row) -> str:
+def warn_of_little(reference: Row) -> str:
     """Warn of rates that rest on very little.
 
-    >>> little({"node_days": 0.5})[:34]
+    >>> warn_of_little({"node_days": 0.5})[:34]
     'Little was observed: 0.500 node-da'
     """
     return (

@@ -175,7 +175,7 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
         "lost_cost": total(owed, "lost_cost"),
         **{name: sum(loss[name] for loss in owed) for name in ("failure_count", "second_order_count")},
     }
-    lines = [(*_who(loss), loss) for loss in owed] + [("all", "", everyone)]
+    lines = [(*_name_account(loss), loss) for loss in owed] + [("all", "", everyone)]
     unknown = sum(loss["gpu_unknown_count"] for loss in owed)
     table = Table(
         "Credit statement: GPU-hours lost by account and user",
@@ -205,7 +205,7 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
     return [table, _reconciled(everyone["lost_gpu_hours"], sizes)]
 
 
-def _who(loss: Row) -> tuple[str, str]:
+def _name_account(loss: Row) -> tuple[str, str]:
     if loss["row_count"] > 1:
         return f"{whole(loss['row_count'])} more", "together"
     return printable(loss["account"], 32), printable(loss["user_name"], 32)

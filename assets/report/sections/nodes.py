@@ -79,12 +79,12 @@ def _nodes_table(listed: list[Row]) -> Table:
             )
             for node in listed
         ),
-        note=f"{_how_many(listed)}, most incidents first. An incident counts for the node that a log or the evidence "
-        "names; one without a culprit, and evidence that is more likely a coincidence, count for none.",
+        note=f"{_count_nodes(listed)}, most incidents first. An incident counts for the node that a log or the "
+        "evidence names; one without a culprit, and evidence that is more likely a coincidence, count for none.",
     )
 
 
-def _how_many(listed: list[Row]) -> str:
+def _count_nodes(listed: list[Row]) -> str:
     concerned = listed[0]["concerned_node_count"]
     if concerned <= len(listed):
         return f"All {plural(concerned, 'node')} with a failure or an outage"

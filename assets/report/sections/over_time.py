@@ -32,7 +32,7 @@ def over_time(frames: Frames, cluster: Row) -> Section:
     if figure:
         blocks.append(figure)
     else:
-        blocks.append(Text(_why_not_drawn(daily), "note"))
+        blocks.append(Text(_explain_missing_figure(daily), "note"))
     if daily:
         blocks.append(_by_window(daily))
     noted = [mark for mark in marks if mark["kind"] != "change"]
@@ -51,7 +51,7 @@ def _drawable(daily: list[Row]) -> list[Row]:
     ]
 
 
-def _why_not_drawn(daily: list[Row]) -> str:
+def _explain_missing_figure(daily: list[Row]) -> str:
     if not daily:
         return "No infrastructure failure was found, so there is no failure rate by cause to follow over time."
     days = len({rate["day_date"] for rate in daily})

@@ -93,7 +93,7 @@ def _latest(latest: list[Row], total: int) -> Table:
                 printable(preemption["victim_user_name"], 32),
                 gpus(preemption["victim_gpu_count"]),
                 printable(preemption["instigator_job_id"]) if preemption["instigator_attempt_id"] else "not known",
-                _how(preemption),
+                _describe_evidence(preemption),
                 "second (after a failure)" if preemption["is_second_order"] else "none of the infrastructure's",
                 short(preemption["lost_gpu_hours"]),
             )
@@ -103,7 +103,7 @@ def _latest(latest: list[Row], total: int) -> Table:
     )
 
 
-def _how(preemption: Row) -> str:
+def _describe_evidence(preemption: Row) -> str:
     if preemption["instigator_attempt_id"] is None:
         return ""
     return "inferred" if preemption["is_inferred"] else "named in slurmctld.log"

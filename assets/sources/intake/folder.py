@@ -79,7 +79,7 @@ class Survey:
         return found
 
 
-def is_as_it_was(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
+def is_unchanged(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
     """Tell whether a file would be read as it was: the same bytes, and the same time where its rows can tell it."""
     if file.sha256 != before.sha256:
         return False

@@ -65,7 +65,7 @@ class Findings:
     """Files that are loaded whole, but could not be read as a whole, and why."""
 
 
-def is_of_the_machine(error: Exception) -> bool:
+def is_machine_error(error: Exception) -> bool:
     """Tell whether an error would meet any file: a full disk, a lost database, an interruption."""
     if isinstance(error, _OF_THE_MACHINE):
         return True
@@ -78,7 +78,7 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {first}"[:300]
 
 
-def load_what_can_be(load: Load, count_lines: Callable[[SourceFile], int], files: Sequence[SourceFile]) -> Findings:
+def load_good_parts(load: Load, count_lines: Callable[[SourceFile], int], files: Sequence[SourceFile]) -> Findings:
     """Load a batch without the files and lines that stop it.
 
     Parameters
@@ -102,7 +102,7 @@ def load_what_can_be(load: Load, count_lines: Callable[[SourceFile], int], files
             load(group)
         except Exception as error:
             refused = _named_files(group, error)
-            if not refused and is_of_the_machine(error):
+            if not refused and is_machine_error(error):
                 raise
             if refused:
                 findings.refused += refused
@@ -145,7 +145,7 @@ def _load_alone(
         try:
             load([file], aside, is_trial=is_trial)
         except Exception as error:
-            if is_of_the_machine(error):
+            if is_machine_error(error):
                 raise
             return error
         return None

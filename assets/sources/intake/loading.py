@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from assets.sources.intake.batch import load_batch, transaction
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
-from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_as_it_was, no_progress
-from assets.sources.intake.isolating import Aside, load_what_can_be
+from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
+from assets.sources.intake.isolating import Aside, load_good_parts
 from assets.sources.reader import Reader, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.one_thread import one_thread
@@ -106,7 +106,7 @@ def load_kind(
         before = known.get(file.key)
         key = reader_key(reader, survey.clusters[file.cluster_id])
         is_read = before is not None and before.status != REFUSED and before.reader == key
-        if full or before is None or not is_read or not is_as_it_was(file, before, reader):
+        if full or before is None or not is_read or not is_unchanged(file, before, reader):
             pending.setdefault(file.cluster_id, []).append(file)
             continue
         result.files_unchanged += 1
@@ -139,7 +139,7 @@ class _Loading:
 
     def read(self, cluster: ClusterSettings, batch: Sequence[SourceFile]) -> None:
         """Read a batch in one transaction; where that fails, leave out the files and lines that are at fault."""
-        findings = load_what_can_be(partial(self._load, cluster), partial(self._count_lines, cluster), batch)
+        findings = load_good_parts(partial(self._load, cluster), partial(self._count_lines, cluster), batch)
         for refused in findings.refused:
             self.refuse(refused)
         self.result.files_read += len(batch) - len(findings.refused)

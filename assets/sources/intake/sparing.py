@@ -14,7 +14,7 @@ import duckdb
 from assets.sources.errors import SourceError
 from assets.sources.intake.batch import transaction
 from assets.sources.intake.folder import Survey
-from assets.sources.intake.isolating import described, is_of_the_machine
+from assets.sources.intake.isolating import described, is_machine_error
 from assets.sql import identifier
 
 ClusterStep = Callable[[Survey], object]
@@ -61,7 +61,7 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
         with transaction(con):
             step(survey)
     except Exception as error:
-        if _is_of_the_machine(error, survey):
+        if _is_machine_error(error, survey):
             raise
         known = con.execute("select distinct cluster_id from ops.files").fetchall()
         clusters = sorted({*survey.clusters, *(cluster_id for (cluster_id,) in known)})
@@ -78,11 +78,11 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
     return {}
 
 
-def _is_of_the_machine(error: Exception, survey: Survey) -> bool:
+def _is_machine_error(error: Exception, survey: Survey) -> bool:
     """Tell whether an error has nothing to do with rows or files; one that names a log is of its cluster."""
     if isinstance(error, OSError) and error.filename in {str(file.absolute) for file in survey.files}:
         return False
-    return is_of_the_machine(error)
+    return is_machine_error(error)
 
 
 def _explained(cluster_id: str, error: Exception) -> SourceError:
@@ -116,7 +116,7 @@ def _error_alone(
     except _TrialOverError:
         return None
     except Exception as error:
-        if _is_of_the_machine(error, survey):
+        if _is_machine_error(error, survey):
             raise
         return error
 
