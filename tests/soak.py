@@ -86,7 +86,7 @@ class Soak:
             for undo in self.undo:
                 undo()
             self.undo.clear()
-            for path in (one for one, when in due.items() if when == night):
+            for path in (due_file for due_file, when in due.items() if when == night):
                 target = self.home.sources / path.relative_to(self.complete)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, target)

@@ -167,8 +167,8 @@ def with_changes(series: pd.DataFrame) -> pd.DataFrame:
     """Look for changes in every series; those of a cluster share one promise of how seldom one is found in vain."""
     rows = []
     for _, of_cluster in series.groupby("cluster_id", sort=False):
-        for one in of_cluster.to_dict("records"):
-            rows += _rows(one, family_size=len(of_cluster))
+        for row in of_cluster.to_dict("records"):
+            rows += _rows(row, family_size=len(of_cluster))
     return pd.DataFrame(rows, columns=TABLE.column_names)
 
 

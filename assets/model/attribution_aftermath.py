@@ -14,13 +14,13 @@ _TOGETHER_SECONDS = 60.0
 """Attempts that a fault ends on a node end within so long."""
 
 
-def _pairs(one: Episodes, other: Episodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pairs(episodes: Episodes, other: Episodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places of episodes on one node at most the aftermath of a fault apart."""
     order = np.lexsort((other.observed_at, other.node))
-    span = max(np.ptp(np.concatenate([one.observed_at, other.observed_at, [0.0]])), 1.0) + 10 * _AFTERMATH_SECONDS
-    start = min(one.observed_at.min(initial=np.inf), other.observed_at.min(initial=np.inf), 1e300)
+    span = max(np.ptp(np.concatenate([episodes.observed_at, other.observed_at, [0.0]])), 1.0) + 10 * _AFTERMATH_SECONDS
+    start = min(episodes.observed_at.min(initial=np.inf), other.observed_at.min(initial=np.inf), 1e300)
     keys = other.node[order] * span + (other.observed_at[order] - start)
-    wanted = one.node * span + (one.observed_at - start)
+    wanted = episodes.node * span + (episodes.observed_at - start)
     first = np.searchsorted(keys, wanted - _AFTERMATH_SECONDS, side="left")
     last = np.searchsorted(keys, wanted + _AFTERMATH_SECONDS, side="right")
     counts = last - first
@@ -39,13 +39,13 @@ def near(episodes: Episodes, control_episodes: Episodes) -> sparse.csr_matrix:
 def after_failure(suspects: Suspects, episodes: Episodes) -> sparse.csr_matrix:
     """Matrix (episodes, episodes) with a one where the failure of the first's attempt would explain the second."""
     rows, places = _pairs(episodes, episodes)
-    one, other = episodes.attempt[rows], episodes.attempt[places]
-    is_later = suspects.ended_at[one] <= suspects.started_at[other] + 1.0
+    attempt, other = episodes.attempt[rows], episodes.attempt[places]
+    is_later = suspects.ended_at[attempt] <= suspects.started_at[other] + 1.0
     # Of jobs that share a node a fault ends all at once: those that ended a minute apart did not fail together.
     is_beside = (
-        (suspects.started_at[one] < suspects.ended_at[other])
-        & (suspects.started_at[other] < suspects.ended_at[one])
-        & (np.abs(suspects.ended_at[one] - suspects.ended_at[other]) > _TOGETHER_SECONDS)
+        (suspects.started_at[attempt] < suspects.ended_at[other])
+        & (suspects.started_at[other] < suspects.ended_at[attempt])
+        & (np.abs(suspects.ended_at[attempt] - suspects.ended_at[other]) > _TOGETHER_SECONDS)
         & (np.abs(episodes.lag_seconds[rows]) < np.abs(episodes.lag_seconds[places]))
     )
     rows, places = rows[is_later | is_beside], places[is_later | is_beside]

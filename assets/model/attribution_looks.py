@@ -93,7 +93,7 @@ class ChanceLooks:
     @classmethod
     def of(cls, episodes: Episodes, control: Episodes) -> ChanceLooks:
         """Sort the control."""
-        own = [each.check * len(FAMILIES) + each.family for each in (episodes, control)]
+        own = [events.check * len(FAMILIES) + events.family for events in (episodes, control)]
         names, place = np.unique(np.concatenate(own), return_inverse=True)
         suspected, controls = place[: len(own[0])], place[len(own[0]) :]
         return cls(

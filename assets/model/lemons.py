@@ -115,7 +115,7 @@ def fit_two_groups(
     starts = [[np.log(0.8 * mean), float(single.x[1]), np.log(w), np.log(f), np.log(3.0)] for w, f in _STARTS]
     if start is not None:
         starts = [_packed(start)]
-    starts = [[one[0], min(max(one[1], ends[0]), ends[1]), *one[2:]] for one in starts]
+    starts = [[point[0], min(max(point[1], ends[0]), ends[1]), *point[2:]] for point in starts]
     both = _minimise(lambda x: _two_group_loss(count, time, x), starts, [_around(mean), ends, *_LEMON_BOUNDS])
     normal, lemon, ratio = _unpacked(both.x)
     gain = max(0.0, float(single.fun - both.fun))
@@ -157,7 +157,7 @@ def weigh_spreads(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups)
 
 def _single_loss(count: Floats, time: Floats, x: Floats) -> tuple[float, Floats]:
     group = Group(*map(float, np.exp(x)))
-    slope = np.array([one.sum() for one in slopes(count, time, group)])
+    slope = np.array([derivative.sum() for derivative in slopes(count, time, group)])
     return -float(log_density(count, time, group).sum()), -slope
 
 
@@ -191,7 +191,7 @@ def _minimise(
         optimize.minimize(loss, start, jac=True, bounds=bounds, method="TNC", options={"maxfun": 2000})
         for start in starts
     )
-    return min(found, key=lambda one: one.fun)
+    return min(found, key=lambda result: result.fun)
 
 
 def log_joint(count: Floats, time: Floats, normal: Group, lemon: Group, ratio: float) -> tuple[Floats, Floats]:

@@ -269,9 +269,9 @@ def _fit(lifetimes: _Lifetimes, reference: float, total: tuple[float, float, flo
         ratio = float(ratios[0])
         p_value = float(2.0 * stats.t.sf(abs(log_shape) / np.sqrt(ratio * inverse[0, 0]), freedom))
     floor_of_shape, floor_of_scale = peak - drops
-    low, high = (_where_fallen(lifetimes.of_shape, log_shape, end, floor_of_shape) for end in LOG_SHAPES)
+    low, high = (_find_crossing(lifetimes.of_shape, log_shape, end, floor_of_shape) for end in LOG_SHAPES)
     scale_low, scale_high = (
-        reference * _where_fallen(lifetimes.of_scale, log_scale, log_scale + way, floor_of_scale)
+        reference * _find_crossing(lifetimes.of_scale, log_scale, log_scale + way, floor_of_scale)
         for way in (-30.0, 30.0)
     )
     is_constant = low > 1.0 / EQUIVALENCE_FACTOR and high < EQUIVALENCE_FACTOR
@@ -298,7 +298,7 @@ def _highest(log_likelihood: Callable[[float], float]) -> tuple[float, float]:
     return float(found.x), -float(found.fun)
 
 
-def _where_fallen(log_likelihood: Callable[[float], float], peak: float, end: float, floor: float) -> float:
+def _find_crossing(log_likelihood: Callable[[float], float], peak: float, end: float, floor: float) -> float:
     """Find the parameter between peak and end where the log-likelihood is down at the floor; 0 or `inf` if nowhere."""
     if log_likelihood(end) > floor:
         return float("inf") if end > peak else 0.0

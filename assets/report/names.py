@@ -25,7 +25,7 @@ NOTE = "Names are hidden by [report] names in cluster.toml; a number means the s
 
 def hide_names(frames: Frames) -> Frames:
     """Replace the names of every cluster that hides them; what is unknown stays unknown."""
-    hiding = {each["cluster_id"] for each in frames["clusters"] if each["are_names_hidden"]}
+    hiding = {cluster["cluster_id"] for cluster in frames["clusters"] if cluster["are_names_hidden"]}
     if not hiding:
         return frames
     numbers: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
@@ -42,5 +42,5 @@ def hide_names(frames: Frames) -> Frames:
 
     kept = {name: [without_names(row) for row in rows] for name, rows in frames.items()}
     # A check judges all clusters at once, and what it observed may quote any of them.
-    kept["checks"] = [each | {"observed": None if each["passed"] else HIDDEN} for each in kept["checks"]]
+    kept["checks"] = [check | {"observed": None if check["passed"] else HIDDEN} for check in kept["checks"]]
     return kept

@@ -95,21 +95,25 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
         UTC time written into the page's header.
     """
     frames = hide_names(frames)
-    simulated = tuple(printable(each["cluster_id"]) for each in frames["clusters"] if each["is_simulated"])
+    simulated = tuple(printable(cluster["cluster_id"]) for cluster in frames["clusters"] if cluster["is_simulated"])
     return Page(
         title="Cluster reliability",
         subtitle=f"{whole(len(frames['clusters']))} cluster{'' if len(frames['clusters']) == 1 else 's'}, "
         f"made {moment(made_at)} UTC. All times are UTC.",
         simulated_clusters=simulated,
         comparison=comparison(frames),
-        chapters=tuple(chapter(frames, each) for each in frames["clusters"]),
+        chapters=tuple(chapter(frames, cluster) for cluster in frames["clusters"]),
         closing=(provenance(frames),),
         warnings=(
-            *(f"{printable(each['cluster_id'])}: {stale(each)}" for each in frames["clusters"] if each["is_stale"]),
             *(
-                f"{printable(each['cluster_id'])} is not in this report, as it could not be built: "
-                f"{printable(each['reason'], MAX_REASON_CHARACTERS)}"
-                for each in frames["clusters_without_numbers"]
+                f"{printable(cluster['cluster_id'])}: {stale(cluster)}"
+                for cluster in frames["clusters"]
+                if cluster["is_stale"]
+            ),
+            *(
+                f"{printable(cluster['cluster_id'])} is not in this report, as it could not be built: "
+                f"{printable(cluster['reason'], MAX_REASON_CHARACTERS)}"
+                for cluster in frames["clusters_without_numbers"]
             ),
         ),
     )
@@ -150,11 +154,11 @@ def anchor_of(cluster_id: str) -> str:
 
 def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
     """List every figure with the id of the element it is drawn into."""
-    for each in page.chapters:
-        for section in each.sections:
+    for cluster_chapter in page.chapters:
+        for section in cluster_chapter.sections:
             for block in section.blocks:
                 for figure in _figures_in(block):
-                    yield f"{each.anchor}-{figure.key}-chart", figure
+                    yield f"{cluster_chapter.anchor}-{figure.key}-chart", figure
 
 
 def script_hash(script: str) -> str:
@@ -163,6 +167,6 @@ def script_hash(script: str) -> str:
 
 
 def _figures_in(block: Block) -> Iterator[Figure]:
-    for each in (block.left, block.right) if isinstance(block, Pair) else (block,):
-        if isinstance(each, Figure):
-            yield each
+    for part in (block.left, block.right) if isinstance(block, Pair) else (block,):
+        if isinstance(part, Figure):
+            yield part

@@ -36,6 +36,6 @@ def of_cluster(frames: Frames, name: str, cluster_id: str) -> list[Row]:
     return [row for row in frames[name] if row["cluster_id"] == cluster_id]
 
 
-def one(frames: Frames, name: str, cluster_id: str) -> Row:
+def only_row(frames: Frames, name: str, cluster_id: str) -> Row:
     """Select the single row a cluster has in a frame, or an empty one."""
     return next(iter(of_cluster(frames, name, cluster_id)), {})

@@ -60,7 +60,7 @@ class Faults:
             OPERATOR: self._wait_for_operator,
             LAUNCH: self._arm,
             DRAIN: self._wait_for_check,
-            ALARM: self._cry_wolf,
+            ALARM: self._fail_check_falsely,
         }
         self._seen_from = {
             FOUND_ONLY_BY[check]: day * DAY for check, day in world.profile.checks_introduced if check in FOUND_ONLY_BY
@@ -165,7 +165,7 @@ class Faults:
     def _wait_for_check(self, fault: int, node: int) -> None:
         self.world.clock.at(self._service.next_check(node), self._found, fault, -1)
 
-    def _cry_wolf(self, fault: int, node: int) -> None:
+    def _fail_check_falsely(self, fault: int, node: int) -> None:
         """Let a check fail although nothing is wrong, once or twice unless the alarm says for how long."""
         faults, period = self.world.ledger.faults, self.world.profile.check_seconds
         found, alarm = self._service.next_check(node), self._alarms.pop(fault, None)

@@ -309,12 +309,12 @@ class Profile:
             ),
             shared_faults=tuple(
                 replace(
-                    each,
-                    day=each.day + 5.3 * copy,
-                    first_position=(each.first_position + copy / copies) % 0.9,
-                    node_count=max(2, round(each.node_count * min(scale, 1.0))),
+                    fault,
+                    day=fault.day + 5.3 * copy,
+                    first_position=(fault.first_position + copy / copies) % 0.9,
+                    node_count=max(2, round(fault.node_count * min(scale, 1.0))),
                 )
-                for each in self.shared_faults
+                for fault in self.shared_faults
                 for copy in range(copies)
             ),
         )

@@ -155,11 +155,16 @@ def simulate(
     ]
     for order in orders:
         refuse_real_logs(order.sources)
-    done, told, whole = [], 0.0, sum(order.node_days for order in orders)
+    done, done_share, whole = [], 0.0, sum(order.node_days for order in orders)
     for order in orders:
         share = order.node_days / whole
-        done.append(_fulfil(order, lambda part, told=told, share=share: tell(told + share * part)))  # type: ignore[misc]
-        told += share
+        done.append(
+            _fulfil(
+                order,
+                lambda part, start=done_share, share=share: tell(start + share * part),  # type: ignore[misc]
+            )
+        )
+        done_share += share
     tell(1.0)
     return Summary(name, time.monotonic() - started, tuple(done))
 

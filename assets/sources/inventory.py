@@ -144,12 +144,12 @@ with shown as (
 local_times as (
     select *, {local} from shown
 ),
-told_times as (
+parsed_times as (
     select local_times.*, batch_files.modified_at, {moments}
     from local_times inner join batch_files on batch_files.file_id = local_times.file_id
 ),
 timed as (
-    select *, {believed} from told_times
+    select *, {believed} from parsed_times
 ),
 counted as (
     select

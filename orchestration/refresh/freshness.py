@@ -14,7 +14,7 @@ import duckdb
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import REFUSED, KnownFile, Survey, is_as_it_was, survey
+from assets.sources.intake.folder import REFUSED, KnownFile, Survey, is_unchanged, survey
 from assets.sources.intake.loading import known_files, with_accounting
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
@@ -76,7 +76,7 @@ def _files_are_as_they_were(found: Survey, known: Mapping[tuple[str, str], Known
         files.keys() | refused.keys() == {key for key in known if key[0] in found.clusters and known[key].is_present}
         and all(known[key].reason == reason for key, reason in refused.items())
         and all(
-            known[key].status != REFUSED and is_as_it_was(file, known[key], READERS[file.kind])
+            known[key].status != REFUSED and is_unchanged(file, known[key], READERS[file.kind])
             for key, file in files.items()
         )
     )

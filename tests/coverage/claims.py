@@ -171,11 +171,13 @@ def rate_ratios(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
         "where comparison = 'clusters' and is_reference"
     ).fetchall()
     rows = []
-    for one, other, population, low, high in found:
-        if (one, other) in pairs:
-            (rate, expected), (other_rate, other_expected) = (truths[name].rate(population) for name in (one, other))
+    for cluster_id, other, population, low, high in found:
+        if (cluster_id, other) in pairs:
+            (rate, expected), (other_rate, other_expected) = (
+                truths[name].rate(population) for name in (cluster_id, other)
+            )
             inside = _inside(low, rate / other_rate, high)
-            rows.append((truths[one].kind, inside, min(expected, other_expected)))
+            rows.append((truths[cluster_id].kind, inside, min(expected, other_expected)))
     return _rows(rows)
 
 

@@ -60,9 +60,9 @@ def measure(folder: Path, count: int, first_seed: int) -> dict[str, pd.DataFrame
     truths: Truths = {}
 
     def seen() -> Iterator[Seen]:
-        for kind, one in data_sets(count, first_seed):
-            truths[one[0].site.name] = expected_of(kind, one[0])
-            yield one
+        for kind, data_set in data_sets(count, first_seed):
+            truths[data_set[0].site.name] = expected_of(kind, data_set[0])
+            yield data_set
 
     insert(home, seen())
     build(home)

@@ -249,11 +249,11 @@ class _Cluster:
             self.add(attempt.ended, "end", attempt)
 
     def _room_for(self, job: Job) -> list[int] | None:
-        each = job.gpus // job.node_count
-        able = np.flatnonzero((self.is_out == 0) & (self.free >= each))
+        node_gpus = job.gpus // job.node_count
+        able = np.flatnonzero((self.is_out == 0) & (self.free >= node_gpus))
         if len(able) < job.node_count:
             return None
-        if each < self.site.gpus_per_node:
+        if node_gpus < self.site.gpus_per_node:
             shared = able[self.free[able] < self.site.gpus_per_node]
             able = shared if len(shared) else able
         return sorted(int(node) for node in self.rng.choice(able, job.node_count, replace=False))

@@ -126,15 +126,15 @@ def _score(cluster: str, rows: pd.DataFrame) -> Score:
 
 def lines(home: Path) -> list[str]:
     """Return the table that the command prints."""
-    each = scores(home)
-    pooled = sum(each[1:], each[0])
+    single_scores = scores(home)
+    pooled = sum(single_scores[1:], single_scores[0])
     rates, truth = read(home)[1].set_index("cluster_id"), planted_rates(home)
     rows = [
         f"{'cluster':<12}{'hard rule':>14}{'posterior':>14}{'of':>6}{'culprits':>10}   planted r_f in published limits",
         f"{'':<12}{'prec':>7}{'rec':>7}{'prec':>7}{'rec':>7}",
     ]
     inside = 0
-    for score in [*each, pooled]:
+    for score in [*single_scores, pooled]:
         text = (
             f"{score.cluster_id:<12}"
             f"{share(score.hard_hits, score.hard_names):>7.2f}{share(score.hard_found, score.evident):>7.2f}"

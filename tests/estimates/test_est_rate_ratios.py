@@ -9,8 +9,8 @@ from assets.estimates.est_rate_ratios import est_rate_ratios
 from tests.estimates.five_clusters import read
 
 
-def pair(rows, one, other, population="all", counted_as="attempts"):
-    key = {"comparison": "clusters", "cluster_id": one, "other_cluster_id": other}
+def pair(rows, cluster_id, other, population="all", counted_as="attempts"):
+    key = {"comparison": "clusters", "cluster_id": cluster_id, "other_cluster_id": other}
     (row,) = rows("est_rate_ratios", population=population, counted_as=counted_as, **key)
     return row
 

@@ -95,7 +95,7 @@ def test_jobs_that_run_on_when_the_study_ends_are_censored_there(warehouse):
 
 def test_failures_count_by_their_probability_and_incident(warehouse):
     """All failures at one half, three of one age to an incident: the shape of the same jobs, with wider limits."""
-    seconds, fails, begins = (np.repeat(each, 3) for each in lifetimes(0.8, jobs=600))
+    seconds, fails, begins = (np.repeat(values, 3) for values in lifetimes(0.8, jobs=600))
     certain = fit_of(warehouse, seconds, fails, begins)
     with warehouse.writing() as con:
         con.execute(

@@ -57,7 +57,7 @@ def node_days(export, is_counted):
     start, end = export.start[is_counted], np.minimum(export.end[is_counted], export.days)
     day = np.arange(np.floor(start.min()), np.ceil(export.days))
     running = (np.minimum(end, edge + 1).clip(edge) - np.maximum(start, edge).clip(None, edge + 1) for edge in day)
-    return day, np.array([NODES * np.maximum(each, 0.0).sum() for each in running])
+    return day, np.array([NODES * np.maximum(days, 0.0).sum() for days in running])
 
 
 def moment(days):

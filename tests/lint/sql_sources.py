@@ -113,15 +113,15 @@ class Tree:
                 self.functions[node.name].append(node)
             scope = Scope(scope.path, node, scope)
             arguments = node.args
-            for each in [
+            for parameter in [
                 *arguments.posonlyargs,
                 *arguments.args,
                 *arguments.kwonlyargs,
                 arguments.vararg,
                 arguments.kwarg,
             ]:
-                if each is not None:
-                    scope.parameters[each.arg] = ast.unparse(each.annotation) if each.annotation else ""
+                if parameter is not None:
+                    scope.parameters[parameter.arg] = ast.unparse(parameter.annotation) if parameter.annotation else ""
         elif isinstance(node, COMPREHENSIONS):
             scope = Scope(scope.path, node, scope)
         elif isinstance(node, ast.ClassDef):
@@ -133,14 +133,18 @@ class Tree:
 
     def _index_class(self, node: ast.ClassDef) -> None:
         self.classes[node.name].append(node)
-        methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+        methods = [statement for statement in node.body if isinstance(statement, ast.FunctionDef)]
         self.class_of.update(dict.fromkeys(methods, node.name))
         if any(ast.unparse(base) == "Protocol" for base in node.bases):
             self.protocols.add(node.name)
-            self.protocol |= {each.name for each in methods}
-        own = [each for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]
-        for place, each in enumerate(own):
-            self.fields[each.target.id].append((node.name, each, place))  # type: ignore[union-attr]
+            self.protocol |= {method.name for method in methods}
+        own = [
+            statement
+            for statement in node.body
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+        ]
+        for place, declaration in enumerate(own):
+            self.fields[declaration.target.id].append((node.name, declaration, place))  # type: ignore[union-attr]
 
     def _note_values(self, node: ast.AST, scope: Scope) -> None:  # noqa: C901
         match node:
@@ -158,11 +162,11 @@ class Tree:
             case ast.Return() | ast.Yield() | ast.YieldFrom():
                 self.results[scope].append(node.value)
             case ast.ImportFrom(module=str(module)):
-                for each in node.names:
-                    scope.imports[each.asname or each.name] = (module, each.name)
+                for alias in node.names:
+                    scope.imports[alias.asname or alias.name] = (module, alias.name)
             case ast.Import():
-                for each in node.names:
-                    scope.imports[each.asname or each.name] = (each.name, "")
+                for alias in node.names:
+                    scope.imports[alias.asname or alias.name] = (alias.name, "")
         if isinstance(node, ast.Call):
             self.calls[_called(node)].append(node)
 
@@ -182,7 +186,7 @@ class Tree:
             if found is not None:
                 module = self.modules.get(".".join(part for part in found if part))
                 return [] if module is None else self._own(called.attr, module)
-        return [each for each in self.functions[called.attr] if self._may_be_meant(each, called.value)]
+        return [function for function in self.functions[called.attr] if self._may_be_meant(function, called.value)]
 
     def _may_be_meant(self, function: Function, owner: ast.expr) -> bool:
         """Tell whether an attribute of an object may be a function: a method, or what a protocol asks of modules."""
@@ -221,7 +225,7 @@ class Tree:
         return []
 
     def _own(self, name: str, scope: Scope) -> list[Function]:
-        return [each for each in self.functions[name] if self.scope_of[each] is scope]
+        return [function for function in self.functions[name] if self.scope_of[function] is scope]
 
     def _imported(self, name: str, scope: Scope | None) -> tuple[str, str] | None:
         while scope is not None:
@@ -237,8 +241,8 @@ class Tree:
             scope.given[target.id].append(value)
         elif isinstance(target, ast.Tuple | ast.List):
             parts = value.elts if isinstance(value, ast.Tuple | ast.List) else []
-            for place, each in enumerate(target.elts):
-                self._give(scope, each, parts[place] if len(parts) == len(target.elts) else value)
+            for place, element in enumerate(target.elts):
+                self._give(scope, element, parts[place] if len(parts) == len(target.elts) else value)
         elif isinstance(target, ast.Subscript | ast.Starred):
             self._give(scope, target.value, value)
 
@@ -247,17 +251,17 @@ class Tree:
         targets = target.elts if isinstance(target, ast.Tuple | ast.List) else []
         called = _called(values) if isinstance(values, ast.Call) else ""
         if isinstance(values, ast.Tuple | ast.List):
-            for each in values.elts:
-                self._give(scope, target, each)
+            for element in values.elts:
+                self._give(scope, target, element)
         elif isinstance(values, ast.Call) and called == "enumerate" and len(targets) == 2:
             self._give(scope, targets[0], ast.Constant(0))
             self._give_each(scope, targets[1], values.args[0])
         elif isinstance(values, ast.Call) and called == "zip" and len(targets) == len(values.args):
-            for each, several in zip(targets, values.args, strict=True):
-                self._give_each(scope, each, several)
+            for item, several in zip(targets, values.args, strict=True):
+                self._give_each(scope, item, several)
         else:
-            for each in targets or [target]:
-                self._give(scope, each, values)
+            for item in targets or [target]:
+                self._give(scope, item, values)
 
     def prove(self) -> list[Place]:
         """Return the parts of statements that are not made of code, after following everything."""
@@ -313,9 +317,9 @@ class Tree:
             case ast.IfExp():
                 return self.is_good(node.body) and self.is_good(node.orelse)
             case ast.Tuple() | ast.List() | ast.Set():
-                return all(self.is_good(each) for each in node.elts)
+                return all(self.is_good(element) for element in node.elts)
             case ast.Dict():
-                return all(self.is_good(each) for each in [*node.keys, *node.values])
+                return all(self.is_good(part) for part in [*node.keys, *node.values])
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
                 return self.is_good(node.elt)
             case ast.DictComp():
@@ -374,11 +378,11 @@ class Tree:
         if name in QUOTES or name in NUMBERS:
             return True
         if name == "extract_statements":
-            return all(self.is_good(each) for each in node.args)
+            return all(self.is_good(argument) for argument in node.args)
         functions = self._resolve(node.func)
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        are_good = all(self.is_good(each) for each in arguments)
+        are_good = all(self.is_good(argument) for argument in arguments)
         is_text = owner is not None and name in PASSES_ON and self._imported_name(owner) is None
         if functions and not is_text:
             return all(self._known(("result", function)) for function in functions)
@@ -428,7 +432,7 @@ class Tree:
         if ast.unparse(function.returns or ast.Constant("")) in NUMERIC:
             return True
         results = self.results[self.scopes[function]]
-        return bool(results) and all(self.is_good(each) for each in results)
+        return bool(results) and all(self.is_good(result) for result in results)
 
     def _is_passed_well(self, scope: Scope, name: str) -> bool:
         if not isinstance(scope.node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -437,7 +441,11 @@ class Tree:
         if arguments.vararg is not None and arguments.vararg.arg == name:
             places = range(len(arguments.args), 99)
         else:
-            order = [each.arg for each in [*arguments.posonlyargs, *arguments.args] if each.arg not in {"self", "cls"}]
+            order = [
+                parameter.arg
+                for parameter in [*arguments.posonlyargs, *arguments.args]
+                if parameter.arg not in {"self", "cls"}
+            ]
             places = range(order.index(name), order.index(name) + 1) if name in order else range(0)
         calls = self.callers[scope.node]
         passed = [_argument(call, name, place) for call in calls for place in places or [None]]
@@ -470,7 +478,7 @@ def _argument(call: ast.Call, name: str, place: int | None) -> ast.expr | None:
     for keyword in call.keywords:
         if keyword.arg == name or keyword.arg is None:
             return keyword.value
-    starred = next((each for each in call.args if isinstance(each, ast.Starred)), None)
+    starred = next((argument for argument in call.args if isinstance(argument, ast.Starred)), None)
     if starred is not None:
         return starred
     return call.args[place] if place is not None and place < len(call.args) else None

@@ -25,7 +25,7 @@ def pinned(lock):
 
 
 def installed():
-    return {canonicalize_name(each.name): each.version for each in distributions()}
+    return {canonicalize_name(distribution.name): distribution.version for distribution in distributions()}
 
 
 def test_there_are_locks_for_all_environments():
@@ -68,6 +68,6 @@ def test_the_bill_of_materials_is_valid_and_complete():
     bill = json.loads((PROJECT / "build" / "sbom.cdx.json").read_text(encoding="utf-8"))
     assert bill["bomFormat"] == "CycloneDX"
     assert bill["metadata"]["component"]["name"] == "faultline"
-    listed = {canonicalize_name(each["name"]): each["version"] for each in bill["components"]}
+    listed = {canonicalize_name(component["name"]): component["version"] for component in bill["components"]}
     expected = {name: version for name, version in installed().items() if name not in THIS}
     assert listed.items() >= expected.items()

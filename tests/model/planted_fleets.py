@@ -65,7 +65,7 @@ def plant(setting: Setting, rng: np.random.Generator) -> Fleet:
         np.unique(np.append(rng.choice(count, nodes - 1, replace=False), own)) if nodes > 1 else np.array([own])
         for own, nodes in zip(culprit, size, strict=True)
     ]
-    failure = np.repeat(np.arange(len(suspects)), [len(one) for one in suspects])
+    failure = np.repeat(np.arange(len(suspects)), [len(nodes) for nodes in suspects])
     return Fleet(failure, np.concatenate(suspects) if suspects else np.array([], dtype=int), exposure, is_lemon)
 
 

@@ -197,9 +197,9 @@ def test_probabilities_of_one_attempt_add_up_to_one_at_most():
 
 
 def test_the_same_logs_give_the_same_numbers():
-    one, other = planted(2)[0], planted(2)[0]
-    assert (one.probability == other.probability).all()
-    assert (one.draws == other.draws).all()
+    first, other = planted(2)[0], planted(2)[0]
+    assert (first.probability == other.probability).all()
+    assert (first.draws == other.draws).all()
 
 
 def test_windows_are_cut_where_the_attempt_began():

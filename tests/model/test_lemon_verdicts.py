@@ -39,8 +39,8 @@ def test_wrong_names_stay_below_the_limit():
     ):
         found.append(score(setting, range(10)))
         assert found[-1].recall >= recall
-    assert np.mean([one.false_discovery_rate for one in found]) <= 0.11
-    assert np.mean([one.precision for one in found]) >= 0.89
+    assert np.mean([result.false_discovery_rate for result in found]) <= 0.11
+    assert np.mean([result.precision for result in found]) >= 0.89
 
 
 @pytest.mark.parametrize("setting", [Setting(28, 5), Setting(90, 5), Setting(28, 10)])

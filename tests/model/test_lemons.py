@@ -109,9 +109,9 @@ def test_equal_probabilities_stand_or_fall_together():
 
 
 def test_a_mixture_of_one_group_has_that_groups_quantiles():
-    count, time, one = np.array([3.0]), np.array([50.0]), np.array([1.0])
+    count, time, share = np.array([3.0]), np.array([50.0]), np.array([1.0])
     shape, inverse = NORMAL.shape + count, NORMAL.shape / NORMAL.rate + time
-    found = mixture_quantile(0.95, [(one / 2, shape, inverse), (one / 2, shape, inverse)])
+    found = mixture_quantile(0.95, [(share / 2, shape, inverse), (share / 2, shape, inverse)])
     assert found == pytest.approx(stats.gamma.ppf(0.95, shape, scale=1 / inverse), rel=1e-9)
 
 

@@ -84,13 +84,13 @@ def test_the_test_of_shape_1_is_walds_with_the_curvature_of_the_likelihood():
 
 def test_three_jobs_that_fail_as_one_tell_as_much_as_one():
     """Each job thrice, failing in one incident: the curvature is threefold, and so is the variance that it lacks."""
-    one, thrice = fit_weibull(AGES, FAILED, ENTRIES), (np.repeat(x, 3) for x in (AGES, FAILED, ENTRIES))
+    once, thrice = fit_weibull(AGES, FAILED, ENTRIES), (np.repeat(x, 3) for x in (AGES, FAILED, ENTRIES))
     incident = np.where(np.repeat(FAILED, 3), np.repeat(np.arange(10), 3), -1)
     together = fit_weibull(*thrice, incident=incident)
-    assert (together.shape, together.scale) == pytest.approx((one.shape, one.scale), rel=1e-6)
-    assert (together.variance_ratio, together.p_value) == pytest.approx((3.0, one.p_value), rel=1e-4)
-    assert together.shape_low < one.shape_low < one.shape_high < together.shape_high
-    assert together.shape_high == pytest.approx(one.shape_high, rel=0.15)
+    assert (together.shape, together.scale) == pytest.approx((once.shape, once.scale), rel=1e-6)
+    assert (together.variance_ratio, together.p_value) == pytest.approx((3.0, once.p_value), rel=1e-4)
+    assert together.shape_low < once.shape_low < once.shape_high < together.shape_high
+    assert together.shape_high == pytest.approx(once.shape_high, rel=0.15)
 
 
 def test_a_failure_of_one_half_counts_half_in_the_likelihood():

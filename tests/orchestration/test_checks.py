@@ -120,7 +120,7 @@ def test_odd_rows_within_the_share_are_a_warning_and_beyond_it_the_cluster_fails
     assert {verdict.is_blocking for verdict in found if not verdict.passed} == {False}
     spoil(warehouse, f"{odd} in (3, 4)")
     (found,) = judge(warehouse, [("raw", "sacct")]).values()
-    assert [(one.cluster_id, one.check_name) for one in found if not one.passed and one.is_blocking] == [
+    assert [(check.cluster_id, check.check_name) for check in found if not check.passed and check.is_blocking] == [
         ("alpha", "elapsed_seconds_not_negative")
     ]
     spoil(warehouse, "update raw.clusters set quarantine_max_share = 0.9")
@@ -204,7 +204,9 @@ def test_a_part_of_a_stage_can_be_judged(warehouse):
         resources={"warehouse": warehouse},
         selection=selection,
     )
-    assert [one.check_name for one in result.get_asset_check_evaluations()] == ["marts_fct_attempts_expectations"]
+    assert [evaluation.check_name for evaluation in result.get_asset_check_evaluations()] == [
+        "marts_fct_attempts_expectations"
+    ]
 
 
 def test_definitions_do_not_import_great_expectations():

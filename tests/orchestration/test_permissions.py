@@ -23,7 +23,7 @@ GROUP = grp.getgrgid(os.getegid()).gr_name
 @pytest.fixture
 def another_group(monkeypatch):
     """A group that is not the one new files get; only root may give files to one it is not in."""
-    name = next(one for one in grp.getgrall() if one.gr_gid != os.getegid()).gr_name
+    name = next(group for group in grp.getgrall() if group.gr_gid != os.getegid()).gr_name
     if os.geteuid():
         monkeypatch.setattr(permissions.os, "chown", lambda *_: None)
     return name
@@ -54,7 +54,7 @@ def modes(home):
         for path in home.root.rglob("*")
         if not path.is_symlink()
     }  # fmt: skip
-    return {name: stat.S_IMODE(one.st_mode) for name, one in found.items()}
+    return {name: stat.S_IMODE(status.st_mode) for name, status in found.items()}
 
 
 def test_a_new_home_is_for_its_owner_alone(tmp_path):
@@ -159,7 +159,7 @@ class TestAGroup:
             raise PermissionError
 
         monkeypatch.setattr(permissions.os, "chown", refuse)
-        other = next(one for one in grp.getgrall() if one.gr_gid != os.getegid()).gr_name
+        other = next(group for group in grp.getgrall() if group.gr_gid != os.getegid()).gr_name
         with pytest.raises(WrongGroup, match="this user is not in"):
             publish_as(home, "run-2", other)
         assert home.current.readlink().name == "run-1"

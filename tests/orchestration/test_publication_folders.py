@@ -107,7 +107,7 @@ class TestWhatAnEarlierVersionPublished:
     def test_it_can_be_gone_back_to(self, earlier):
         publish(earlier, "run-1")
         assert seen(earlier) == ("run-1", "run-1")
-        assert [one.run_id for one in folders.kept_publications(earlier)] == ["run-1", "old"]
+        assert [publication.run_id for publication in folders.kept_publications(earlier)] == ["run-1", "old"]
         folders.roll_back(earlier)
         assert seen(earlier) == ("old", "old")
 
@@ -128,7 +128,7 @@ class TestWhatAnEarlierVersionPublished:
             monkeypatch.setattr(folders, "_exchange", watched(folders._exchange))
             monkeypatch.setattr(folders.Path, "rename", watched(folders.Path.rename))
         else:
-            monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
+            monkeypatch.setattr(folders, "_exchange", lambda folder, other: False)
         monkeypatch.setattr(folders.Path, "replace", watched(folders.Path.replace))
         publish(earlier, "run-1")
         assert told == sorted(told)
@@ -151,7 +151,7 @@ class TestWhatAnEarlierVersionPublished:
         publish(copy, "run-3")
         assert copy.current.is_symlink()
         assert seen(copy) == ("run-3", "run-3")
-        assert [one.run_id for one in folders.kept_publications(copy)] == ["run-3", "run-2", "run-1"]
+        assert [publication.run_id for publication in folders.kept_publications(copy)] == ["run-3", "run-2", "run-1"]
 
 
 class TestRetention:
@@ -159,8 +159,8 @@ class TestRetention:
         for number in range(1, 6):
             publish(home, f"run-{9 - number}")
         removed = folders.remove_old(home, keep=3)
-        assert [one.run_id for one in removed] == ["run-7", "run-8"]
-        assert [(one.number, one.run_id) for one in folders.kept_publications(home)] == [
+        assert [publication.run_id for publication in removed] == ["run-7", "run-8"]
+        assert [(publication.number, publication.run_id) for publication in folders.kept_publications(home)] == [
             (5, "run-4"), (4, "run-5"), (3, "run-6"),
         ]  # fmt: skip
 
@@ -169,7 +169,7 @@ class TestRetention:
             publish(home, f"run-{number}")
         folders.roll_back(home, "1")
         folders.remove_old(home, keep=1)
-        assert [one.run_id for one in folders.kept_publications(home)] == ["run-4", "run-1"]
+        assert [publication.run_id for publication in folders.kept_publications(home)] == ["run-4", "run-1"]
 
     def test_numbers_are_never_given_twice(self, home):
         publish(home, "run-1")
@@ -248,5 +248,5 @@ class TestLeftovers:
         publish(home, "run-2")
         (home.current / "publication.json").write_bytes(b"\x00")
         assert folders.current_publication(home).run_id == "run-2"
-        assert [one.run_id for one in folders.kept_publications(home)] == ["run-2", "run-1"]
+        assert [publication.run_id for publication in folders.kept_publications(home)] == ["run-2", "run-1"]
         assert publish(home, "run-3").number == 3

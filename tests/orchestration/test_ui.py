@@ -174,7 +174,7 @@ def test_the_daemon_runs_the_schedule(server):
 
 def descendants(pid):
     children = [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in _children(task)]
-    return [pid, *(each for child in children for each in descendants(child))]
+    return [pid, *(descendant for child in children for descendant in descendants(child))]
 
 
 def _children(task):
@@ -231,5 +231,5 @@ def test_dagster_itself_is_read_only_too(tmp_path, monkeypatch):
     with _instance() as instance, _webserver(instance, workspace, rules) as app:
         asyncio.run(Guard(app, rules)(scope, receive, send))
     permissions = json.loads(sent[-1]["body"] or sent[-2]["body"])["data"]["permissions"]
-    assert {each["permission"] for each in permissions if each["value"]} == set()
-    assert "launch_pipeline_execution" in {each["permission"] for each in permissions}
+    assert {permission["permission"] for permission in permissions if permission["value"]} == set()
+    assert "launch_pipeline_execution" in {permission["permission"] for permission in permissions}

@@ -56,7 +56,7 @@ class Points:
 
     def _hear(self, event: str, arguments: tuple) -> None:
         is_write = event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING
-        if self.is_on and (event in CHANGES or is_write) and any(self.root in str(one) for one in arguments):
+        if self.is_on and (event in CHANGES or is_write) and any(self.root in str(argument) for argument in arguments):
             self._pass(event)
 
     def _pass(self, name: str) -> None:

@@ -43,8 +43,8 @@ def compare(found: dict[str, list[tuple]], expected: dict[str, list[tuple]]) -> 
     assert found.keys() == expected.keys()
     for name, rows in expected.items():
         assert len(found[name]) == len(rows), name
-        for place, (one, other) in enumerate(zip(found[name], rows, strict=True)):
-            assert one == other, f"{name}, row {place}"
+        for place, (row, other) in enumerate(zip(found[name], rows, strict=True)):
+            assert row == other, f"{name}, row {place}"
 
 
 @pytest.fixture(scope="module")

@@ -50,20 +50,20 @@ def judge(found: dict) -> None:
 
 def test_a_fault_while_publishing_leaves_readers_with_one_run_or_the_other(tmp_path):
     found = attempts(tmp_path, SHARE, TODAY)
-    for one in found:
-        judge(one)
+    for attempt in found:
+        judge(attempt)
     assert len(found[0]["told"]) > 20
-    assert Counter(one["kind"] for one in found).keys() == {"kill", "EIO", "ENOSPC"}
-    assert any(one["code"] == -9 for one in found)
-    assert any(one["code"] == 1 for one in found)
+    assert Counter(attempt["kind"] for attempt in found).keys() == {"kill", "EIO", "ENOSPC"}
+    assert any(attempt["code"] == -9 for attempt in found)
+    assert any(attempt["code"] == 1 for attempt in found)
 
 
 @pytest.mark.slow
 def test_every_point_while_publishing(tmp_path):
     found = attempts(tmp_path, 1, 0)
-    for one in found:
-        judge(one)
-    seen = {json.loads(one["after"][1])["warehouse"] for one in found if one["kind"] == "kill"}
+    for attempt in found:
+        judge(attempt)
+    seen = {json.loads(attempt["after"][1])["warehouse"] for attempt in found if attempt["kind"] == "kill"}
     assert seen == {"run-1", "run-2"}
 
 

@@ -241,7 +241,7 @@ def test_a_damaged_publication_is_set_aside_when_the_next_one_is_seen_and_doctor
         damaged = current_publication(home)
         publish(home, name, "v", home.publication, home.working_reports / "latest")
         assert problem_of_current(home) is None
-        assert [one.run_id for one in kept_publications(home)] == [name]
+        assert [publication.run_id for publication in kept_publications(home)] == [name]
         (aside,) = home.publications.glob("*.damaged-*")
         assert aside.name.startswith(f"{damaged.run_id}.damaged-")
         assert any(finding.where == str(aside) for finding in doctor(home))

@@ -106,7 +106,7 @@ def test_the_refresh_says_what_was_kept_and_why(night):
 
 
 def test_status_and_report_show_it(night):
-    found = {each["cluster_id"]: each for each in json.loads(night["json"].stdout)["clusters"]}
+    found = {entry["cluster_id"]: entry for entry in json.loads(night["json"].stdout)["clusters"]}
     assert (found["testbed"]["is_stale"], found["b"]["is_stale"]) == (True, False)
     assert "quarantined" in found["testbed"]["stale_reason"]
     assert found["testbed"]["data_through_at"]

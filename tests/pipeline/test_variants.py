@@ -77,5 +77,5 @@ def test_every_row_about_a_cluster_is_equal(name: str, variant: str, published: 
     assert sum(map(bool, expected.values())) > 30
     for table, rows in expected.items():
         assert len(found[table]) == len(rows), table
-        for one, other in zip(found[table], rows, strict=True):
-            assert one == other, table
+        for row, other in zip(found[table], rows, strict=True):
+            assert row == other, table

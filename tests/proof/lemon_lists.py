@@ -57,7 +57,7 @@ def try_lists(setting: Setting, fleets: int) -> ListsFound:
     """Make the list of so many fleets."""
     scores = [score(setting, range(seed, seed + 1)) for seed in range(fleets)]
     wrong, recall, listed, refused = (
-        np.array([getattr(one, name) for one in scores])
+        np.array([getattr(list_score, name) for list_score in scores])
         for name in ("false_discovery_rate", "recall", "listed", "refused")
     )
     named = float(listed.sum())

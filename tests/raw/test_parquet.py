@@ -21,8 +21,8 @@ def rows(con: duckdb.DuckDBPyConnection, table: str, folder) -> int:
     """Count the rows that stand on one side only; the partitions' columns come out of the folders' names."""
     columns = ", ".join(name for name, *_ in con.execute(f"describe {table}").fetchall())
     files = f"read_parquet('{folder}/{table.replace('.', '/')}/**/*.parquet', hive_partitioning = true)"
-    one, other = f"select {columns} from {table}", f"select {columns} from {files}"
-    sql = f"select count(*) from (({one} except all {other}) union all ({other} except all {one}))"
+    of_table, other = f"select {columns} from {table}", f"select {columns} from {files}"
+    sql = f"select count(*) from (({of_table} except all {other}) union all ({other} except all {of_table}))"
     return con.execute(sql).fetchone()[0]
 
 

@@ -48,8 +48,11 @@ def test_what_is_rare_was_tried(comparisons):
         ("instigators", "instigators named by the log"),
     )
     for question, item in rare:
-        assert max(each.score(question, item).planted for each in comparisons.values()) >= ENOUGH, item
-    assert max(each.share("unseen", "... given a wrong cause").total for each in comparisons.values()) >= ENOUGH
+        assert max(comparison.score(question, item).planted for comparison in comparisons.values()) >= ENOUGH, item
+    assert (
+        max(comparison.share("unseen", "... given a wrong cause").total for comparison in comparisons.values())
+        >= ENOUGH
+    )
 
 
 @pytest.mark.parametrize("item", ["attempts", "nodes of attempts"])

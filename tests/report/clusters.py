@@ -159,7 +159,7 @@ def hostile_cluster() -> Tables:
             {"cluster_id": name, "attempt_id": f"{name}:6:0", "preempted_at": START, "is_inferred": False,
              "is_second_order": False, "lost_gpu_hours": 0.2}
         ],
-        "marts.fct_node_outages": [{"cluster_id": name} | each for each in outages],
+        "marts.fct_node_outages": [{"cluster_id": name} | outage for outage in outages],
     }  # fmt: skip
 
 

@@ -30,9 +30,7 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     """Fill an open warehouse, raw and ops tables in place already."""
     con.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
     with LABELS.open(encoding="utf-8") as lines:
-        labels = [
-            {"failure_category": each["failure_category"], "label": each["label"]} for each in csv.DictReader(lines)
-        ]
+        labels = [{"failure_category": row["failure_category"], "label": row["label"]} for row in csv.DictReader(lines)]
     insert(con, "marts.dim_failure_categories", labels)
     for tables in (hostile_cluster(), simulated_cluster(), operations()):
         for table, rows in tables.items():
@@ -103,7 +101,7 @@ def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count:
     rate = garwood_interval(k, days)
     projections = []
     for gpus in (8, 16, 32, 64, 128, 256, 512, 1024, 16384):
-        value, low, high = (24 / (-(-gpus // 8) * float(each)) for each in (rate.value, rate.high, rate.low))
+        value, low, high = (24 / (-(-gpus // 8) * float(limit)) for limit in (rate.value, rate.high, rate.low))
         row = about | {"gpu_count": gpus, "population": "all", "event_count": k, "exposure": days}
         row |= {"is_cluster_size": gpus == 8 * node_count, "is_largest_job": gpus == largest}
         projections.append(row | {"mttf_hours": value, "mttf_hours_low": low, "mttf_hours_high": high})

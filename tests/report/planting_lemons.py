@@ -36,7 +36,7 @@ def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
         order by event_count desc, nodes.node_id
     """).fetchall()
     demo = [(node, count) for cluster, node, count in nodes if cluster == "demo"]
-    order = [node for node, _ in sorted(demo, key=lambda one: (one[0] not in LEMONS, -one[1], one[0]))]
+    order = [node for node, _ in sorted(demo, key=lambda pair: (pair[0] not in LEMONS, -pair[1], pair[0]))]
     judged = [judged_row(node, count, order.index(node) + 1) for node, count in demo]
     judged += [
         about("hall-b", node) | {"verdict": "not enough data", "event_count": count, "exposure": 0.004,

@@ -152,7 +152,7 @@ def _sizes() -> pd.DataFrame:
     rows = [("demo", nodes, round(0.05 * 1000 * nodes**0.3), 1000.0) for nodes in (1, 2, 4, 8, 16, 32)]
     rows.append(("hall-b", 1, 1, 0.02))
     names = ("cluster_id", "node_count", "failure_count", "node_days")
-    planted = pd.DataFrame([about | dict(zip(names, each, strict=True)) for each in rows])
+    planted = pd.DataFrame([about | dict(zip(names, values, strict=True)) for values in rows])
     return planted.assign(failure_variance=planted["failure_count"])
 
 

@@ -74,6 +74,6 @@ def parse(html: str) -> Element:
 
 def table(within: Element, caption: str) -> Element:
     """Find the one table whose caption begins so."""
-    found = [each for each in within.all("table") if each.all("caption")[0].text.startswith(caption)]
-    assert len(found) == 1, [each.all("caption")[0].text for each in within.all("table")]
+    found = [element for element in within.all("table") if element.all("caption")[0].text.startswith(caption)]
+    assert len(found) == 1, [element.all("caption")[0].text for element in within.all("table")]
     return found[0]

@@ -76,7 +76,7 @@ def test_hostile_names_did_not_execute(root):
 
 
 def test_every_section_is_there(root):
-    keys = [each.attributes["data-section"] for each in root.all("section")]
+    keys = [element.attributes["data-section"] for element in root.all("section")]
     assert keys.count("headline") == 2
     assert keys[-2:] == ["provenance", "definitions"]
 

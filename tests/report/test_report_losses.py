@@ -66,7 +66,7 @@ def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):
     rows = table(lemons, "Nodes by how surely").rows()
     assert [row[1:3] for row in rows[:3]] == [["sim007", "lemon"], ["sim021", "lemon"], ["sim040", "watch"]]
     assert "ticket T-17: GPU" in rows[0][-1]
-    assert [each.text for each in lemons.all("code")] == ["--exclude=sim[007,021]"]
+    assert [element.text for element in lemons.all("code")] == ["--exclude=sim[007,021]"]
     assert "4.00% of these names are expected to be wrong" in lemons.text
     assert not section(hall, "lemons").all("code")
 
@@ -82,7 +82,7 @@ def test_a_name_for_the_shell_stays_out_of_the_exclude_line(frames):
     fleets = [row | {"lemon_names": ["sim007", "$(reboot)", "-x", "a b"]} for row in frames["lemon_fleets"]]
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     blocks = lemon_section({**frames, "lemon_fleets": fleets}, cluster).blocks
-    ready = next(each for each in blocks if isinstance(each, Table) and each.caption.startswith("Ready"))
+    ready = next(block for block in blocks if isinstance(block, Table) and block.caption.startswith("Ready"))
     assert ready.rows[0][0].text == "--exclude=sim007"
     assert "3 names" in ready.note
 

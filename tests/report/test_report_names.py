@@ -56,14 +56,14 @@ def test_no_name_stands_in_the_report(named, bundle):
 
 
 def test_shown_is_the_default_and_hides_nothing(frames, html):
-    assert not any(each["are_names_hidden"] for each in frames["clusters"])
+    assert not any(cluster["are_names_hidden"] for cluster in frames["clusters"])
     assert hide_names(frames) is frames
     assert NOTE not in html
     assert "user1" in html
 
 
 def test_one_name_has_one_number_and_other_clusters_keep_theirs(frames):
-    clusters = [each | {"are_names_hidden": each["cluster_id"] == "demo"} for each in frames["clusters"]]
+    clusters = [cluster | {"are_names_hidden": cluster["cluster_id"] == "demo"} for cluster in frames["clusters"]]
     hidden = hide_names({**frames, "clusters": clusters})
     numbers: dict[str, set[str]] = {}
     for name, rows in frames.items():

@@ -36,27 +36,27 @@ def section(chapter: Element, key: str) -> Element:
 
 def test_every_cluster_has_every_section(root, demo, hall):
     for chapter in (demo, hall):
-        assert [each.attributes["data-section"] for each in chapter.all("section")] == SECTIONS
+        assert [element.attributes["data-section"] for element in chapter.all("section")] == SECTIONS
     assert root.all("section", data_section="provenance")
     assert root.all("section", data_section="definitions")
 
 
 def test_the_index_leads_to_every_section(root):
-    targets = {each.attributes["id"] for tag in ("section", "article") for each in root.all(tag)}
-    links = {each.attributes["href"] for each in root.all("nav")[0].all("a")}
+    targets = {link.attributes["id"] for tag in ("section", "article") for link in root.all(tag)}
+    links = {link.attributes["href"] for link in root.all("nav")[0].all("a")}
     assert links <= {f"#{target}" for target in targets}
     assert {f"#{cluster}-{key}" for cluster in ("demo", "hall-b") for key in SECTIONS} <= links
 
 
 def test_real_clusters_come_first_and_are_never_added_to_simulated_ones(root):
     rows = table(root.all("section", id="comparison")[0], "All clusters").rows()
-    assert [each[0] for each in rows] == ["hall-b", "demo SIMULATED"]
+    assert [row[0] for row in rows] == ["hall-b", "demo SIMULATED"]
 
 
 def test_simulated_is_said_at_every_figure_and_table(demo, hall):
     labelled = [*demo.all("figcaption"), *demo.all("caption"), *demo.all("summary"), *demo.all("h2")]
     assert len(labelled) > 15
-    assert all("SIMULATED" in each.text for each in labelled)
+    assert all("SIMULATED" in element.text for element in labelled)
     assert "SIMULATED" not in hall.text
 
 
@@ -65,7 +65,7 @@ def test_the_header_names_the_simulated_clusters(root):
 
 
 def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
-    tiles = {each.all("h4")[0].text: each.text for each in demo.all("div", class_="tile")}
+    tiles = {tile.all("h4")[0].text: tile.text for tile in demo.all("div", class_="tile")}
     rate = next(
         row for row in frames["rates"]
         if (row["cluster_id"], row["population"], row["counted_as"]) == ("demo", "all", "attempts")
@@ -81,7 +81,7 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
 
 
 def test_what_nobody_ran_is_unknown_and_says_why(hall):
-    tiles = {each.all("h4")[0].text: each.text for each in hall.all("div", class_="tile")}
+    tiles = {tile.all("h4")[0].text: tile.text for tile in hall.all("div", class_="tile")}
     assert "unknown no finished attempt with more than 128 GPUs" in tiles["Failure rate, jobs above 128 GPUs"]
 
 
@@ -187,13 +187,13 @@ def test_provenance_accounts_for_every_line(root):
 
 def test_a_long_list_of_files_is_folded(root):
     provenance = root.all("section", data_section="provenance")[0]
-    summaries = [each.text for each in provenance.all("summary")]
+    summaries = [summary.text for summary in provenance.all("summary")]
     assert "Input files (26)" in summaries
 
 
 def test_every_figure_has_words_and_a_table_beside_it(demo):
-    charts = [each for each in demo.all("div", class_="chart")]
-    drawn = {(each.attributes["id"] or "").removeprefix("demo-").removesuffix("-chart") for each in charts}
+    charts = [figure for figure in demo.all("div", class_="chart")]
+    drawn = {(figure.attributes["id"] or "").removeprefix("demo-").removesuffix("-chart") for figure in charts}
     assert drawn >= {
         "causes",
         "mttf",
@@ -226,11 +226,11 @@ def test_every_figure_has_words_and_a_table_beside_it(demo):
 
 
 def test_every_table_is_a_table_with_headers(root):
-    for each in root.all("table"):
-        assert each.all("caption")
-        heads = each.all("th", scope="col")
+    for element in root.all("table"):
+        assert element.all("caption")
+        heads = element.all("th", scope="col")
         assert heads
-        assert all(len(row.all("td")) == len(heads) for row in each.all("tbody")[0].all("tr"))
+        assert all(len(row.all("td")) == len(heads) for row in element.all("tbody")[0].all("tr"))
 
 
 def test_hostile_names_stay_text(html, root):
@@ -238,17 +238,17 @@ def test_hostile_names_stay_text(html, root):
     assert HOSTILE not in html
     assert HOSTILE_SCRIPT not in html
     assert "&lt;img src=x onerror=" in html
-    assert len([each for each in root.all("script") if each.attributes.get("type") != "application/json"]) == 3
+    assert len([script for script in root.all("script") if script.attributes.get("type") != "application/json"]) == 3
 
 
 def test_nothing_is_loaded_from_anywhere(html, root):
     for tag in ("link", "iframe", "object", "embed", "base", "form", "source", "audio", "video"):
         assert not root.all(tag), tag
-    assert not [each for each in root.all("script") if "src" in each.attributes]
-    assert not [each for each in root.all("a") if not (each.attributes["href"] or "").startswith("#")]
+    assert not [script for script in root.all("script") if "src" in script.attributes]
+    assert not [link for link in root.all("a") if not (link.attributes["href"] or "").startswith("#")]
     assert "@import" not in html
     assert not re.search(r"url\(\s*['\"]?https?:", html)
-    policy = next(each.attributes["content"] for each in root.all("meta") if "http-equiv" in each.attributes)
+    policy = next(link.attributes["content"] for link in root.all("meta") if "http-equiv" in link.attributes)
     assert policy is not None
     assert policy.startswith("default-src 'none'")
     assert "unsafe-eval" not in policy

@@ -37,14 +37,14 @@ def data_of(spec: dict, column: str) -> list[dict]:
 def test_the_layers_of_a_day_add_up_to_its_rate(specs, frames):
     rows = data_of(specs["demo-over-time-chart"], "span")
     of_day: dict[str, float] = {}
-    for each in frames["daily_rates"]:
-        if each["cluster_id"] == "demo" and each["failures_per_1000_node_days_30d"] is not None:
-            day = str(each["day_date"])
-            of_day[day] = of_day.get(day, 0) + each["failures_per_1000_node_days_30d"]
-    days = {each["day"][:10] for each in rows}
+    for row in frames["daily_rates"]:
+        if row["cluster_id"] == "demo" and row["failures_per_1000_node_days_30d"] is not None:
+            day = str(row["day_date"])
+            of_day[day] = of_day.get(day, 0) + row["failures_per_1000_node_days_30d"]
+    days = {row["day"][:10] for row in rows}
     assert min(days) == "2026-09-07"
     for day in days:
-        layers = sorted((each["low"], each["high"]) for each in rows if each["day"][:10] == day)
+        layers = sorted((row["low"], row["high"]) for row in rows if row["day"][:10] == day)
         assert layers[0][0] == 0
         for below, above in pairwise(layers):
             assert above[0] == pytest.approx(below[1], abs=2e-4)
@@ -53,10 +53,10 @@ def test_the_layers_of_a_day_add_up_to_its_rate(specs, frames):
 
 def test_small_causes_are_one_layer_and_days_of_unknown_exposure_none(specs, sections):
     rows = data_of(specs["demo-over-time-chart"], "span")
-    labels = {each["label"] for each in rows}
+    labels = {row["label"] for row in rows}
     assert len(labels) == 8
     assert "Other causes" in labels
-    days = {each["day"][:10]: each["span"] for each in rows}
+    days = {row["day"][:10]: row["span"] for row in rows}
     assert "2026-09-12" in days
     assert not {"2026-09-13", "2026-09-14"} & set(days)
     assert days["2026-09-12"] != days["2026-09-15"]
@@ -69,7 +69,7 @@ def test_no_two_layers_have_one_colour(specs):
 
 
 def test_what_happened_is_marked_and_listed(specs, sections):
-    marks = {each["kind"]: (each["day"][:10], each["label"]) for each in data_of(specs["demo-over-time-chart"], "kind")}
+    marks = {mark["kind"]: (mark["day"][:10], mark["label"]) for mark in data_of(specs["demo-over-time-chart"], "kind")}
     assert marks["check"] == ("2026-09-10", "check dcgmi nvlink")
     assert marks["change"] == ("2026-09-11", "rate × 5.0")
     assert marks["annotation"][1].startswith("driver 550 <img")
@@ -83,8 +83,8 @@ def test_what_happened_is_marked_and_listed(specs, sections):
 
 def test_the_failures_of_all_windows_are_all_failures(sections, frames):
     rows = table(sections("demo", "over-time"), "Failure rate by 30 days").rows()
-    failures = [each for each in frames["daily_rates"] if each["cluster_id"] == "demo"]
-    assert sum(int(row[2]) for row in rows) == sum(each["failure_count"] for each in failures) > 0
+    failures = [row for row in frames["daily_rates"] if row["cluster_id"] == "demo"]
+    assert sum(int(row[2]) for row in rows) == sum(row["failure_count"] for row in failures) > 0
     assert re.search(r"k = \d+ failures in [\d\u202f.]+ node-days", rows[-1][4])
 
 
@@ -171,12 +171,12 @@ def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(s
     """Five months: the first has none before it, the last is not over; July's 30 failures after 12 are outside."""
     section = sections("demo", "forecasts")
     assert "Of 3 months forecast and over, 2 had their failure rate inside the 90% limits" in section.text
-    scored = [each for each in frames["forecasts"] if each["log_score"] is not None]
-    own, naive = (sum(each[name] for each in scored) / 3 for name in ("log_score", "log_score_naive"))
+    scored = [forecast for forecast in frames["forecasts"] if forecast["log_score"] is not None]
+    own, naive = (sum(forecast[name] for forecast in scored) / 3 for name in ("log_score", "log_score_naive"))
     assert f"Their mean log score is {own:.2f}, better than the {naive:.2f}" in section.text
     rows = table(section, "Forecasts by month").rows()
-    assert [each[0] for each in rows] == ["2026-06", "2026-07", "2026-08", "2026-09"]
-    assert [each[7] for each in rows] == ["yes", "no", "yes", ""]
+    assert [row[0] for row in rows] == ["2026-06", "2026-07", "2026-08", "2026-09"]
+    assert [row[7] for row in rows] == ["yes", "no", "yes", ""]
     assert "not over" in rows[-1][3]
     assert "No month could be forecast" in sections("hall-b", "forecasts").text
 

@@ -28,7 +28,7 @@ from tests.report.reading import parse
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
-MODULES = [each.name for each in pkgutil.walk_packages(assets.report.__path__, "assets.report.")]
+MODULES = [module.name for module in pkgutil.walk_packages(assets.report.__path__, "assets.report.")]
 
 
 @pytest.fixture

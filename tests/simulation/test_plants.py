@@ -38,7 +38,8 @@ def alone(ledger: Ledger, category: str) -> tuple[NDArray[np.float64], NDArray[n
 def test_a_burst_is_where_and_when_it_was_planted(ledgers: list[Ledger]) -> None:
     for burst in DEMO_LLM.bursts:
         days, nodes = (
-            np.concatenate(parts) for parts in zip(*(alone(each, burst.category) for each in ledgers), strict=True)
+            np.concatenate(parts)
+            for parts in zip(*(alone(cluster_ledger, burst.category) for cluster_ledger in ledgers), strict=True)
         )
         struck = [DEMO_LLM.node_at(position) for position in burst.positions] or list(range(DEMO_LLM.node_count))
         is_there = np.isin(nodes, struck)

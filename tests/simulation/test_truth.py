@@ -140,11 +140,11 @@ def test_false_alarms_and_findings_are_no_incidents() -> None:
 def test_true_rates_are_failures_over_node_days() -> None:
     made = SmallLedger()
     small, large = made.run(gpus=8), made.run(gpus=256)
-    one = made.attempt(small, 0, 6 * HOUR, NODE_FAIL, nodes=(0,))
+    attempt = made.attempt(small, 0, 6 * HOUR, NODE_FAIL, nodes=(0,))
     two = made.attempt(large, 0, 12 * HOUR, NODE_FAIL, nodes=tuple(range(32)))
     made.attempt(large, 36 * HOUR, -1, RUNNING, nodes=tuple(range(32)))
     fault = made.fault(0, 60, EVICT)
-    made.failed(one, fault)
+    made.failed(attempt, fault)
     made.failed(two, fault)
     summary = planted(record_of(made))
     assert summary["attempt_node_days"] == pytest.approx(0.25 + 16 + 16)

@@ -74,10 +74,13 @@ def lists() -> dict[str, str | bytes]:
         "c4/sacct/excluded.txt": _jobs(LISTS, SubmitLine=f"sbatch --exclude={large} x"),
         "c5/sacct/small.txt": _jobs(LISTS, NodeList="n{n}x[0001-2000]", NNodes="2000"),
         "c5/slurmctld/a.log": "".join(
-            f"[2024-05-01T10:00:00.123] error: Nodes {one} not responding, setting DOWN\n" for one in text.values()
+            f"[2024-05-01T10:00:00.123] error: Nodes {node_list} not responding, setting DOWN\n"
+            for node_list in text.values()
         ),
-        "c5/squeue/a.txt": "JOBID|EXC_NODES|STATE\n" + "".join(f"{n}|{one}|RUNNING\n" for n, one in text.items()),
-        "c5/tickets/a.csv": "ticket_id,node,opened\n" + "".join(f"{n},{one},2024-05-01\n" for n, one in text.items()),
+        "c5/squeue/a.txt": "JOBID|EXC_NODES|STATE\n"
+        + "".join(f"{n}|{node_list}|RUNNING\n" for n, node_list in text.items()),
+        "c5/tickets/a.csv": "ticket_id,node,opened\n"
+        + "".join(f"{n},{node_list},2024-05-01\n" for n, node_list in text.items()),
     }
 
 

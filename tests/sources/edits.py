@@ -62,10 +62,10 @@ class Editor:
 
     def _restore(self, path: Path) -> None:
         """Give back all that is missing of a folder, and the file as it was."""
-        for one in (self.original / path.parent.relative_to(self.sources)).iterdir():
-            target = path.with_name(one.name)
+        for sibling in (self.original / path.parent.relative_to(self.sources)).iterdir():
+            target = path.with_name(sibling.name)
             if target == path or not target.exists():
-                header, lines = _read(one)
+                header, lines = _read(sibling)
                 self._write(target, header + lines)
 
     def _move(self, path: Path) -> None:

@@ -149,7 +149,7 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
         ("Out of Memory Error: failed to offload data block of size 32.0 KiB", True),
         ("Out of Memory Error: could not allocate block of size 32.0 KiB (1.8 GiB/1.8 GiB used)", False),
     ]:
-        assert isolating.is_of_the_machine(duckdb.Error(text)) is is_machine
+        assert isolating.is_machine_error(duckdb.Error(text)) is is_machine
 
 
 def test_a_file_read_whole_is_read_by_lines_when_that_fails(tmp_path, monkeypatch):

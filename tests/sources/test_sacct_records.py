@@ -142,7 +142,7 @@ def test_every_odd_line_has_one_outcome(parts):
     outcomes = list(assemble(lines, [layout]))
     assert [outcome.line_number for outcome in outcomes] == list(range(1, len(parts) + 1))
     assert all(
-        sum(one is not None for one in (outcome.fields, outcome.skipped, outcome.quarantined)) == 1
+        sum(result is not None for result in (outcome.fields, outcome.skipped, outcome.quarantined)) == 1
         for outcome in outcomes
     )
 

@@ -25,8 +25,8 @@ def covered(first_hour, last_hour, record_count=24):
 
 def in_hours(intervals):
     return [
-        tuple(round((moment - MAY).total_seconds() / 3600, 3) for moment in (each.from_at, each.to_at))
-        for each in intervals
+        tuple(round((moment - MAY).total_seconds() / 3600, 3) for moment in (interval.from_at, interval.to_at))
+        for interval in intervals
     ]
 
 
@@ -63,7 +63,7 @@ def test_records_as_seldom_as_days_tell_no_missing_day():
 
 
 def test_snapshots_are_as_far_apart_as_they_usually_are():
-    five_minutes = [covered(each / 12, each / 12, 3) for each in [*range(48), *range(480, 500)]]
+    five_minutes = [covered(number / 12, number / 12, 3) for number in [*range(48), *range(480, 500)]]
     assert in_hours(by_times(five_minutes, is_extended=False)) == [(0, 3.917), (40, 41.583)]
 
 

@@ -48,8 +48,8 @@ def spared(folder: Path, con: duckdb.DuckDBPyConnection, *steps: str) -> dict[st
     readers: dict[str, Any] = {"sacct": sacct, "kernel": reader(*steps)}
     found = survey(folder, readers)
     write_clusters(con, found)
-    for one in readers.values():
-        load_kind(con, found, one, "run")
+    for format_reader in readers.values():
+        load_kind(con, found, format_reader, "run")
     errors = spare_clusters(con, found, partial(settle, con, readers=readers))
     assert violations(con) == []
     return {name: str(error) for name, error in errors.items()}
@@ -141,8 +141,8 @@ def test_a_log_that_is_rotated_away_while_it_is_settled_stops_nothing(name, left
     readers: dict[str, Any] = {"sacct": sacct, "kernel": kernel}
     found = survey(folder, readers)
     write_clusters(con, found)
-    for one in readers.values():
-        load_kind(con, found, one, "run")
+    for format_reader in readers.values():
+        load_kind(con, found, format_reader, "run")
     path = folder / "a/kernel" / name
     if left is None:
         path.unlink()

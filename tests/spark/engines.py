@@ -65,18 +65,18 @@ def read_marts(con: duckdb.DuckDBPyConnection, folder: Path, marts: list[str]) -
         con.execute(f"create or replace view on_spark.{mart} as from read_parquet('{files}')")
 
 
-def compare(con: duckdb.DuckDBPyConnection, one: str, other: str, table: str) -> Difference:
+def compare(con: duckdb.DuckDBPyConnection, first: str, other: str, table: str) -> Difference:
     """Compare two tables of the same name row by row, floats to 1e-9 of the larger.
 
     Rows are put in the order of all columns, floats last, so that equal tables meet row by row.
     """
     columns, others = (
         sorted((name, ALIKE.get(kind, kind)) for name, kind, *_ in con.execute(f"describe {schema}.{table}").fetchall())
-        for schema in (one, other)
+        for schema in (first, other)
     )
     if columns != others:
         return Difference(table, columns=sorted(set(columns) ^ set(others)))
-    counts = tuple(con.execute(f"select count(*) from {schema}.{table}").fetchall()[0][0] for schema in (one, other))
+    counts = tuple(con.execute(f"select count(*) from {schema}.{table}").fetchall()[0][0] for schema in (first, other))
     if counts[0] != counts[1]:
         return Difference(table, row_counts=counts)
     exact = [name for name, kind in columns if kind not in FLOATS]
@@ -90,7 +90,7 @@ def compare(con: duckdb.DuckDBPyConnection, one: str, other: str, table: str) ->
     counted = ", ".join(f"count(*) filter (where {rule})" for rule in unequal.values())
     (found,) = con.execute(
         f"select {counted}"
-        f" from (select *, row_number() over (order by {order}) as place from {one}.{table}) as a"
+        f" from (select *, row_number() over (order by {order}) as place from {first}.{table}) as a"
         f" inner join (select *, row_number() over (order by {order}) as place from {other}.{table}) as b using (place)"
     ).fetchall()
     return Difference(

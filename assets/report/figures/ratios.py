@@ -34,9 +34,9 @@ def ratios(frame: pd.DataFrame, title: str) -> dict[str, Any]:
         "axis": named_ticks(decade_ticks(low, high), low, high),
     }
     base = alt.Chart(drawn).encode(y=alt.Y("label:N", sort=list(frame["label"]), title=None, axis=names_axis()))
-    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=SOFT, strokeDash=[4, 3])
+    parity = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=SOFT, strokeDash=[4, 3])
     layers = [
-        one.encode(x=alt.X("one:Q", **x)),
+        parity.encode(x=alt.X("one:Q", **x)),
         base.mark_rule(strokeWidth=2, color=SOFT).encode(x=alt.X("left:Q", **x), x2="right:Q"),
         base.transform_filter("isValid(datum.ratio) && datum.ratio > 0")
         .mark_point(filled=True, size=90, opacity=1, color=palette.MEASURED)

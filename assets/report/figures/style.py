@@ -51,7 +51,7 @@ def labelled(base: alt.Chart, text: str, dx: int = 0, dy: int = 0, **encoding: A
     """Write a text column beside points, over a white rim that keeps it legible on lines."""
     mark: dict[str, Any] = {"fontSize": 11, "dx": dx, "dy": dy, "align": "left" if dx else "center"}
     rim = base.mark_text(**mark, color="white", stroke="white", strokeWidth=3, strokeJoin="round")
-    return [each.encode(text=f"{text}:N", **encoding) for each in (rim, base.mark_text(**mark, color=INK))]
+    return [layer.encode(text=f"{text}:N", **encoding) for layer in (rim, base.mark_text(**mark, color=INK))]
 
 
 def finish(chart: alt.LayerChart | alt.FacetChart, height: int | alt.Step) -> dict[str, Any]:

@@ -27,11 +27,11 @@ def trust(frames: Frames, cluster_id: str) -> list[Block]:
     if chance:
         blocks.append(_chance(chance))
     windows = of_cluster(frames, "attribution_windows", cluster_id)
-    judged = [each for each in windows if each["failed_count"]]
+    judged = [window for window in windows if window["failed_count"]]
     if judged:
         blocks.append(_windows(judged))
     elif not chance:
-        reason = next((each["note"] for each in windows if each["note"]), "no failed attempt to hold it against")
+        reason = next((window["note"] for window in windows if window["note"]), "no failed attempt to hold it against")
         blocks.append(Text(f"How much of the attribution is chance is unknown: {reason}.", "note"))
     return blocks
 
@@ -42,16 +42,16 @@ def _cooccurrence(rows: list[Row]) -> Table:
         columns("Cause", "Seen with", "#Failures with both", "#Failures of the cause", "#Share"),
         tuple(
             row(
-                Cell(each["label"], swatch=palette.colour_of(each["failure_category"])),
-                NAMES.get(each["other_category"], printable(each["other_label"])),
-                whole(each["both_count"]),
-                whole(each["failure_count"]),
+                Cell(pair["label"], swatch=palette.colour_of(pair["failure_category"])),
+                NAMES.get(pair["other_category"], printable(pair["other_label"])),
+                whole(pair["both_count"]),
+                whole(pair["failure_count"]),
                 Cell(
-                    share(each["both_ratio"]),
-                    detail="no source that would show it" if each["both_count"] is None else "",
+                    share(pair["both_ratio"]),
+                    detail="no source that would show it" if pair["both_count"] is None else "",
                 ),
             )
-            for each in rows
+            for pair in rows
         ),
         note="Both in the attribution window of one failed attempt, which counts under its primary cause. Pairs of "
         "causes are listed from 3 failures with both, a cause with any other from 5 failures. No limits: with "
@@ -66,8 +66,8 @@ def _chance(rows: list[Row]) -> Table:
             "Cause in evidence", "#Attributed", "#By chance", f"#Beyond chance ({_level(rows)})", "#No coincidence"
         ),
         tuple(
-            row(Cell(each["label"], swatch=palette.colour_of(each["failure_category"])), *_shares(each))
-            for each in rows
+            row(Cell(estimate["label"], swatch=palette.colour_of(estimate["failure_category"])), *_shares(estimate))
+            for estimate in rows
         ),
         note="Chance: the share of COMPLETED attempts, weighted to the sizes of the failed ones, that the same rules "
         "would explain. Beyond chance: (attributed - chance) / (1 - chance). No coincidence: the share of the "
@@ -89,39 +89,39 @@ def _windows(rows: list[Row]) -> Table:
         ),
         tuple(
             row(
-                duration(each["before_seconds"] / 3600),
-                duration(each["after_seconds"] / 3600),
-                "in use" if each["is_configured"] else "",
-                *_shares(each),
+                duration(window["before_seconds"] / 3600),
+                duration(window["after_seconds"] / 3600),
+                "in use" if window["is_configured"] else "",
+                *_shares(window),
             )
-            for each in rows
+            for window in rows
         ),
         note="Where attribution stops rising while chance goes on rising, the window is wide enough.",
     )
 
 
-def _shares(each: Row) -> tuple[Cell, ...]:
+def _shares(estimate: Row) -> tuple[Cell, ...]:
     return (
         Cell(
-            share(each["attributed_ratio"]),
-            detail=f"{whole(each['attributed_count'])} of {whole(each['failed_count'])} failed",
+            share(estimate["attributed_ratio"]),
+            detail=f"{whole(estimate['attributed_count'])} of {whole(estimate['failed_count'])} failed",
         ),
         Cell(
-            share(each["chance_ratio"]),
-            detail=printable(each["note"], 120)
-            if each["chance_ratio"] is None
-            else f"{whole(each['coincidence_count'])} of {whole(each['completed_count'])} completed; "
-            + _limits(each, "chance"),
+            share(estimate["chance_ratio"]),
+            detail=printable(estimate["note"], 120)
+            if estimate["chance_ratio"] is None
+            else f"{whole(estimate['coincidence_count'])} of {whole(estimate['completed_count'])} completed; "
+            + _limits(estimate, "chance"),
         ),
-        Cell(share(each["corrected_ratio"]), detail=_limits(each, "corrected")),
-        Cell(share(each["credible_ratio"])),
+        Cell(share(estimate["corrected_ratio"]), detail=_limits(estimate, "corrected")),
+        Cell(share(estimate["credible_ratio"])),
     )
 
 
-def _limits(each: Row, name: str) -> str:
-    low, high = each[f"{name}_ratio_low"], each[f"{name}_ratio_high"]
+def _limits(estimate: Row, name: str) -> str:
+    low, high = estimate[f"{name}_ratio_low"], estimate[f"{name}_ratio_high"]
     return "" if low is None or high is None else f"{share(low)} to {share(high)}"
 
 
 def _level(rows: list[Row]) -> str:
-    return confidence(next((each["confidence_level"] for each in rows if each["confidence_level"]), None))
+    return confidence(next((estimate["confidence_level"] for estimate in rows if estimate["confidence_level"]), None))

@@ -24,11 +24,11 @@ KINDS = {
 def causes(frames: Frames, cluster: Row) -> Section:
     """Build the section on failure causes."""
     rows = of_cluster(frames, "causes", cluster["cluster_id"])
-    seen = [each for each in rows if each["failure_count"]]
+    seen = [cause for cause in rows if cause["failure_count"]]
     blocks: list[Block] = []
     if not seen:
         blocks.append(Text("No infrastructure failure was found, so there is no cause to rank.", "note"))
-    drawable = [each for each in seen if each["failures_per_gpu_hour"]]
+    drawable = [cause for cause in seen if cause["failures_per_gpu_hour"]]
     if drawable:
         blocks.append(_figure(drawable))
     if rows:
@@ -45,16 +45,16 @@ def _figure(rows: list[Row]) -> Figure:
     frame = pd.DataFrame(
         [
             {
-                "label": each["label"],
-                "group": palette.group_of(each["failure_category"]),
-                "rate": MILLION * each["failures_per_gpu_hour"],
-                "low": _scaled(each.get("failures_per_gpu_hour_low")),
-                "high": _scaled(each.get("failures_per_gpu_hour_high")),
-                "right": MILLION * (each.get("failures_per_gpu_hour_high") or each["failures_per_gpu_hour"]),
-                "k": f"k = {whole(each['failure_count'])}",
-                "text": f"{short(MILLION * each['failures_per_gpu_hour'])} ({_interval(each)})",
+                "label": cause["label"],
+                "group": palette.group_of(cause["failure_category"]),
+                "rate": MILLION * cause["failures_per_gpu_hour"],
+                "low": _scaled(cause.get("failures_per_gpu_hour_low")),
+                "high": _scaled(cause.get("failures_per_gpu_hour_high")),
+                "right": MILLION * (cause.get("failures_per_gpu_hour_high") or cause["failures_per_gpu_hour"]),
+                "k": f"k = {whole(cause['failure_count'])}",
+                "text": f"{short(MILLION * cause['failures_per_gpu_hour'])} ({_interval(cause)})",
             }
-            for each in rows
+            for cause in rows
         ]
     ).astype({"low": "float64", "high": "float64"})
     leader = rows[0]
@@ -74,19 +74,19 @@ def _table(rows: list[Row]) -> Table:
         columns("Cause", "#Failed attempts (k)", "#GPU-hours", "#Per million GPU-hours", f"#{_level(rows)} interval"),
         tuple(
             row(
-                Cell(each["label"], swatch=palette.colour_of(each["failure_category"])),
-                whole(each["failure_count"]),
-                short(each["gpu_hours"]),
+                Cell(cause["label"], swatch=palette.colour_of(cause["failure_category"])),
+                whole(cause["failure_count"]),
+                short(cause["gpu_hours"]),
                 rate(
-                    each["failure_count"],
-                    each["failures_per_gpu_hour"],
-                    each.get("failures_per_gpu_hour_high"),
-                    each.get("confidence_level"),
+                    cause["failure_count"],
+                    cause["failures_per_gpu_hour"],
+                    cause.get("failures_per_gpu_hour_high"),
+                    cause.get("confidence_level"),
                     MILLION,
                 ),
-                _interval(each) if each["failure_count"] else "",
+                _interval(cause) if cause["failure_count"] else "",
             )
-            for each in rows
+            for cause in rows
         ),
         note="Each failed attempt counts once, under its primary cause. Exposure: all GPU time of ended attempts.",
     )
@@ -99,10 +99,10 @@ def _unseen(rows: list[Row]) -> Table:
         columns("Cause", "#At most, per million GPU-hours"),
         tuple(
             row(
-                Cell(each["label"], swatch=palette.colour_of(each["failure_category"])),
-                short(MILLION * each["failures_per_gpu_hour_high"]),
+                Cell(cause["label"], swatch=palette.colour_of(cause["failure_category"])),
+                short(MILLION * cause["failures_per_gpu_hour_high"]),
             )
-            for each in rows
+            for cause in rows
         ),
         note=f"The cluster's checks and logs could have shown them in {short(rows[0]['gpu_hours'])} GPU-hours. Upper "
         f"limits of the {_level(rows)} interval.",
@@ -111,8 +111,10 @@ def _unseen(rows: list[Row]) -> Table:
 
 
 def _attribution(frames: Frames, cluster: Row) -> list[Block]:
-    found = {each["kind"]: each for each in of_cluster(frames, "attribution", cluster["cluster_id"])}
-    total = sum(each["failure_count"] for each in found.values())
+    found = {
+        attribution["kind"]: attribution for attribution in of_cluster(frames, "attribution", cluster["cluster_id"])
+    }
+    total = sum(attribution["failure_count"] for attribution in found.values())
     if not total:
         return []
     table = Table(
@@ -137,9 +139,9 @@ def _scaled(value: float | None) -> float | None:
     return None if value is None else MILLION * value
 
 
-def _interval(each: Row) -> str:
-    return span(each.get("failures_per_gpu_hour_low"), each.get("failures_per_gpu_hour_high"), MILLION)
+def _interval(cause: Row) -> str:
+    return span(cause.get("failures_per_gpu_hour_low"), cause.get("failures_per_gpu_hour_high"), MILLION)
 
 
 def _level(rows: list[Row]) -> str:
-    return confidence(next((each["confidence_level"] for each in rows if each.get("confidence_level")), None))
+    return confidence(next((cause["confidence_level"] for cause in rows if cause.get("confidence_level")), None))

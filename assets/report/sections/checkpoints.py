@@ -43,7 +43,7 @@ def _own_rate(own: Row, cells: list[Row]) -> str:
         f"({span(own['failures_per_1000_node_days_low'], own['failures_per_1000_node_days_high'])}, "
         f"{confidence(own['confidence_level'])}; {exposure(own['event_count'], own['exposure'], 'node-days')})."
     )
-    rates = [each["failures_per_1000_node_days"] for each in cells]
+    rates = [cell["failures_per_1000_node_days"] for cell in cells]
     if rates and not min(rates) <= rate <= max(rates):
         where = "above" if rate > max(rates) else "below"
         said += f" That lies {where} the grid of the figure, which therefore does not mark it."
@@ -63,20 +63,20 @@ def _edges(values: list[float]) -> dict[float, tuple[float, float]]:
 
 def _figure(cells: list[Row], own: Row) -> Figure:
     first = cells[0]
-    minutes = _edges(sorted({each["checkpoint_minutes"] for each in cells}))
-    rates = _edges(sorted({each["failures_per_1000_node_days"] for each in cells}))
+    minutes = _edges(sorted({cell["checkpoint_minutes"] for cell in cells}))
+    rates = _edges(sorted({cell["failures_per_1000_node_days"] for cell in cells}))
     frame = pd.DataFrame([
         {
-            "minutes": each["checkpoint_minutes"],
-            "minutes_from": minutes[each["checkpoint_minutes"]][0],
-            "minutes_to": minutes[each["checkpoint_minutes"]][1],
-            "rate": each["failures_per_1000_node_days"],
-            "rate_from": rates[each["failures_per_1000_node_days"]][0],
-            "rate_to": rates[each["failures_per_1000_node_days"]][1],
-            "ettr": each["ettr_expected_exact"],
-            "label": f"{each['ettr_expected_exact']:.2f}",
+            "minutes": cell["checkpoint_minutes"],
+            "minutes_from": minutes[cell["checkpoint_minutes"]][0],
+            "minutes_to": minutes[cell["checkpoint_minutes"]][1],
+            "rate": cell["failures_per_1000_node_days"],
+            "rate_from": rates[cell["failures_per_1000_node_days"]][0],
+            "rate_to": rates[cell["failures_per_1000_node_days"]][1],
+            "ettr": cell["ettr_expected_exact"],
+            "label": f"{cell['ettr_expected_exact']:.2f}",
         }
-        for each in cells
+        for cell in cells
     ])  # fmt: skip
     target, marked = _target(cells, frame), _marked(own, frame)
     reached = f"an ETTR of {first['ettr_target']:g}"
@@ -101,9 +101,9 @@ def _cost(minutes: float) -> str:
 def _target(cells: list[Row], frame: pd.DataFrame) -> pd.DataFrame:
     low, high = float(frame["minutes_from"].min()), float(frame["minutes_to"].max())
     line = {
-        each["failures_per_1000_node_days"]: each["checkpoint_minutes_longest"]
-        for each in cells
-        if each["checkpoint_minutes_longest"] is not None and low <= each["checkpoint_minutes_longest"] <= high
+        cell["failures_per_1000_node_days"]: cell["checkpoint_minutes_longest"]
+        for cell in cells
+        if cell["checkpoint_minutes_longest"] is not None and low <= cell["checkpoint_minutes_longest"] <= high
     }
     return pd.DataFrame([{"rate": rate, "minutes": value} for rate, value in sorted(line.items())])
 
@@ -120,25 +120,28 @@ def _marked(own: Row, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _grid(cells: list[Row]) -> Table:
-    known = {each["checkpoint_minutes"] for each in cells}
-    minutes = [each for each in SHOWN_MINUTES if each in known]
+    known = {cell["checkpoint_minutes"] for cell in cells}
+    minutes = [interval for interval in SHOWN_MINUTES if interval in known]
     by_rate: dict[float, dict[float, Row]] = {}
-    for each in cells:
-        by_rate.setdefault(each["failures_per_1000_node_days"], {})[each["checkpoint_minutes"]] = each
+    for cell in cells:
+        by_rate.setdefault(cell["failures_per_1000_node_days"], {})[cell["checkpoint_minutes"]] = cell
     first = cells[0]
     return Table(
         f"Expected ETTR of a run of {gpus(first['gpu_count'])}",
         columns(
             "#Failures per 1\u202f000 node-days",
             "#MTTF of the run",
-            *(f"#Every {each} min" for each in minutes),
+            *(f"#Every {interval} min" for interval in minutes),
             f"#Longest interval for {first['ettr_target']:g}",
         ),
         tuple(
             row(
                 short(rate),
                 duration(next(iter(own.values()))["mttf_hours"]),
-                *(short(own[each]["ettr_expected_exact"]) if each in own else "not computed" for each in minutes),
+                *(
+                    short(own[interval]["ettr_expected_exact"]) if interval in own else "not computed"
+                    for interval in minutes
+                ),
                 _longest(next(iter(own.values()))),
             )
             for rate, own in sorted(by_rate.items())
@@ -147,14 +150,14 @@ def _grid(cells: list[Row]) -> Table:
     )
 
 
-def _longest(each: Row) -> str:
-    found = each["checkpoint_minutes_longest"]
+def _longest(cell: Row) -> str:
+    found = cell["checkpoint_minutes_longest"]
     return "not reached by any" if found is None else duration(found / 60)
 
 
 def _plans(plans: list[Row]) -> Table:
     first = plans[0]
-    target, notes = f"{first['ettr_target']:g}", sorted({each["note"] for each in plans if each["note"]})
+    target, notes = f"{first['ettr_target']:g}", sorted({plan["note"] for plan in plans if plan["note"]})
     return Table(
         "Checkpoint plans at this cluster's rate",
         columns(
@@ -162,20 +165,20 @@ def _plans(plans: list[Row]) -> Table:
         ),
         tuple(
             row(
-                gpus(each["gpu_count"]),
-                Cell(duration(each["mttf_hours"]) if each["mttf_hours"] else _bound(each), detail=_mttf_span(each)),
-                _minutes(each["checkpoint_minutes_young"]),
-                _minutes(each["checkpoint_minutes_daly"]),
+                gpus(plan["gpu_count"]),
+                Cell(duration(plan["mttf_hours"]) if plan["mttf_hours"] else _bound(plan), detail=_mttf_span(plan)),
+                _minutes(plan["checkpoint_minutes_young"]),
+                _minutes(plan["checkpoint_minutes_daly"]),
                 Cell(
-                    _minutes(each["checkpoint_minutes_optimal"]),
+                    _minutes(plan["checkpoint_minutes_optimal"]),
                     detail=_minutes_span(
-                        each["checkpoint_minutes_optimal_low"], each["checkpoint_minutes_optimal_high"]
+                        plan["checkpoint_minutes_optimal_low"], plan["checkpoint_minutes_optimal_high"]
                     ),
                 ),
-                _ettr(each),
-                chance(each["probability_ettr_ge_target"]),
+                _ettr(plan),
+                chance(plan["probability_ettr_ge_target"]),
             )
-            for each in plans
+            for plan in plans
         ),
         note=f"Runs that hold their nodes for {first['planned_days']:g} days without queue, by the rate of "
         f"{POPULATIONS.get(first['population'], 'no population')}, "
@@ -188,8 +191,8 @@ def _plans(plans: list[Row]) -> Table:
     )  # fmt: skip
 
 
-def _ettr(each: Row) -> Cell:
-    value, low, high = (each[f"ettr_optimal{end}"] for end in ("", "_low", "_high"))
+def _ettr(plan: Row) -> Cell:
+    value, low, high = (plan[f"ettr_optimal{end}"] for end in ("", "_low", "_high"))
     if high is not None and high < NO_PROGRESS:
         return Cell(f"under {NO_PROGRESS:g}", detail="no progress")
     return Cell(
@@ -197,12 +200,12 @@ def _ettr(each: Row) -> Cell:
     )
 
 
-def _bound(each: Row) -> str:
-    return f"above {duration(each['mttf_hours_low'])}" if each["mttf_hours_low"] is not None else "unknown"
+def _bound(plan: Row) -> str:
+    return f"above {duration(plan['mttf_hours_low'])}" if plan["mttf_hours_low"] is not None else "unknown"
 
 
-def _mttf_span(each: Row) -> str:
-    return hours_span(each["mttf_hours_low"], each["mttf_hours_high"]) if each["event_count"] else "none failed"
+def _mttf_span(plan: Row) -> str:
+    return hours_span(plan["mttf_hours_low"], plan["mttf_hours_high"]) if plan["event_count"] else "none failed"
 
 
 def _minutes(value: float | None) -> str:

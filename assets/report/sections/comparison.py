@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.report.blocks import Cell, Table, columns, row
 from assets.report.numbers import UNKNOWN, gpus, moment, printable, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.headline import period
 from assets.report.sections.tiles import estimate_of, rate_span, rate_text
 from assets.report.wording import exposure, hours_span
@@ -29,7 +29,7 @@ def comparison(frames: Frames) -> Table | None:
             "#MTTF, whole cluster",
             "#GPU time in failed attempts",
         ),
-        tuple(_row(frames, each) for each in clusters),
+        tuple(_row(frames, cluster) for cluster in clusters),
         note=f"Failure rate: failed attempts per {whole(1000)} node-days; the chapters below also count incidents.",
     )
 
@@ -41,7 +41,7 @@ def _row(frames: Frames, cluster: Row) -> tuple[Cell, ...]:
         Cell(moment(cluster["first_at"])[:10], detail=period(cluster)),
         whole(cluster["node_count"]),
         whole(cluster["gpu_count"]),
-        whole(one(frames, "attempts", cluster_id).get("attempt_count", 0)),
+        whole(only_row(frames, "attempts", cluster_id).get("attempt_count", 0)),
         _rate(frames, cluster_id, "gpus_gt_128"),
         _rate(frames, cluster_id, "all"),
         _mttf(frames, cluster),
@@ -60,7 +60,7 @@ def _rate(frames: Frames, cluster_id: str, population: str) -> Cell:
 
 def _mttf(frames: Frames, cluster: Row) -> Cell:
     rows = of_cluster(frames, "projections", cluster["cluster_id"])
-    found = next((each for each in rows if each["gpu_count"] == cluster["gpu_count"]), None)
+    found = next((projection for projection in rows if projection["gpu_count"] == cluster["gpu_count"]), None)
     if found is None:
         return Cell(UNKNOWN)
     words = mttf_words(
@@ -71,7 +71,7 @@ def _mttf(frames: Frames, cluster: Row) -> Cell:
 
 
 def _infrastructure(frames: Frames, cluster_id: str) -> Cell:
-    found = next((each for each in of_cluster(frames, "states", cluster_id) if each["is_infrastructure"]), None)
+    found = next((state for state in of_cluster(frames, "states", cluster_id) if state["is_infrastructure"]), None)
     if found is None or not found["attempt_count"]:
         return Cell("none seen")
     return Cell(

@@ -8,7 +8,7 @@ from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.ratios import ratios as draw
 from assets.report.numbers import UNKNOWN, confidence, gpus, printable, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.wording import exposure, plural, span
 
 TITLE = "Is the failure rate constant?"
@@ -23,16 +23,18 @@ AGE_VERDICTS = {
 def constant(frames: Frames, cluster: Row) -> Section:
     """Build the section on whether the failure rate is constant."""
     cluster_id = cluster["cluster_id"]
-    blocks: list[Block] = [_scale(one(frames, "scale_tests", cluster_id))]
-    shapes = [each for each in of_cluster(frames, "time_to_failure", cluster_id) if each["gpu_size_bin"]]
+    blocks: list[Block] = [_scale(only_row(frames, "scale_tests", cluster_id))]
+    shapes = [fit for fit in of_cluster(frames, "time_to_failure", cluster_id) if fit["gpu_size_bin"]]
     blocks.append(Text(_words_on_age(shapes)))
     if shapes:
-        fitted = [each for each in shapes if each["weibull_shape"] is not None]
+        fitted = [fit for fit in shapes if fit["weibull_shape"] is not None]
         blocks.extend([_shape_figure(fitted)] if fitted else [])
         blocks.append(_shape_table(shapes))
     compared = _compared(frames, cluster)
     if compared:
-        known = [each for each in compared if each["counted_as"] == "incidents" and each["ratio"]]
+        known = [
+            comparison for comparison in compared if comparison["counted_as"] == "incidents" and comparison["ratio"]
+        ]
         blocks.extend([_ratio_figure(known, cluster_id)] if known else [])
         blocks.append(_ratio_table(compared, cluster))
     else:
@@ -66,8 +68,8 @@ def _words_on_age(shapes: list[Row]) -> str:
     if not shapes:
         return "Over the life of an attempt: no finished attempt has a known number of GPUs."
     said: dict[str, list[str]] = {}
-    for each in shapes:
-        said.setdefault(each["verdict"], []).append(gpus(each["gpu_size_bin"]))
+    for fit in shapes:
+        said.setdefault(fit["verdict"], []).append(gpus(fit["gpu_size_bin"]))
     parts = [
         f"{AGE_VERDICTS.get(verdict, verdict)} ({plural(len(said[verdict]), 'size')}: {', '.join(said[verdict])})"
         for verdict in AGE_VERDICTS
@@ -79,14 +81,14 @@ def _words_on_age(shapes: list[Row]) -> str:
 def _shape_figure(rows: list[Row]) -> Figure:
     frame = pd.DataFrame([
         {
-            "label": gpus(each["gpu_size_bin"]),
-            "ratio": each["weibull_shape"],
-            "low": each["weibull_shape_low"],
-            "high": each["weibull_shape_high"],
-            "k": f"k = {whole(each['event_count'])}",
-            "text": f"{short(each['weibull_shape'])} ({span(each['weibull_shape_low'], each['weibull_shape_high'])})",
+            "label": gpus(fit["gpu_size_bin"]),
+            "ratio": fit["weibull_shape"],
+            "low": fit["weibull_shape_low"],
+            "high": fit["weibull_shape_high"],
+            "k": f"k = {whole(fit['event_count'])}",
+            "text": f"{short(fit['weibull_shape'])} ({span(fit['weibull_shape_low'], fit['weibull_shape_high'])})",
         }
-        for each in rows
+        for fit in rows
     ]).astype({"ratio": "float64", "low": "float64", "high": "float64"})  # fmt: skip
     return Figure(
         "shapes",
@@ -107,15 +109,15 @@ def _shape_table(rows: list[Row]) -> Table:
         ),
         tuple(
             row(
-                gpus(each["gpu_size_bin"]),
-                whole(each["event_count"]),
-                f"{short(each['exposure'])} h",
-                short(each["weibull_shape"]),
-                span(each["weibull_shape_low"], each["weibull_shape_high"]),
-                Cell(each["verdict"], detail=printable(each["note"], 160) if each["note"] else ""),
-                _fit(each["goodness_of_fit_p_value"]),
+                gpus(fit["gpu_size_bin"]),
+                whole(fit["event_count"]),
+                f"{short(fit['exposure'])} h",
+                short(fit["weibull_shape"]),
+                span(fit["weibull_shape_low"], fit["weibull_shape_high"]),
+                Cell(fit["verdict"], detail=printable(fit["note"], 160) if fit["note"] else ""),
+                _fit(fit["goodness_of_fit_p_value"]),
             )
-            for each in rows
+            for fit in rows
         ),
         note="Constant: the limits lie within 1/1.1 and 1.1. Fit: p-value of the hypothesis that times to failure are "
         "Weibull distributed, judged from 15 failures on.",
@@ -132,36 +134,36 @@ def _compared(frames: Frames, cluster: Row) -> list[Row]:
     """Select the comparisons of a cluster; a real one is not held against a simulated one in its own chapter."""
     here = cluster["cluster_id"]
     return [
-        each
-        for each in frames["rate_ratios"]
-        if here in (each["cluster_id"], each["other_cluster_id"])
-        and (cluster["is_simulated"] or not (each["is_simulated"] or each["other_is_simulated"]))
+        comparison
+        for comparison in frames["rate_ratios"]
+        if here in (comparison["cluster_id"], comparison["other_cluster_id"])
+        and (cluster["is_simulated"] or not (comparison["is_simulated"] or comparison["other_is_simulated"]))
     ]
 
 
-def _name(each: Row, here: str) -> str:
-    if each["comparison"] == "clusters":
-        sides = (each["cluster_id"], each["other_cluster_id"])
+def _name(comparison: Row, here: str) -> str:
+    if comparison["comparison"] == "clusters":
+        sides = (comparison["cluster_id"], comparison["other_cluster_id"])
         return " over ".join("this cluster" if side == here else printable(side, 40) for side in sides)
-    if each["comparison"] == "halves":
-        day = each["boundary_date"]
+    if comparison["comparison"] == "halves":
+        day = comparison["boundary_date"]
         return f"later half of the days{f' (from {day})' if day else ''} over the earlier"
-    return f"from {each['boundary_date']} on over before"
+    return f"from {comparison['boundary_date']} on over before"
 
 
 def _ratio_figure(rows: list[Row], here: str) -> Figure:
     frame = pd.DataFrame([
         {
-            "label": _short_name(each, here),
-            "ratio": each["ratio"],
-            "low": each["ratio_low"],
-            "high": each["ratio_high"],
-            "k": f"k = {whole(each['failure_count'])}, {whole(each['other_failure_count'])}",
-            "text": f"{short(each['ratio'])} ({span(each['ratio_low'], each['ratio_high'])})",
+            "label": _short_name(comparison, here),
+            "ratio": comparison["ratio"],
+            "low": comparison["ratio_low"],
+            "high": comparison["ratio_high"],
+            "k": f"k = {whole(comparison['failure_count'])}, {whole(comparison['other_failure_count'])}",
+            "text": f"{short(comparison['ratio'])} ({span(comparison['ratio_low'], comparison['ratio_high'])})",
         }
-        for each in rows
+        for comparison in rows
     ]).astype({"ratio": "float64", "low": "float64", "high": "float64"})  # fmt: skip
-    differ = sum((each["ratio_low"] or 0) > 1 or (each["ratio_high"] or 2) < 1 for each in rows)
+    differ = sum((comparison["ratio_low"] or 0) > 1 or (comparison["ratio_high"] or 2) < 1 for comparison in rows)
     return Figure(
         "ratios",
         "Ratios of failure rates, counted as incidents",
@@ -173,47 +175,53 @@ def _ratio_figure(rows: list[Row], here: str) -> Figure:
     )
 
 
-def _short_name(each: Row, here: str) -> str:
-    if each["comparison"] == "annotation":
-        return f"{each['boundary_date']} {printable(each['annotation'], 24)}"
-    return "later half of the days" if each["comparison"] == "halves" else _name(each, here)
+def _short_name(comparison: Row, here: str) -> str:
+    if comparison["comparison"] == "annotation":
+        return f"{comparison['boundary_date']} {printable(comparison['annotation'], 24)}"
+    return "later half of the days" if comparison["comparison"] == "halves" else _name(comparison, here)
 
 
 def _ratio_table(rows: list[Row], cluster: Row) -> Table:
     return Table(
         "Failure rates compared",
         columns("Comparison", "Counted as", "#Rate", "#Other rate", "#Ratio", f"#{_level(rows)} interval", "Verdict"),
-        tuple(_ratio_row(each, cluster) for each in rows),
+        tuple(_ratio_row(comparison, cluster) for comparison in rows),
         note=f"Failures per {whole(1000)} node-days. Limits hold for events that come one by one: where an incident "
         "takes several attempts down, trust those of incidents.",
     )
 
 
-def _ratio_row(each: Row, cluster: Row) -> tuple[Cell, ...]:
+def _ratio_row(comparison: Row, cluster: Row) -> tuple[Cell, ...]:
     return row(
         Cell(
-            _name(each, cluster["cluster_id"]),
-            detail=printable(each["annotation"], 120) if each["annotation"] else "",
-            is_simulated=each["comparison"] == "clusters" and bool(each["is_simulated"] or each["other_is_simulated"]),
+            _name(comparison, cluster["cluster_id"]),
+            detail=printable(comparison["annotation"], 120) if comparison["annotation"] else "",
+            is_simulated=comparison["comparison"] == "clusters"
+            and bool(comparison["is_simulated"] or comparison["other_is_simulated"]),
         ),
-        Cell(each["counted_as"]),
-        Cell(short(each["rate"]), detail=exposure(each["failure_count"], each["node_days"], "node-days", _noun(each))),
+        Cell(comparison["counted_as"]),
         Cell(
-            short(each["other_rate"]),
-            detail=exposure(each["other_failure_count"], each["other_node_days"], "node-days", _noun(each)),
+            short(comparison["rate"]),
+            detail=exposure(comparison["failure_count"], comparison["node_days"], "node-days", _noun(comparison)),
         ),
-        short(each["ratio"]),
-        span(each["ratio_low"], each["ratio_high"]),
-        Cell(_verdict(each), detail=printable(each["note"], 200) if each["note"] else ""),
+        Cell(
+            short(comparison["other_rate"]),
+            detail=exposure(
+                comparison["other_failure_count"], comparison["other_node_days"], "node-days", _noun(comparison)
+            ),
+        ),
+        short(comparison["ratio"]),
+        span(comparison["ratio_low"], comparison["ratio_high"]),
+        Cell(_verdict(comparison), detail=printable(comparison["note"], 200) if comparison["note"] else ""),
     )
 
 
-def _noun(each: Row) -> str:
-    return "incident" if each["counted_as"] == "incidents" else "failure"
+def _noun(comparison: Row) -> str:
+    return "incident" if comparison["counted_as"] == "incidents" else "failure"
 
 
-def _verdict(each: Row) -> str:
-    low, high = each["ratio_low"], each["ratio_high"]
+def _verdict(comparison: Row) -> str:
+    low, high = comparison["ratio_low"], comparison["ratio_high"]
     if low is None and high is None:
         return "cannot tell"
     if low is not None and low > 1:
@@ -238,4 +246,4 @@ def _sentence(note: str) -> str:
 
 
 def _level(rows: list[Row]) -> str:
-    return confidence(next((each["confidence_level"] for each in rows if each["confidence_level"]), None))
+    return confidence(next((estimate["confidence_level"] for estimate in rows if estimate["confidence_level"]), None))

@@ -7,7 +7,7 @@ import pandas as pd
 from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.ettr import ettr as draw
 from assets.report.numbers import confidence, duration, gpus, printable, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.wording import plural, span
 
 TITLE = "Effective training time (ETTR) of long runs"
@@ -18,7 +18,9 @@ def ettr(frames: Frames, cluster: Row) -> Section:
     cluster_id = cluster["cluster_id"]
     rows = of_cluster(frames, "ettr", cluster_id)
     if not rows:
-        return Section("ettr", "ETTR", TITLE, (Text(why_not(one(frames, "runs_of_work", cluster_id)), "note"),))
+        return Section(
+            "ettr", "ETTR", TITLE, (Text(explain_missing_ettr(only_row(frames, "runs_of_work", cluster_id)), "note"),)
+        )
     blocks: list[Block] = [_figure(rows), _table(rows)]
     by_qos = of_cluster(frames, "ettr_by_qos", cluster_id)
     if by_qos:
@@ -26,10 +28,10 @@ def ettr(frames: Frames, cluster: Row) -> Section:
     return Section("ettr", "ETTR", TITLE, tuple(blocks))
 
 
-def why_not(runs: Row) -> str:
+def explain_missing_ettr(runs: Row) -> str:
     """Say why there is no ETTR.
 
-    >>> why_not({})
+    >>> explain_missing_ettr({})
     'There is no ETTR: no job run was recorded.'
     """
     if not runs:
@@ -43,7 +45,7 @@ def why_not(runs: Row) -> str:
 
 def _figure(rows: list[Row]) -> Figure:
     numeric = ("measured", "low", "high", "bound_low", "bound_high", "expected", "at")
-    frame = pd.DataFrame([_point(each) for each in rows]).astype({name: "float64" for name in numeric})
+    frame = pd.DataFrame([_point(size) for size in rows]).astype({name: "float64" for name in numeric})
     return Figure(
         "ettr",
         "ETTR by run size",
@@ -55,20 +57,20 @@ def _figure(rows: list[Row]) -> Figure:
     )
 
 
-def _point(each: Row) -> dict[str, object]:
-    low, bound = each["ettr_measured_low"], each["ettr_bound_low"]
-    ends = [value for value in (low, bound, each["ettr_measured"], each["ettr_expected"]) if value is not None]
+def _point(size: Row) -> dict[str, object]:
+    low, bound = size["ettr_measured_low"], size["ettr_bound_low"]
+    ends = [value for value in (low, bound, size["ettr_measured"], size["ettr_expected"]) if value is not None]
     return {
-        "size": gpus(each["gpu_size_bin"]),
-        "measured": each["ettr_measured"],
+        "size": gpus(size["gpu_size_bin"]),
+        "measured": size["ettr_measured"],
         "low": low,
-        "high": each["ettr_measured_high"],
+        "high": size["ettr_measured_high"],
         "bound_low": bound,
-        "bound_high": each["ettr_bound_high"],
-        "expected": each["ettr_expected"],
+        "bound_high": size["ettr_bound_high"],
+        "expected": size["ettr_expected"],
         "at": min(ends),
-        "k": plural(each["run_count"], "run"),
-        "text": f"{short(each['ettr_measured'])} ({span(low, each['ettr_measured_high'])})",
+        "k": plural(size["run_count"], "run"),
+        "text": f"{short(size['ettr_measured'])} ({span(low, size['ettr_measured_high'])})",
     }
 
 
@@ -91,18 +93,18 @@ def _table(rows: list[Row]) -> Table:
         ),
         tuple(
             row(
-                gpus(each["gpu_size_bin"]),
-                whole(each["run_count"]),
-                short(each["exposure"]),
-                whole(each["event_count"]),
-                short(each["ettr_measured"]),
-                Cell(span(each["ettr_measured_low"], each["ettr_measured_high"]), detail=each["note"] or ""),
-                span(each["ettr_bound_low"], each["ettr_bound_high"]),
-                _expected(each, "ettr_expected"),
-                _expected(each, "ettr_expected_exact"),
-                _expected(each, "ettr_expected_v2"),
+                gpus(size["gpu_size_bin"]),
+                whole(size["run_count"]),
+                short(size["exposure"]),
+                whole(size["event_count"]),
+                short(size["ettr_measured"]),
+                Cell(span(size["ettr_measured_low"], size["ettr_measured_high"]), detail=size["note"] or ""),
+                span(size["ettr_bound_low"], size["ettr_bound_high"]),
+                _expected(size, "ettr_expected"),
+                _expected(size, "ettr_expected_exact"),
+                _expected(size, "ettr_expected_v2"),
             )
-            for each in rows
+            for size in rows
         ),
         note=f"Checkpoints are not in the logs. Assumed: one every {_minutes(first['checkpoint_minutes'])}, "
         f"{_minutes(first['restart_minutes'])} to restart, {_minutes(first['write_minutes'])} to write one. The "
@@ -121,26 +123,26 @@ def _by_qos(rows: list[Row]) -> Table:
         ),
         tuple(
             row(
-                printable(each["qos"]),
-                gpus(each["gpu_size_bin"]),
-                whole(each["run_count"]),
-                short(each["exposure"]),
-                whole(each["event_count"]),
-                short(each["ettr_measured"]),
-                Cell(span(each["ettr_measured_low"], each["ettr_measured_high"]), detail=each["note"] or ""),
-                span(each["ettr_bound_low"], each["ettr_bound_high"]),
+                printable(group["qos"]),
+                gpus(group["gpu_size_bin"]),
+                whole(group["run_count"]),
+                short(group["exposure"]),
+                whole(group["event_count"]),
+                short(group["ettr_measured"]),
+                Cell(span(group["ettr_measured_low"], group["ettr_measured_high"]), detail=group["note"] or ""),
+                span(group["ettr_bound_low"], group["ettr_bound_high"]),
             )
-            for each in rows
+            for group in rows
         ),
         note="The paper's figure 9 shows the QOS of the highest priority, whose runs nobody preempts.",
         is_collapsed=True,
     )
 
 
-def _expected(each: Row, name: str) -> Cell:
-    if each[name] is None:
+def _expected(size: Row, name: str) -> Cell:
+    if size[name] is None:
         return Cell("unknown")
-    return Cell(short(each[name]), detail=span(each[f"{name}_low"], each[f"{name}_high"]))
+    return Cell(short(size[name]), detail=span(size[f"{name}_low"], size[f"{name}_high"]))
 
 
 def _minutes(value: float | None) -> str:

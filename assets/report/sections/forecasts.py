@@ -14,7 +14,7 @@ OPEN_MONTHS = 12
 def forecasts(frames: Frames, cluster: Row) -> Section:
     """Build the section on forecasts and their scores."""
     months = of_cluster(frames, "forecasts", cluster["cluster_id"])
-    made = [each for each in months if each["rate_expected"] is not None]
+    made = [month for month in months if month["rate_expected"] is not None]
     if not made:
         said = "No month could be forecast: that takes three weeks of failures and node-days before it."
         return Section("forecasts", "Forecasts", TITLE, (Text(said, "note"),))
@@ -23,19 +23,19 @@ def forecasts(frames: Frames, cluster: Row) -> Section:
 
 
 def _verdict(made: list[Row]) -> str:
-    scored = [each for each in made if each["log_score"] is not None]
+    scored = [forecast for forecast in made if forecast["log_score"] is not None]
     if not scored:
         return "Forecasts were made, and none of their months is over yet: nothing can be scored."
     level = confidence(made[0]["confidence_level"])
-    inside = sum(bool(each["has_rate_inside"]) for each in scored)
+    inside = sum(bool(forecast["has_rate_inside"]) for forecast in scored)
     said = (
         f"Of {plural(len(scored), 'month')} forecast and over, {whole(inside)} had their failure rate inside the "
         f"{level} limits that were made from the months before."
     )
-    rivals = [each for each in scored if each["log_score_naive"] is not None]
+    rivals = [forecast for forecast in scored if forecast["log_score_naive"] is not None]
     if not rivals:
         return said
-    own, naive = (sum(each[name] for each in rivals) / len(rivals) for name in ("log_score", "log_score_naive"))
+    own, naive = (sum(forecast[name] for forecast in rivals) / len(rivals) for name in ("log_score", "log_score_naive"))
     better = "better than" if own > naive else "no better than"
     return (
         f"{said} Their mean log score is {own:.2f}, {better} the {naive:.2f} of expecting each month to be like the "
@@ -53,20 +53,22 @@ def _table(made: list[Row]) -> Table:
         ),
         tuple(
             row(
-                f"{each['month_date']:%Y-%m}",
-                short(each["failures_expected"]),
-                span(each["failures_expected_low"], each["failures_expected_high"])
-                if each["failures_expected"] is not None
+                f"{forecast['month_date']:%Y-%m}",
+                short(forecast["failures_expected"]),
+                span(forecast["failures_expected_low"], forecast["failures_expected_high"])
+                if forecast["failures_expected"] is not None
                 else "",
-                short(each["failure_count"]) if each["is_over"] else "not over",
-                short(each["rate_expected"]),
-                Cell(span(each["rate_expected_low"], each["rate_expected_high"]), detail=each["note"] or ""),
-                short(each["failures_per_1000_node_days"]) if each["is_over"] else "not over",
-                {True: "yes", False: "no", None: ""}[each["has_rate_inside"]],
-                _score(each["log_score"]),
-                _score(each["log_score_naive"]),
+                short(forecast["failure_count"]) if forecast["is_over"] else "not over",
+                short(forecast["rate_expected"]),
+                Cell(
+                    span(forecast["rate_expected_low"], forecast["rate_expected_high"]), detail=forecast["note"] or ""
+                ),
+                short(forecast["failures_per_1000_node_days"]) if forecast["is_over"] else "not over",
+                {True: "yes", False: "no", None: ""}[forecast["has_rate_inside"]],
+                _score(forecast["log_score"]),
+                _score(forecast["log_score_naive"]),
             )
-            for each in made
+            for forecast in made
         ),
         note=f"Failures of {POPULATIONS.get(made[0]['population'], made[0]['population'])}; rates per {whole(1000)} "
         "node-days. Each row is made from the months before it alone; only the probabilities of attributions are those "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.gap_catalogue import BY_FLAG, BY_WARNING, JOURNAL, NO_GPU_COUNTS, NO_USERS, SACCT, Gap
 from assets.report.numbers import printable, share
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.spans import spans
 from assets.report.wording import plural
 
@@ -25,7 +25,7 @@ def gaps(frames: Frames, cluster: Row) -> Section:
     """Build the section on missing evidence."""
     rows = [_row("missing", gap) for gap in missing_kinds(cluster)]
     rows += _warning_rows(frames, cluster["cluster_id"])
-    rows += _count_rows(one(frames, "attempts", cluster["cluster_id"]))
+    rows += _count_rows(only_row(frames, "attempts", cluster["cluster_id"]))
     rows += _time_rows(frames, cluster["cluster_id"])
     rows += _quarantine_rows(frames, cluster["cluster_id"])
     blocks: list[Block] = []
@@ -57,12 +57,12 @@ def _row(state: str, gap: Gap) -> tuple[Cell, ...]:
 
 def _warning_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
     rows = []
-    for each in of_cluster(frames, "file_warnings", cluster_id):
-        state = f"{plural(each['file_count'], 'file')}, such as {printable(each['example_path'], 60)}"
-        if each["attempt_count"]:
-            state = f"{plural(each['attempt_count'], 'attempt')} in {state}"
-        unnamed = Gap(f"Warning: {printable(each['warning'].replace('_', ' '), 120)}", "", "faultline doctor")
-        rows.append(_row(state, BY_WARNING.get(each["warning"], unnamed)))
+    for warning in of_cluster(frames, "file_warnings", cluster_id):
+        state = f"{plural(warning['file_count'], 'file')}, such as {printable(warning['example_path'], 60)}"
+        if warning["attempt_count"]:
+            state = f"{plural(warning['attempt_count'], 'attempt')} in {state}"
+        unnamed = Gap(f"Warning: {printable(warning['warning'].replace('_', ' '), 120)}", "", "faultline doctor")
+        rows.append(_row(state, BY_WARNING.get(warning["warning"], unnamed)))
     return rows
 
 
@@ -78,14 +78,14 @@ def _count_rows(attempts: Row) -> list[tuple[Cell, ...]]:
 
 def _time_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
     rows = []
-    for each in of_cluster(frames, "time_quality", cluster_id):
-        meaning = TIME_QUALITY.get(each["time_quality"])
+    for quality in of_cluster(frames, "time_quality", cluster_id):
+        meaning = TIME_QUALITY.get(quality["time_quality"])
         if meaning:
-            noun = "accounting record" if each["kind"] == "accounting" else "kernel message"
-            state = f"{plural(each['row_count'], noun)} ({share(each['row_ratio'])})"
-            fix = SACCT if each["kind"] == "accounting" else JOURNAL
+            noun = "accounting record" if quality["kind"] == "accounting" else "kernel message"
+            state = f"{plural(quality['row_count'], noun)} ({share(quality['row_ratio'])})"
+            fix = SACCT if quality["kind"] == "accounting" else JOURNAL
             rows.append(
-                row(f"Times: {each['time_quality'].replace('_', ' ')}", state, meaning, Cell(fix, is_code=True))
+                row(f"Times: {quality['time_quality'].replace('_', ' ')}", state, meaning, Cell(fix, is_code=True))
             )
     return rows
 
@@ -93,10 +93,10 @@ def _time_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
 def _quarantine_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
     return [
         row(
-            f"Quarantined: {printable(each['reason'].replace('_', ' '))}",
-            f"{plural(each['line_count'], 'line')} in {plural(each['file_count'], 'file')}",
+            f"Quarantined: {printable(quarantined['reason'].replace('_', ' '))}",
+            f"{plural(quarantined['line_count'], 'line')} in {plural(quarantined['file_count'], 'file')}",
             "These lines were not understood and count nowhere; the example stands under Provenance.",
             Cell("faultline doctor", is_code=True),
         )
-        for each in of_cluster(frames, "quarantine", cluster_id)
+        for quarantined in of_cluster(frames, "quarantine", cluster_id)
     ]

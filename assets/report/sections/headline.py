@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.report.blocks import Block, Section, Text, Tiles
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.tiles import infrastructure_tile, mttf_tile, rate_tile, utilisation_tile
 from assets.report.wording import plural
 
@@ -13,7 +13,7 @@ from assets.report.wording import plural
 def headline(frames: Frames, cluster: Row) -> Section:
     """Build the opening section of a cluster."""
     cluster_id = cluster["cluster_id"]
-    largest = one(frames, "attempts", cluster_id).get("largest_gpu_count")
+    largest = only_row(frames, "attempts", cluster_id).get("largest_gpu_count")
     tiles = (
         rate_tile(frames, cluster_id, "gpus_gt_128", "Failure rate, jobs above 128 GPUs"),
         rate_tile(frames, cluster_id, "all", "Failure rate, all jobs"),
@@ -25,7 +25,7 @@ def headline(frames: Frames, cluster: Row) -> Section:
     blocks: list[Block] = [Text(facts(frames, cluster))]
     reference = next((row for row in of_cluster(frames, "rates", cluster_id) if row["is_reference"]), {})
     if (reference.get("node_days") or 0) < MIN_NODE_DAYS:
-        blocks.append(Text(little(reference), "note"))
+        blocks.append(Text(warn_of_little(reference), "note"))
     blocks.append(Tiles(tiles))
     if cluster["is_simulated"]:
         blocks.insert(
@@ -40,7 +40,7 @@ def headline(frames: Frames, cluster: Row) -> Section:
 
 def facts(frames: Frames, cluster: Row) -> str:
     """Say what was observed: period, machine, records."""
-    attempts = one(frames, "attempts", cluster["cluster_id"])
+    attempts = only_row(frames, "attempts", cluster["cluster_id"])
     open_count = attempts.get("record_count", 0) - attempts.get("attempt_count", 0)
     running = (
         f" ({plural(open_count, 'more', 'more')} still pending or running: these count as exposure, not as attempts)"
@@ -56,10 +56,10 @@ def facts(frames: Frames, cluster: Row) -> str:
     )
 
 
-def little(reference: Row) -> str:
+def warn_of_little(reference: Row) -> str:
     """Warn of rates that rest on very little.
 
-    >>> little({"node_days": 0.5})[:34]
+    >>> warn_of_little({"node_days": 0.5})[:34]
     'Little was observed: 0.500 node-da'
     """
     return (

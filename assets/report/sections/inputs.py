@@ -30,18 +30,18 @@ _LINES = ("lines_in", "loaded", "skipped", "quarantined")
 
 def _totals(files: list[Row]) -> Table:
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for each in files:
-        groups[(each["cluster_id"], each["kind"])].append(each)
+    for file in files:
+        groups[(file["cluster_id"], file["kind"])].append(file)
     rows = [
         row(
             printable(cluster_id),
             printable(kind),
             whole(len(group)),
-            *(whole(sum(each[key] for each in group)) for key in _LINES),
+            *(whole(sum(file[key] for file in group)) for key in _LINES),
         )
         for (cluster_id, kind), group in sorted(groups.items())
     ]
-    rows.append(row("all", "", whole(len(files)), *(whole(sum(each[key] for each in files)) for key in _LINES)))
+    rows.append(row("all", "", whole(len(files)), *(whole(sum(file[key] for file in files)) for key in _LINES)))
     return Table(
         "Input lines by cluster and kind",
         columns("Cluster", "Kind", "#Files") + LINE_COLUMNS,
@@ -61,15 +61,15 @@ def _files(files: list[Row]) -> Table:
         tuple(
             row(
                 Cell(
-                    printable(each["path"], 120),
-                    detail="cut off at its end, read again when it grows" if each["is_partial"] else "",
+                    printable(file["path"], 120),
+                    detail="cut off at its end, read again when it grows" if file["is_partial"] else "",
                 ),
-                Cell((each["sha256"] or UNKNOWN)[:12], is_code=True),
-                printable(each["kind"]),
-                printable(each["dialect"]),
-                *(whole(each[key]) for key in _LINES),
+                Cell((file["sha256"] or UNKNOWN)[:12], is_code=True),
+                printable(file["kind"]),
+                printable(file["dialect"]),
+                *(whole(file[key]) for key in _LINES),
             )
-            for each in shown
+            for file in shown
         ),
         is_collapsed=len(files) > OPEN_FILE_LIST,
     )
@@ -81,12 +81,12 @@ def _skips(skips: list[Row]) -> Table:
         columns("Cluster", "Reason", "#Lines", "#Files"),
         tuple(
             row(
-                printable(each["cluster_id"]),
-                printable(each["reason"].replace("_", " ")),
-                whole(each["line_count"]),
-                whole(each["file_count"]),
+                printable(skip["cluster_id"]),
+                printable(skip["reason"].replace("_", " ")),
+                whole(skip["line_count"]),
+                whole(skip["file_count"]),
             )
-            for each in skips
+            for skip in skips
         ),
     )
 
@@ -97,17 +97,17 @@ def _quarantine(quarantine: list[Row]) -> Table:
         columns("Cluster", "Reason", "#Lines", "#Files", "First example", "As read"),
         tuple(
             row(
-                printable(each["cluster_id"]),
+                printable(quarantined["cluster_id"]),
                 Cell(
-                    printable(each["reason"].replace("_", " ")),
-                    detail=printable(each["example_detail"], 120) if each["example_detail"] else "",
+                    printable(quarantined["reason"].replace("_", " ")),
+                    detail=printable(quarantined["example_detail"], 120) if quarantined["example_detail"] else "",
                 ),
-                whole(each["line_count"]),
-                whole(each["file_count"]),
-                f"{printable(each['example_path'], 80)}, line {whole(each['example_line_number'])}",
-                Cell(printable(each["example_raw"], 160), is_code=True),
+                whole(quarantined["line_count"]),
+                whole(quarantined["file_count"]),
+                f"{printable(quarantined['example_path'], 80)}, line {whole(quarantined['example_line_number'])}",
+                Cell(printable(quarantined["example_raw"], 160), is_code=True),
             )
-            for each in quarantine
+            for quarantined in quarantine
         ),
         note="Kept in ops.quarantine, counted nowhere else.",
     )

@@ -26,8 +26,8 @@ def signals(steps: list[Row]) -> list[Block]:
     if not steps:
         return [Text("No signal of any node is known.", "note")]
     by_signal: dict[str, list[Row]] = {name: [] for name in MEANINGS}
-    for each in steps:
-        by_signal[each["signal"]].append(each)
+    for step in steps:
+        by_signal[step["signal"]].append(step)
     drawn = {name: own for name, own in by_signal.items() if own and own[-1]["largest"]}
     return [*([_figure(drawn)] if drawn else []), _table(by_signal)]
 
@@ -36,14 +36,14 @@ def _figure(drawn: dict[str, list[Row]]) -> Figure:
     frame = pd.DataFrame([
         {
             "signal": MEANINGS[name],
-            "position": each["value"] / each["largest"],
-            "percent": 100 * each["at_most_ratio"],
-            "has_lemon": bool(each["lemon_count"]),
-            "text": f"{short(each['value'])} at {plural(each['node_count'], 'node')}, "
-            f"{plural(each['lemon_count'], 'lemon')} among them",
+            "position": step["value"] / step["largest"],
+            "percent": 100 * step["at_most_ratio"],
+            "has_lemon": bool(step["lemon_count"]),
+            "text": f"{short(step['value'])} at {plural(step['node_count'], 'node')}, "
+            f"{plural(step['lemon_count'], 'lemon')} among them",
         }
         for name, own in drawn.items()
-        for each in own
+        for step in own
     ])  # fmt: skip
     return Figure(
         "lemon-signals",
@@ -74,7 +74,7 @@ def _line(name: str, own: list[Row]) -> tuple[Cell, ...]:
     if not own:
         return row(label, "0", UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, "no source tells", UNKNOWN)
     first = own[0]
-    values = [_value(name, first[each]) for each in ("median_value", "value_90", "value_99", "largest")]
+    values = [_value(name, first[column]) for column in ("median_value", "value_90", "value_99", "largest")]
     limit = (
         "the fleet's 99%" if first["configured_limit"] is None else f"{short(first['configured_limit'])} (configured)"
     )

@@ -6,7 +6,7 @@ from assets.model.lemon_verdicts import LIST_LIMIT
 from assets.node_lists import exclude_option, safe_names
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.numbers import chance, confidence, moment, printable, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.lemon_signals import signals
 from assets.report.wording import plural, sentence, span
 
@@ -22,7 +22,7 @@ POPULATIONS = {
 def lemons(frames: Frames, cluster: Row) -> Section:
     """Build the section on lemon nodes."""
     cluster_id = cluster["cluster_id"]
-    fleet = one(frames, "lemon_fleets", cluster_id)
+    fleet = only_row(frames, "lemon_fleets", cluster_id)
     if not fleet:
         said = "There is no accounting of this cluster's nodes, so the data cannot tell which of them are lemons."
         return Section("lemons", "Lemons", TITLE, (Text(said, "note"),))
@@ -73,16 +73,16 @@ def _nodes(nodes: list[Row], fleet: Row) -> Table:
         ),
         tuple(
             row(
-                "not ranked" if each["rank"] is None else whole(each["rank"]),
-                printable(each["node_name"]),
-                each["verdict"],
-                chance(each["posterior_probability"]),
-                _rate(each),
-                Cell(whole(each["event_count"]), detail=f"in {short(each['exposure'])} node-days"),
-                printable(each["reasons"], 500),
-                _evidence(each),
+                "not ranked" if node["rank"] is None else whole(node["rank"]),
+                printable(node["node_name"]),
+                node["verdict"],
+                chance(node["posterior_probability"]),
+                _rate(node),
+                Cell(whole(node["event_count"]), detail=f"in {short(node['exposure'])} node-days"),
+                printable(node["reasons"], 500),
+                _evidence(node),
             )
-            for each in nodes
+            for node in nodes
         ),
         note=f"{whole(len(nodes))} of {plural(fleet['node_count'], 'node')}: every lemon, then those to watch, then by "
         "rank. The probability is that of failing at least three times as often as normal nodes; a list ends where "
@@ -91,16 +91,17 @@ def _nodes(nodes: list[Row], fleet: Row) -> Table:
     )
 
 
-def _rate(each: Row) -> Cell:
-    if each["rate"] is None:
+def _rate(node: Row) -> Cell:
+    if node["rate"] is None:
         return Cell("not estimated")
-    return Cell(short(each["rate"]), detail=span(each["rate_low"], each["rate_high"]))
+    return Cell(short(node["rate"]), detail=span(node["rate_low"], node["rate_high"]))
 
 
-def _evidence(each: Row) -> str:
-    said = [f"{moment(one['failed_at'])} {printable(one['label'])}" for one in each["failures"] or []]
+def _evidence(node: Row) -> str:
+    said = [f"{moment(failure['failed_at'])} {printable(failure['label'])}" for failure in node["failures"] or []]
     said += [
-        f"ticket {printable(one['ticket_id'], 24)}: {printable(one['component'], 24)}" for one in each["tickets"] or []
+        f"ticket {printable(ticket['ticket_id'], 24)}: {printable(ticket['component'], 24)}"
+        for ticket in node["tickets"] or []
     ]
     return "; ".join(said) or "none beside the counts"
 
@@ -123,19 +124,19 @@ def _root_causes(causes: list[Row]) -> list[Block]:
     if not causes:
         return []
     first = causes[0]
-    notes = {printable(each["note"], 200) for each in causes if each["note"]}
+    notes = {printable(cause["note"], 200) for cause in causes if cause["note"]}
     return [
         Table(
             "What was wrong with the lemons",
             columns("Root cause", "#Lemons", "#Share", f"#{confidence(first['confidence_level'])} interval"),
             tuple(
                 row(
-                    printable(each["root_cause"]),
-                    whole(each["node_count"]),
-                    share(each["ratio"]),
-                    _shares(each, "ratio"),
+                    printable(cause["root_cause"]),
+                    whole(cause["node_count"]),
+                    share(cause["ratio"]),
+                    _shares(cause, "ratio"),
                 )
-                for each in causes
+                for cause in causes
             ),
             note="The component that most repair tickets of a lemon name, as in the paper's table II."
             + "".join(f" Unknown: {note}." for note in sorted(notes)),
@@ -144,8 +145,8 @@ def _root_causes(causes: list[Row]) -> list[Block]:
 
 
 def _effects(effects: list[Row]) -> list[Block]:
-    if not any(each["attempt_count"] for each in effects):
-        why = next((each["note"] for each in effects if each["note"]), "no large attempt ended")
+    if not any(effect["attempt_count"] for effect in effects):
+        why = next((effect["note"] for effect in effects if effect["note"]), "no large attempt ended")
         return [Text(f"What lemons do to large jobs cannot be told: {printable(why, 200)}.", "note")]
     first = effects[0]
     note = (
@@ -160,13 +161,13 @@ def _effects(effects: list[Row]) -> list[Block]:
             ),
             tuple(
                 row(
-                    POPULATIONS.get(each["population"], printable(each["population"])),
-                    whole(each["failure_count"]),
-                    whole(each["attempt_count"]),
-                    share(each["failure_ratio"]),
-                    _shares(each, "failure_ratio"),
+                    POPULATIONS.get(effect["population"], printable(effect["population"])),
+                    whole(effect["failure_count"]),
+                    whole(effect["attempt_count"]),
+                    share(effect["failure_ratio"]),
+                    _shares(effect, "failure_ratio"),
                 )
-                for each in effects
+                for effect in effects
             ),
             note=note + (f" {sentence(printable(first['note'], 200))}" if first["note"] else ""),
         )
@@ -182,15 +183,15 @@ def gpus_and_more(count: int | None) -> str:
     return "unknown size" if count is None else f"{whole(count)} GPUs and more"
 
 
-def _shares(each: Row, name: str) -> str:
-    low, high = each[f"{name}_low"], each[f"{name}_high"]
+def _shares(estimate: Row, name: str) -> str:
+    low, high = estimate[f"{name}_low"], estimate[f"{name}_high"]
     return "not estimated" if low is None or high is None else f"{share(low)} to {share(high)}"
 
 
 def _lists(lists: list[Row]) -> list[Block]:
-    judged = [each for each in lists if each["window_end_date"] is not None]
+    judged = [evaluation for evaluation in lists if evaluation["window_end_date"] is not None]
     if not judged:
-        why = next((each["note"] for each in lists if each["note"]), "no list was made")
+        why = next((evaluation["note"] for evaluation in lists if evaluation["note"]), "no list was made")
         return [Text(f"Whether lists of the past were right cannot be told: {printable(why, 200)}.", "note")]
     first = judged[0]
     large = gpus_and_more(first["large_gpu_count"])
@@ -209,7 +210,7 @@ def _lists(lists: list[Row]) -> list[Block]:
                 f"#Failed jobs of {large}",
                 "#Without the named",
             ),
-            tuple(_list_row(each) for each in judged),
+            tuple(_list_row(evaluation) for evaluation in judged),
             note="Precision: named nodes that proved bad. Recall: bad nodes that had been named. Lift: precision over "
             "the share of bad nodes among all. A node proves bad when its failures in that time have a probability of "
             f"at most 1% at the rate of normal nodes. Small print: limits at {confidence(first['confidence_level'])}.",
@@ -217,22 +218,30 @@ def _lists(lists: list[Row]) -> list[Block]:
     ]
 
 
-def _list_row(each: Row) -> tuple[Cell, ...]:
+def _list_row(evaluation: Row) -> tuple[Cell, ...]:
     avoidable = "lost_gpu_hours_avoidable"
-    why = f"nobody: {printable(each['note'], 160)}" if each["method"] == "not_ranked" and each["note"] else ""
+    why = (
+        f"nobody: {printable(evaluation['note'], 160)}"
+        if evaluation["method"] == "not_ranked" and evaluation["note"]
+        else ""
+    )
     return row(
-        Cell(str(each["window_end_date"]), detail=why),
-        str(each["judged_end_date"]),
-        whole(each["named_count"]),
-        Cell(whole(each["bad_count"]), detail=f"of {whole(each['judged_count'])}"),
-        _limited(each, "precision", "nobody was named"),
-        _limited(each, "recall", "none proved bad"),
-        "not estimated" if each["lift"] is None else short(each["lift"]),
-        Cell(short(each[avoidable]), detail=span(each[f"{avoidable}_low"], each[f"{avoidable}_high"])),
-        _limited(each, "large_job_failure_ratio", "no such job"),
-        _limited(each, "large_job_failure_ratio_without_lemons", "no such job"),
+        Cell(str(evaluation["window_end_date"]), detail=why),
+        str(evaluation["judged_end_date"]),
+        whole(evaluation["named_count"]),
+        Cell(whole(evaluation["bad_count"]), detail=f"of {whole(evaluation['judged_count'])}"),
+        _limited(evaluation, "precision", "nobody was named"),
+        _limited(evaluation, "recall", "none proved bad"),
+        "not estimated" if evaluation["lift"] is None else short(evaluation["lift"]),
+        Cell(
+            short(evaluation[avoidable]), detail=span(evaluation[f"{avoidable}_low"], evaluation[f"{avoidable}_high"])
+        ),
+        _limited(evaluation, "large_job_failure_ratio", "no such job"),
+        _limited(evaluation, "large_job_failure_ratio_without_lemons", "no such job"),
     )
 
 
-def _limited(each: Row, name: str, why_not: str) -> Cell:
-    return Cell(why_not) if each[name] is None else Cell(share(each[name]), detail=_shares(each, name))
+def _limited(evaluation: Row, name: str, why_not: str) -> Cell:
+    return (
+        Cell(why_not) if evaluation[name] is None else Cell(share(evaluation[name]), detail=_shares(evaluation, name))
+    )

@@ -24,7 +24,7 @@ def losses(frames: Frames, cluster: Row) -> Section:
     cluster_id = cluster["cluster_id"]
     sizes, owed = of_cluster(frames, "lost_goodput", cluster_id), of_cluster(frames, "lost_by_account", cluster_id)
     loops = of_cluster(frames, "crash_loops", cluster_id)
-    if not any(each["failure_count"] or each["second_order_count"] for each in sizes):
+    if not any(size["failure_count"] or size["second_order_count"] for size in sizes):
         said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
         return Section("losses", "Losses", TITLE, (Text(said),))
     blocks: list[Block] = [Text(_summary(sizes))]
@@ -43,7 +43,7 @@ def total(rows: Iterable[Row], *names: str) -> float:
     >>> total([{"a": 1.5, "b": None}, {"a": None, "b": 2.0}], "a", "b")
     3.5
     """
-    return math.fsum(each[name] or 0.0 for each in rows for name in names)
+    return math.fsum(loss[name] or 0.0 for loss in rows for name in names)
 
 
 def _summary(sizes: list[Row]) -> str:
@@ -55,7 +55,7 @@ def _summary(sizes: list[Row]) -> str:
         f"Weighted by the probability that infrastructure was the cause: "
         f"{short(total(sizes, 'expected_lost_gpu_hours'))} GPU-hours.",
     ]
-    open_count = sum(each["instigator_unknown_count"] for each in sizes)
+    open_count = sum(size["instigator_unknown_count"] for size in sizes)
     if open_count:
         hours = total(sizes, "instigator_unknown_gpu_hours")
         parts.append(
@@ -66,11 +66,11 @@ def _summary(sizes: list[Row]) -> str:
 
 
 def _figure(sizes: list[Row]) -> Figure | None:
-    lost = [each for each in sizes if total([each], "first_order_gpu_hours", "second_order_gpu_hours")]
+    lost = [size for size in sizes if total([size], "first_order_gpu_hours", "second_order_gpu_hours")]
     if not lost:
         return None
-    frame = pd.DataFrame([point for each in lost for point in _bars(each)])
-    largest = max(lost, key=lambda each: total([each], "first_order_gpu_hours", "second_order_gpu_hours"))
+    frame = pd.DataFrame([point for size in lost for point in _bars(size)])
+    largest = max(lost, key=lambda size: total([size], "first_order_gpu_hours", "second_order_gpu_hours"))
     return Figure(
         "losses",
         "Lost GPU-hours by job size",
@@ -81,9 +81,9 @@ def _figure(sizes: list[Row]) -> Figure | None:
     )
 
 
-def _bars(each: Row) -> list[Row]:
-    hours = [each["first_order_gpu_hours"] or 0.0, each["second_order_gpu_hours"] or 0.0]
-    common = {"size": whole(each["gpu_size_bin"]), "total": sum(hours), "label": f"{100 * hours[1] / sum(hours):.0f}%"}
+def _bars(size: Row) -> list[Row]:
+    hours = [size["first_order_gpu_hours"] or 0.0, size["second_order_gpu_hours"] or 0.0]
+    common = {"size": whole(size["gpu_size_bin"]), "total": sum(hours), "label": f"{100 * hours[1] / sum(hours):.0f}%"}
     return [
         {**common, "order": order, "hours": value, "text": f"{short(value)} GPU-hours"}
         for order, value in zip(ORDERS, hours, strict=True)
@@ -92,13 +92,13 @@ def _bars(each: Row) -> list[Row]:
 
 def _by_size(sizes: list[Row]) -> Table:
     whole_row = {
-        name: sum(each[name] for each in sizes)
+        name: sum(size[name] for size in sizes)
         for name in ("failure_count", "second_order_count", "instigator_unknown_count")
     } | {
         name: total(sizes, name)
         for name in ("first_order_gpu_hours", "second_order_gpu_hours", "expected_lost_gpu_hours")
     }
-    named = [(gpus(each["gpu_size_bin"]), each) for each in sizes]
+    named = [(gpus(size["gpu_size_bin"]), size) for size in sizes]
     return Table(
         "Lost GPU-hours by job size",
         columns(
@@ -108,14 +108,14 @@ def _by_size(sizes: list[Row]) -> Table:
         tuple(
             row(
                 name,
-                whole(each["failure_count"]),
-                short(each["first_order_gpu_hours"]),
-                whole(each["second_order_count"]),
-                short(each["second_order_gpu_hours"]),
-                short(each["expected_lost_gpu_hours"]),
-                _second_share(each),
+                whole(size["failure_count"]),
+                short(size["first_order_gpu_hours"]),
+                whole(size["second_order_count"]),
+                short(size["second_order_gpu_hours"]),
+                short(size["expected_lost_gpu_hours"]),
+                _second_share(size),
             )
-            for name, each in [*named, ("all", whole_row)]
+            for name, size in [*named, ("all", whole_row)]
         ),
         note="The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours. "
         "Weighted: each loss times the probability that infrastructure caused it; the other columns follow the paper's "
@@ -123,8 +123,8 @@ def _by_size(sizes: list[Row]) -> Table:
     )  # fmt: skip
 
 
-def _second_share(each: Row) -> str:
-    first, second = each["first_order_gpu_hours"], each["second_order_gpu_hours"]
+def _second_share(size: Row) -> str:
+    first, second = size["first_order_gpu_hours"], size["second_order_gpu_hours"]
     if first is None or second is None:
         return share(None)
     return share(second / (first + second)) if first + second else "no loss"
@@ -141,20 +141,20 @@ def _loops(loops: list[Row]) -> Table:
         ),
         tuple(
             row(
-                printable(each["run_id"]),
-                Cell(printable(each["user_name"], 32), detail=printable(each["account"], 32)),
-                gpus(each["gpu_count"]),
+                printable(loop["run_id"]),
+                Cell(printable(loop["user_name"], 32), detail=printable(loop["account"], 32)),
+                gpus(loop["gpu_count"]),
                 Cell(
-                    f"{moment(each['started_at'])} to {moment(each['ended_at'])}",
-                    detail=duration((each["ended_at"] - each["started_at"]).total_seconds() / 3600),
+                    f"{moment(loop['started_at'])} to {moment(loop['ended_at'])}",
+                    detail=duration((loop["ended_at"] - loop["started_at"]).total_seconds() / 3600),
                 ),
-                whole(each["consecutive_failure_count"]),
-                whole(each["attempt_count"]),
-                whole(each["victim_count"]),
-                short(each["first_order_gpu_hours"]),
-                short(each["victim_gpu_hours"]),
+                whole(loop["consecutive_failure_count"]),
+                whole(loop["attempt_count"]),
+                whole(loop["victim_count"]),
+                short(loop["first_order_gpu_hours"]),
+                short(loop["victim_gpu_hours"]),
             )
-            for each in loops
+            for loop in loops
         ),
         note="Job runs that infrastructure failed three times and more in a row, the dearest first, and the attempts "
         "of others that made room for their restarts.",
@@ -165,7 +165,7 @@ def _loops(loops: list[Row]) -> Table:
 def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
     if not owed:
         return [Text("No lost work is known by account.", "note")]
-    currency = next((each["currency"] for each in owed if each["currency"]), None)
+    currency = next((loss["currency"] for loss in owed if loss["currency"]), None)
     names = ["Account", "User", "#Failed (k)", "#Preempted", "#First order", "#Second order", "#Lost GPU-hours"]
     money = (f"#Lost ({printable(currency, 8)})",) if currency else ()
     everyone = {
@@ -173,10 +173,10 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
         "second_order_gpu_hours": total(owed, "second_order_gpu_hours"),
         "lost_gpu_hours": total(owed, "lost_gpu_hours"),
         "lost_cost": total(owed, "lost_cost"),
-        **{name: sum(each[name] for each in owed) for name in ("failure_count", "second_order_count")},
+        **{name: sum(loss[name] for loss in owed) for name in ("failure_count", "second_order_count")},
     }
-    lines = [(*_who(each), each) for each in owed] + [("all", "", everyone)]
-    unknown = sum(each["gpu_unknown_count"] for each in owed)
+    lines = [(*_name_account(loss), loss) for loss in owed] + [("all", "", everyone)]
+    unknown = sum(loss["gpu_unknown_count"] for loss in owed)
     table = Table(
         "Credit statement: GPU-hours lost by account and user",
         columns(*names, *money),
@@ -184,14 +184,14 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
             row(
                 account,
                 user,
-                whole(each["failure_count"]),
-                whole(each["second_order_count"]),
-                short(each["first_order_gpu_hours"]),
-                short(each["second_order_gpu_hours"]),
-                short(each["lost_gpu_hours"], 4),
-                *((short(each["lost_cost"], 4),) if currency else ()),
+                whole(loss["failure_count"]),
+                whole(loss["second_order_count"]),
+                short(loss["first_order_gpu_hours"]),
+                short(loss["second_order_gpu_hours"]),
+                short(loss["lost_gpu_hours"], 4),
+                *((short(loss["lost_cost"], 4),) if currency else ()),
             )
-            for account, user, each in lines
+            for account, user, loss in lines
         ),
         note=("" if currency else "No price per GPU-hour is configured, so there is no sum of money. ")
         + (
@@ -205,10 +205,10 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
     return [table, _reconciled(everyone["lost_gpu_hours"], sizes)]
 
 
-def _who(each: Row) -> tuple[str, str]:
-    if each["row_count"] > 1:
-        return f"{whole(each['row_count'])} more", "together"
-    return printable(each["account"], 32), printable(each["user_name"], 32)
+def _name_account(loss: Row) -> tuple[str, str]:
+    if loss["row_count"] > 1:
+        return f"{whole(loss['row_count'])} more", "together"
+    return printable(loss["account"], 32), printable(loss["user_name"], 32)
 
 
 def _reconciled(stated: float, sizes: list[Row]) -> Text:

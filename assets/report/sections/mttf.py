@@ -17,7 +17,7 @@ TITLE = "Mean time to failure by job size"
 def mttf(frames: Frames, cluster: Row) -> Section:
     """Build the section on MTTF."""
     cluster_id = cluster["cluster_id"]
-    rows = [each for each in of_cluster(frames, "mttf", cluster_id) if each["gpu_size_bin"]]
+    rows = [size for size in of_cluster(frames, "mttf", cluster_id) if size["gpu_size_bin"]]
     projections = of_cluster(frames, "projections", cluster_id)
     blocks: list[Block] = []
     if not rows:
@@ -31,13 +31,13 @@ def mttf(frames: Frames, cluster: Row) -> Section:
 
 
 def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> Figure | None:
-    measured = pd.DataFrame([_point(each) for each in rows]).astype(
+    measured = pd.DataFrame([_point(size) for size in rows]).astype(
         {name: "float64" for name in ("mttf", "low", "high", "bound", "at")}
     )
     theory = _theory(rows, projections, own_gpu_count)
     if measured["at"].isna().all() and theory.empty:
         return None
-    failed = sum(bool(each["failure_count"]) for each in rows)
+    failed = sum(bool(size["failure_count"]) for size in rows)
     return Figure(
         "mttf",
         "MTTF by job size",
@@ -50,33 +50,33 @@ def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) 
     )
 
 
-def _point(each: Row) -> dict[str, object]:
-    failed = bool(each["failure_count"])
-    value = each["mttf_hours"] if failed else None
-    bound = None if failed else each["mttf_hours_low"]
+def _point(size: Row) -> dict[str, object]:
+    failed = bool(size["failure_count"])
+    value = size["mttf_hours"] if failed else None
+    bound = None if failed else size["mttf_hours_low"]
     return {
-        "gpus": each["gpu_size_bin"],
-        "size": gpus(each["gpu_size_bin"]),
+        "gpus": size["gpu_size_bin"],
+        "size": gpus(size["gpu_size_bin"]),
         "mttf": value,
-        "low": each["mttf_hours_low"] if failed else None,
-        "high": each["mttf_hours_high"] if failed else None,
+        "low": size["mttf_hours_low"] if failed else None,
+        "high": size["mttf_hours_high"] if failed else None,
         "bound": bound,
         "at": value if failed else bound,
-        "k": f"k={whole(each['failure_count'])}",
-        "text": _value(each),
+        "k": f"k={whole(size['failure_count'])}",
+        "text": _value(size),
     }
 
 
 def _theory(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> pd.DataFrame:
     """Join the theory values at the measured sizes with the projections up to the cluster's own size."""
-    right = max([own_gpu_count or 0, *(each["gpu_size_bin"] for each in rows)])
+    right = max([own_gpu_count or 0, *(size["gpu_size_bin"] for size in rows)])
     line = {
-        each["gpu_size_bin"]: (each["mttf_theory_hours"], each["mttf_theory_hours_low"], each["mttf_theory_hours_high"])
-        for each in rows
+        size["gpu_size_bin"]: (size["mttf_theory_hours"], size["mttf_theory_hours_low"], size["mttf_theory_hours_high"])
+        for size in rows
     } | {
-        each["gpu_count"]: (each["mttf_hours"], each["mttf_hours_low"], each["mttf_hours_high"])
-        for each in projections
-        if each["gpu_count"] <= right
+        projection["gpu_count"]: (projection["mttf_hours"], projection["mttf_hours_low"], projection["mttf_hours_high"])
+        for projection in projections
+        if projection["gpu_count"] <= right
     }
     names = ("gpus", "theory", "theory_low", "theory_high")
     frame = pd.DataFrame([(size, *values) for size, values in sorted(line.items())], columns=list(names)).astype(
@@ -85,20 +85,23 @@ def _theory(rows: list[Row], projections: list[Row], own_gpu_count: int | None) 
     return frame.dropna(subset="theory")
 
 
-def _value(each: Row) -> str:
-    return mttf_words(each.get("event_count"), each["mttf_hours"], each["mttf_hours_low"], each["confidence_level"])
+def _value(estimate: Row) -> str:
+    return mttf_words(
+        estimate.get("event_count"), estimate["mttf_hours"], estimate["mttf_hours_low"], estimate["confidence_level"]
+    )
 
 
-def _cell(each: Row) -> Cell:
-    if each["event_count"] == 0 and each["mttf_hours_low"] is not None:
+def _cell(estimate: Row) -> Cell:
+    if estimate["event_count"] == 0 and estimate["mttf_hours_low"] is not None:
         return Cell(
-            f"above {duration(each['mttf_hours_low'])}", detail=f"none failed ({confidence(each['confidence_level'])})"
+            f"above {duration(estimate['mttf_hours_low'])}",
+            detail=f"none failed ({confidence(estimate['confidence_level'])})",
         )
-    return Cell(_value(each))
+    return Cell(_value(estimate))
 
 
-def _interval(each: Row) -> str:
-    return hours_span(each["mttf_hours_low"], each["mttf_hours_high"]) if each["event_count"] else ""
+def _interval(estimate: Row) -> str:
+    return hours_span(estimate["mttf_hours_low"], estimate["mttf_hours_high"]) if estimate["event_count"] else ""
 
 
 def _by_size(rows: list[Row]) -> Table:
@@ -114,14 +117,14 @@ def _by_size(rows: list[Row]) -> Table:
         ),
         tuple(
             row(
-                gpus(each["gpu_size_bin"]),
-                whole(each["failure_count"]),
-                f"{short(each['runtime_hours'])} h",
-                _cell(each),
-                _interval(each),
-                duration(each["mttf_theory_hours"]),
+                gpus(size["gpu_size_bin"]),
+                whole(size["failure_count"]),
+                f"{short(size['runtime_hours'])} h",
+                _cell(size),
+                _interval(size),
+                duration(size["mttf_theory_hours"]),
             )
-            for each in rows
+            for size in rows
         ),
         note="Runtime inside the study period over expected infrastructure failures; every other end, and an attempt "
         "that still runs, adds runtime and no failure.",
@@ -131,21 +134,26 @@ def _by_size(rows: list[Row]) -> Table:
 def _projections(rows: list[Row]) -> Table:
     first = rows[0]
     rests_on = exposure(first["event_count"], first["exposure"], "node-days")
-    largest = max((each["gpu_count"] for each in rows if each["is_largest_job"]), default=0)
+    largest = max((projection["gpu_count"] for projection in rows if projection["is_largest_job"]), default=0)
     population = POPULATIONS.get(first["population"], "no population")
     return Table(
         "MTTF projected",
         columns("Size", "#MTTF", f"#{confidence(first['confidence_level'])} interval", ""),
-        tuple(row(gpus(each["gpu_count"]), _cell(each), _interval(each), _mark(each, largest)) for each in rows),
+        tuple(
+            row(gpus(projection["gpu_count"]), _cell(projection), _interval(projection), _mark(projection, largest))
+            for projection in rows
+        ),
         note=f"1 / (nodes × failure rate of {population}), {rests_on}. It takes "
         "a node to fail as often in a large job as in a small one.",
     )
 
 
-def _mark(each: Row, largest: int) -> str:
+def _mark(projection: Row, largest: int) -> str:
     marks = [
-        name for flag, name in (("is_cluster_size", "whole cluster"), ("is_largest_job", "largest run")) if each[flag]
+        name
+        for flag, name in (("is_cluster_size", "whole cluster"), ("is_largest_job", "largest run"))
+        if projection[flag]
     ]
-    if not marks and each["gpu_count"] > largest:
+    if not marks and projection["gpu_count"] > largest:
         marks = ["extrapolated"]
     return ", ".join(marks)

@@ -6,7 +6,7 @@ from assets.report import palette
 from assets.report.advice import advise
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.wording import plural
 
 TITLE = "Failures and nodes to look at"
@@ -22,16 +22,16 @@ def nodes(frames: Frames, cluster: Row) -> Section:
         blocks.append(_nodes_table(listed))
     failures = of_cluster(frames, "failures", cluster_id)
     if failures:
-        blocks.append(_failures_table(failures, one(frames, "losses", cluster_id)["failure_count"]))
+        blocks.append(_failures_table(failures, only_row(frames, "losses", cluster_id)["failure_count"]))
     return Section("nodes", "Nodes", TITLE, tuple(blocks))
 
 
 def _summary(frames: Frames, cluster_id: str) -> str:
-    losses, incidents = one(frames, "losses", cluster_id), one(frames, "incidents", cluster_id)
+    losses, incidents = only_row(frames, "losses", cluster_id), only_row(frames, "incidents", cluster_id)
     sentences = [_failures_sentence(losses, incidents)]
     outages = of_cluster(frames, "outages", cluster_id)
     for is_planned, word in ((False, "not planned"), (True, "planned")):
-        row_ = next((each for each in outages if each["is_planned"] == is_planned), None)
+        row_ = next((outage for outage in outages if outage["is_planned"] == is_planned), None)
         if row_:
             sentences.append(
                 f"{plural(row_['outage_count'], 'outage')} {word} on {plural(row_['node_count'], 'node')} "
@@ -68,23 +68,23 @@ def _nodes_table(listed: list[Row]) -> Table:
         ),
         tuple(
             row(
-                printable(each["node_name"]),
-                Cell(whole(each["incident_count"]), detail=_incidents(each)),
-                ", ".join(f"{cause['label']} ({cause['count']})" for cause in each["causes"] or [])
+                printable(node["node_name"]),
+                Cell(whole(node["incident_count"]), detail=_incidents(node)),
+                ", ".join(f"{cause['label']} ({cause['count']})" for cause in node["causes"] or [])
                 or "none blamed on it",
-                _outages(each["fault_outage_count"], each["fault_outage_hours"]),
-                _outages(each["planned_outage_count"], each["planned_outage_hours"]),
-                short(each["lost_gpu_hours"]) if each["incident_count"] else "0",
-                advise(each),
+                _outages(node["fault_outage_count"], node["fault_outage_hours"]),
+                _outages(node["planned_outage_count"], node["planned_outage_hours"]),
+                short(node["lost_gpu_hours"]) if node["incident_count"] else "0",
+                advise(node),
             )
-            for each in listed
+            for node in listed
         ),
-        note=f"{_how_many(listed)}, most incidents first. An incident counts for the node that a log or the evidence "
-        "names; one without a culprit, and evidence that is more likely a coincidence, count for none.",
+        note=f"{_count_nodes(listed)}, most incidents first. An incident counts for the node that a log or the "
+        "evidence names; one without a culprit, and evidence that is more likely a coincidence, count for none.",
     )
 
 
-def _how_many(listed: list[Row]) -> str:
+def _count_nodes(listed: list[Row]) -> str:
     concerned = listed[0]["concerned_node_count"]
     if concerned <= len(listed):
         return f"All {plural(concerned, 'node')} with a failure or an outage"
@@ -119,18 +119,21 @@ def _failures_table(failures: list[Row], total: int) -> Table:
         ),
         tuple(
             row(
-                moment(each["failed_at"], seconds=True),
-                Cell(printable(each["job_id"]), detail=printable(each["job_name"], 48) if each["job_name"] else ""),
-                printable(each["user_name"], 32),
-                gpus(each["gpu_count"]),
-                printable(each["state"]),
-                Cell(each["label"] or UNKNOWN, swatch=palette.colour_of(each["failure_category"])),
-                printable(each["culprit_node_name"]) if each["culprit_node_name"] else "not known",
-                printable((each["attribution_rule"] or UNKNOWN).replace("_", " ")),
-                whole(each["evidence_count"]),
-                short(each["lost_gpu_hours"]),
+                moment(failure["failed_at"], seconds=True),
+                Cell(
+                    printable(failure["job_id"]),
+                    detail=printable(failure["job_name"], 48) if failure["job_name"] else "",
+                ),
+                printable(failure["user_name"], 32),
+                gpus(failure["gpu_count"]),
+                printable(failure["state"]),
+                Cell(failure["label"] or UNKNOWN, swatch=palette.colour_of(failure["failure_category"])),
+                printable(failure["culprit_node_name"]) if failure["culprit_node_name"] else "not known",
+                printable((failure["attribution_rule"] or UNKNOWN).replace("_", " ")),
+                whole(failure["evidence_count"]),
+                short(failure["lost_gpu_hours"]),
             )
-            for each in failures
+            for failure in failures
         ),
         is_collapsed=len(failures) > OPEN_LIST,
     )

@@ -32,10 +32,10 @@ def over_time(frames: Frames, cluster: Row) -> Section:
     if figure:
         blocks.append(figure)
     else:
-        blocks.append(Text(_why_not_drawn(daily), "note"))
+        blocks.append(Text(_explain_missing_figure(daily), "note"))
     if daily:
         blocks.append(_by_window(daily))
-    noted = [each for each in marks if each["kind"] != "change"]
+    noted = [mark for mark in marks if mark["kind"] != "change"]
     if noted:
         blocks.append(_noted(noted))
     blocks.append(Text(_words_on_checks(frames, cluster)))
@@ -45,17 +45,17 @@ def over_time(frames: Frames, cluster: Row) -> Section:
 
 def _drawable(daily: list[Row]) -> list[Row]:
     return [
-        each
-        for each in daily
-        if each["window_day_count"] >= MIN_DAYS and each["failures_per_1000_node_days_30d"] is not None
+        rate
+        for rate in daily
+        if rate["window_day_count"] >= MIN_DAYS and rate["failures_per_1000_node_days_30d"] is not None
     ]
 
 
-def _why_not_drawn(daily: list[Row]) -> str:
+def _explain_missing_figure(daily: list[Row]) -> str:
     if not daily:
         return "No infrastructure failure was found, so there is no failure rate by cause to follow over time."
-    days = len({each["day_date"] for each in daily})
-    drawable = len({each["day_date"] for each in _drawable(daily)})
+    days = len({rate["day_date"] for rate in daily})
+    drawable = len({rate["day_date"] for rate in _drawable(daily)})
     if days < MIN_DAYS + MIN_POINTS - 1:
         return (
             f"The records span {plural(days, 'day')}. A rolling rate takes {MIN_DAYS} days to begin, and "
@@ -68,13 +68,13 @@ def _why_not_drawn(daily: list[Row]) -> str:
 
 def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
     rows = _drawable(daily)
-    days = sorted({each["day_date"] for each in rows})
+    days = sorted({rate["day_date"] for rate in rows})
     if len(days) < MIN_POINTS:
         return None
     totals: dict[str, int] = {}
-    labels = {each["failure_category"]: each["label"] for each in daily}
-    for each in daily:
-        totals[each["failure_category"]] = totals.get(each["failure_category"], 0) + each["failure_count"]
+    labels = {rate["failure_category"]: rate["label"] for rate in daily}
+    for rate in daily:
+        totals[rate["failure_category"]] = totals.get(rate["failure_category"], 0) + rate["failure_count"]
     ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
     # One cause too many takes the place that a layer of others would take.
     shown = ranked if len(ranked) == CAUSES_SHOWN + 1 else ranked[:CAUSES_SHOWN]
@@ -83,11 +83,11 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
     colours = {labels[name]: shades[name] for name in shown}
     if len(shown) < len(ranked):
         colours[OTHER] = palette.OTHER_CAUSES
-    unknown = len({each["day_date"] for each in daily if each["window_day_count"] >= MIN_DAYS}) - len(days)
+    unknown = len({rate["day_date"] for rate in daily if rate["window_day_count"] >= MIN_DAYS}) - len(days)
     leader = ranked[0]
-    drawn = [each for each in marks if days[0] <= each["day"] <= days[-1]]
+    drawn = [mark for mark in marks if days[0] <= mark["day"] <= days[-1]]
     # Where labels compete for room, changes come first.
-    drawn.sort(key=lambda each: each["kind"] != "change")
+    drawn.sort(key=lambda mark: mark["kind"] != "change")
     frame = pd.DataFrame(drawn, columns=["day", "kind", "label"])
     frame = frame.assign(day=pd.to_datetime(frame["day"]), foot=0.0)
     gap = f" On {plural(unknown, 'day')} the node-days are unknown and nothing is drawn." if unknown else ""
@@ -109,11 +109,11 @@ def _stacks(rows: list[Row], colours: dict[str, str]) -> pd.DataFrame:
     frame = pd.DataFrame(
         [
             (
-                each["day_date"],
-                each["label"] if each["label"] in colours else OTHER,
-                each["failures_per_1000_node_days_30d"],
+                rate["day_date"],
+                rate["label"] if rate["label"] in colours else OTHER,
+                rate["failures_per_1000_node_days_30d"],
             )
-            for each in rows
+            for rate in rows
         ],
         columns=["day", "label", "rate"],
     )
@@ -140,9 +140,9 @@ def _stacks(rows: list[Row], colours: dict[str, str]) -> pd.DataFrame:
 def _marks(frames: Frames, cluster_id: str) -> list[Row]:
     """List what happened when, the checks of one day together."""
     checks: dict[dt.date, list[str]] = {}
-    for each in of_cluster(frames, "check_introductions", cluster_id):
-        if each["is_introduction"]:
-            checks.setdefault(each["first_reported_at"].date(), []).append(each["check_name"])
+    for introduction in of_cluster(frames, "check_introductions", cluster_id):
+        if introduction["is_introduction"]:
+            checks.setdefault(introduction["first_reported_at"].date(), []).append(introduction["check_name"])
     marks = [
         {
             "day": day,
@@ -154,32 +154,32 @@ def _marks(frames: Frames, cluster_id: str) -> list[Row]:
     ]
     marks += [
         {
-            "day": each["annotated_date"],
+            "day": annotation["annotated_date"],
             "kind": "annotation",
-            "label": printable(each["annotation"], 32),
-            "text": printable(each["annotation"], 200),
+            "label": printable(annotation["annotation"], 32),
+            "text": printable(annotation["annotation"], 200),
         }
-        for each in of_cluster(frames, "annotations", cluster_id)
-        if each["annotated_date"]
+        for annotation in of_cluster(frames, "annotations", cluster_id)
+        if annotation["annotated_date"]
     ]
     marks += [
         {
-            "day": each["changed_at"].date(),
+            "day": change["changed_at"].date(),
             "kind": "change",
-            "label": "rate changed" if each["ratio"] is None else f"rate × {short(each['ratio'], 2)}",
+            "label": "rate changed" if change["ratio"] is None else f"rate × {short(change['ratio'], 2)}",
             "text": "",
         }
-        for each in of_cluster(frames, "rate_changes", cluster_id)
-        if each["changed_at"] and each["failure_category"] == "all"
+        for change in of_cluster(frames, "rate_changes", cluster_id)
+        if change["changed_at"] and change["failure_category"] == "all"
     ]
-    return sorted(marks, key=lambda each: (each["day"], each["kind"], each["label"]))
+    return sorted(marks, key=lambda mark: (mark["day"], mark["kind"], mark["label"]))
 
 
 def _by_window(daily: list[Row]) -> Table:
     """Show every 30th window, counted back from the last day, so that no failure is in two of them."""
     by_day: dict[dt.date, list[Row]] = {}
-    for each in daily:
-        by_day.setdefault(each["day_date"], []).append(each)
+    for rate in daily:
+        by_day.setdefault(rate["day_date"], []).append(rate)
     last = max(by_day)
     ends = [day for day in sorted(by_day) if (last - day).days % WINDOW_DAYS == 0]
     return Table(
@@ -193,8 +193,8 @@ def _by_window(daily: list[Row]) -> Table:
 
 
 def _window_row(day: dt.date, causes: list[Row]) -> tuple[Cell, ...]:
-    leader = max(causes, key=lambda each: (each["failure_count_30d"], each["failure_category"]))
-    count, node_days = sum(each["failure_count_30d"] for each in causes), leader["node_days_30d"]
+    leader = max(causes, key=lambda cause: (cause["failure_count_30d"], cause["failure_category"]))
+    count, node_days = sum(cause["failure_count_30d"] for cause in causes), leader["node_days_30d"]
     value = UNKNOWN if node_days is None else short(1000 * count / node_days) if node_days else "no exposure"
     if count == 0 and node_days:
         value = "none seen"
@@ -216,7 +216,7 @@ def _noted(marks: list[Row]) -> Table:
     return Table(
         "What was introduced or noted",
         columns("Day", "", "What"),
-        tuple(row(str(each["day"]), kinds[each["kind"]], each["text"]) for each in marks),
+        tuple(row(str(mark["day"]), kinds[mark["kind"]], mark["text"]) for mark in marks),
         note="A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
     )
 
@@ -225,8 +225,8 @@ def _words_on_checks(frames: Frames, cluster: Row) -> str:
     if not cluster["has_health_checks"]:
         return "Without health checks nobody can say when a check was introduced."
     rows = of_cluster(frames, "check_introductions", cluster["cluster_id"])
-    silent = sum(each["is_introduction"] is None for each in rows)
-    new = sum(bool(each["is_introduction"]) for each in rows)
+    silent = sum(introduction["is_introduction"] is None for introduction in rows)
+    new = sum(bool(introduction["is_introduction"]) for introduction in rows)
     words = f"{plural(new, 'check') if new else 'No check'} first reported a day or more after the first of all did."
     if silent:
         words += f" When {plural(silent, 'other check')} began is unknown: nothing but failures was logged."

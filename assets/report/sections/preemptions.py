@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.numbers import gpus, moment, printable, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.wording import loss_rule
 
 TITLE = "Preemptions and lost GPU time"
@@ -14,7 +14,7 @@ OPEN_LIST = 12
 def preemptions(frames: Frames, cluster: Row) -> Section:
     """Build the section on preemptions and on goodput lost in first and second order."""
     cluster_id = cluster["cluster_id"]
-    found, losses = one(frames, "preemptions", cluster_id), one(frames, "losses", cluster_id)
+    found, losses = only_row(frames, "preemptions", cluster_id), only_row(frames, "losses", cluster_id)
     blocks: list[Block] = []
     if found:
         blocks.append(_counts(found))
@@ -85,25 +85,25 @@ def _latest(latest: list[Row], total: int) -> Table:
         ),
         tuple(
             row(
-                moment(each["preempted_at"], seconds=True),
+                moment(preemption["preempted_at"], seconds=True),
                 Cell(
-                    printable(each["victim_job_id"]),
-                    detail=printable(each["victim_job_name"], 48) if each["victim_job_name"] else "",
+                    printable(preemption["victim_job_id"]),
+                    detail=printable(preemption["victim_job_name"], 48) if preemption["victim_job_name"] else "",
                 ),
-                printable(each["victim_user_name"], 32),
-                gpus(each["victim_gpu_count"]),
-                printable(each["instigator_job_id"]) if each["instigator_attempt_id"] else "not known",
-                _how(each),
-                "second (after a failure)" if each["is_second_order"] else "none of the infrastructure's",
-                short(each["lost_gpu_hours"]),
+                printable(preemption["victim_user_name"], 32),
+                gpus(preemption["victim_gpu_count"]),
+                printable(preemption["instigator_job_id"]) if preemption["instigator_attempt_id"] else "not known",
+                _describe_evidence(preemption),
+                "second (after a failure)" if preemption["is_second_order"] else "none of the infrastructure's",
+                short(preemption["lost_gpu_hours"]),
             )
-            for each in latest
+            for preemption in latest
         ),
         is_collapsed=len(latest) > OPEN_LIST,
     )
 
 
-def _how(each: Row) -> str:
-    if each["instigator_attempt_id"] is None:
+def _describe_evidence(preemption: Row) -> str:
+    if preemption["instigator_attempt_id"] is None:
         return ""
-    return "inferred" if each["is_inferred"] else "named in slurmctld.log"
+    return "inferred" if preemption["is_inferred"] else "named in slurmctld.log"

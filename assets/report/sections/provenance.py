@@ -37,10 +37,10 @@ def _run_sentence(runs: list[Row]) -> str:
 def _checks(checks: list[Row]) -> list[Block]:
     if not checks:
         return [Text("No check of this run was recorded before the page was written.", "warning")]
-    failed = [each for each in checks if not each["passed"]]
+    failed = [check for check in checks if not check["passed"]]
     by_table: dict[str, list[Row]] = defaultdict(list)
-    for each in checks:
-        by_table[each["table_name"]].append(each)
+    for check in checks:
+        by_table[check["table_name"]].append(check)
     passed = whole(len(checks) - len(failed))
     verdict = f"{plural(len(checks), 'check')} of this run: {passed} passed, {whole(len(failed))} failed."
     blocks: list[Block] = [Text(verdict, "warning" if failed else "good")]
@@ -51,13 +51,13 @@ def _checks(checks: list[Row]) -> list[Block]:
                 columns("Table", "Check", "Stops publication", "Observed", "Expected"),
                 tuple(
                     row(
-                        printable(each["table_name"]),
-                        printable(each["check_name"]),
-                        "yes" if each["is_blocking"] else "no",
-                        printable(each["observed"], 160),
-                        printable(each["expected"], 160),
+                        printable(check["table_name"]),
+                        printable(check["check_name"]),
+                        "yes" if check["is_blocking"] else "no",
+                        printable(check["observed"], 160),
+                        printable(check["expected"], 160),
                     )
-                    for each in failed
+                    for check in failed
                 ),
             )
         )
@@ -68,9 +68,9 @@ def _checks(checks: list[Row]) -> list[Block]:
             tuple(
                 row(
                     printable(table),
-                    whole(sum(bool(each["passed"]) for each in group)),
-                    whole(sum(not each["passed"] for each in group)),
-                    whole(sum(bool(each["is_blocking"]) for each in group)),
+                    whole(sum(bool(check["passed"]) for check in group)),
+                    whole(sum(not check["passed"] for check in group)),
+                    whole(sum(bool(check["is_blocking"]) for check in group)),
                 )
                 for table, group in sorted(by_table.items())
             ),

@@ -14,8 +14,8 @@ def change_blocks(frames: Frames, cluster_id: str) -> list[Block]:
     rows = of_cluster(frames, "rate_changes", cluster_id)
     if not rows:
         return [Text("Changes of the rate were not looked for: the cluster has no estimate of them.", "note")]
-    whole_cluster = [each for each in rows if each["failure_category"] == "all"]
-    found = [each for each in rows if each["changed_at"]]
+    whole_cluster = [series for series in rows if series["failure_category"] == "all"]
+    found = [series for series in rows if series["changed_at"]]
     blocks: list[Block] = [Text(_words(whole_cluster))]
     if found:
         blocks.append(_table(found))
@@ -23,9 +23,9 @@ def change_blocks(frames: Frames, cluster_id: str) -> list[Block]:
 
 
 def _words(rows: list[Row]) -> str:
-    changed = [each for each in rows if each["changed_at"]]
+    changed = [series for series in rows if series["changed_at"]]
     if changed:
-        days = ", ".join(str(each["changed_at"].date()) for each in changed)
+        days = ", ".join(str(series["changed_at"].date()) for series in changed)
         return f"The rate of all incidents changed on {days}.{_trend(rows[0])}"
     first = rows[0]
     rests_on = ""
@@ -44,11 +44,11 @@ def _words(rows: list[Row]) -> str:
     return f"Change of the rate of incidents: {first['note'] or 'none found'}.{rests_on}{_trend(first)}"
 
 
-def _trend(each: Row) -> str:
-    score, p_value = each["trend_score"], each["trend_p_value"]
+def _trend(series: Row) -> str:
+    score, p_value = series["trend_score"], series["trend_p_value"]
     if score is None or p_value is None:
         return ""
-    if p_value >= 1 - (each["confidence_level"] or 0.9):
+    if p_value >= 1 - (series["confidence_level"] or 0.9):
         return f" Laplace's test shows no trend over all days (p = {short(p_value, 2)})."
     way = "more" if score > 0 else "less"
     return f" Laplace's test over all days: incidents become {way} frequent (p = {short(p_value, 2)})."
@@ -58,23 +58,25 @@ def _table(rows: list[Row]) -> Table:
     return Table(
         "Changes of the rate of incidents",
         columns("Incidents", "Changed on", "#Before", "#After", "#Ratio", "#Rests on", "At the same time"),
-        tuple(_row(each) for each in rows),
+        tuple(_row(series) for series in rows),
         note=f"Incidents per {whole(1000)} node-days, limits at {confidence(rows[0]['confidence_level'])}. The day was "
         "chosen where the rates differ most, so the ratio is a little too far from 1. What came at the same time need "
         "not be the reason.",
     )
 
 
-def _row(each: Row) -> tuple[Cell, ...]:
-    is_all = each["failure_category"] == "all"
-    early, late = (each[name].date() if each[name] else None for name in ("changed_at_low", "changed_at_high"))
-    ratio = "no incident before" if each["ratio"] is None else short(each["ratio"])
+def _row(series: Row) -> tuple[Cell, ...]:
+    is_all = series["failure_category"] == "all"
+    early, late = (series[name].date() if series[name] else None for name in ("changed_at_low", "changed_at_high"))
+    ratio = "no incident before" if series["ratio"] is None else short(series["ratio"])
     return row(
-        Cell("all" if is_all else each["label"], swatch="" if is_all else palette.colour_of(each["failure_category"])),
-        Cell(str(each["changed_at"].date()), detail=f"{early} to {late}" if early and late else ""),
-        Cell(short(each["rate_before"]), detail=span(each["rate_before_low"], each["rate_before_high"])),
-        Cell(short(each["rate_after"]), detail=span(each["rate_after_low"], each["rate_after_high"])),
-        Cell(ratio, detail=span(each["ratio_low"], each["ratio_high"])),
-        exposure(each["event_count"], each["exposure"], "node-days", "incident"),
-        printable(each["annotation"], 200) if each["annotation"] else "nothing known within 7 days",
+        Cell(
+            "all" if is_all else series["label"], swatch="" if is_all else palette.colour_of(series["failure_category"])
+        ),
+        Cell(str(series["changed_at"].date()), detail=f"{early} to {late}" if early and late else ""),
+        Cell(short(series["rate_before"]), detail=span(series["rate_before_low"], series["rate_before_high"])),
+        Cell(short(series["rate_after"]), detail=span(series["rate_after_low"], series["rate_after_high"])),
+        Cell(ratio, detail=span(series["ratio_low"], series["ratio_high"])),
+        exposure(series["event_count"], series["exposure"], "node-days", "incident"),
+        printable(series["annotation"], 200) if series["annotation"] else "nothing known within 7 days",
     )

@@ -14,23 +14,23 @@ from assets.report.queries import Frames, Row, of_cluster
 def states(frames: Frames, cluster: Row) -> Section:
     """Build the section on how attempts ended."""
     rows = of_cluster(frames, "states", cluster["cluster_id"])
-    plain = [each for each in rows if not each["is_infrastructure"]]
-    infrastructure = [each for each in rows if each["is_infrastructure"]]
+    plain = [state for state in rows if not state["is_infrastructure"]]
+    infrastructure = [state for state in rows if state["is_infrastructure"]]
     if not plain:
         return Section("states", "States", "How attempts ended", (Text("No ended attempt was recorded.", "note"),))
-    drawn = [(each["state"], each) for each in plain] + [("infrastructure", each) for each in infrastructure]
+    drawn = [(state["state"], state) for state in plain] + [("infrastructure", state) for state in infrastructure]
     table = Table(
         "Attempts by final state",
         columns("State", "#Attempts", "#Share of attempts", "#GPU-hours", "#Share of GPU time"),
         tuple(
             row(
                 name,
-                whole(each["attempt_count"]),
-                share(each["attempt_ratio"]),
-                short(each["gpu_hours"]),
-                share(each["gpu_time_ratio"]),
+                whole(state["attempt_count"]),
+                share(state["attempt_ratio"]),
+                short(state["gpu_hours"]),
+                share(state["gpu_time_ratio"]),
             )
-            for name, each in drawn
+            for name, state in drawn
         ),
         note="Infrastructure failures stand apart: the row counts NODE_FAIL and every FAILED or REQUEUED attempt with "
         "evidence against a node, which the rows above count under their own state.",
@@ -44,25 +44,25 @@ def sizes(frames: Frames, cluster: Row) -> Section:
     rows = of_cluster(frames, "sizes", cluster["cluster_id"])
     if not rows:
         return Section("sizes", "Sizes", "Job sizes", (Text("No ended attempt was recorded.", "note"),))
-    drawn = [(gpus(each["gpu_size_bin"]), each) for each in rows]
+    drawn = [(gpus(size["gpu_size_bin"]), size) for size in rows]
     table = Table(
         "Attempts by size",
         columns("Size", "#Attempts", "#Share of attempts", "#GPU-hours", "#Share of GPU time"),
         tuple(
             row(
                 name,
-                whole(each["job_count"]),
-                share(each["job_ratio"]),
-                short(each["gpu_hours"]),
-                share(each["gpu_time_ratio"]),
+                whole(size["job_count"]),
+                share(size["job_ratio"]),
+                short(size["gpu_hours"]),
+                share(size["gpu_time_ratio"]),
             )
-            for name, each in drawn
+            for name, size in drawn
         ),
         note="Allocated GPUs rounded up to the next power of two.",
     )
     figure = _figure("sizes", "Job sizes", drawn, "job")
     blocks: list[Block] = [Pair(figure, table)]
-    if any(each["gpu_size_bin"] is None for each in rows):
+    if any(size["gpu_size_bin"] is None for size in rows):
         blocks.append(
             Text(
                 "Attempts whose GPU count is unknown have no GPU time here; they are not attempts without GPUs.", "note"
@@ -82,11 +82,11 @@ def _figure(key: str, title: str, drawn: list[tuple[str, Row]], unit: str) -> Fi
             {
                 "name": name,
                 "measure": measure,
-                "percent": None if each[column] is None else 100 * each[column],
-                "at": 100 * (each[column] or 0.0),
-                "text": share(each[column]),
+                "percent": None if group[column] is None else 100 * group[column],
+                "at": 100 * (group[column] or 0.0),
+                "text": share(group[column]),
             }
-            for name, each in drawn
+            for name, group in drawn
             for measure, column in zip(MEASURES, (ratio, "gpu_time_ratio"), strict=True)
         ]
     ).astype({"percent": "float64"})

@@ -19,14 +19,14 @@ def spans(frames: Frames, cluster_id: str) -> Table | None:
         columns("Log", "From", "To", "Share of the study period", "#Gaps", "Known by"),
         tuple(
             row(
-                printable(each["kind"]),
-                moment(each["from_at"]),
-                moment(each["to_at"]),
-                UNKNOWN if each["covered_ratio"] is None else share(each["covered_ratio"]),
-                Cell(whole(each["gap_count"]), detail=longest_gap(each)),
-                printable(each["known_by"]),
+                printable(log["kind"]),
+                moment(log["from_at"]),
+                moment(log["to_at"]),
+                UNKNOWN if log["covered_ratio"] is None else share(log["covered_ratio"]),
+                Cell(whole(log["gap_count"]), detail=longest_gap(log)),
+                printable(log["known_by"]),
             )
-            for each in covered
+            for log in covered
         ),
         note="Outside of these times what rests on the log is unknown, or is taken from the next best log. ops.spans "
         "has every interval; [[spans]] in cluster.toml overrides what is wrong here.",

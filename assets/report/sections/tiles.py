@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.report.blocks import Tile
 from assets.report.numbers import UNKNOWN, confidence, gpus, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster, one
+from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.wording import POPULATIONS, exposure, hours_span, mttf, number, plural, rate, span
 
 
@@ -80,7 +80,7 @@ def infrastructure_tile(frames: Frames, cluster_id: str) -> Tile:
     """State how much of the work the infrastructure broke."""
     label = "Ended by an infrastructure failure"
     row = next((row for row in of_cluster(frames, "states", cluster_id) if row["is_infrastructure"]), None)
-    attempts = one(frames, "attempts", cluster_id)
+    attempts = only_row(frames, "attempts", cluster_id)
     if row is None or not row["attempt_count"]:
         return Tile(label, "none seen", details=(f"k = 0 of {plural(attempts.get('attempt_count', 0), 'attempt')}",))
     return Tile(
@@ -97,7 +97,7 @@ def infrastructure_tile(frames: Frames, cluster_id: str) -> Tile:
 def utilisation_tile(frames: Frames, cluster_id: str) -> Tile:
     """State the allocated share of the GPU-hours in service."""
     label = "GPU time allocated"
-    row = one(frames, "utilisation", cluster_id)
+    row = only_row(frames, "utilisation", cluster_id)
     allocated, in_service = row.get("allocated_gpu_hours"), row.get("in_service_gpu_hours")
     if allocated is None or not in_service:
         return Tile(label, UNKNOWN, details=("the GPU counts of nodes or of jobs are unknown",))

@@ -108,12 +108,12 @@ def write_course(sheet: Sheet, seen: Observed, words: Paper) -> None:
     if not words.has_course:
         return
     failures, period = seen.failures, seen.profile.days
-    told = (
+    bursts = (
         ("Xid errors", "driver burst in late 2023", XID_BURST, seen.evidence.has_xid[failures.fault]),
         ("GSP timeouts", "regression, then patched", BURST, seen.evidence.has_gsp_xid[failures.fault]),
         ("InfiniBand failures", "burst in summer 2024", BURST, failures.category == "ib_link"),
     )
-    for name, story, least, chosen in told:
+    for name, story, least, chosen in bursts:
         height, first = peak(_incident_days(seen, chosen)[0], period)
         begun = seen.profile.first_day + timedelta(days=first)
         found = Estimate(height, counted=f"from {begun}")

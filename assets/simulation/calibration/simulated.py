@@ -21,7 +21,7 @@ from assets.simulation.ledger import Ledger
 from assets.simulation.profiles import Profile
 
 CLUSTERS = ("rsc1", "rsc2")
-_told: Any = None
+_shares: Any = None
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ def calibrate_profile(
     return Calibrated(calibrate_observed(seen), total(seen))
 
 
-def _listen(told: Any) -> None:
+def _listen(shares: Any) -> None:
     """Remember, in a process of the pool, where to say how far it is."""
-    global _told  # noqa: PLW0603 - a pool hands shared memory to its processes only when it starts them
-    _told = told
+    global _shares  # noqa: PLW0603 - a pool hands shared memory to its processes only when it starts them
+    _shares = shares
 
 
 def _calibrate(number: int, profile: Profile, seed: int) -> Calibrated:
     def tell(share: float) -> None:
-        _told[number] = share
+        _shares[number] = share
 
     return calibrate_profile(profile, seed, tell)
 

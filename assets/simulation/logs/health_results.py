@@ -147,8 +147,8 @@ class Failing:
                 series.append((first, min(until, horizon), node, number, wordings.number(CRITICAL, check, message)))
                 if job >= 0:
                     points.append((found, node, number, wordings.number(CRITICAL, check, message, AFTER_JOB), job))
-                is_told = check not in record.profile.logs.failure_only_checks
-                if mechanism == ALARM and is_told and (passing := self._next_tick(node, until)) < horizon:
+                is_reported = check not in record.profile.logs.failure_only_checks
+                if mechanism == ALARM and is_reported and (passing := self._next_tick(node, until)) < horizon:
                     points.append((passing, node, number, wordings.good(check), 0))
         self._series = tuple(np.array(series, np.int64).reshape(-1, 5).T)
         self._points = np.array(sorted(points), np.int64).reshape(-1, 5).T
@@ -167,9 +167,9 @@ class Failing:
         seconds, rows = seconds[heard], rows[heard]
         points = self._points[:, slice(*np.searchsorted(self._points[0], (low, high)).tolist())]
         # An alarm that ends while the check has a true reason to fail is not followed by a good result.
-        told = self._conditions.exist(points[2], points[0])
-        told &= (points[4] > 0) | self._conditions.sound(points[1], points[2], points[0])
-        at, where, _, said, jobs = points[:, told]
+        has_result = self._conditions.exist(points[2], points[0])
+        has_result &= (points[4] > 0) | self._conditions.sound(points[1], points[2], points[0])
+        at, where, _, said, jobs = points[:, has_result]
         return Results(
             np.concatenate((seconds, at)),
             np.concatenate((nodes[rows], where)),
@@ -202,14 +202,14 @@ class AroundJobs:
         """Give the results of a span of time."""
         begun, seconds = self._begun[:, slice(*np.searchsorted(self._begun[1], (low, high)).tolist())]
         rows, position = _repeated(self._sizes[begun])
-        before = self._told(begun[rows], position, seconds[rows], PROLOG, np.zeros_like(rows))
+        before = self._find_results(begun[rows], position, seconds[rows], PROLOG, np.zeros_like(rows))
         ended, seconds = self._ended[:, slice(*np.searchsorted(self._ended[1], (low, high)).tolist())]
         rows, position = _repeated(np.where(self._kept[ended], self._sizes[ended], 1))
         xids = np.where(position == 0, self._app_xids[ended[rows]], 0)
-        after = self._told(ended[rows], position, seconds[rows], EPILOG, xids)
+        after = self._find_results(ended[rows], position, seconds[rows], EPILOG, xids)
         return Results(*(np.concatenate(columns) for columns in zip(before, after, strict=True)))
 
-    def _told(self, attempts: Ints, position: Ints, seconds: Ints, check: str, xids: Ints) -> Results:
+    def _find_results(self, attempts: Ints, position: Ints, seconds: Ints, check: str, xids: Ints) -> Results:
         """Give the results of one check on the attempts' nodes at those positions."""
         nodes = _whole(self._nodes[self._firsts[attempts] + position])
         said = np.where(xids > 0, self._by_xid[xids], self._good[check])

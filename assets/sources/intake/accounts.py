@@ -43,9 +43,9 @@ def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         select file_id, unnest(range(1, line_count + 1)) as line_number
         from taken_files anti join counted_skips using (file_id)
     ) as lines"""
-    print_of = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
-    there, told = (con.execute(f"{print_of} {rows}").fetchone() for rows in (lines, outcomes))
-    if there is None or told is None or there == told:
+    fingerprint_query = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
+    lines_print, outcomes_print = (con.execute(f"{fingerprint_query} {rows}").fetchone() for rows in (lines, outcomes))
+    if lines_print is None or outcomes_print is None or lines_print == outcomes_print:
         return
     row = con.execute(
         f"""
@@ -57,22 +57,22 @@ def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         """
     ).fetchone()
     where = "a line that is not in the file" if row is None else f"{row[0]}, line {row[1]}: {row[2]} outcomes, not one"
-    raise AssertionError(f"{reader.KIND}: {there[0]} lines, {told[0]} outcomes; {where}")
+    raise AssertionError(f"{reader.KIND}: {lines_print[0]} lines, {outcomes_print[0]} outcomes; {where}")
 
 
 def _prove_counted_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     row = con.execute(
         """
-        select batch_files.path, taken_files.line_count, sum(told.line_count) as told_count
+        select batch_files.path, taken_files.line_count, sum(outcomes.line_count) as outcome_count
         from (
             from counted_skips
             union all
             select file_id, null as reason, count(*) as line_count
             from line_outcomes semi join counted_skips using (file_id) group by file_id
-        ) as told
+        ) as outcomes
         inner join batch_files using (file_id)
         left join taken_files using (file_id)
-        group by all having told_count is distinct from taken_files.line_count order by all limit 1
+        group by all having outcome_count is distinct from taken_files.line_count order by all limit 1
         """
     ).fetchone()
     if row:

@@ -150,8 +150,8 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     """Move `loaded_rows` into raw, secrets masked, and leave the lines that raw now holds of them in `loaded_lines`."""
     # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
-    there = {name for (name,) in con.execute("select column_name from (describe loaded_rows)").fetchall()}
-    texts = [name for name in FREE_TEXTS.get(reader.TABLE, ()) if name in there]
+    column_names = {name for (name,) in con.execute("select column_name from (describe loaded_rows)").fetchall()}
+    texts = [name for name in FREE_TEXTS.get(reader.TABLE, ()) if name in column_names]
     replaced = ", ".join(f"{masked(f'loaded_rows.{name}')} as {name}" for name in texts)
     # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
     con.execute("set preserve_insertion_order = false")

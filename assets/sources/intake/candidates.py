@@ -101,7 +101,7 @@ def _files(top: Path, sources: Path, warnings: list[str]) -> Iterator[tuple[Path
             else:
                 seen.add(identity)
                 folders.append(link)
-    yield from sorted(found, key=lambda one: one[0])
+    yield from sorted(found, key=lambda file_and_error: file_and_error[0])
 
 
 def _entries(folder: Path, sources: Path, found: list[tuple[Path, SourceError | None]]) -> list[Path]:
@@ -110,7 +110,7 @@ def _entries(folder: Path, sources: Path, found: list[tuple[Path, SourceError | 
     except OSError as error:
         found.append((folder, unreadable(shown(folder, sources), error)))
         return []
-    return [one for one in entries if not (one.name.startswith(".") or one.name.endswith(IGNORED_SUFFIXES))]
+    return [entry for entry in entries if not (entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES))]
 
 
 def _identity(folder: Path) -> tuple[int, int]:

@@ -34,25 +34,25 @@ def failing_by_sources(
     SourceErrors
         It is all of them.
     """
-    errors = {cluster_id: list(told) for cluster_id, told in survey.left_out.items()}
+    errors = {cluster_id: list(cluster_errors) for cluster_id, cluster_errors in survey.left_out.items()}
     rows = con.execute(
         "select cluster_id, path, reason, next_step from ops.files "
         "where kind = 'sacct' and status = $refused order by all",
         {"refused": REFUSED},
     ).fetchall()
-    for cluster_id, *told in rows:
+    for cluster_id, *details in rows:
         if cluster_id in survey.clusters:
-            errors.setdefault(cluster_id, []).append(SourceError(*told))
-    gone = con.execute("select distinct cluster_id from ops.files order by 1").fetchall()
-    for (cluster_id,) in gone:
+            errors.setdefault(cluster_id, []).append(SourceError(*details))
+    known_clusters = con.execute("select distinct cluster_id from ops.files order by 1").fetchall()
+    for (cluster_id,) in known_clusters:
         if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
             next_step = f"Put it back, or run `faultline forget {cluster_id}`."
             errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
     for cluster_id, error in (spared or {}).items():
         errors.setdefault(cluster_id, []).append(error)
     if not survey.clusters.keys() - errors.keys():
-        raise SourceErrors([error for told in errors.values() for error in told])
-    return {cluster_id: [str(error) for error in told] for cluster_id, told in errors.items()}
+        raise SourceErrors([error for cluster_errors in errors.values() for error in cluster_errors])
+    return {cluster_id: [str(error) for error in cluster_errors] for cluster_id, cluster_errors in errors.items()}
 
 
 def record_failures(

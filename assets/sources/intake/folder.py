@@ -79,7 +79,7 @@ class Survey:
         return found
 
 
-def is_as_it_was(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
+def is_unchanged(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
     """Tell whether a file would be read as it was: the same bytes, and the same time where its rows can tell it."""
     if file.sha256 != before.sha256:
         return False
@@ -174,8 +174,8 @@ def survey(
             result.refused.append(RefusedFile(file, error))
         progress("looking at files", count, len(found), done_bytes)
     if not result.clusters.keys() - result.failing.keys():
-        told = [error for errors in result.left_out.values() for error in errors]
-        raise SourceErrors([*told, *(refused.error for refused in result.refused)])
+        left_out_errors = [error for errors in result.left_out.values() for error in errors]
+        raise SourceErrors([*left_out_errors, *(refused.error for refused in result.refused)])
     return result
 
 

@@ -65,7 +65,7 @@ class Findings:
     """Files that are loaded whole, but could not be read as a whole, and why."""
 
 
-def is_of_the_machine(error: Exception) -> bool:
+def is_machine_error(error: Exception) -> bool:
     """Tell whether an error would meet any file: a full disk, a lost database, an interruption."""
     if isinstance(error, _OF_THE_MACHINE):
         return True
@@ -78,7 +78,7 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {first}"[:300]
 
 
-def load_what_can_be(load: Load, count_lines: Callable[[SourceFile], int], files: Sequence[SourceFile]) -> Findings:
+def load_good_parts(load: Load, count_lines: Callable[[SourceFile], int], files: Sequence[SourceFile]) -> Findings:
     """Load a batch without the files and lines that stop it.
 
     Parameters
@@ -102,11 +102,11 @@ def load_what_can_be(load: Load, count_lines: Callable[[SourceFile], int], files
             load(group)
         except Exception as error:
             refused = _named_files(group, error)
-            if not refused and is_of_the_machine(error):
+            if not refused and is_machine_error(error):
                 raise
             if refused:
                 findings.refused += refused
-                named = {one.file.key for one in refused}
+                named = {refused_file.file.key for refused_file in refused}
                 rest = [file for file in group if file.key not in named]
                 pending += [rest] if rest else []
             elif len(group) > 1:
@@ -126,7 +126,7 @@ def _named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedF
         return [
             RefusedFile(file, unreadable(file.path, error)) for file in group if error.filename == str(file.absolute)
         ]
-    wrong = {one.path: one for one in error.errors} if isinstance(error, SourceErrors) else {}
+    wrong = {file_error.path: file_error for file_error in error.errors} if isinstance(error, SourceErrors) else {}
     return [RefusedFile(file, wrong[file.path]) for file in group if file.path in wrong]
 
 
@@ -145,7 +145,7 @@ def _load_alone(
         try:
             load([file], aside, is_trial=is_trial)
         except Exception as error:
-            if is_of_the_machine(error):
+            if is_machine_error(error):
                 raise
             return error
         return None

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from assets.sources.intake.batch import load_batch, transaction
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
-from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_as_it_was, no_progress
-from assets.sources.intake.isolating import Aside, load_what_can_be
+from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
+from assets.sources.intake.isolating import Aside, load_good_parts
 from assets.sources.reader import Reader, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.one_thread import one_thread
@@ -94,19 +94,19 @@ def load_kind(
     known = known_files(con, reader.KIND)
     present, refused = survey.of_kind(reader.KIND), survey.refused_of_kind(reader.KIND)
     result = LoadResult()
-    looked_at = {file.key for file in present} | {one.file.key for one in refused}
+    looked_at = {file.key for file in present} | {refused_file.file.key for refused_file in refused}
     # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
     vanished = sorted(key for key in known.keys() - looked_at if key[0] in survey.clusters)
     _keep_vanished(con, reader, {key: known[key] for key in vanished}, present, result)
     loading = _Loading(con, survey, reader, run_id, known, result)
-    for one in refused:
-        loading.refuse(one)
+    for refused_file in refused:
+        loading.refuse(refused_file)
     pending: dict[str, list[SourceFile]] = {}
     for file in present:
         before = known.get(file.key)
         key = reader_key(reader, survey.clusters[file.cluster_id])
         is_read = before is not None and before.status != REFUSED and before.reader == key
-        if full or before is None or not is_read or not is_as_it_was(file, before, reader):
+        if full or before is None or not is_read or not is_unchanged(file, before, reader):
             pending.setdefault(file.cluster_id, []).append(file)
             continue
         result.files_unchanged += 1
@@ -139,7 +139,7 @@ class _Loading:
 
     def read(self, cluster: ClusterSettings, batch: Sequence[SourceFile]) -> None:
         """Read a batch in one transaction; where that fails, leave out the files and lines that are at fault."""
-        findings = load_what_can_be(partial(self._load, cluster), partial(self._count_lines, cluster), batch)
+        findings = load_good_parts(partial(self._load, cluster), partial(self._count_lines, cluster), batch)
         for refused in findings.refused:
             self.refuse(refused)
         self.result.files_read += len(batch) - len(findings.refused)
@@ -215,8 +215,8 @@ def _keep_vanished(
 
     Logs are rotated and tidied away; what they told stays true. A file that was refused has left nothing to keep.
     """
-    there = {(file.cluster_id, file.sha256) for file in present if file.sha256}
-    moved = [key for key, file in vanished.items() if file.status == REFUSED or (key[0], file.sha256) in there]
+    present_hashes = {(file.cluster_id, file.sha256) for file in present if file.sha256}
+    moved = [key for key, file in vanished.items() if file.status == REFUSED or (key[0], file.sha256) in present_hashes]
     kept = [key for key in vanished if key not in set(moved)]
     news = [key for key in kept if vanished[key].is_present]
     if moved:
@@ -248,12 +248,12 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
     if not keys:
         return
     con.execute("update ops.unsettled set lost_rows = true where table_name = ?", [reader.TABLE])
-    con.register("gone_files", pa.table({"cluster_id": [key[0] for key in keys], "path": [key[1] for key in keys]}))
+    con.register("removed_files", pa.table({"cluster_id": [key[0] for key in keys], "path": [key[1] for key in keys]}))
     try:
         for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips"):
             con.execute(
-                f"delete from {table} using gone_files as gone "
-                f"where {table}.cluster_id = gone.cluster_id and {table}.path = gone.path"
+                f"delete from {table} using removed_files as removed "
+                f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"
             )
     finally:
-        con.unregister("gone_files")
+        con.unregister("removed_files")

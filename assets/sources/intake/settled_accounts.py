@@ -102,7 +102,7 @@ def _count_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     )
     con.execute(
         f"""
-        update line_counts set loaded = told.line_count
+        update line_counts set loaded = counted.line_count
         from (
             select cluster_id, path, count(distinct line_number) as line_count
             from raw.{reader.TABLE}
@@ -110,16 +110,16 @@ def _count_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
                 select cluster_id, path from line_counts where lines_in <> loaded + skipped + quarantined
             ) as unclear using (cluster_id, path)
             where disposition = 'loaded' group by all
-        ) as told
-        where told.cluster_id = line_counts.cluster_id and told.path = line_counts.path
+        ) as counted
+        where counted.cluster_id = line_counts.cluster_id and counted.path = line_counts.path
         """
     )
     con.execute(
         """
-        update ops.files set loaded = told.loaded, skipped = told.skipped, quarantined = told.quarantined
-        from line_counts as told
-        where told.cluster_id = files.cluster_id and told.path = files.path
-            and (told.loaded, told.skipped, told.quarantined) <> (files.loaded, files.skipped, files.quarantined)
+        update ops.files set loaded = counts.loaded, skipped = counts.skipped, quarantined = counts.quarantined
+        from line_counts as counts
+        where counts.cluster_id = files.cluster_id and counts.path = files.path
+            and (counts.loaded, counts.skipped, counts.quarantined) <> (files.loaded, files.skipped, files.quarantined)
         """
     )
 

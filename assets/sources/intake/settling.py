@@ -148,20 +148,28 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     con.execute(
         "create or replace temp table surveyed as select unnest($names::varchar[]) as cluster_id", {"names": [*rules]}
     )
-    gone = _changed_rows(
+    removed_count = _changed_rows(
         con,
         """
         delete from raw.node_names
         where cluster_id in (from surveyed) and not exists (from node_names where node_names = raw.node_names)
         """,
     )
-    come = _changed_rows(con, "insert into raw.node_names from node_names except from raw.node_names order by all")
+    added_count = _changed_rows(
+        con, "insert into raw.node_names from node_names except from raw.node_names order by all"
+    )
     if not NAMING_TABLES & unsettled.keys():
         return {table for table in TABLES_WITH_NODES if table in unsettled and _set_node_ids(con, table)}
     changed = {
-        table for table in TABLES_WITH_NODES if (gone or come or table in unsettled) and _set_node_ids(con, table)
+        table
+        for table in TABLES_WITH_NODES
+        if (removed_count or added_count or table in unsettled) and _set_node_ids(con, table)
     }
-    if gone or come or any(node_id != basic_name(name, rules[cluster_id]) for cluster_id, name, node_id in resolved):
+    if (
+        removed_count
+        or added_count
+        or any(node_id != basic_name(name, rules[cluster_id]) for cluster_id, name, node_id in resolved)
+    ):
         _set_sacct_node_ids(con)
     return changed
 

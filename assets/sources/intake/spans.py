@@ -198,7 +198,7 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
         for kind, missing in refused.get(cluster_id, {}).items():
             spans[kind] = without(spans.get(kind, []), missing)
         for kind, intervals in sorted(spans.items()):
-            rows += [(cluster_id, kind, each.from_at, each.to_at, each.known_by) for each in intervals]
+            rows += [(cluster_id, kind, interval.from_at, interval.to_at, interval.known_by) for interval in intervals]
     con.execute("delete from ops.spans")
     if rows:
         con.executemany("insert into ops.spans values (?, ?, ?, ?, ?)", rows)

@@ -14,7 +14,7 @@ import duckdb
 from assets.sources.errors import SourceError
 from assets.sources.intake.batch import transaction
 from assets.sources.intake.folder import Survey
-from assets.sources.intake.isolating import described, is_of_the_machine
+from assets.sources.intake.isolating import described, is_machine_error
 from assets.sql import identifier
 
 ClusterStep = Callable[[Survey], object]
@@ -61,12 +61,16 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
         with transaction(con):
             step(survey)
     except Exception as error:
-        if _is_of_the_machine(error, survey):
+        if _is_machine_error(error, survey):
             raise
         known = con.execute("select distinct cluster_id from ops.files").fetchall()
         clusters = sorted({*survey.clusters, *(cluster_id for (cluster_id,) in known)})
         found = {cluster_id: _error_alone(con, survey, step, cluster_id) for cluster_id in clusters}
-        failing = {cluster_id: _explained(cluster_id, told) for cluster_id, told in found.items() if told is not None}
+        failing = {
+            cluster_id: _explained(cluster_id, cluster_error)
+            for cluster_id, cluster_error in found.items()
+            if cluster_error is not None
+        }
         if not failing or not survey.clusters.keys() - failing.keys():
             raise
         _step_without(con, survey, step, failing.keys())
@@ -74,11 +78,11 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
     return {}
 
 
-def _is_of_the_machine(error: Exception, survey: Survey) -> bool:
+def _is_machine_error(error: Exception, survey: Survey) -> bool:
     """Tell whether an error has nothing to do with rows or files; one that names a log is of its cluster."""
     if isinstance(error, OSError) and error.filename in {str(file.absolute) for file in survey.files}:
         return False
-    return is_of_the_machine(error)
+    return is_machine_error(error)
 
 
 def _explained(cluster_id: str, error: Exception) -> SourceError:
@@ -95,7 +99,7 @@ def _only(survey: Survey, clusters: Collection[str]) -> Survey:
         survey,
         clusters={name: cluster for name, cluster in survey.clusters.items() if name in clusters},
         files=[file for file in survey.files if file.cluster_id in clusters],
-        refused=[one for one in survey.refused if one.file.cluster_id in clusters],
+        refused=[refused_file for refused_file in survey.refused if refused_file.file.cluster_id in clusters],
     )
 
 
@@ -112,7 +116,7 @@ def _error_alone(
     except _TrialOverError:
         return None
     except Exception as error:
-        if _is_of_the_machine(error, survey):
+        if _is_machine_error(error, survey):
             raise
         return error
 

@@ -146,10 +146,10 @@ def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layo
             )
         ),
         -- A condition on the reason would be moved down to the lines, and split each of them once more per mention.
-        told as (
+        reasons as (
             select file_id, line_number, unnest(case when reason is not null then [reason] end) as reason from judged
         )
-        select *, {layout_id} from told anti join sacct_headers using (file_id, line_number)
+        select *, {layout_id} from reasons anti join sacct_headers using (file_id, line_number)
         """
     )
 
@@ -210,13 +210,13 @@ def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout
     for layout_id in {row[2] for row in repaired}:
         con.execute(
             f"""
-            update sacct_aside set reason = told.outcome
+            update sacct_aside set reason = outcomes.outcome
             from (
                 select file_id, line_number, layout_id, {outcome_expression(layouts[layout_id])} as outcome
                 from (select *, {places_of_list(layouts[layout_id])} from sacct_repaired)
-            ) as told
-            where told.file_id = sacct_aside.file_id and told.line_number = sacct_aside.line_number
-                and told.layout_id = {layout_id:d} and told.outcome is not null
+            ) as outcomes
+            where outcomes.file_id = sacct_aside.file_id and outcomes.line_number = sacct_aside.line_number
+                and outcomes.layout_id = {layout_id:d} and outcomes.outcome is not null
             """
         )
     con.execute(

@@ -159,7 +159,7 @@ def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -
     node_id = cache(partial(basic_name, rules=cluster.settings.nodes))
     rows, left = [], MAX_EXCLUDED
     for text, found in sorted(read):
-        excluded = list(dict.fromkeys(node_id(name) for one in found for name in _excluded_names(one)))
+        excluded = list(dict.fromkeys(node_id(name) for node_list in found for name in _excluded_names(node_list)))
         left -= len(excluded)
         if excluded and len(excluded) <= LARGE and left >= 0:
             rows.append((text, excluded))

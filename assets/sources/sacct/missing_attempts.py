@@ -67,16 +67,16 @@ _FILES = f"""
 _WARN = f"""
     update ops.files
     set warnings = case
-        when is_told then list_sort(list_append(warnings, '{WARNING}'))
+        when is_warned then list_sort(list_append(warnings, '{WARNING}'))
         else list_filter(warnings, warning -> warning <> '{WARNING}')
     end
     from (
-        select cluster_id, path, (cluster_id, path) in (from files_without_duplicates) as is_told
+        select cluster_id, path, (cluster_id, path) in (from files_without_duplicates) as is_warned
         from ops.files
         where kind = 'sacct'
-    ) as told
-    where told.cluster_id = files.cluster_id and told.path = files.path
-        and told.is_told <> list_contains(files.warnings, '{WARNING}')
+    ) as warned
+    where warned.cluster_id = files.cluster_id and warned.path = files.path
+        and warned.is_warned <> list_contains(files.warnings, '{WARNING}')
 """
 
 

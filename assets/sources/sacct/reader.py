@@ -58,7 +58,7 @@ def statements(batch: Batch) -> Sequence[Step]:
         KEEP_ROWS,
         "reset disabled_optimizers",
         # What was not kept is typed once more, for its problem.
-        _leave_what_was_not_kept,
+        _remove_kept_texts,
         """
         delete from sacct_repaired using loaded_lines as kept
         where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
@@ -81,7 +81,7 @@ def _type_step(zone: str) -> Step:
     return type_all
 
 
-def _leave_what_was_not_kept(con: duckdb.DuckDBPyConnection) -> None:
+def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
     """Take out of `sacct_texts` what raw now holds; of whole files that is mostly all, and none is read again."""
     lost = con.execute(
         """

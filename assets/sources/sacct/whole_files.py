@@ -81,8 +81,8 @@ def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> Non
     """
     for statement in NOTHING_TAKEN:
         con.execute(statement)
-    looked = [look_at(file_id, file.absolute) for file_id, file in files.items() if file.is_plain]
-    exports = sorted(filter(None, looked), key=lambda export: (export.layout.delimiter, export.layout.columns))
+    found_exports = [look_at(file_id, file.absolute) for file_id, file in files.items() if file.is_plain]
+    exports = sorted(filter(None, found_exports), key=lambda export: (export.layout.delimiter, export.layout.columns))
     while exports:
         counts = _see(con, exports, files[exports[0].file_id].cluster_id)
         regular = [export for export in exports if counts.get(export.file_id, 0) == export.record_count]

@@ -88,44 +88,44 @@ WORDINGS = (
     Wording("job_requeued", "Requeuing JobId=", rf"{_BY}Requeuing {_JOB_ID}"),
 )
 
-RELEVANT = "|".join(dict.fromkeys(one.words for one in WORDINGS))
+RELEVANT = "|".join(dict.fromkeys(wording.words for wording in WORDINGS))
 """What every line worth reading contains."""
 
 
-def _extract(place: int, one: Wording) -> str:
+def _extract(place: int, wording: Wording) -> str:
     # DuckDB gives the names to the groups by their order. Outside its own lines a pattern would be tried in vain.
-    names = re.findall(r"\?P<(\w+)>", one.pattern)
-    return f"case when wording = {place} then regexp_extract(message, '{one.pattern}', {names}) end as w{place}"
+    names = re.findall(r"\?P<(\w+)>", wording.pattern)
+    return f"case when wording = {place} then regexp_extract(message, '{wording.pattern}', {names}) end as w{place}"
 
 
 def _value(column: str) -> str:
     """Give SQL for a column: the group of the wording that matched."""
     branches = []
-    for place, one in enumerate(WORDINGS):
-        if f"(?P<{column}>" in one.pattern:
+    for place, wording in enumerate(WORDINGS):
+        if f"(?P<{column}>" in wording.pattern:
             branches.append(f"when wording = {place} then nullif(w{place}.{column}, '')")
-        elif column == "state" and one.state:
-            branches.append(f"when wording = {place} then '{one.state}'")
+        elif column == "state" and wording.state:
+            branches.append(f"when wording = {place} then '{wording.state}'")
     return f"case {' '.join(branches)} end"
 
 
-def wording(message: str) -> str:
+def wording_place(message: str) -> str:
     """Give SQL for the place of a message's wording in `WORDINGS`, NULL when it has none of them."""
     # Words are found in a tenth of the time that a pattern needs to fail.
     first = " ".join(
-        f"when contains({message}, '{one.words}') and regexp_matches({message}, '{one.pattern}') then {place}"
-        for place, one in enumerate(WORDINGS)
+        f"when contains({message}, '{wording.words}') and regexp_matches({message}, '{wording.pattern}') then {place}"
+        for place, wording in enumerate(WORDINGS)
     )
     return f"case {first} end"
 
 
 def events(table: str) -> str:
     """Give the query that reads the messages of a table (file_id, line_number, logged_at, message, wording)."""
-    kinds = " ".join(f"when wording = {place} then '{one.kind}'" for place, one in enumerate(WORDINGS))
+    kinds = " ".join(f"when wording = {place} then '{wording.kind}'" for place, wording in enumerate(WORDINGS))
     mode = _value("mode")
     return f"""
 with matched as (
-    select *, {", ".join(_extract(place, one) for place, one in enumerate(WORDINGS))}
+    select *, {", ".join(_extract(place, wording) for place, wording in enumerate(WORDINGS))}
     from {table}
     where wording is not null
 )

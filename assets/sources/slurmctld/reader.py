@@ -123,7 +123,7 @@ select
     line_number,
     coalesce(utc_time, {times.utc("local_time", zone)}) as logged_at,
     message,
-    {slurmctld_messages.wording("message")} as wording
+    {slurmctld_messages.wording_place("message")} as wording
 from local_times"""
     events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
     problems = f"create or replace temp table slurmctld_problems as {_PROBLEMS}"
