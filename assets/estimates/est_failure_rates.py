@@ -58,7 +58,7 @@ TABLE = TableSpec(
             "",
             "attempts: the failed attempts to expect, each weighted by the probability that infrastructure failed it; "
             "incidents: the same of incidents, failures that share a node or an event within minutes (of population "
-            "nodes: of nodes that an incident struck); attempts_paper, incidents_paper: by the paper's rule, which "
+            "nodes: of culprit nodes of incidents); attempts_paper, incidents_paper: by the paper's rule, which "
             "takes each attributed failure as certain, and what planned maintenance ended as failed.",
             is_required=True,
         ),

@@ -127,17 +127,25 @@ def exposed(
 
 
 def machines(happenings: Happenings) -> tuple[float, float]:
-    """Return physical node-days in use inside the export, and the nodes that the processes expect to fail in them."""
+    """Return physical node-days in use inside the export, and the node-incidents that the processes expect in them.
+
+    A node-incident is an incident and a node that is the culprit in it. A fault of a switch ends a job once, however
+    many of the job's nodes it strikes: that is one culprit. A node that jobs share is one culprit for all of them.
+    """
     site = happenings.site
-    on_node: list[list[tuple[float, float]]] = [[] for _ in range(site.node_count)]
+    seconds = expected = 0.0
+    stays_by_node: list[list[tuple[float, float]]] = [[] for _ in range(site.node_count)]
     for attempt in happenings.attempts:
         start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)
-        if end > start:
-            for node in attempt.nodes:
-                on_node[node].append((start, end))
-    seconds = expected = 0.0
+        if end <= start:
+            continue
+        if attempt.job.gpus < site.gpus_per_node:
+            stays_by_node[attempt.nodes[0]].append((start, end))
+        else:
+            seconds += (end - start) * attempt.job.node_count
+            expected += exposed(happenings, attempt)[1]
     struck_by_switch = site.switch_rate / 1000 / DAY * site.switch_reach
-    for node, stays in enumerate(on_node):
+    for node, stays in enumerate(stays_by_node):
         until = happenings.first
         for begin, end in sorted(stays):
             start = max(begin, until)
