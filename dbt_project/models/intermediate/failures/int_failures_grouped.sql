@@ -63,8 +63,8 @@ shared_things as (
             cluster_id,
             attempt_id,
             failed_at,
-            {{ unnested(
-                'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
+            {{ unnest_list(
+                'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
             ) }} as node_id
         from likely_failures
     ) as failed_nodes
