@@ -63,9 +63,9 @@
             union all
             select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
             from (
-                (from {{ planned_ends }} except from touched.ends_planned)
+                (from {{ planned_ends }} except from touched.planned_attempt_ends)
                 union all
-                (from touched.ends_planned except from {{ planned_ends }})
+                (from touched.planned_attempt_ends except from {{ planned_ends }})
             )
         )
     {%- endif -%}

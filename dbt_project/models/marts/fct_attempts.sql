@@ -25,7 +25,7 @@ failures as (
 
 planned_ends as (
 
-    select * from {{ ref('int_ends_planned') }}
+    select * from {{ ref('int_planned_attempt_ends') }}
 
 ),
 

@@ -20,7 +20,7 @@ uses as (
 
 edge_uses as (
 
-    select * from {{ ref('int_edge_days_used') }}
+    select * from {{ ref('int_node_use_on_edge_days') }}
 
 ),
 

@@ -16,7 +16,7 @@ files as (
 
 unfinished as (
 
-    select * from {{ ref('int_node_use_unfinished') }}
+    select * from {{ ref('int_node_use_at_export_end') }}
 
 ),
 
