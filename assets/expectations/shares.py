@@ -30,27 +30,3 @@ def mostly_known_nodes(where: str = "true") -> Expectation:
         order by cluster_id
     """
     return no_finding("nodes_known", query, "most rows name nodes of the cluster", warns=True)
-
-
-def sums_to_one(column: str, where: str = "true") -> Expectation:
-    """Make sure that the shares of a cluster that has rows sum to 1; where all are NULL nothing can be said.
-
-    Parameters
-    ----------
-    column
-        The share.
-    where
-        The rows that share the whole.
-    """
-    query = f"""
-        select cluster_id, concat(cluster_id, ': ', column_total) as finding
-        from (
-            select cluster_id, sum({column}) as column_total
-            from {{batch}}
-            where {where}
-            group by cluster_id
-        )
-        where abs(column_total - 1) > 1e-6
-        order by cluster_id
-    """
-    return no_finding(f"{column}_sums_to_1", query, f"{column} sums to 1 in every cluster")

@@ -55,7 +55,7 @@ events as (
         cluster_id,
         node_id,
         observed_at,
-        {{ unnested('codes') }} as code
+        {{ unnest_list('codes') }} as code
     from {{ ref('fct_health_events') }}
     where check_name != 'sxid'
 

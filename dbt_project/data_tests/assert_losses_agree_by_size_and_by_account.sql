@@ -25,13 +25,14 @@ losses as (
 listed as (
 
     select
-        cluster_id,
-        count(*) as loss_count,
-        coalesce(sum(case when is_first_order then lost_gpu_hours end), 0) as first_order_gpu_hours,
-        coalesce(sum(case when not is_first_order then lost_gpu_hours end), 0) as second_order_gpu_hours,
-        coalesce(sum(probability * lost_gpu_hours), 0) as expected_lost_gpu_hours
-    from losses
-    group by cluster_id
+        clusters.cluster_id,
+        count(losses.is_first_order) as loss_count,
+        coalesce(sum(case when losses.is_first_order then losses.lost_gpu_hours end), 0) as first_order_gpu_hours,
+        coalesce(sum(case when not losses.is_first_order then losses.lost_gpu_hours end), 0) as second_order_gpu_hours,
+        coalesce(sum(losses.probability * losses.lost_gpu_hours), 0) as expected_lost_gpu_hours
+    from {{ ref('dim_clusters') }} as clusters
+    left join losses on clusters.cluster_id = losses.cluster_id
+    group by clusters.cluster_id
 
 ),
 
@@ -71,8 +72,8 @@ from listed
 left join by_size on listed.cluster_id = by_size.cluster_id
 left join by_account on listed.cluster_id = by_account.cluster_id
 where
-    listed.loss_count is distinct from by_size.loss_count
-    or listed.loss_count is distinct from by_account.loss_count
+    listed.loss_count != coalesce(by_size.loss_count, 0)
+    or listed.loss_count != coalesce(by_account.loss_count, 0)
     or abs(listed.first_order_gpu_hours - by_size.first_order_gpu_hours) > 1e-6 * (1 + listed.first_order_gpu_hours)
     or abs(listed.second_order_gpu_hours - by_size.second_order_gpu_hours) > 1e-6 * (1 + listed.second_order_gpu_hours)
     or abs(listed.first_order_gpu_hours - by_account.first_order_gpu_hours) > 1e-6 * (1 + listed.first_order_gpu_hours)

@@ -8,9 +8,7 @@ node_days as (
 
     select
         cluster_id,
-        sum(allocated_gpu_hours) as gpu_hours,
-        min(allocated_gpu_hours) as least_gpu_hours,
-        max(out_of_service_hours) as most_out_of_service_hours
+        sum(allocated_gpu_hours) as gpu_hours
     from {{ ref('fct_node_days') }}
     group by cluster_id
 
@@ -42,13 +40,9 @@ attempts as (
 select
     attempts.cluster_id,
     attempts.gpu_hours,
-    node_days.gpu_hours as node_day_gpu_hours,
-    node_days.least_gpu_hours,
-    node_days.most_out_of_service_hours
+    node_days.gpu_hours as node_day_gpu_hours
 from attempts
 left join node_days on attempts.cluster_id = node_days.cluster_id
 where
     abs(coalesce(attempts.gpu_hours, 0) - coalesce(node_days.gpu_hours, 0))
     > 1e-6 * (1 + coalesce(attempts.gpu_hours, 0))
-    or node_days.least_gpu_hours < 0
-    or node_days.most_out_of_service_hours > 24

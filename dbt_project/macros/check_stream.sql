@@ -11,7 +11,7 @@
 
 
 {#- Whether a result tells of a subject of its stream: its own, or, where it is good and names none, any that failed. -#}
-{% macro speaks_for(answered, streams) -%}
+{% macro result_concerns_subject(answered, streams) -%}
     (
         coalesce({{ answered }}.subject, '') = {{ streams }}.subject
         or (

@@ -10,6 +10,6 @@
 
 
 {#- A class can be lowered to supporting evidence, never raised. -#}
-{% macro supporting_at_most(evidence_class) -%}
+{% macro cap_at_supporting(evidence_class) -%}
     case {{ evidence_class }} when 'A' then 'B' else {{ evidence_class }} end
 {%- endmacro %}

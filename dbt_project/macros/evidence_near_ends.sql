@@ -26,9 +26,9 @@
 
         select
             *,
-            {{ unnested_numbers(
-                quarter_hour('observed_at - ' ~ seconds('cast(after_seconds as bigint)')),
-                quarter_hour('observed_at + ' ~ seconds('cast(before_seconds as bigint)'))
+            {{ unnest_integer_range(
+                quarter_hour('observed_at - ' ~ seconds_interval('cast(after_seconds as bigint)')),
+                quarter_hour('observed_at + ' ~ seconds_interval('cast(before_seconds as bigint)'))
             ) }} as quarter_hour
         from reaching_events
 
@@ -67,7 +67,7 @@
             attempt_id,
             started_at,
             {{ quarter_hour('started_at') }} as quarter_hour,
-            {{ unnested('node_ids') }} as node_id
+            {{ unnest_list('node_ids') }} as node_id
         from attempts
         where started_at is not null
 
@@ -80,8 +80,8 @@
             event_id,
             node_id,
             observed_at,
-            {{ unnested_numbers(
-                quarter_hour('observed_at - ' ~ seconds('cast(after_seconds as bigint)')),
+            {{ unnest_integer_range(
+                quarter_hour('observed_at - ' ~ seconds_interval('cast(after_seconds as bigint)')),
                 quarter_hour('observed_at')
             ) }} as quarter_hour
         from reaching_events

@@ -15,7 +15,7 @@
                 {{ list_as_text(
                     'array_distinct(regexp_extract_all('
                     ~ message ~ ', '
-                    ~ pattern(
+                    ~ regex_literal(
                         '(?:(?:Service|Directory|Volume|Process|Module|Host) |service status: |mounted directory )([^\\s:]+)'
                     )
                     ~ ', 1))',

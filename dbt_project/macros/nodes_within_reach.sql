@@ -35,7 +35,7 @@
             failure_category,
             node_id,
             observed_at,
-            {{ unnested_numbers(time_slot('observed_at', 600), time_slot('observed_at', 600) ~ ' + 1') }} as slot
+            {{ unnest_integer_range(time_slot('observed_at', 600), time_slot('observed_at', 600) ~ ' + 1') }} as slot
         from {{ onsets }}
     ) as earlier
         on

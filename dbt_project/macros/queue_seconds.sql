@@ -2,6 +2,6 @@
 {% macro queue_seconds(eligible_at, started_at) -%}
     case
         when {{ started_at }} is not null and {{ eligible_at }} is not null
-            then {{ whole('greatest(0, ' ~ seconds_between(eligible_at, started_at) ~ ')') }}
+            then {{ round_to_integer('greatest(0, ' ~ seconds_between(eligible_at, started_at) ~ ')') }}
     end
 {%- endmacro %}

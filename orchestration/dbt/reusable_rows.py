@@ -109,7 +109,7 @@ _TOUCHED = {
     "node_boots": "from intermediate.int_node_boots",
     "check_repeats": "from intermediate.int_check_repeats",
     "jobs_chained": "from intermediate.int_jobs_chained",
-    "ends_planned": "from intermediate.int_ends_planned",
+    "planned_attempt_ends": "from intermediate.int_planned_attempt_ends",
     "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
 }
 """Queries by table of schema `touched`: what was published of affected jobs, and what changes without new records."""

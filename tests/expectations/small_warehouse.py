@@ -113,7 +113,7 @@ select
     cluster_id, cluster_id || ':' || job_id_raw || ':' || epoch(submitted_at)::bigint as attempt_id, job_id,
     job_id_raw, submitted_at, started_at, ended_at, 0 as queue_seconds, 7200 as runtime_seconds, 2 as node_count,
     gpu_count, 32.0::double as gpu_hours, 2 * 7200 / 86400 as node_days, 16 as gpu_size_bin, state,
-    true as is_terminal, state = 'NODE_FAIL' as is_infrastructure_failure,
+    true as is_terminal, true as has_ended, state = 'NODE_FAIL' as is_infrastructure_failure,
     if(state = 'NODE_FAIL', 'gpu_unavailable', null) as failure_category
 from raw.sacct
 where disposition = 'loaded';
@@ -142,7 +142,8 @@ from marts.fct_failures;
 
 create table marts.fct_node_outages as
 select
-    cluster_id, node_id, started_at, ended_at, reason, 'host_hardware' as failure_category, false as is_planned
+    cluster_id, node_id, started_at as requested_at, started_at, ended_at, false as is_open, reason,
+    'host_hardware' as failure_category, false as is_planned
 from raw.node_events;
 
 create table marts.fct_job_runs as
@@ -189,9 +190,9 @@ group by all;
 
 create table marts.agg_failure_rates_by_cause as
 select
-    cluster_id, failure_category, count(*) as failure_count, 192.0::double as gpu_hours,
-    count(*) / 192.0 as failures_per_gpu_hour, 0.1 * count(*) / 192.0 as failures_per_gpu_hour_low,
-    5.0 * count(*) / 192.0 as failures_per_gpu_hour_high
+    cluster_id, failure_category, count(*) as failure_count, count(*)::double as expected_failure_count,
+    192.0::double as gpu_hours, count(*) / 192.0 as failures_per_gpu_hour,
+    0.1 * count(*) / 192.0 as failures_per_gpu_hour_low, 5.0 * count(*) / 192.0 as failures_per_gpu_hour_high
 from marts.fct_failures
 group by all;
 

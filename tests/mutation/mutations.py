@@ -206,7 +206,7 @@ MUTATIONS = (
     ),
     Mutation(
         "what maintenance requeues is planned",
-        "dbt_project/models/intermediate/failures/int_ends_planned.sql",
+        "dbt_project/models/intermediate/failures/int_planned_attempt_ends.sql",
         "where state in ('NODE_FAIL', 'REQUEUED')",
         "where state in ('NODE_FAIL')",
         "tests/minimal/test_exposure.py",

@@ -59,7 +59,7 @@ BUILD = """
         'c' as cluster_id, 'check pci' as check_stream, timestamp '2026-01-01' as first_failed_at,
         1800 as silence_seconds;
     create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;
-    create or replace table intermediate.int_ends_planned as select 'c' as cluster_id, 'c:2:0' as attempt_id;
+    create or replace table intermediate.int_planned_attempt_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
     create or replace table publication.marts.fct_attempts as
     select
         cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, job_id_raw, started_at, ended_at, path as source_path
@@ -150,7 +150,7 @@ def test_jobs_of_new_changed_and_vanished_files_are_touched_on_the_days_they_ran
         ("2026-01-20", "2026-01-22")
     ]
     assert con.execute("select count(*) from touched.failures").fetchone() == (1,)
-    assert con.execute("select attempt_id from touched.ends_planned").fetchall() == [("c:2:0",)]
+    assert con.execute("select attempt_id from touched.planned_attempt_ends").fetchall() == [("c:2:0",)]
     forget_touched(con)
     assert "touched.jobs" not in tables(con, "faultline")
 

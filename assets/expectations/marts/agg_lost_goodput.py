@@ -1,10 +1,10 @@
-"""What must hold for marts.agg_lost_goodput: possible losses, and all those of the failures and preemptions."""
+"""What must hold for marts.agg_lost_goodput: possible losses."""
 
 from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import columns, finite, no_finding, not_negative, same_total
+from assets.expectations.rules import columns, finite, no_finding, not_negative
 
 ROW = ("cluster_id", "gpu_size_bin")
 
@@ -29,20 +29,5 @@ def expectations() -> list[Expectation]:
                 or second_order_gpu_hours > checkpoint_minutes / 120 * gpu_size_bin * second_order_count + 1e-6
             """,
             "nothing loses more of its GPUs' time than half the configured checkpoint interval",
-        ),
-        same_total(
-            "first_order_reconciles",
-            "select cluster_id, sum(first_order_gpu_hours) as total from {batch} group by 1",
-            "select cluster_id, sum(lost_gpu_hours) as total from marts.fct_failures group by 1",
-            "the sizes hold what every failure lost",
-            tolerance=1e-6,
-        ),
-        same_total(
-            "second_order_reconciles",
-            "select cluster_id, sum(second_order_gpu_hours) as total from {batch} group by 1",
-            "select cluster_id, sum(lost_gpu_hours) as total from marts.fct_preemptions where is_second_order"
-            " group by 1",
-            "the sizes hold what every second-order preemption lost",
-            tolerance=1e-6,
         ),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import columns, finite, no_row, not_negative, same_total
+from assets.expectations.rules import columns, finite, no_row, not_negative
 
 ROW = ("cluster_id", "account", "user_name")
 
@@ -28,13 +28,5 @@ def expectations() -> list[Expectation]:
             "lost_cost is not null and lost_gpu_hours is null",
             (*ROW, "lost_cost"),
             "unknown hours have no cost",
-        ),
-        same_total(
-            "losses_reconcile",
-            "select cluster_id, sum(lost_gpu_hours) as total from {batch} group by 1",
-            "select cluster_id, sum(coalesce(first_order_gpu_hours, 0) + coalesce(second_order_gpu_hours, 0)) as total"
-            " from marts.agg_lost_goodput group by 1",
-            "accounts and sizes hold the same loss",
-            tolerance=1e-6,
         ),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import believable_time, columns, in_order, no_finding, not_negative, same_total
+from assets.expectations.rules import believable_time, columns, in_order, no_finding, no_row, not_negative, same_total
 
 ROW = ("attempt_id",)
 
@@ -14,8 +14,8 @@ def expectations() -> list[Expectation]:
     return [
         columns(
             *("cluster_id", "attempt_id", "job_id", "submitted_at", "started_at", "ended_at", "queue_seconds"),
-            *("runtime_seconds", "node_count", "gpu_count", "gpu_hours", "node_days", "state", "is_terminal"),
-            *("is_infrastructure_failure", "failure_category"),
+            *("runtime_seconds", "node_count", "gpu_count", "gpu_hours", "node_days", "state", "has_ended"),
+            *("is_terminal", "is_infrastructure_failure", "failure_category"),
         ),
         same_total(
             "records_complete",
@@ -28,7 +28,14 @@ def expectations() -> list[Expectation]:
         not_negative("gpu_count", *ROW),
         not_negative("gpu_hours", *ROW),
         not_negative("node_days", *ROW),
+        in_order("submitted_at", "started_at", *ROW),
         in_order("started_at", "ended_at", *ROW),
+        no_row(
+            "ends_complete",
+            "(is_terminal and not has_ended) or (has_ended and runtime_seconds is null)",
+            (*ROW, "is_terminal", "has_ended", "runtime_seconds"),
+            "what is over has ended, and what has ended has a runtime",
+        ),
         believable_time("ended_at", *ROW),
         no_finding("failures_believable", FAILURES_BELIEVABLE, "infrastructure ends few of the attempts", warns=True),
     ]

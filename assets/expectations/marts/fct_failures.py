@@ -1,10 +1,10 @@
-"""What must hold for marts.fct_failures: the infrastructure failures among the attempts, with possible losses."""
+"""What must hold for marts.fct_failures: believable times, explained attribution, possible losses."""
 
 from __future__ import annotations
 
 from great_expectations.expectations.expectation import Expectation
 
-from assets.expectations.rules import believable_time, columns, no_finding, no_row, not_negative, same_total
+from assets.expectations.rules import believable_time, columns, no_finding, no_row, not_negative
 
 ROW = ("attempt_id",)
 
@@ -15,12 +15,6 @@ def expectations() -> list[Expectation]:
         columns(
             *("cluster_id", "attempt_id", "failed_at", "failure_category", "attribution_rule", "is_attributed"),
             *("has_coverage", "culprit_node_id", "evidence_count", "incident_id", "lost_gpu_hours"),
-        ),
-        same_total(
-            "failures_complete",
-            "select cluster_id, count(*) as total from {batch} group by cluster_id",
-            "select cluster_id, count(*) as total from marts.fct_attempts where is_infrastructure_failure group by 1",
-            "there are as many failures as attempts that infrastructure ended",
         ),
         believable_time("failed_at", *ROW),
         not_negative("evidence_count", *ROW),

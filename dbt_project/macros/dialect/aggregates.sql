@@ -41,45 +41,45 @@
 {%- endmacro %}
 
 
-{#- Every column but one. -#}
-{% macro all_but(column) -%}
-    {{ adapter.dispatch('all_but', 'faultline')(column) }}
+{#- Every column but the named ones, which commas part. -#}
+{% macro exclude_columns(columns) -%}
+    {{ adapter.dispatch('exclude_columns', 'faultline')(columns) }}
 {%- endmacro %}
 
-{% macro default__all_but(column) -%}
-    * exclude ({{ column }})
+{% macro default__exclude_columns(columns) -%}
+    * exclude ({{ columns }})
 {%- endmacro %}
 
-{% macro spark__all_but(column) -%}
-    * except ({{ column }})
+{% macro spark__exclude_columns(columns) -%}
+    * except ({{ columns }})
 {%- endmacro %}
 
 
 {#- The nearest whole number; Spark's cast would cut the fraction off. -#}
-{% macro whole(value) -%}
-    {{ adapter.dispatch('whole', 'faultline')(value) }}
+{% macro round_to_integer(value) -%}
+    {{ adapter.dispatch('round_to_integer', 'faultline')(value) }}
 {%- endmacro %}
 
-{% macro default__whole(value) -%}
+{% macro default__round_to_integer(value) -%}
     cast({{ value }} as bigint)
 {%- endmacro %}
 
-{% macro spark__whole(value) -%}
+{% macro spark__round_to_integer(value) -%}
     cast(rint({{ value }}) as bigint)
 {%- endmacro %}
 
 
 {#- One number for several columns, to sort and join by; it is compared within one run only and never kept. -#}
-{% macro hash_of(columns) -%}
-    {{ adapter.dispatch('hash_of', 'faultline')(columns) }}
+{% macro hash_columns(columns) -%}
+    {{ adapter.dispatch('hash_columns', 'faultline')(columns) }}
 {%- endmacro %}
 
-{% macro default__hash_of(columns) -%}
+{% macro default__hash_columns(columns) -%}
     hash({{ columns | join(', ') }})
 {%- endmacro %}
 
 {#- Spark passes over NULL: without the text, ('a', NULL, 1) and ('a', 1, NULL) would be one. -#}
-{% macro spark__hash_of(columns) -%}
+{% macro spark__hash_columns(columns) -%}
     xxhash64(
         {%- for column in columns %}
         coalesce(cast({{ column }} as string), 'NULL'){{ ',' if not loop.last }}

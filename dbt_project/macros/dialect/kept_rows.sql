@@ -63,9 +63,9 @@
             union all
             select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
             from (
-                (from {{ planned_ends }} except from touched.ends_planned)
+                (from {{ planned_ends }} except from touched.planned_attempt_ends)
                 union all
-                (from touched.ends_planned except from {{ planned_ends }})
+                (from touched.planned_attempt_ends except from {{ planned_ends }})
             )
         )
     {%- endif -%}
@@ -155,13 +155,13 @@
 
 
 {#- Has a CTE worked out for each that reads it, of the rows that one reads, where each reads few of them. -#}
-{% macro where_it_is_read() -%}
+{% macro not_materialized_hint() -%}
     {{- 'not materialized' if keeps_rows() -}}
 {%- endmacro %}
 
 
 {#- Results that touched ones follow on: those of the week before, and of streams that were silent then, all there are. -#}
-{% macro followed_checks(answered, streams, boots) -%}
+{% macro touched_checks_with_previous(answered, streams, boots) -%}
     {%- set first_day = checks_touched_from(boots) -%}
     {%- if first_day -%}
     {%- set week_before = first_day ~ ' - interval 7 day' -%}
@@ -179,7 +179,7 @@
                     {{ streams }}.cluster_id = {{ answered }}.cluster_id
                     and {{ streams }}.node_id = {{ answered }}.node_id
                     and {{ streams }}.check_stream = {{ answered }}.check_stream
-            where {{ answered }}.observed_at >= {{ week_before }} and {{ speaks_for(answered, streams) }}
+            where {{ answered }}.observed_at >= {{ week_before }} and {{ result_concerns_subject(answered, streams) }}
             group by {{ streams }}.cluster_id, {{ streams }}.node_id, {{ streams }}.check_stream, {{ streams }}.subject
             having min({{ answered }}.observed_at) >= {{ first_day }}
         )
@@ -190,7 +190,7 @@
 
 
 {#- Changes with their numbers, which go on from those that stay. -#}
-{% macro numbered_on(numbered, changed, boots) -%}
+{% macro continue_numbering(numbered, changed, boots) -%}
     {%- set first_day = checks_touched_from(boots) -%}
     {%- if first_day -%}
     select

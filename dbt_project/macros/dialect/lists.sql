@@ -2,57 +2,57 @@
 
 
 {#- One row per item, as a column of the select list; an empty list and NULL give none. -#}
-{% macro unnested(list) -%}
-    {{ adapter.dispatch('unnested', 'faultline')(list) }}
+{% macro unnest_list(list) -%}
+    {{ adapter.dispatch('unnest_list', 'faultline')(list) }}
 {%- endmacro %}
 
-{% macro default__unnested(list) -%}
+{% macro default__unnest_list(list) -%}
     unnest({{ list }})
 {%- endmacro %}
 
-{% macro spark__unnested(list) -%}
+{% macro spark__unnest_list(list) -%}
     explode({{ list }})
 {%- endmacro %}
 
 
 {#- One row per whole number from the first to the last, both included. -#}
-{% macro unnested_numbers(first, last) -%}
-    {{ adapter.dispatch('unnested_numbers', 'faultline')(first, last) }}
+{% macro unnest_integer_range(first, last) -%}
+    {{ adapter.dispatch('unnest_integer_range', 'faultline')(first, last) }}
 {%- endmacro %}
 
-{% macro default__unnested_numbers(first, last) -%}
+{% macro default__unnest_integer_range(first, last) -%}
     unnest(generate_series({{ first }}, {{ last }}))
 {%- endmacro %}
 
 {#- Without a step, Spark would count down where the last comes before the first. -#}
-{% macro spark__unnested_numbers(first, last) -%}
+{% macro spark__unnest_integer_range(first, last) -%}
     explode(case when {{ first }} <= {{ last }} then sequence({{ first }}, {{ last }}) end)
 {%- endmacro %}
 
 
 {#- One row per day from the first to the last, both included. -#}
-{% macro unnested_days(first, last) -%}
-    {{ adapter.dispatch('unnested_days', 'faultline')(first, last) }}
+{% macro unnest_date_range(first, last) -%}
+    {{ adapter.dispatch('unnest_date_range', 'faultline')(first, last) }}
 {%- endmacro %}
 
-{% macro default__unnested_days(first, last) -%}
+{% macro default__unnest_date_range(first, last) -%}
     cast(unnest(generate_series({{ first }}, {{ last }}, interval 1 day)) as date)
 {%- endmacro %}
 
-{% macro spark__unnested_days(first, last) -%}
+{% macro spark__unnest_date_range(first, last) -%}
     explode(case when {{ first }} <= {{ last }} then sequence({{ first }}, {{ last }}, interval 1 day) end)
 {%- endmacro %}
 
 
-{% macro list_of(items) -%}
-    {{ adapter.dispatch('list_of', 'faultline')(items) }}
+{% macro list_literal(items) -%}
+    {{ adapter.dispatch('list_literal', 'faultline')(items) }}
 {%- endmacro %}
 
-{% macro default__list_of(items) -%}
+{% macro default__list_literal(items) -%}
     [{{ items | join(', ') }}]
 {%- endmacro %}
 
-{% macro spark__list_of(items) -%}
+{% macro spark__list_literal(items) -%}
     array({{ items | join(', ') }})
 {%- endmacro %}
 

@@ -2,29 +2,29 @@
 
 
 {#- A pattern found anywhere in a text. -#}
-{% macro matches(text, pattern) -%}
-    {{ adapter.dispatch('matches', 'faultline')(text, pattern) }}
+{% macro regex_matches(text, pattern) -%}
+    {{ adapter.dispatch('regex_matches', 'faultline')(text, pattern) }}
 {%- endmacro %}
 
-{% macro default__matches(text, pattern) -%}
+{% macro default__regex_matches(text, pattern) -%}
     regexp_matches({{ text }}, {{ pattern }})
 {%- endmacro %}
 
-{% macro spark__matches(text, pattern) -%}
+{% macro spark__regex_matches(text, pattern) -%}
     regexp_like({{ text }}, {{ pattern }})
 {%- endmacro %}
 
 
 {#- A pattern as a literal: Spark reads a backslash in plain quotes as an escape. -#}
-{% macro pattern(text) -%}
-    {{ adapter.dispatch('pattern', 'faultline')(text) }}
+{% macro regex_literal(text) -%}
+    {{ adapter.dispatch('regex_literal', 'faultline')(text) }}
 {%- endmacro %}
 
-{% macro default__pattern(text) -%}
+{% macro default__regex_literal(text) -%}
     '{{ text }}'
 {%- endmacro %}
 
-{% macro spark__pattern(text) -%}
+{% macro spark__regex_literal(text) -%}
     r'{{ text }}'
 {%- endmacro %}
 

@@ -33,15 +33,15 @@
 
 
 {#- A number of seconds as an interval. -#}
-{% macro seconds(count) -%}
-    {{ adapter.dispatch('seconds', 'faultline')(count) }}
+{% macro seconds_interval(count) -%}
+    {{ adapter.dispatch('seconds_interval', 'faultline')(count) }}
 {%- endmacro %}
 
-{% macro default__seconds(count) -%}
+{% macro default__seconds_interval(count) -%}
     to_seconds({{ count }})
 {%- endmacro %}
 
-{% macro spark__seconds(count) -%}
+{% macro spark__seconds_interval(count) -%}
     make_dt_interval(0, 0, 0, {{ count }})
 {%- endmacro %}
 
@@ -89,29 +89,29 @@
 
 
 {#- A time that is of whole seconds, as those of the accounting are; stored as such it takes half the space. -#}
-{% macro to_the_second(at) -%}
-    {{ adapter.dispatch('to_the_second', 'faultline')(at) }}
+{% macro cast_whole_seconds(at) -%}
+    {{ adapter.dispatch('cast_whole_seconds', 'faultline')(at) }}
 {%- endmacro %}
 
-{% macro default__to_the_second(at) -%}
+{% macro default__cast_whole_seconds(at) -%}
     cast({{ at }} as timestamp_s)
 {%- endmacro %}
 
-{% macro spark__to_the_second(at) -%}
+{% macro spark__cast_whole_seconds(at) -%}
     {{ at }}
 {%- endmacro %}
 
 
 {#- The second that a time of any precision lies in. -#}
-{% macro second_of(at) -%}
-    {{ adapter.dispatch('second_of', 'faultline')(at) }}
+{% macro truncate_to_second(at) -%}
+    {{ adapter.dispatch('truncate_to_second', 'faultline')(at) }}
 {%- endmacro %}
 
-{% macro default__second_of(at) -%}
+{% macro default__truncate_to_second(at) -%}
     cast(date_trunc('second', {{ at }}) as timestamp_s)
 {%- endmacro %}
 
 {#- Spark's date_trunc gives a timestamp with a zone, which is UTC. -#}
-{% macro spark__second_of(at) -%}
+{% macro spark__truncate_to_second(at) -%}
     cast(date_trunc('second', {{ at }}) as timestamp_ntz)
 {%- endmacro %}

@@ -4,7 +4,7 @@
     are not run. -#}
 {% materialization table, adapter='duckdb', supported_languages=['sql', 'python'] %}
     {%- if model.language != 'python' -%}
-        {{ return(build_at_once('table')) }}
+        {{ return(build_in_one_statement('table')) }}
     {%- endif -%}
     {%- set relation = this.incorporate(type='table') -%}
     {%- set existing = load_cached_relation(this) -%}
@@ -21,11 +21,11 @@
 
 
 {% materialization view, adapter='duckdb' %}
-    {{ return(build_at_once('view')) }}
+    {{ return(build_in_one_statement('view')) }}
 {% endmaterialization %}
 
 
-{% macro build_at_once(type) %}
+{% macro build_in_one_statement(type) %}
     {%- set relation = this.incorporate(type=type) -%}
     {%- set existing = load_cached_relation(this) -%}
     {%- set described = model.columns.values() | selectattr('description') if config.persist_column_docs() else [] -%}

@@ -23,7 +23,7 @@ culprits as (
 
 evidence as (
 
-    select * from {{ ref('int_ends_evidenced') }}
+    select * from {{ ref('int_attempt_end_evidence') }}
 
 ),
 

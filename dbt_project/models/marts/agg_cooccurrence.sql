@@ -47,7 +47,7 @@ codes as (
     select
         cluster_id,
         event_id,
-        {{ unnested('codes') }} as code
+        {{ unnest_list('codes') }} as code
     from events
 
 ),

@@ -14,7 +14,7 @@ days_covered as (
 
 exposures as (
 
-    select * from {{ ref('int_attempts_spread') }}
+    select * from {{ ref('int_node_days_by_date') }}
 
 ),
 

@@ -20,7 +20,7 @@ node_days as (
 
 entries as (
 
-    select * from {{ ref('int_lemon_signs_entered') }}
+    select * from {{ ref('int_lemon_signal_inputs') }}
 
 ),
 

@@ -10,7 +10,7 @@ notes as (
 
     select
         cluster_id,
-        {{ unnested(notes_in_json('annotations')) }} as note
+        {{ unnest_list(notes_in_json('annotations')) }} as note
     from clusters
 
 )

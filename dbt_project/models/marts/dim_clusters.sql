@@ -38,7 +38,10 @@ accounting as (
         max(greatest(
             submitted_at, coalesce(started_at, submitted_at), coalesce(ended_at, submitted_at),
             -- A job that runs was seen running: its elapsed time ends where the export does.
-            coalesce(started_at + {{ seconds('elapsed_seconds + coalesce(suspended_seconds, 0)') }}, submitted_at)
+            coalesce(
+                started_at + {{ seconds_interval('elapsed_seconds + coalesce(suspended_seconds, 0)') }},
+                submitted_at
+            )
         )) as last_at,
         bool_or(submit_line is not null) as has_submit_lines
     from records

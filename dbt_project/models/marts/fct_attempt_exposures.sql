@@ -33,7 +33,8 @@ observed as (
         clusters.study_to_at,
         coalesce(
             attempts.ended_at,
-            attempts.started_at + {{ seconds('attempts.exposure_seconds + coalesce(attempts.suspended_seconds, 0)') }}
+            attempts.started_at
+            + {{ seconds_interval('attempts.exposure_seconds + coalesce(attempts.suspended_seconds, 0)') }}
         ) as observed_until_at
     from attempts
     inner join clusters on attempts.cluster_id = clusters.cluster_id

@@ -12,5 +12,5 @@ attempts as (
 select
     cluster_id,
     attempt_id,
-    {{ unnested('node_ids') }} as node_id
+    {{ unnest_list('node_ids') }} as node_id
 from attempts

@@ -25,7 +25,7 @@ failures as (
 
 planned_ends as (
 
-    select * from {{ ref('int_ends_planned') }}
+    select * from {{ ref('int_planned_attempt_ends') }}
 
 ),
 
@@ -59,10 +59,10 @@ joined as (
         attempts.partition,
         attempts.qos,
         attempts.job_name,
-        {{ to_the_second('attempts.submitted_at') }} as submitted_at,
-        {{ to_the_second('attempts.eligible_at') }} as eligible_at,
-        {{ to_the_second('attempts.started_at') }} as started_at,
-        {{ to_the_second('attempts.ended_at') }} as ended_at,
+        {{ cast_whole_seconds('attempts.submitted_at') }} as submitted_at,
+        {{ cast_whole_seconds('attempts.eligible_at') }} as eligible_at,
+        {{ cast_whole_seconds('attempts.started_at') }} as started_at,
+        {{ cast_whole_seconds('attempts.ended_at') }} as ended_at,
         attempts.time_quality,
         attempts.runtime_seconds,
         attempts.exposure_seconds,

@@ -20,7 +20,7 @@ ranked as (
         -- What repeats another event supports it and proves nothing of its own.
         case
             when duplicates.event_id is null then events.evidence_class
-            else {{ supporting_at_most('events.evidence_class') }}
+            else {{ cap_at_supporting('events.evidence_class') }}
         end as own_evidence_class
     from events
     left join duplicates

@@ -21,7 +21,7 @@ in_submit_lines as (
     select
         cluster_id,
         job_id_raw,
-        {{ unnested('excluded_node_ids') }} as node_id,
+        {{ unnest_list('excluded_node_ids') }} as node_id,
         'submit_line' as source,
         submitted_at as seen_at
     from records
@@ -55,7 +55,7 @@ select
     job_id_raw,
     node_id,
     source,
-    {{ second_of('min(seen_at)') }} as first_seen_at,
-    {{ second_of('max(seen_at)') }} as last_seen_at
+    {{ truncate_to_second('min(seen_at)') }} as first_seen_at,
+    {{ truncate_to_second('max(seen_at)') }} as last_seen_at
 from exclusions
 group by cluster_id, job_id_raw, node_id, source

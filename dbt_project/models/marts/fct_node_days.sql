@@ -20,7 +20,7 @@ uses as (
 
 edge_uses as (
 
-    select * from {{ ref('int_edge_days_used') }}
+    select * from {{ ref('int_node_use_on_edge_days') }}
 
 ),
 
@@ -49,7 +49,9 @@ days as (
         cluster_id,
         cast(study_from_at as date) as study_from_date,
         cast(study_to_at as date) as study_to_date,
-        {{ unnested_days('cast(first_at as date)', 'cast(coalesce(data_through_at, last_at) as date)') }} as day_date
+        {{ unnest_date_range(
+            'cast(first_at as date)', 'cast(coalesce(data_through_at, last_at) as date)'
+        ) }} as day_date
     from clusters
 
 ),
@@ -72,7 +74,7 @@ outage_days as (
         outages.node_id,
         outages.started_at,
         coalesce(outages.ended_at, clusters.last_at) as ended_at,
-        {{ unnested_days(
+        {{ unnest_date_range(
             'cast(outages.started_at as date)', 'cast(coalesce(outages.ended_at, clusters.last_at) as date)'
         ) }} as day_date
     from outages

@@ -26,7 +26,7 @@ jobs as (
         summarised_jobs.started_at,
         summarised_jobs.ended_at,
         clusters.runs_chain_gap_seconds as gap_seconds,
-        {{ hash_of([
+        {{ hash_columns([
             'summarised_jobs.cluster_id',
             'summarised_jobs.user_name',
             'summarised_jobs.job_name',
@@ -65,14 +65,14 @@ delayed_jobs as (
         work_key,
         job_key,
         is_dependent,
-        eligible_at - {{ seconds(release_tolerance_seconds) }} as released_after,
+        eligible_at - {{ seconds_interval(release_tolerance_seconds) }} as released_after,
         least(
-            eligible_at + {{ seconds(release_tolerance_seconds) }},
-            coalesce(started_at, eligible_at + {{ seconds(release_tolerance_seconds) }})
+            eligible_at + {{ seconds_interval(release_tolerance_seconds) }},
+            coalesce(started_at, eligible_at + {{ seconds_interval(release_tolerance_seconds) }})
         ) as event_at,
-        eligible_at - {{ seconds('gap_seconds') }} as not_before,
+        eligible_at - {{ seconds_interval('gap_seconds') }} as not_before,
         {{ time_slot('eligible_at', 'gap_seconds') }} as slot,
-        {{ unnested_numbers(
+        {{ unnest_integer_range(
             time_slot('eligible_at', 2 * release_tolerance_seconds) ~ ' - 1',
             time_slot('eligible_at', 2 * release_tolerance_seconds) ~ ' + 1'
         ) }} as short_slot
@@ -115,7 +115,7 @@ jobs_near_releases as (
     where (work_key, slot) in (
         select
             work_key,
-            {{ unnested_numbers('slot - 1', 'slot + 1') }} as slot
+            {{ unnest_integer_range('slot - 1', 'slot + 1') }} as slot
         from released_jobs
     )
 
@@ -123,7 +123,7 @@ jobs_near_releases as (
 
 release_pairs as (
 
-    {{ latest_unmatched('jobs_near_releases', 'released_jobs') | indent(4) }}
+    {{ pair_with_latest_end('jobs_near_releases', 'released_jobs') | indent(4) }}
 
 ),
 
@@ -157,7 +157,7 @@ submitted_jobs as (
         jobs.work_key,
         jobs.job_key,
         jobs.submitted_at as event_at,
-        jobs.submitted_at - {{ seconds('jobs.gap_seconds') }} as not_before,
+        jobs.submitted_at - {{ seconds_interval('jobs.gap_seconds') }} as not_before,
         {{ time_slot('jobs.submitted_at', 'jobs.gap_seconds') }} as slot
     from jobs
     left join release_links on jobs.job_key = release_links.job_key
@@ -166,7 +166,7 @@ submitted_jobs as (
         and (jobs.work_key, {{ time_slot('jobs.submitted_at', 'jobs.gap_seconds') }}) in (
             select
                 work_key,
-                {{ unnested_numbers('slot', 'slot + 1') }} as slot
+                {{ unnest_integer_range('slot', 'slot + 1') }} as slot
             from unfollowed_jobs
         )
 
@@ -180,7 +180,7 @@ followable_jobs as (
     where (work_key, slot) in (
         select
             work_key,
-            {{ unnested_numbers('slot - 1', 'slot') }} as slot
+            {{ unnest_integer_range('slot - 1', 'slot') }} as slot
         from submitted_jobs
     )
 
@@ -188,7 +188,7 @@ followable_jobs as (
 
 submission_pairs as (
 
-    {{ latest_unmatched('followable_jobs', 'submitted_jobs') | indent(4) }}
+    {{ pair_with_latest_end('followable_jobs', 'submitted_jobs') | indent(4) }}
 
 )
 

@@ -11,9 +11,9 @@ attempts as (
 -- What no other record is named like, which is most, neither carries on anything nor is carried on.
 repeated_names as (
 
-    select {{ hash_of(name) }} as name_key
+    select {{ hash_columns(name) }} as name_key
     from {{ ref('stg_sacct__records') }}
-    group by {{ hash_of(name) }}
+    group by {{ hash_columns(name) }}
     having count(*) > 1
 
 ),
@@ -31,7 +31,7 @@ counted_attempts as (
     where
         attempt_number > 1
         or not is_last_of_job
-        or {{ hash_of(name) }} in (select name_key from repeated_names)
+        or {{ hash_columns(name) }} in (select name_key from repeated_names)
 
 )
 

@@ -81,7 +81,7 @@ measured_records as (
         case
             when not has_ended then null
             when segment_started_at is null then 0
-            else {{ whole(
+            else {{ round_to_integer(
                 'greatest(0, least(coalesce(elapsed_seconds, '
                 ~ seconds_between('segment_started_at', 'ended_at')
                 ~ ' - coalesce(suspended_seconds, 0)), '
@@ -104,7 +104,7 @@ observed_records as (
             when not array_contains(warnings, 'runaway_suspect')
                 then greatest(
                     segment_started_at,
-                    started_at + {{ seconds('elapsed_seconds + coalesce(suspended_seconds, 0)') }}
+                    started_at + {{ seconds_interval('elapsed_seconds + coalesce(suspended_seconds, 0)') }}
                 )
         end as observed_until_at
     from measured_records
@@ -119,7 +119,7 @@ exposed_records as (
         case
             when has_ended then runtime_seconds
             when segment_started_at is null or array_contains(warnings, 'runaway_suspect') then 0
-            else {{ whole(
+            else {{ round_to_integer(
                 'greatest(0, ' ~ seconds_between('segment_started_at', 'observed_until_at')
                 ~ ' - coalesce(suspended_seconds, 0))'
             ) }}

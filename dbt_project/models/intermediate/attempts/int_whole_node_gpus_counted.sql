@@ -34,7 +34,7 @@ allocated_nodes as (
         records.cluster_id,
         records.cpu_count,
         {{ list_length('records.node_ids') }} as node_count,
-        {{ unnested('records.node_ids') }} as node_id
+        {{ unnest_list('records.node_ids') }} as node_id
     from records
     inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
     where

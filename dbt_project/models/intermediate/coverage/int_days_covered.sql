@@ -21,5 +21,5 @@ ends as (
 select distinct
     cluster_id,
     kind,
-    {{ unnested_days('cast(from_at as date)', 'cast(to_at as date)') }} as day_date
+    {{ unnest_date_range('cast(from_at as date)', 'cast(to_at as date)') }} as day_date
 from ends

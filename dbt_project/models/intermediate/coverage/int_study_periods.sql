@@ -16,7 +16,7 @@ files as (
 
 unfinished as (
 
-    select * from {{ ref('int_node_use_unfinished') }}
+    select * from {{ ref('int_node_use_at_export_end') }}
 
 ),
 
@@ -48,7 +48,7 @@ select
         -- Jobs that still ran were left out: towards the end less and less of what ran is there.
         when unfinished.last_node_count < 0.7 * unfinished.node_count_before
             then greatest(
-                unfinished.last_ended_at - {{ seconds('unfinished.delay_seconds') }},
+                unfinished.last_ended_at - {{ seconds_interval('unfinished.delay_seconds') }},
                 coalesce(unfinished.seen_running_at, covered.from_at)
             )
         else covered.to_at

@@ -78,7 +78,7 @@ streams as (
 
 -- A check that was switched off, crashed or could not tell says neither that a fault is there nor that it went.
 -- What says the same as before is left out by numbers alone: a sort of millions of texts is what this would cost.
-answered as {{ where_it_is_read() }} (
+answered as {{ not_materialized_hint() }} (
 
     select
         cluster_id,
@@ -90,8 +90,8 @@ answered as {{ where_it_is_read() }} (
         source_path,
         source_line_number,
         result = 'OK' as is_good,
-        {{ hash_of(['result', 'xid_codes']) }} as finding_key,
-        {{ hash_of(['message']) }} as message_key,
+        {{ hash_columns(['result', 'xid_codes']) }} as finding_key,
+        {{ hash_columns(['message']) }} as message_key,
         unchanged_since
     from {{ ref('stg_health__checks') }}
     where
@@ -103,7 +103,7 @@ answered as {{ where_it_is_read() }} (
 
 followed as (
 
-    {{ followed_checks('answered', 'streams', ref('int_node_boots')) | indent(4) }}
+    {{ touched_checks_with_previous('answered', 'streams', ref('int_node_boots')) | indent(4) }}
 
 ),
 
@@ -127,7 +127,7 @@ spoken_for as (
             and followed.check_stream = streams.check_stream
     inner join files on followed.source_path = files.source_path
     left join message_rules on followed.check_key = message_rules.check_key
-    where {{ speaks_for('followed', 'streams') }}
+    where {{ result_concerns_subject('followed', 'streams') }}
 
 ),
 
@@ -172,7 +172,7 @@ boots_of_streams as (
 
 with_last_boots as (
 
-    {{ with_latest(
+    {{ asof_left_join(
         'failing_or_healed', 'boots_of_streams', ['stream_number'],
         'failing_or_healed.observed_at', 'booted_at', 'booted_at'
     ) | indent(4) }}
@@ -192,7 +192,7 @@ with_silences as (
 placed_after_boot as (
 
     select
-        {{ all_but('observed_at') }},
+        {{ exclude_columns('observed_at') }},
         -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
         case
             when not is_good and booted_at > unchanged_since and unchanged_since = previous_observed_at
@@ -203,7 +203,7 @@ placed_after_boot as (
             not is_good
             and not was_good
             and (
-                observed_at > previous_observed_at + {{ seconds('silence_seconds') }}
+                observed_at > previous_observed_at + {{ seconds_interval('silence_seconds') }}
                 or booted_at > previous_observed_at
             ),
             false
@@ -292,4 +292,4 @@ numbered as (
 
 )
 
-{{ numbered_on('numbered', this, ref('int_node_boots')) }}
+{{ continue_numbering('numbered', this, ref('int_node_boots')) }}

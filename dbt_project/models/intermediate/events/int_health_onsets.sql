@@ -100,8 +100,8 @@ select
     ranked.code,
     case
         when ranked.code is null then {{ empty_integer_list() }}
-        when ranked.code_rank > 1 then {{ list_of(['ranked.code']) }}
-        else {{ list_of(['ranked.code']) }} || coalesce(companions.codes, {{ empty_integer_list() }})
+        when ranked.code_rank > 1 then {{ list_literal(['ranked.code']) }}
+        else {{ list_literal(['ranked.code']) }} || coalesce(companions.codes, {{ empty_integer_list() }})
     end as codes,
     ranked.failure_category,
     ranked.co_category,

@@ -33,7 +33,7 @@ xid_codes_listed as (
         check_stream,
         subject,
         change_number,
-        {{ unnested('array_distinct(xid_codes)') }} as code
+        {{ unnest_list('array_distinct(xid_codes)') }} as code
     from changes
 
 ),
@@ -76,7 +76,7 @@ named_by_message as (
     inner join message_rules as rules
         on
             changes.check_key = rules.check_key
-            and {{ matches("changes.result || ': ' || coalesce(changes.message, '')", 'rules.pattern') }}
+            and {{ regex_matches("changes.result || ': ' || coalesce(changes.message, '')", 'rules.pattern') }}
     where {{ list_length('changes.xid_codes') }} = 0
     qualify
         row_number() over (
@@ -148,7 +148,7 @@ select
     -- Only a critical result is evidence by itself.
     case
         when changes.result = 'CRITICAL' then named.evidence_class
-        else {{ supporting_at_most('named.evidence_class') }}
+        else {{ cap_at_supporting('named.evidence_class') }}
     end as evidence_class
 from named
 inner join changes

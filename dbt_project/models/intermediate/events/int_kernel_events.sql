@@ -49,7 +49,7 @@ first_rule as (
         on
             messages.kind = kinds.kind
             and (not kinds.is_fatal_only or messages.is_fatal)
-            and {{ matches('lower(messages.message)', 'kinds.message_pattern') }}
+            and {{ regex_matches('lower(messages.message)', 'kinds.message_pattern') }}
     where messages.kind != 'xid'
     qualify
         row_number() over (
@@ -69,7 +69,7 @@ first_rule as (
 -- "Link up" and "server OK" tell that a symptom went away.
 other_messages as (
 
-    select {{ all_but('is_recovery') }}
+    select {{ exclude_columns('is_recovery') }}
     from first_rule
     where not is_recovery
 
@@ -95,7 +95,7 @@ drastic_recoveries as (
     from messages
     where
         recovery_action is not null
-        and {{ matches('lower(recovery_action)', "'reset|reboot'") }}
+        and {{ regex_matches('lower(recovery_action)', "'reset|reboot'") }}
 
 ),
 

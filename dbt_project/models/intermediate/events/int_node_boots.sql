@@ -37,10 +37,11 @@ noticed_by_slurmctld as (
         node_id,
         coalesce(
             {{ timestamp_of_epoch(
-                "cast(nullif(regexp_extract(message, " ~ pattern('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
+                "cast(nullif(regexp_extract(message, " ~ regex_literal('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
             ) }},
-            logged_at - {{ seconds(
-                "cast(nullif(regexp_extract(message, " ~ pattern('rebooted (\\d+) secs? ago') ~ ", 1), '') as bigint)"
+            logged_at - {{ seconds_interval(
+                "cast(nullif(regexp_extract(message, " ~ regex_literal('rebooted (\\d+) secs? ago')
+                ~ ", 1), '') as bigint)"
             ) }},
             logged_at
         ) as booted_at

@@ -34,10 +34,11 @@ by_controller_clock as (
         node_id,
         coalesce(
             {{ timestamp_of_epoch(
-                "cast(nullif(regexp_extract(message, " ~ pattern('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
+                "cast(nullif(regexp_extract(message, " ~ regex_literal('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
             ) }},
-            logged_at - {{ seconds(
-                "cast(nullif(regexp_extract(message, " ~ pattern('rebooted (\\d+) secs? ago') ~ ", 1), '') as bigint)"
+            logged_at - {{ seconds_interval(
+                "cast(nullif(regexp_extract(message, " ~ regex_literal('rebooted (\\d+) secs? ago')
+                ~ ", 1), '') as bigint)"
             ) }}
         ) as booted_at
     from slurmctld_events

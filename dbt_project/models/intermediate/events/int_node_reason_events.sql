@@ -39,7 +39,7 @@ in_slurmctld_log as (
         -- A reason written down without taking the node out is a comment on something older.
         case
             when withdrawals.state is not null then coalesce(reasons.evidence_class, 'none')
-            else {{ supporting_at_most("coalesce(reasons.evidence_class, 'none')") }}
+            else {{ cap_at_supporting("coalesce(reasons.evidence_class, 'none')") }}
         end as evidence_class,
         coalesce(reasons.origin, 'administrator') as origin,
         withdrawals.job_id_raw,
@@ -65,7 +65,7 @@ in_node_events as (
         severity,
         case
             when requested_at is not null or state like 'DOWN%' then evidence_class
-            else {{ supporting_at_most('evidence_class') }}
+            else {{ cap_at_supporting('evidence_class') }}
         end as evidence_class,
         origin,
         cast(null as bigint) as job_id_raw,

@@ -24,9 +24,15 @@ event_quarter_hours as (
     select
         events.cluster_id,
         events.node_id,
-        {{ unnested_numbers(
-            quarter_hour('events.observed_at - ' ~ seconds('cast(' ~ widest_after_seconds('clusters') ~ ' as bigint)')),
-            quarter_hour('events.observed_at + ' ~ seconds('cast(' ~ widest_before_seconds('clusters') ~ ' as bigint)'))
+        {{ unnest_integer_range(
+            quarter_hour(
+                'events.observed_at - '
+                ~ seconds_interval('cast(' ~ widest_after_seconds('clusters') ~ ' as bigint)')
+            ),
+            quarter_hour(
+                'events.observed_at + '
+                ~ seconds_interval('cast(' ~ widest_before_seconds('clusters') ~ ' as bigint)')
+            )
         ) }} as quarter_hour
     from events
     inner join clusters on events.cluster_id = clusters.cluster_id
@@ -36,7 +42,7 @@ event_quarter_hours as (
 -- One number for cluster, node and quarter of an hour: two that fell together would only let an attempt more through.
 event_moments as (
 
-    select distinct {{ hash_of(['cluster_id', 'node_id', 'quarter_hour']) }} as moment_key
+    select distinct {{ hash_columns(['cluster_id', 'node_id', 'quarter_hour']) }} as moment_key
     from event_quarter_hours
 
 ),
@@ -47,7 +53,7 @@ attempt_quarter_hours as (
         *,
         {{ quarter_hour('started_at') }} as start_quarter_hour,
         {{ quarter_hour('ended_at') }} as end_quarter_hour,
-        {{ unnested('node_ids') }} as node_id
+        {{ unnest_list('node_ids') }} as node_id
     from attempts
 
 )
@@ -63,5 +69,5 @@ select distinct
     node_ids
 from attempt_quarter_hours
 where
-    {{ hash_of(['cluster_id', 'node_id', 'start_quarter_hour']) }} in (select moment_key from event_moments)
-    or {{ hash_of(['cluster_id', 'node_id', 'end_quarter_hour']) }} in (select moment_key from event_moments)
+    {{ hash_columns(['cluster_id', 'node_id', 'start_quarter_hour']) }} in (select moment_key from event_moments)
+    or {{ hash_columns(['cluster_id', 'node_id', 'end_quarter_hour']) }} in (select moment_key from event_moments)

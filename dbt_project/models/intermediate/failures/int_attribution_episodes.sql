@@ -2,7 +2,7 @@ with
 
 evidence as (
 
-    select * from {{ ref('int_ends_evidenced') }}
+    select * from {{ ref('int_attempt_end_evidence') }}
 
 ),
 

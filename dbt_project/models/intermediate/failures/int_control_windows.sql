@@ -28,7 +28,7 @@ windows as (
         attempts.cluster_id,
         least(attempts.runtime_seconds, clusters.attribution_before_seconds) as before_seconds,
         clusters.attribution_after_seconds as after_seconds,
-        {{ unnested('attempts.node_ids') }} as node_id
+        {{ unnest_list('attempts.node_ids') }} as node_id
     from attempts
     inner join clusters on attempts.cluster_id = clusters.cluster_id
 

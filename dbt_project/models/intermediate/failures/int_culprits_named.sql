@@ -120,7 +120,7 @@ suspect_nodes as (
         state,
         runtime_seconds,
         ended_at,
-        {{ unnested('node_ids') }} as node_id
+        {{ unnest_list('node_ids') }} as node_id
     from suspects
     where
         state = 'NODE_FAIL'
@@ -148,7 +148,7 @@ named_by_node_event as (
         (suspect_nodes.state = 'NODE_FAIL' and node_events.state = 'DOWN')
         or (
             suspect_nodes.state = 'REQUEUED'
-            and {{ matches('lower(node_events.reason)', "'^prolog (error|or job env)'") }}
+            and {{ regex_matches('lower(node_events.reason)', "'^prolog (error|or job env)'") }}
         )
 
 ),

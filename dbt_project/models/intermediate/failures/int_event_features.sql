@@ -28,7 +28,7 @@ evidence as (
     select
         *,
         -- What the node's own clock showed, as its check results do.
-        observed_at + {{ seconds('clock_offset_seconds') }} as logged_at,
+        observed_at + {{ seconds_interval('clock_offset_seconds') }} as logged_at,
         case
             when check_name = 'node reason' then 'reason'
             when source = 'kernel' then 'kernel'
@@ -67,7 +67,9 @@ evidence_slots as (
         source,
         check_name,
         observed_at,
-        {{ unnested_numbers(time_slot('observed_at', 300) ~ ' - 1', time_slot('observed_at', 300) ~ ' + 1') }} as slot
+        {{ unnest_integer_range(
+            time_slot('observed_at', 300) ~ ' - 1', time_slot('observed_at', 300) ~ ' + 1'
+        ) }} as slot
     from evidence
 
 ),
@@ -99,7 +101,7 @@ check_quarter_hours as (
         node_id,
         check_name,
         logged_at,
-        {{ unnested_numbers(quarter_hour('logged_at'), quarter_hour('logged_at') ~ ' + 2') }} as quarter_hour
+        {{ unnest_integer_range(quarter_hour('logged_at'), quarter_hour('logged_at') ~ ' + 2') }} as quarter_hour
     from evidence
     where family in ('check', 'failures_only')
 
@@ -157,7 +159,9 @@ withdrawals as (
         least(started_at, coalesce(requested_at, started_at)) as withdrawn_at
     from outages
     -- A node that Slurm drains because a job could not be cleaned up says something of the job.
-    where not {{ matches("lower(coalesce(reason, ''))", "'kill task failed|epilog|prolog|batch job|duplicate job'") }}
+    where not {{ regex_matches(
+        "lower(coalesce(reason, ''))", "'kill task failed|epilog|prolog|batch job|duplicate job'"
+    ) }}
 
 ),
 

@@ -20,7 +20,7 @@ evidence as (
 
 planned_ends as (
 
-    select * from {{ ref('int_ends_planned') }}
+    select * from {{ ref('int_planned_attempt_ends') }}
 
 ),
 

@@ -39,8 +39,8 @@ watched_nodes as (
         attempt_id,
         window_start_at,
         window_end_at,
-        {{ unnested(
-            'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
+        {{ unnest_list(
+            'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
         ) }} as node_id
     from failures
 
@@ -54,7 +54,7 @@ watched_days as (
         node_id,
         window_start_at,
         window_end_at,
-        {{ unnested(list_of(['cast(window_start_at as date)', 'cast(window_end_at as date)'])) }} as day_date
+        {{ unnest_list(list_literal(['cast(window_start_at as date)', 'cast(window_end_at as date)'])) }} as day_date
     from watched_nodes
 
 ),
@@ -64,7 +64,7 @@ watched_quarter_hours as (
 
     select
         *,
-        {{ unnested_numbers(quarter_hour('window_start_at'), quarter_hour('window_end_at')) }} as quarter_hour
+        {{ unnest_integer_range(quarter_hour('window_start_at'), quarter_hour('window_end_at')) }} as quarter_hour
     from watched_nodes
 
 ),

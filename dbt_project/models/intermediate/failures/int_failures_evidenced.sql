@@ -83,7 +83,7 @@ suspect_nodes as (
         ended_at,
         window_start_at,
         window_end_at,
-        {{ unnested('node_ids') }} as node_id
+        {{ unnest_list('node_ids') }} as node_id
     from suspects
     where
         not exists (

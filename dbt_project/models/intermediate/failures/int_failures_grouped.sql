@@ -20,9 +20,9 @@ evidence as (
 
 ),
 
-onsets_shared as (
+multi_node_onsets as (
 
-    select * from {{ ref('int_onsets_shared') }}
+    select * from {{ ref('int_multi_node_onsets') }}
 
 ),
 
@@ -33,7 +33,7 @@ shared_events_of_failures as (
         failures.cluster_id,
         failures.attempt_id,
         failures.failed_at,
-        min(onsets_shared.shared_event_id) as shared_event_id
+        min(multi_node_onsets.shared_event_id) as shared_event_id
     from likely_failures as failures
     left join evidence
         on
@@ -41,11 +41,11 @@ shared_events_of_failures as (
             and failures.attempt_id = evidence.attempt_id
             and failures.failure_category = evidence.failure_category
             and failures.culprit_node_id = evidence.node_id
-    inner join onsets_shared
+    inner join multi_node_onsets
         on
-            failures.cluster_id = onsets_shared.cluster_id
-            and failures.failure_category = onsets_shared.failure_category
-            and coalesce(evidence.event_id, failures.attempt_id) = onsets_shared.onset_id
+            failures.cluster_id = multi_node_onsets.cluster_id
+            and failures.failure_category = multi_node_onsets.failure_category
+            and coalesce(evidence.event_id, failures.attempt_id) = multi_node_onsets.onset_id
     group by failures.cluster_id, failures.attempt_id, failures.failed_at
 
 ),
@@ -63,8 +63,8 @@ shared_things as (
             cluster_id,
             attempt_id,
             failed_at,
-            {{ unnested(
-                'case when culprit_node_id is null then node_ids else ' ~ list_of(['culprit_node_id']) ~ ' end'
+            {{ unnest_list(
+                'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
             ) }} as node_id
         from likely_failures
     ) as failed_nodes

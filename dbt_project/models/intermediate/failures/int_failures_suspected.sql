@@ -27,8 +27,8 @@ select
     attempts.node_count,
     attempts.gpu_count,
     attempts.failed_node_id,
-    attempts.ended_at - {{ seconds('clusters.attribution_before_seconds') }} as window_start_at,
-    attempts.ended_at + {{ seconds('clusters.attribution_after_seconds') }} as window_end_at
+    attempts.ended_at - {{ seconds_interval('clusters.attribution_before_seconds') }} as window_start_at,
+    attempts.ended_at + {{ seconds_interval('clusters.attribution_after_seconds') }} as window_end_at
 from attempts
 inner join clusters on attempts.cluster_id = clusters.cluster_id
 where

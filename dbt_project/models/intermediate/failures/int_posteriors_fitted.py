@@ -30,7 +30,7 @@ def model(dbt: Any, session: Any) -> pd.DataFrame:
     episodes = dbt.ref("int_attribution_episodes").filter("event_rank = 1").df().sort_values(EPISODE_KEY)
     strata = dbt.ref("int_attribution_strata").df().sort_values(["cluster_id", "stratum"])
     windows = dbt.ref("int_control_windows").df().sort_values(["cluster_id", "node_id"])
-    at_rest = dbt.ref("int_events_at_rest").df().sort_values(["cluster_id", "node_id", "check_key"])
+    at_rest = dbt.ref("int_harmless_event_counts").df().sort_values(["cluster_id", "node_id", "check_key"])
     clusters = dbt.ref("stg_config__clusters").df().sort_values("cluster_id")
     parts = [
         fitted(

@@ -67,7 +67,7 @@ sightings as (
     union all
     select
         cluster_id,
-        {{ unnested('node_ids') }} as node_id,
+        {{ unnest_list('node_ids') }} as node_id,
         first_at,
         last_at
     from allocations

@@ -16,7 +16,7 @@ nodes as (
     select
         cluster_id,
         node_id,
-        {{ hash_of(['cluster_id', 'node_id']) }} as node_key
+        {{ hash_columns(['cluster_id', 'node_id']) }} as node_key
     from {{ ref('int_node_sightings') }}
 
 ),
@@ -25,7 +25,7 @@ nodes as (
 stays as (
 
     select
-        {{ hash_of(['cluster_id', 'node_id']) }} as node_key,
+        {{ hash_columns(['cluster_id', 'node_id']) }} as node_key,
         started_at,
         ended_at,
         is_allocation,
@@ -37,7 +37,7 @@ stays as (
             observed_until_at as ended_at,
             coalesce(gpu_hours > 0, true) and node_count > 0 as is_allocation,
             case when coalesce(gpu_hours > 0, true) and node_count > 0 then gpu_hours / node_count end as gpu_hours,
-            {{ unnested('node_ids') }} as node_id
+            {{ unnest_list('node_ids') }} as node_id
         from records
     ) as node_records
 
@@ -71,7 +71,7 @@ stay_days as (
     from (
         select
             *,
-            {{ unnested_days('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
+            {{ unnest_date_range('cast(started_at as date)', 'cast(ended_at as date)') }} as day_date
         from stays
         where cast(started_at as date) < cast(ended_at as date)
     ) as longer_stays
@@ -84,7 +84,7 @@ counted_stay_days as (
 
     select
         *,
-        {{ counted_from('node_key, day_date') }} as counted_from
+        {{ start_of_unshared_time('node_key, day_date') }} as counted_from
     from stay_days
 
 ),

@@ -236,10 +236,10 @@ seen_in_inventory as (
         nodes.reason is not null
         and nodes.reason_at is not null
         and (
-            {{ matches('nodes.state', "'DOWN|DRAINED|FAIL|MAINT'") }}
+            {{ regex_matches('nodes.state', "'DOWN|DRAINED|FAIL|MAINT'") }}
             or (
-                {{ matches('nodes.state', "'DRAIN'") }}
-                and not {{ matches('nodes.state', "'DRAINING|ALLOC|MIX|COMP'") }}
+                {{ regex_matches('nodes.state', "'DRAIN'") }}
+                and not {{ regex_matches('nodes.state', "'DRAINING|ALLOC|MIX|COMP'") }}
             )
         )
         and not exists (
@@ -282,8 +282,8 @@ classified as (
         case
             when coalesce(reasons.failure_category, 'unmapped') != 'unmapped' then reasons.failure_category
             when
-                {{ matches("coalesce(intervals.state, '')", "'MAINT|POWER|REBOOT'") }}
-                or {{ matches("coalesce(intervals.state_flags, '')", "'[$~%!@^]'") }}
+                {{ regex_matches("coalesce(intervals.state, '')", "'MAINT|POWER|REBOOT'") }}
+                or {{ regex_matches("coalesce(intervals.state_flags, '')", "'[$~%!@^]'") }}
                 then 'planned'
             when intervals.reason is null and contains(coalesce(intervals.state_flags, ''), '*')
                 then 'node_fail_unattributed'

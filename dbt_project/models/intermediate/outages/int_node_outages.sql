@@ -103,7 +103,7 @@ counted_returns as (
 -- Event rows carry whole seconds, the log milliseconds: a second of tolerance on either side.
 placed_between_returns as (
 
-    {{ with_latest(
+    {{ asof_left_join(
         'merged', 'counted_returns', ['cluster_id', 'node_id'],
         'merged.started_at + interval 1 second', 'returned_at', 'return_count'
     ) | indent(4) }}

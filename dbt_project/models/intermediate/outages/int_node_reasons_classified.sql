@@ -57,7 +57,7 @@ categories as (
 -- Texts Slurm gives a node by itself; its log tells the occasion and leaves the text out.
 slurm_texts as (
 
-    select {{ unnested(list_of([
+    select {{ unnest_list(list_literal([
         "'prolog error'", "'epilog error'", "'not responding'", "'node unexpectedly rebooted'"
     ])) }} as reason_key
 
@@ -89,7 +89,7 @@ first_rule as (
         rules.severity,
         rules.evidence_class
     from reasons
-    inner join rules on {{ matches('reasons.reason_key', 'rules.pattern') }}
+    inner join rules on {{ regex_matches('reasons.reason_key', 'rules.pattern') }}
     qualify row_number() over (partition by reasons.reason_key order by rules.rule_order) = 1
 
 ),
@@ -100,7 +100,7 @@ first_origin as (
         reasons.reason_key,
         origin_rules.origin
     from reasons
-    inner join origin_rules on {{ matches('reasons.reason_key', 'origin_rules.pattern') }}
+    inner join origin_rules on {{ regex_matches('reasons.reason_key', 'origin_rules.pattern') }}
     qualify row_number() over (partition by reasons.reason_key order by origin_rules.rule_order) = 1
 
 ),
@@ -139,7 +139,7 @@ first_message as (
     inner join message_rules
         on
             first_check.check_key = message_rules.check_key
-            and {{ matches("'CRITICAL: ' || first_check.reason_key", 'message_rules.pattern') }}
+            and {{ regex_matches("'CRITICAL: ' || first_check.reason_key", 'message_rules.pattern') }}
     qualify
         row_number() over (
             partition by first_check.reason_key
@@ -153,9 +153,9 @@ codes_listed as (
 
     select
         reason_key,
-        {{ unnested(
+        {{ unnest_list(
             'array_distinct(regexp_extract_all(reason_key, '
-            ~ pattern('\\bxid(?:\\s+errors?)?(?:\\s*\\([^)]*\\))?\\s*[:=#]?[\\s\\[]*(\\d{1,3})\\b')
+            ~ regex_literal('\\bxid(?:\\s+errors?)?(?:\\s*\\([^)]*\\))?\\s*[:=#]?[\\s\\[]*(\\d{1,3})\\b')
             ~ ', 1))'
         ) }} as code_text
     from first_rule

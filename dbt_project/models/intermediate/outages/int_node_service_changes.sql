@@ -31,7 +31,7 @@ withdrawal_lines as (
     from events
     where
         kind in ('reason_set', 'drained_by_slurm', 'prolog_failure', 'epilog_failure', 'node_invalid')
-        or (kind = 'state_set' and {{ matches("coalesce(state, '')", "'^(DRAIN|DOWN|FAIL|MAINT)'") }})
+        or (kind = 'state_set' and {{ regex_matches("coalesce(state, '')", "'^(DRAIN|DOWN|FAIL|MAINT)'") }})
 
 ),
 
@@ -92,8 +92,8 @@ detections as (
         source_line_number
     from events
     where
-        (kind = 'node_not_responding' and {{ matches("lower(message)", "'setting down'") }})
-        or (kind = 'node_rebooted' and {{ matches("lower(message)", "'unexpectedly'") }})
+        (kind = 'node_not_responding' and {{ regex_matches("lower(message)", "'setting down'") }})
+        or (kind = 'node_rebooted' and {{ regex_matches("lower(message)", "'unexpectedly'") }})
 
 ),
 
@@ -113,7 +113,7 @@ returns as (
         source_line_number
     from events
     where
-        (kind = 'node_returned' and {{ matches("lower(message)", "'returned to service'") }})
+        (kind = 'node_returned' and {{ regex_matches("lower(message)", "'returned to service'") }})
         or (kind = 'state_set' and state in ('IDLE', 'RESUME', 'UNDRAIN', 'ALLOCATED', 'MIXED'))
 
 ),
@@ -136,7 +136,7 @@ stated_stretches as (
             partition by cluster_id, node_id
             order by changed_at, source_path, source_line_number
         ) as next_changed_at,
-        {{ returns_before() }} as return_count
+        {{ previous_return_count() }} as return_count
     from stated_changes
 
 ),
@@ -170,7 +170,7 @@ job_starts as (
     select
         records.cluster_id,
         records.started_at,
-        {{ unnested('records.node_ids') }} as node_id
+        {{ unnest_list('records.node_ids') }} as node_id
     from records
     inner join clusters_known_by_log_alone on records.cluster_id = clusters_known_by_log_alone.cluster_id
     where records.started_at is not null
@@ -219,5 +219,5 @@ changes as (
 
 select
     *,
-    {{ returns_before() }} as return_count
+    {{ previous_return_count() }} as return_count
 from changes

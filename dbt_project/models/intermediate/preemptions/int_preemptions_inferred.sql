@@ -52,13 +52,13 @@ victim_slots as (
         attempt_id,
         ended_at,
         node_id,
-        {{ unnested(list_of([time_slot('ended_at', 600), time_slot('ended_at', 600) ~ ' + 1'])) }} as slot
+        {{ unnest_list(list_literal([time_slot('ended_at', 600), time_slot('ended_at', 600) ~ ' + 1'])) }} as slot
     from (
         select
             cluster_id,
             attempt_id,
             ended_at,
-            {{ unnested('node_ids') }} as node_id
+            {{ unnest_list('node_ids') }} as node_id
         from victims
     ) as victim_nodes
 
@@ -72,7 +72,7 @@ starts as (
         started_at,
         coalesce(eligible_at, submitted_at) as waiting_since,
         {{ time_slot('started_at', 600) }} as slot,
-        {{ unnested('node_ids') }} as node_id
+        {{ unnest_list('node_ids') }} as node_id
     from attempts
 
 ),

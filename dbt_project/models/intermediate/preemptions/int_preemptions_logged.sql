@@ -168,7 +168,7 @@ unnamed_victim_slots as (
         cluster_id,
         attempt_id,
         logged_at,
-        {{ unnested_numbers(time_slot('logged_at', 2) ~ ' - 1', time_slot('logged_at', 2) ~ ' + 1') }} as slot
+        {{ unnest_integer_range(time_slot('logged_at', 2) ~ ' - 1', time_slot('logged_at', 2) ~ ' + 1') }} as slot
     from victim_lines
     where instigator is null
 

@@ -3,11 +3,11 @@
 
     rows, others: CTEs that share the columns `keys`. at: expression on `rows`. others_at, value: columns of `others`.
 -#}
-{% macro with_latest(rows, others, keys, at, others_at, value) -%}
-    {{ adapter.dispatch('with_latest', 'faultline')(rows, others, keys, at, others_at, value) }}
+{% macro asof_left_join(rows, others, keys, at, others_at, value) -%}
+    {{ adapter.dispatch('asof_left_join', 'faultline')(rows, others, keys, at, others_at, value) }}
 {%- endmacro %}
 
-{% macro default__with_latest(rows, others, keys, at, others_at, value) -%}
+{% macro default__asof_left_join(rows, others, keys, at, others_at, value) -%}
     select
         {{ rows }}.*,
         {{ others }}.{{ value }}
@@ -19,7 +19,7 @@
             {{ at }} >= {{ others }}.{{ others_at }}
 {%- endmacro %}
 
-{% macro spark__with_latest(rows, others, keys, at, others_at, value) -%}
+{% macro spark__asof_left_join(rows, others, keys, at, others_at, value) -%}
     select
         {{ rows }}.*,
         latest.{{ value }}

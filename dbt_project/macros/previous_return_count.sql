@@ -1,5 +1,5 @@
 {#- How often a node had come back before a change of its service: one number for everything between two returns. -#}
-{% macro returns_before() -%}
+{% macro previous_return_count() -%}
     coalesce(
             sum(case when kind = 'return' then 1 else 0 end) over (
                 partition by cluster_id, node_id

@@ -29,7 +29,7 @@ record_days as (
     from (
         select
             *,
-            {{ unnested_days('cast(started_at as date)', 'cast(observed_until_at as date)') }} as day_date
+            {{ unnest_date_range('cast(started_at as date)', 'cast(observed_until_at as date)') }} as day_date
         from records
         where cast(started_at as date) < cast(observed_until_at as date)
     ) as longer_records

@@ -3,7 +3,7 @@
     as a stack does. Ends push, followers pop; the height of the stack is a running sum that restarts at its own lowest
     point, and a follower's end is the row before it at the same height. Two tables of (work_key, job_key, event_at).
 -#}
-{% macro latest_unmatched(ends, followers) -%}
+{% macro pair_with_latest_end(ends, followers) -%}
     with
 
     events as (

@@ -106,7 +106,7 @@ codes as (
         cluster_id,
         node_id,
         cast(observed_at as date) as day_date,
-        {{ unnested('codes') }} as code
+        {{ unnest_list('codes') }} as code
     from events
 
 ),

@@ -1,5 +1,5 @@
 {#- When a stay's time begins to count: when all stays of its group that began before it have ended. -#}
-{% macro counted_from(group) -%}
+{% macro start_of_unshared_time(group) -%}
     greatest(started_at, coalesce(max(ended_at) over (
         partition by {{ group }}
         order by started_at, ended_at

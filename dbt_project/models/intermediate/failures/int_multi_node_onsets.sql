@@ -78,8 +78,8 @@ reaching_onsets as (
 
     select
         *,
-        {{ seconds('reach_seconds') }} as reach,
-        observed_at - {{ seconds('reach_seconds') }} as reaches_back_to,
+        {{ seconds_interval('reach_seconds') }} as reach,
+        observed_at - {{ seconds_interval('reach_seconds') }} as reaches_back_to,
         count(*) over (partition by cluster_id, failure_category) as onset_count
     from onsets
 

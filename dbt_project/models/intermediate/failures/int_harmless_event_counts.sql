@@ -8,7 +8,7 @@ features as (
 
 evidence as (
 
-    select * from {{ ref('int_ends_evidenced') }}
+    select * from {{ ref('int_attempt_end_evidence') }}
     where not is_control
 
 ),

@@ -56,7 +56,7 @@ last_sights as (
 
     select
         cluster_id,
-        max(started_at + {{ seconds('exposure_seconds + coalesce(suspended_seconds, 0)') }}) as seen_running_at
+        max(started_at + {{ seconds_interval('exposure_seconds + coalesce(suspended_seconds, 0)') }}) as seen_running_at
     from records
     where
         not has_ended
@@ -169,8 +169,8 @@ stretches as (
 
     select
         *,
-        last_ended_at - {{ seconds('half_delay_seconds') }} as last_from_at,
-        greatest(from_at, last_ended_at - {{ seconds('5 * half_delay_seconds') }}) as before_from_at
+        last_ended_at - {{ seconds_interval('half_delay_seconds') }} as last_from_at,
+        greatest(from_at, last_ended_at - {{ seconds_interval('5 * half_delay_seconds') }}) as before_from_at
     from bounded
 
 ),

@@ -48,7 +48,7 @@ stays as (
         edge_days.day_date,
         greatest(records.started_at, edge_days.from_at) as started_at,
         least(records.observed_until_at, edge_days.to_at) as ended_at,
-        {{ unnested('records.node_ids') }} as node_id
+        {{ unnest_list('records.node_ids') }} as node_id
     from records
     inner join edge_days
         on
@@ -62,7 +62,7 @@ counted_stays as (
 
     select
         *,
-        {{ counted_from('cluster_id, node_id, day_date') }} as counted_from
+        {{ start_of_unshared_time('cluster_id, node_id, day_date') }} as counted_from
     from stays
 
 )

@@ -54,8 +54,8 @@ ends as (
         attempts.gpu_size_bin,
         attempts.started_at,
         attempts.ended_at,
-        attempts.ended_at - {{ seconds('reaches.before_seconds') }} as window_start_at,
-        attempts.ended_at + {{ seconds('reaches.after_seconds') }} as window_end_at,
+        attempts.ended_at - {{ seconds_interval('reaches.before_seconds') }} as window_start_at,
+        attempts.ended_at + {{ seconds_interval('reaches.after_seconds') }} as window_end_at,
         attempts.node_ids
     from attempts
     inner join reaches on attempts.cluster_id = reaches.cluster_id
@@ -79,7 +79,7 @@ end_nodes as (
         ended_at,
         window_start_at,
         window_end_at,
-        {{ unnested('node_ids') }} as node_id
+        {{ unnest_list('node_ids') }} as node_id
     from ends
 
 ),

@@ -72,7 +72,7 @@ ended as (
         suspects.attempt_id,
         suspects.state,
         suspects.ended_at,
-        {{ unnested('suspects.node_ids') }} as node_id
+        {{ unnest_list('suspects.node_ids') }} as node_id
     from suspects
     left join named
         on
@@ -88,7 +88,7 @@ ended as (
         attempt_id,
         state,
         ended_at,
-        {{ unnested('node_ids') }} as node_id
+        {{ unnest_list('node_ids') }} as node_id
     from attempts
 
 ),

@@ -1,0 +1,60 @@
+"""dbt's tests of identities find what is planted: Great Expectations does not ask for these again."""
+
+import duckdb
+import pytest
+
+from tests.dbt.on_a_copy import copy_of, dbt
+
+SHARES = "assert_shares_sum_to_one"
+LOSSES = "assert_losses_agree_by_size_and_by_account"
+FAILURES = "assert_attempts_are_infrastructure_failures_as_listed"
+TESTS = (SHARES, LOSSES, FAILURES)
+# (what is planted, the test that must find it)
+ANOMALIES = [
+    ("update marts.agg_job_states set attempt_ratio = attempt_ratio / 2 where state = 'COMPLETED'", SHARES),
+    ("update marts.agg_job_states set gpu_time_ratio = gpu_time_ratio / 2 where state = 'COMPLETED'", SHARES),
+    ("update marts.agg_job_sizes set job_ratio = job_ratio / 2", SHARES),
+    ("update marts.agg_job_sizes set gpu_time_ratio = gpu_time_ratio / 2", SHARES),
+    ("update marts.agg_lost_goodput set first_order_gpu_hours = first_order_gpu_hours + 1", LOSSES),
+    ("update marts.agg_lost_goodput set second_order_gpu_hours = second_order_gpu_hours + 1", LOSSES),
+    ("update marts.agg_lost_hours_by_account set first_order_gpu_hours = first_order_gpu_hours + 1", LOSSES),
+    (
+        "update marts.agg_lost_hours_by_account set lost_gpu_hours = lost_gpu_hours + 1,"
+        " second_order_gpu_hours = second_order_gpu_hours + 1",
+        LOSSES,
+    ),
+    ("delete from marts.agg_lost_goodput", LOSSES),
+    ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
+    ("delete from marts.fct_failures", FAILURES),
+    ("update marts.fct_attempts set is_infrastructure_failure = not is_infrastructure_failure", FAILURES),
+]
+
+
+@pytest.fixture(scope="module")
+def found_by(testbed_home, tmp_path_factory):
+    """Count what a test finds after a statement, which is undone."""
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
+    done = dbt(home, "compile", "--select", *TESTS)
+    compiled = {path.stem: path.read_text() for path in home.root.glob("compiled/**/data_tests/*.sql")}
+    assert set(compiled) == set(TESTS), done.stdout
+    with duckdb.connect(str(home.working_file)) as con:
+        con.execute(f"attach '{home.publication}' as publication; use publication")
+
+        def count(planted, test):
+            con.begin()
+            con.execute(planted)
+            found = con.execute(compiled[test]).fetchall()
+            con.rollback()
+            return len(found)
+
+        yield count
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_what_was_built_passes(found_by, test):
+    assert found_by("select 1", test) == 0
+
+
+@pytest.mark.parametrize(("planted", "test"), ANOMALIES)
+def test_what_is_planted_is_found(found_by, planted, test):
+    assert found_by(planted, test) > 0
