@@ -1,7 +1,7 @@
 {#- Rows of the last publication that stay: those that nothing which is new can have changed. A model that is
     materialized as `kept` (materializations/kept.sql) gives all its rows where keeps_rows() is false, else those to be
     put in the place of others.
-    What is touched is found before dbt starts, in the schema `touched`, see orchestration/kept.py. -#}
+    What is touched is found before dbt starts, in the schema `touched`, see orchestration/dbt/reusable_rows.py. -#}
 
 
 {#- Says something where the model's table holds the rows of the last publication, and only some are to be replaced. -#}
