@@ -12,6 +12,7 @@ from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times
+from assets.sources.sql.repeats import mark_repeats
 
 KIND = "inventory"
 TABLE = "nodes"
@@ -218,22 +219,6 @@ where inventory_lines.record > 0 or starts_with(inventory_lines.line, '#')"""
 
 def dispositions() -> Sequence[Step]:
     """Keep the newest snapshot of every node."""
-    return [
-        """
-create or replace temp table inventory_verdicts as
-select
-    rowid as row_key,
-    case
-        when row_number() over (
-            partition by cluster_id, coalesce(node_id, node_name) order by captured_at desc, path, line_number desc
-        ) > 1 then 'duplicate'
-        else 'loaded'
-    end as disposition
-from raw.nodes
-where disposition <> 'unknown_node'""",
-        """
-update raw.nodes
-set disposition = verdicts.disposition
-from inventory_verdicts as verdicts
-where nodes.rowid = verdicts.row_key and nodes.disposition is distinct from verdicts.disposition""",
-    ]
+    return mark_repeats(
+        TABLE, key="cluster_id, coalesce(node_id, node_name)", best="captured_at desc, path, line_number desc"
+    )

@@ -12,6 +12,7 @@ from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import delimited, times
 from assets.sources.sql.delimited import named_field
+from assets.sources.sql.repeats import mark_repeats
 
 KIND = "events"
 TABLE = "node_events"
@@ -155,26 +156,9 @@ select file_id, line_number, 'header' as reason from event_fields_headers"""
 
 def dispositions() -> Sequence[Step]:
     """Keep one row of an interval that several exports show; the closed one wins over the one seen open."""
-    return [
-        """
-create or replace temp table event_verdicts as
-select
-    rowid as row_key,
-    case
-        when row_number() over (
-            partition by
-                cluster_id, event_kind, coalesce(node_id, node_name), started_at, state,
-                -- an interval of no length beside a longer one is another fact
-                ended_at is not distinct from started_at
-            order by ended_at desc nulls last, reason nulls last, path, line_number
-        ) > 1 then 'duplicate'
-        else 'loaded'
-    end as disposition
-from raw.node_events
-where disposition <> 'unknown_node'""",
-        """
-update raw.node_events
-set disposition = verdicts.disposition
-from event_verdicts as verdicts
-where node_events.rowid = verdicts.row_key and node_events.disposition is distinct from verdicts.disposition""",
-    ]
+    is_instant = "ended_at is not distinct from started_at"  # beside a longer interval it is another fact
+    return mark_repeats(
+        TABLE,
+        key=f"cluster_id, event_kind, coalesce(node_id, node_name), started_at, state, {is_instant}",
+        best="ended_at desc nulls last, reason nulls last, path, line_number",
+    )

@@ -14,6 +14,7 @@ from assets.sources.reader import EDGE_LINES, Batch, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld import messages as slurmctld_messages
 from assets.sources.sql import times, undated
+from assets.sources.sql.repeats import mark_repeats
 
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
@@ -207,23 +208,8 @@ where (file_id, line_number) not in (select (file_id, line_number) from loaded_r
 
 def dispositions() -> Sequence[Step]:
     """Mark lines that stand in several files or twice in one: copies, overlapping rotations, the log's syslog twin."""
-    return [
-        """
-create or replace temp table slurmctld_verdicts as
-select
-    rowid as row_key,
-    case
-        when row_number() over (
-            partition by cluster_id, logged_at, kind, message, coalesce(node_id, node_name) order by path, line_number
-        ) > 1 then 'duplicate'
-        else 'loaded'
-    end as disposition
-from raw.slurmctld_events
-where disposition <> 'unknown_node'""",
-        """
-update raw.slurmctld_events
-set disposition = verdicts.disposition
-from slurmctld_verdicts as verdicts
-where slurmctld_events.rowid = verdicts.row_key
-    and slurmctld_events.disposition is distinct from verdicts.disposition""",
-    ]
+    return mark_repeats(
+        TABLE,
+        key="cluster_id, logged_at, kind, message, coalesce(node_id, node_name)",
+        best="path, line_number",
+    )

@@ -15,6 +15,7 @@ from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import delimited, undated
 from assets.sources.sql.delimited import named_field
+from assets.sources.sql.repeats import mark_repeats
 from assets.sources.squeue import gcm_jobs
 
 KIND = "squeue"
@@ -184,23 +185,6 @@ where (lines.file_id, lines.line_number) not in (select (file_id, line_number) f
 
 def dispositions() -> Sequence[Step]:
     """Keep the first sight of every job's excluding a node; snapshots repeat it every few minutes."""
-    return [
-        """
-create or replace temp table squeue_verdicts as
-select
-    rowid as row_key,
-    case
-        when row_number() over (
-            partition by cluster_id, job_id_raw, coalesce(node_id, node_name) order by seen_at, path, line_number
-        ) > 1 then 'duplicate'
-        else 'loaded'
-    end as disposition
-from raw.squeue_exclusions
-where disposition <> 'unknown_node'""",
-        """
-update raw.squeue_exclusions
-set disposition = verdicts.disposition
-from squeue_verdicts as verdicts
-where squeue_exclusions.rowid = verdicts.row_key
-    and squeue_exclusions.disposition is distinct from verdicts.disposition""",
-    ]
+    return mark_repeats(
+        TABLE, key="cluster_id, job_id_raw, coalesce(node_id, node_name)", best="seen_at, path, line_number"
+    )

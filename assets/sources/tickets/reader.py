@@ -22,6 +22,7 @@ from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings, Tickets
 from assets.sources.sql import times
+from assets.sources.sql.repeats import mark_repeats
 from assets.sources.tickets import values as ticket_values
 from assets.sources.tickets.values import ValueProblem
 
@@ -291,23 +292,8 @@ def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator
 
 def dispositions() -> Sequence[Step]:
     """Keep one row of a ticket and node that several exports show; the closed one wins over the one still open."""
-    return [
-        """
-create or replace temp table ticket_verdicts as
-select
-    rowid as row_key,
-    case
-        when row_number() over (
-            partition by cluster_id, ticket_id, coalesce(node_id, node_name)
-            order by closed_at desc nulls last, path desc, line_number desc
-        ) > 1 then 'duplicate'
-        else 'loaded'
-    end as disposition
-from raw.tickets
-where disposition <> 'unknown_node'""",
-        """
-update raw.tickets
-set disposition = verdicts.disposition
-from ticket_verdicts as verdicts
-where tickets.rowid = verdicts.row_key and tickets.disposition is distinct from verdicts.disposition""",
-    ]
+    return mark_repeats(
+        TABLE,
+        key="cluster_id, ticket_id, coalesce(node_id, node_name)",
+        best="closed_at desc nulls last, path desc, line_number desc",
+    )
