@@ -9,8 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +17,6 @@ import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DbtCliResource, dbt_assets
 from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
-from packaging.version import Version
 
 from assets.sources.intake.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
@@ -31,6 +28,7 @@ from orchestration.environment import MEMORY, THREADS, Settings, choose_files
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.publication.permissions import share_with_everybody
 from orchestration.refresh.healing import Say, heal_json
+from orchestration.upstream import fast_dbt_resource, release_dbt_adapter
 
 MANIFEST = DBT_PROJECT / "target" / "manifest.json"
 LINEAGE = MANIFEST.with_name("column_lineage.json")
@@ -39,20 +37,6 @@ DBT = (sys.executable, "-m", "orchestration.dbt.command")
 MAX_TOLD = 3
 """So many failed statements are named in the message of a failed build."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
-
-
-class FastDbtCliResource(DbtCliResource):
-    """DbtCliResource without its `dbt --version` subprocess, which costs about 4 s in each build.
-
-    An adapter in this process, another 2 s, is made only while column lineage has still to be read through it.
-    """
-
-    @cached_property
-    def _cli_version(self) -> Version:
-        return Version(installed_version("dbt-core"))
-
-    def _initialize_dbt_core_adapter(self, args: Sequence[str]) -> Any:
-        return None if LINEAGE.exists() else super()._initialize_dbt_core_adapter(args)
 
 
 class Translator(DagsterDbtTranslator):
@@ -114,7 +98,8 @@ def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
     """Build the resource."""
     set_profile(home, settings)
     executable, *flags = DBT
-    return FastDbtCliResource(
+    return fast_dbt_resource(
+        LINEAGE,
         project_dir=str(DBT_PROJECT),
         profiles_dir=str(DBT_PROJECT),
         dbt_executable=executable,
@@ -281,15 +266,3 @@ def _with_column_metadata(invocation: DbtCliInvocation) -> Iterator[Any]:
 
 def _is_not_about_python(record: logging.LogRecord) -> bool:
     return "column lineage metadata" not in record.getMessage() or ".py`" not in record.getMessage()
-
-
-def release_dbt_adapter() -> None:
-    """Close the DuckDB connection that dagster-dbt opens in this process to read columns, if it did."""
-    if "dbt.adapters.duckdb" not in sys.modules:
-        return
-    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-
-    environment = DuckDBConnectionManager._ENV
-    if environment is not None:
-        environment.close()
-        DuckDBConnectionManager.close_all_connections()

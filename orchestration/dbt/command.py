@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from orchestration.environment import PUBLICATION, WAREHOUSE, collect_garbage_seldom
-
-if TYPE_CHECKING:
-    from dbt_common.events.base_types import EventMsg
+from orchestration.upstream import skip_unwanted_lines
 
 
 def main() -> None:
@@ -27,23 +24,6 @@ def main() -> None:
     from dbt.cli.main import cli
 
     cli()
-
-
-def skip_unwanted_lines() -> None:
-    """Have dbt's loggers look at an event's level before they make a line of it, not after.
-
-    Every statement is some events for debugging; making lines of them that no log takes was a tenth of dbt's own time.
-    """
-    from dbt_common.events.base_types import EventLevel
-    from dbt_common.events.logger import _Logger
-
-    write_line = _Logger.write_line
-
-    def write_wanted(self: _Logger, msg: EventMsg) -> None:
-        if msg.info.level != EventLevel.DEBUG or self.level == EventLevel.DEBUG:
-            write_line(self, msg)
-
-    _Logger.write_line = write_wanted  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

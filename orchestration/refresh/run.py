@@ -201,8 +201,9 @@ def _execute(home: Home, console: Console) -> ExecuteInProcessResult:
     import dagster as dg
 
     from orchestration import definitions
-    from orchestration.instance import prepare_storage, write_history_without_waiting
+    from orchestration.instance import prepare_storage
     from orchestration.refresh.progress import ProgressHandler, progress_logger
+    from orchestration.upstream import write_history_without_waiting
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     prepare_storage(home)

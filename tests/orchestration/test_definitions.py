@@ -1,14 +1,12 @@
 """What Dagster loads: it loads, it names every table by its path, and its schedule keeps the configured zone."""
 
 import json
-from importlib.metadata import version
 
 import dagster as dg
 import pytest
-from dagster_dbt import DbtCliResource
 
 from orchestration import schedules
-from orchestration.dbt.build import MANIFEST, dbt_resource
+from orchestration.dbt.build import MANIFEST
 from orchestration.environment import Settings
 from orchestration.home import PROJECT, Home
 
@@ -91,17 +89,3 @@ def test_the_schedule_leaves_what_a_rollback_pinned_until_there_is_something_new
     schedule = schedules.nightly("0 2 * * *", "UTC", Home.at(tmp_path))
     found = schedule.evaluate_tick(dg.build_schedule_context())
     assert len(found.run_requests or []) == is_due
-
-
-def test_the_private_name_of_dagster_dbt_still_exists():
-    assert "_cli_version" in vars(DbtCliResource)
-    resource = dbt_resource(Home.at(PROJECT), Settings.current())
-    assert str(resource._cli_version) == version("dbt-core")
-
-
-def test_the_private_names_of_dagsters_history_still_exist():
-    from dagster._core.storage.event_log.sqlite import sqlite_event_log
-    from dagster._core.storage.runs.sqlite import sqlite_run_storage
-
-    assert callable(sqlite_event_log.create_engine)
-    assert callable(sqlite_run_storage.create_engine)
