@@ -40,6 +40,7 @@ CLUSTERS = {
     .slurmctld(at(1), "preempted JobId=58 has been requeued to reclaim resources for JobId=123_*")
     .job(130, "n1", at(1, seconds=1), at(2), JobID="123_1", submit=at(0))
     .job(123, "n1", at(2, seconds=1), at(3), JobID="123_2", submit=at(0))
+    .job(123, "None assigned", None, None, "PENDING", JobID="123_*", submit=at(0))
     .job(58, "n1", at(4), at(5), submit=at(1)),
     "xid-told-by-nhc": Cluster()
     .job(1, "n1", at(1), at(2), "FAILED")
@@ -117,6 +118,16 @@ def test_a_waiting_array_is_not_its_task_of_the_same_number(minimal):
         """
     ).fetchall()
     assert found == [(130,)]
+    skipped = minimal.execute(
+        "select line_count from ops.skips where cluster_id = 'room-for-an-array' and reason = 'pending_array'"
+    ).fetchall()
+    assert skipped == [(1,)]
+    assert attempts(minimal, "room-for-an-array", "job_id_raw, array_task_id") == [
+        (58, None),
+        (58, None),
+        (123, 2),
+        (130, 1),
+    ]
 
 
 def test_an_xid_that_nhc_quotes_has_its_code_and_category(minimal):
