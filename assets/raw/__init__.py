@@ -1,1 +1,1 @@
-"""Schema raw: one thin asset per table; the reading itself is in `assets.sources`."""
+"""Schema raw: one asset makes all its tables. The files are read in `assets.sources`."""

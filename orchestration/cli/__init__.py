@@ -1,4 +1,4 @@
-"""The command `faultline`, a module per command, each a call into the room that does the work.
+"""The command `faultline`: one module per command. Each reads its options and calls the package that does the work.
 
 Exit status 0 done, 1 failed (what, why and what to do next on stderr), 2 wrong usage.
 """

@@ -1,4 +1,4 @@
-"""`faultline forget`: leave out what was read of files that are gone."""
+"""`faultline forget`: delete what was read of files that are no longer in the sources folder."""
 
 from __future__ import annotations
 

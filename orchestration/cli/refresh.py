@@ -28,7 +28,8 @@ def refresh(
 ) -> None:
     """Ingest what is new, build, fit, validate, publish and write the report."""
     from orchestration.interruption import INTERRUPTED
-    from orchestration.refresh.run import RefreshFailed, RefreshInterrupted, run_refresh
+    from orchestration.refresh.failures import RefreshFailed, RefreshInterrupted
+    from orchestration.refresh.run import run_refresh
 
     chosen = choose_home(home, sources, full)
     console = terminal.console(is_error=as_json)

@@ -14,11 +14,8 @@ is newer is told by its number, never by a clock.
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import json
 import logging
-import os
 import shutil
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -27,6 +24,15 @@ from pathlib import Path
 import duckdb
 
 from orchestration.home import Home
+from orchestration.publication.disk import (
+    flush,
+    flush_if_possible,
+    flush_tree,
+    link_or_copy,
+    place_link,
+    remove,
+    write_flushed,
+)
 from orchestration.publication.permissions import WrongGroup, open_publication, set_permissions
 from orchestration.refresh.healing import MARK, make_accessible, problem_of, set_aside
 
@@ -37,8 +43,6 @@ PIN = "pinned.json"
 """Written by a rollback. It counts only while the link points to the publication that it names."""
 UNREADABLE = "earlier"
 """Name of what an earlier version published where its file cannot be read."""
-_AT_WORKING_DIRECTORY = -100
-_EXCHANGE = 2
 
 
 class NoSuchPublication(Exception):
@@ -149,7 +153,7 @@ def leftovers(home: Home) -> list[Path]:
 def remove_leftovers(home: Home) -> None:
     """Remove what `leftovers` lists."""
     for path in leftovers(home):
-        _remove(path)
+        remove(path)
 
 
 def publish(
@@ -184,21 +188,21 @@ def publish(
         shutil.copytree(report, beside / REPORT, ignore=shutil.ignore_patterns(".*"))
         _describe(publication, beside)
         open_publication(beside, group)
-        _flush_tree(beside)
+        flush_tree(beside)
         beside.rename(publication.folder)
-        _flush(home.publications)
+        flush(home.publications)
         _place_public_links(home)
         set_permissions(home, group)
-        _place_link(home.current, Path(publication.folder.name))
+        place_link(home.current, Path(publication.folder.name))
     except (OSError, WrongGroup):
         remove_leftovers(home)
         raise
-    _flush_if_possible(home.publications)
+    flush_if_possible(home.publications)
     if replaced is not None:
         try:
             # Only the last one stays, whatever its run is called.
             for earlier in home.publications.glob(f"*{MARK}*"):
-                _remove(earlier)
+                remove(earlier)
             set_aside(replaced.folder)
         except OSError as error:
             logging.getLogger(__name__).warning("%s could not be set aside: %s", replaced.folder, error)
@@ -214,7 +218,7 @@ def remove_old(home: Home, keep: int) -> list[Publication]:
         # Under a hidden name it is a leftover, whatever happens while it is removed.
         hidden = publication.folder.with_name(f".{publication.folder.name}")
         publication.folder.rename(hidden)
-        _remove(hidden)
+        remove(hidden)
     return removed
 
 
@@ -250,10 +254,10 @@ def roll_back(home: Home, wanted: str | None = None) -> Publication:
     if damage := problem_of(target.file):
         raise NoSuchPublication(f"{target.file} is damaged ({damage}); `faultline status` lists the others")
     # First the pin: it does not count before the link points to what it names.
-    _write(home.publications / PIN, json.dumps({"run_id": target.run_id, "newest": _last_number(home)}))
+    write_flushed(home.publications / PIN, json.dumps({"run_id": target.run_id, "newest": _last_number(home)}))
     _place_public_links(home)
-    _place_link(home.current, Path(target.folder.name))
-    _flush_if_possible(home.publications)
+    place_link(home.current, Path(target.folder.name))
+    flush_if_possible(home.publications)
     if target.number == kept[0].number:
         (home.publications / PIN).unlink()
     return target
@@ -264,43 +268,8 @@ def _place_public_links(home: Home) -> None:
     for path, target in ((home.published_file, current / WAREHOUSE), (home.report.parent, current / REPORT)):
         if not path.is_symlink() or path.readlink() != target:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _place_link(path, target)
-            _flush(path.parent)
-
-
-def _place_link(path: Path, target: Path) -> None:
-    """Put a link in the place of what is there, in one step, so that nobody finds nothing.
-
-    Only a folder cannot be replaced by a rename; where the file system cannot exchange two names, it is moved away
-    first.
-    """
-    link = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    link.unlink(missing_ok=True)
-    link.symlink_to(target)
-    if not path.is_dir() or path.is_symlink():
-        link.replace(path)
-        return
-    if not _exchange(link, path):
-        moved = path.with_name(f".{path.name}.{os.getpid()}.old.tmp")
-        path.rename(moved)
-        link.replace(path)
-        link = moved
-    _remove(link)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two names, as Linux can; tell whether it was done."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError):
-        return False
-    at = _AT_WORKING_DIRECTORY
-    if rename(at, os.fsencode(one), at, os.fsencode(other), _EXCHANGE) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-        return False
-    raise OSError(number, os.strerror(number), str(other))
+            place_link(path, target)
+            flush(path.parent)
 
 
 def _adopt(home: Home) -> None:
@@ -314,15 +283,15 @@ def _adopt(home: Home) -> None:
     beside = home.publications / f".{run_id}"
     if not folder.exists():
         beside.mkdir()
-        _link_or_copy(home.published_file, beside / WAREHOUSE)
+        link_or_copy(home.published_file, beside / WAREHOUSE)
         (beside / REPORT).mkdir()
         if home.report.is_file():
-            _link_or_copy(home.report, beside / REPORT / home.report.name)
+            link_or_copy(home.report, beside / REPORT / home.report.name)
         _describe(publication, beside)
-        _flush_tree(beside)
+        flush_tree(beside)
         beside.rename(folder)
-        _flush(home.publications)
-    _place_link(home.current, Path(folder.name))
+        flush(home.publications)
+    place_link(home.current, Path(folder.name))
     _place_public_links(home)
 
 
@@ -338,13 +307,6 @@ def _of_file(file: Path) -> tuple[str, str, str]:
         return UNREADABLE, "", ""
     run_id, published_at, code_version = row
     return str(run_id), published_at.replace(tzinfo=UTC).isoformat(timespec="seconds"), str(code_version)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def _pinned_at(home: Home, current: Publication) -> int | None:
@@ -396,46 +358,3 @@ def _written(path: Path) -> list[int] | None:
         return None
     found = path.stat()
     return [found.st_size, found.st_mtime_ns]
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a small file and flush it to disk, in one step."""
-    beside = path.with_name(f".{path.name}.tmp")
-    beside.write_text(text, encoding="utf-8")
-    _flush(beside)
-    beside.replace(path)
-    _flush(path.parent)
-
-
-def _flush_tree(folder: Path) -> None:
-    for parent, _, names in os.walk(folder, topdown=False):
-        for name in names:
-            _flush(Path(parent, name))
-        _flush(Path(parent))
-
-
-def _flush_if_possible(path: Path) -> None:
-    """Flush what readers see already: after a power cut they may see what they saw before, which is whole as well."""
-    try:
-        _flush(path)
-    except OSError as error:
-        logging.getLogger(__name__).warning("%s could not be flushed to disk: %s", path, error)
-
-
-def _flush(path: Path) -> None:
-    """Have a file or a folder written to disk; some file systems cannot do that with a folder."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What readers are given: a file of their own with the tables they read, not the whole working file.
+"""Write the published file: the tables that readers use, copied out of the working file.
 
 Raw records and what dbt makes on the way are several times as large, and mean nothing to a reader. Marts and estimates
 are built in that file; the accounts of the runs and checks are added when it is published.

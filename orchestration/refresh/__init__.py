@@ -1,1 +1,1 @@
-"""One refresh: the lock, what is healed before it, the run, its progress and its outcome."""
+"""One refresh: lock, repair of damaged files, run, progress, outcome."""

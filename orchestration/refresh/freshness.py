@@ -1,9 +1,9 @@
-"""Is there anything to do? Compares the sources folder and the code with what the published file was made from.
+"""Decide whether a refresh has anything to do.
 
-A log file whose size and modification time are those of the publication counts as unchanged; otherwise its hash
-decides, and the time as well where rows can tell it. A file that was refused is unchanged while it is refused for the
-same reason. A folder in which no cluster can be built, or one that was built cannot, is never up to date: the refresh
-itself will say what is wrong.
+The sources folder and the code are compared with those that the published file was made from. A log file of the same
+size and modification time counts as unchanged. Otherwise its hash decides, and the time as well where rows depend on
+it. A refused file is unchanged while it is refused for the same reason. A folder is never up to date while no cluster
+in it can be built, or while a cluster that was built before cannot be: the refresh itself says what is wrong.
 """
 
 from __future__ import annotations

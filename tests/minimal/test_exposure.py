@@ -36,6 +36,15 @@ def sixteen_shared_nodes():
     return cluster
 
 
+def one_job_under_a_switch():
+    """A job of four nodes for ten days ends as all four lose their links; four jobs of a node go on beside it."""
+    cluster = Cluster().inventory("n[1-8]").job(1, "n[1-4]", at(0), at(days=10), "NODE_FAIL")
+    for node in range(1, 5):
+        cluster.kernel(f"n{node}", at(days=10, seconds=-20), "mlx5_core 0000:1a:00.0: Port: 1 Link DOWN")
+        cluster.job(node + 1, f"n{node + 4}", at(0), at(days=10))
+    return cluster.job(99, "n8", at(days=20), at(days=20))
+
+
 def six_ended_by_maintenance():
     """Six jobs of a node for ten days, ended as their nodes are taken down; a seventh, and six other nodes, go on."""
     cluster = Cluster().job(99, "n9", at(0), at(0))
@@ -83,6 +92,7 @@ CLUSTERS = {
     .job(99, "n9", at(0), at(0))
     .job(1, "n[1-2]", at(0), None, "RUNNING", ElapsedRaw=str(3 * 86400), Suspended="1-00:00:00"),
     "shared-nodes": sixteen_shared_nodes(),
+    "job-under-a-switch": one_job_under_a_switch(),
 }
 
 
@@ -156,13 +166,22 @@ def test_jobs_that_share_a_node_use_it_once(minimal):
     assert reference(minimal, "shared-nodes") == [("nodes", "incidents")]
 
 
+def test_a_fault_that_strikes_all_nodes_of_a_job_is_one_incident_of_the_nodes(minimal):
+    """One job ended once, in 8 nodes x 10 days: one node-incident, not four."""
+    assert rate(minimal, "job-under-a-switch", "nodes", "incidents") == (
+        approx(1, abs=0.02),
+        approx(80),
+        approx(12.5, abs=0.25),
+    )
+
+
 def test_a_plan_rests_on_the_nodes_where_jobs_share_them(minimal_home):
     """16 nodes at 25 per 1,000 node-days: a failure every 2.5 days, not every 19.9."""
     run = RunToPlan(128, 5, 5, 0, None, 30, 0.9)
     answer = plan_on_cluster(minimal_home.published_file, "shared-nodes", run)
     assert answer["rate_basis"] == "node_incidents"
     assert answer["mttf_hours"] / 24 == approx(2.5)
-    assert any("each incident counted once on each node it struck" in line for line in lines_of(answer))
+    assert any("each incident counted once on each node at fault" in line for line in lines_of(answer))
 
 
 def test_what_maintenance_ended_is_censored_and_counts_for_the_paper_alone(minimal):

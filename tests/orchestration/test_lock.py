@@ -61,7 +61,7 @@ def files_of(folder):
 def test_the_second_refresh_opens_and_writes_nothing(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
     touched = []
-    for name in ("_nothing_new", "_execute", "_outcome", "_note_failure"):
+    for name in ("_nothing_new", "_execute", "read_outcome", "_note_failure"):
         monkeypatch.setattr(refreshing, name, lambda *_, name=name, **__: touched.append(name))
     lock = RefreshLock(home.lock_file)
     lock.acquire()
@@ -85,7 +85,7 @@ def test_the_lock_is_held_from_before_the_first_look_until_after_the_last(tmp_pa
 
     monkeypatch.setattr("orchestration.refresh.lock.PATIENCE_SECONDS", 0)
     monkeypatch.setattr(refreshing, "_nothing_new", look)
-    monkeypatch.setattr(refreshing, "_outcome", look)
+    monkeypatch.setattr(refreshing, "read_outcome", look)
     refreshing.run_refresh(home, full=False, console=Console())
     assert refused == [True, True]
     lock = RefreshLock(home.lock_file)
@@ -114,7 +114,7 @@ def work(home, console):
 refreshing._nothing_new = lambda home: False
 refreshing._heal_before_a_run = lambda home, say: None
 refreshing._execute = work
-refreshing._outcome = lambda *_: None
+refreshing.read_outcome = lambda *_: None
 try:
     refreshing.run_refresh(home, full=False, console=Console())
 except refreshing.RefreshFailed as error:

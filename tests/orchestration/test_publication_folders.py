@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from orchestration.home import Home
-from orchestration.publication import folders
+from orchestration.publication import disk, folders
 
 
 @pytest.fixture
@@ -125,10 +125,10 @@ class TestWhatAnEarlierVersionPublished:
             return call
 
         if can_exchange:
-            monkeypatch.setattr(folders, "_exchange", watched(folders._exchange))
+            monkeypatch.setattr(disk, "exchange", watched(disk.exchange))
             monkeypatch.setattr(folders.Path, "rename", watched(folders.Path.rename))
         else:
-            monkeypatch.setattr(folders, "_exchange", lambda folder, other: False)
+            monkeypatch.setattr(disk, "exchange", lambda folder, other: False)
         monkeypatch.setattr(folders.Path, "replace", watched(folders.Path.replace))
         publish(earlier, "run-1")
         assert told == sorted(told)

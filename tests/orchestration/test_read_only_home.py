@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli import app
 from orchestration.home import Home
-from orchestration.refresh import run as refreshing
+from orchestration.refresh import failures
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ def test_doctor_says_so(run):
 
 
 def test_an_error_that_nobody_foresaw_is_told_even_where_its_details_cannot_be_kept(read_only):
-    said = refreshing._explained("something else", "OddError", "Traceback: where it was", read_only)
+    said = failures.explain("something else", "OddError", "Traceback: where it was", read_only)
     assert said.startswith("unexpected OddError: something else; nothing was published")
     assert "where it was" in said
 
 
 @pytest.mark.parametrize("words", ["[Errno 5] Input/output error", "IO Error: Could not fsync: Input/output error"])
 def test_a_disk_that_fails_is_named(tmp_path, words):
-    said = refreshing._explained(words, "OSError", "", Home.at(tmp_path))
+    said = failures.explain(words, "OSError", "", Home.at(tmp_path))
     assert said.startswith(f"the disk of {tmp_path} does not work")

@@ -206,9 +206,9 @@ def test_an_error_shows_no_secret(capsys):
 
 
 def test_an_error_nobody_foresaw_is_kept_without_secrets(small_home):
-    from orchestration.refresh.run import _in_words
+    from orchestration.refresh.failures import explain_error
 
-    said = _in_words(ValueError("cannot read 'TOKEN=hunter2'"), small_home)
+    said = explain_error(ValueError("cannot read 'TOKEN=hunter2'"), small_home)
     kept = (small_home.work / "unexpected-error.txt").read_text()
     assert "TOKEN=***" in said
     assert "TOKEN=***" in kept

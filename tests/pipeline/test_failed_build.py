@@ -10,7 +10,7 @@ import pytest
 
 from orchestration.dbt.culprit import may_be_of_rows
 from orchestration.home import Home
-from orchestration.refresh.run import RefreshFailed
+from orchestration.refresh.failures import RefreshFailed
 from tests.conftest import CAPTURE, refresh
 
 FAKE_DBT = """

@@ -122,7 +122,7 @@ def start(home, monkeypatch):
         return SimpleNamespace(success=ends.pop(0), run_id="none", all_events=[])
 
     monkeypatch.setattr(refreshing, "_execute", execute)
-    monkeypatch.setattr(refreshing, "_outcome", lambda home, status, started: SimpleNamespace(status=status))
+    monkeypatch.setattr(refreshing, "read_outcome", lambda home, status, started: SimpleNamespace(status=status))
 
     def start(run_ends=(True,)):
         ends[:] = run_ends

@@ -1,1 +1,1 @@
-"""From the sources folder to batches of lines: which files there are, what is read of them, what came of each line."""
+"""From the sources folder to batches of lines: finding files, reading them, accounting for every line."""

@@ -1,0 +1,123 @@
+"""Why a refresh failed, in one message with the next step."""
+
+from __future__ import annotations
+
+import shutil
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from assets.sources.masking import mask
+from orchestration.home import Home
+
+if TYPE_CHECKING:
+    from dagster import DagsterEvent, ExecuteInProcessResult
+
+FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
+INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
+DUCKDB_INTERRUPTED = "Query interrupted"
+EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure"}
+
+
+class RefreshFailed(Exception):
+    """A refresh that published nothing; its text says why and what to do next."""
+
+
+class RefreshInterrupted(RefreshFailed):
+    """A refresh that somebody stopped with Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "stopped by Ctrl-C; nothing was published, readers see the last publication as before; "
+            "`faultline refresh` takes up what was read"
+        )
+
+
+def was_interrupted(result: ExecuteInProcessResult) -> bool:
+    """Tell whether a step ended by Ctrl-C, of which DuckDB makes an error of its own."""
+    for event in result.all_events:
+        error = _error_of(event) if event.is_step_failure or event.is_job_failure else None
+        while error is not None:
+            if error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message:
+                return True
+            error = error.cause
+    return False
+
+
+def _error_of(event: DagsterEvent) -> Any:
+    return event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
+
+
+def explain_result(result: ExecuteInProcessResult, home: Home) -> str:
+    """Name what went wrong first: failed checks that stop a run come before the error of a step."""
+    from assets.warehouse import Warehouse
+    from orchestration.checks.asset_checks import failed_checks
+
+    with suppress(duckdb.IOException), Warehouse(path=str(home.working_file)).reading() as con:
+        failures = failed_checks(con, result.run_id)
+        if failures:
+            return "\n".join(["nothing was published; these checks failed:", *(f"  {line}" for line in failures)])
+    for event in result.all_events:
+        if event.is_step_failure or event.is_job_failure:
+            return _explain_event(event, home)
+    return f"the run {result.run_id} failed; `faultline ui` shows its log"
+
+
+def _explain_event(event: DagsterEvent, home: Home) -> str:
+    error = _error_of(event)
+    if error is None:
+        return event.message or "the run failed"
+    trace = error.to_string()
+    while error.cause is not None:
+        error = error.cause
+    text = error.message.strip()
+    prefix, _, rest = text.partition(": ")
+    return explain(rest if rest and " " not in prefix else text, error.cls_name or "", trace, home)
+
+
+def explain_error(error: BaseException, home: Home) -> str:
+    """Explain an error by its first cause."""
+    trace = "".join(traceback.format_exception(error))
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return explain(str(error), type(error).__name__, trace, home)
+
+
+def explain(text: str, error_class: str, trace: str, home: Home) -> str:
+    """Add the next step to an error that lacks one; an error nobody foresaw keeps its traceback in a file.
+
+    Both may quote a line of a log: secrets are masked.
+    """
+    text, trace = mask(text), mask(trace)
+    if "no space left" in text.lower() or shutil.disk_usage(_existing(home.root)).free < FULL_DISK_BYTES:
+        return (
+            f"no space is left on the disk of {home.root}; nothing was published and nothing was lost; "
+            "free space there or set FAULTLINE_HOME to a larger disk, then run `faultline refresh` again"
+        )
+    if error_class in EXPLAIN_THEMSELVES:
+        return text
+    first = text.splitlines()[0] if text else ""
+    if any(words in text.lower() for words in ("read-only file system", "permission denied")):
+        return (
+            f"{home.root} cannot be written ({first}); nothing was published; what is published can be read as"
+            " before; make it writable for this user or name another with --home, then run `faultline refresh` again"
+        )
+    if "input/output error" in text.lower():
+        return (
+            f"the disk of {home.root} does not work ({first}); nothing was published; check the disk, then run"
+            " `faultline refresh` again"
+        )
+    kept = home.work / "unexpected-error.txt"
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(trace, encoding="utf-8")
+    except OSError:
+        return f"unexpected {error_class}: {first}; nothing was published; details:\n{trace}"
+    return f"unexpected {error_class}: {first}; nothing was published; details: {kept}"
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)

@@ -1,0 +1,161 @@
+"""The summary of a refresh: what it published, as text and as JSON."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+from rich.console import Console
+
+from assets.rows import rows_of
+from orchestration.home import Home
+from orchestration.publication.folders import pinned_publication
+
+SHOWN_REFUSALS = 10
+
+CLUSTERS = """
+    select
+        cluster.cluster_id,
+        cluster.is_simulated,
+        cluster.node_count,
+        (select count(*) from marts.fct_attempts a where a.cluster_id = cluster.cluster_id) as attempts,
+        (select count(*) from marts.fct_failures f where f.cluster_id = cluster.cluster_id) as failures,
+        rate.failures_per_1000_node_days as rate,
+        rate.failures_per_1000_node_days_low as rate_low,
+        rate.failures_per_1000_node_days_high as rate_high,
+        rate.failure_count as rate_failures,
+        rate.node_days,
+        rate.population
+    from marts.dim_clusters cluster
+    left join estimates.est_failure_rates rate
+        on rate.cluster_id = cluster.cluster_id and rate.is_reference
+    order by cluster.cluster_id
+"""
+LINES = """
+    select
+        coalesce(sum(lines_in), 0)::bigint as lines_in,
+        coalesce(sum(loaded), 0)::bigint as loaded,
+        coalesce(sum(skipped), 0)::bigint as skipped,
+        coalesce(sum(quarantined), 0)::bigint as quarantined
+    from ops.files
+"""
+FAILING = """
+    select
+        failures.cluster_id,
+        coalesce(bool_or(clusters.is_stale), false) as is_stale,
+        list(failures.reason order by failures.failed_at, failures.reason) as reasons
+    from ops.cluster_failures as failures
+    left join marts.dim_clusters as clusters using (cluster_id)
+    where run_id = (select run_id from ops.published order by rowid desc limit 1)
+    group by failures.cluster_id
+    order by cluster_id
+"""
+REFUSED = "select path, reason, next_step from ops.files where status = 'refused' order by path"
+CHECKS = """
+    select count(*) filter (passed) as passed, count(*) filter (not passed) as failed
+    from ops.checks
+    where run_id = (select run_id from ops.published order by rowid desc limit 1)
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a refresh published, for people and for programs."""
+
+    status: str
+    seconds: float
+    report: str
+    warehouse: str
+    clusters: list[dict[str, Any]] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    checks: dict[str, int] = field(default_factory=dict)
+    pinned: int | None = None
+    """Number of the publication that a rollback has pinned."""
+    failing: list[dict[str, Any]] = field(default_factory=list)
+    """Clusters that could not be built, and why."""
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    """Files that were not read, and why."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return self.__dict__
+
+    def print(self, console: Console) -> None:
+        """Print the summary, the report's path last."""
+        say = console.print
+        for row in self.clusters:
+            name = f"{row['cluster_id']} (simulated)" if row["is_simulated"] else row["cluster_id"]
+            say(
+                f"\n{name}: {row['attempts']:,} attempts on {row['node_count']:,} nodes,"
+                f" {row['failures']:,} infrastructure failures\n  failure rate {_rate_in_words(row)}"
+            )
+        for cluster in self.failing:
+            kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
+            say(f"\n{cluster['cluster_id']} could not be built and {kept}:")
+            for reason in cluster["reasons"]:
+                say(f"  {reason}")
+        for number, file in enumerate(self.refused[:SHOWN_REFUSALS]):
+            say(f"{'' if number else chr(10)}not read  {file['path']}: {file['reason']}. {file['next_step']}")
+        if len(self.refused) > SHOWN_REFUSALS:
+            say(f"not read  {len(self.refused) - SHOWN_REFUSALS:,} more files; `faultline doctor` lists them")
+        counts = self.lines
+        say(
+            f"\nlines     {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
+            f" + {counts['quarantined']:,} quarantined\nchecks    {self.checks['passed']:,} passed,"
+            f" {self.checks['failed']:,} failed"
+        )
+        if self.status != "unchanged":
+            say(f"published in {self.seconds:.0f} s")
+        elif self.pinned is None:
+            say("nothing new since the last publication")
+        else:
+            say(
+                f"nothing new; publication {self.pinned} stays, which `faultline rollback` has pinned, until new logs"
+                " come or `faultline refresh --full` is run"
+            )
+        say(f"warehouse {self.warehouse}\nreport    {self.report}")
+
+
+def read_outcome(home: Home, status: str, started: float) -> Outcome:
+    """Read from the published file what a refresh that began at `started` (monotonic clock, seconds) published."""
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        clusters = rows_of(con, CLUSTERS)
+        lines = rows_of(con, LINES)[0]
+        checks = rows_of(con, CHECKS)[0]
+        failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
+    pinned = pinned_publication(home)
+    return Outcome(
+        status,
+        time.monotonic() - started,
+        str(home.report),
+        str(home.published_file),
+        clusters,
+        lines,
+        checks,
+        pinned.number if pinned else None,
+        failing,
+        refused,
+    )
+
+
+def _rate_in_words(row: dict[str, Any]) -> str:
+    if row["rate_high"] is None:
+        return "unknown"
+    jobs = {
+        "gpus_gt_128": "jobs of more than 128 GPUs",
+        "whole_nodes": "jobs on whole nodes",
+        "nodes": "nodes in use",
+        "all": "all jobs",
+    }[row["population"]]
+    evidence = f"k={_number(row['rate_failures'])} in {_number(row['node_days'])} node-days, {jobs}"
+    if not row["rate_failures"]:
+        return f"per 1,000 node-days: none seen, below {_number(row['rate_high'])} (90%; {evidence})"
+    limits = f"{_number(row['rate_low'])} to {_number(row['rate_high'])}"
+    return f"{_number(row['rate'])} per 1,000 node-days, 90% interval {limits} ({evidence})"
+
+
+def _number(value: float) -> str:
+    """Three significant digits, never in powers of ten."""
+    return f"{float(f'{value:.3g}'):,.10g}"
