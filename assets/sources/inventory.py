@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings
@@ -24,7 +25,7 @@ COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 MAX_MEMORY_MIB = 2**40
 """More than any machine has, by a factor of a thousand."""
 
-_COMMAND = "Export with `SLURM_TIME_FORMAT=%s scontrol -o show node > nodes.txt`."
+_COMMAND = export_again("inventory")
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
 
 

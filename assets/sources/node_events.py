@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, Step
 from assets.sources.settings import ClusterSettings
@@ -21,10 +22,7 @@ VERSION = 2
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 
-_COMMAND = (
-    "Export with `SLURM_TIME_FORMAT=%s sacctmgr -P show event start=2024-01-01 "
-    "format=Cluster,NodeName,TimeStart,TimeEnd,State,StateRaw,Reason,User,Event > events.txt`."
-)
+_COMMAND = export_again("events")
 _STARTS, _ENDS = ("timestart", "start"), ("timeend", "end")
 
 

@@ -5,50 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from assets.log_kinds import LOG_KINDS
 from assets.sources.errors import SourceErrors
 from assets.sources.intake.candidates import IGNORED_SUFFIXES, shown
 from assets.sources.intake.folder import cluster_folders
 from assets.sources.settings import KINDS, ClusterSettings, read_settings
 from orchestration.doctor.findings import Finding, Level
 
-SACCT = (
-    "SLURM_TIME_FORMAT=%s sacct -a -D -X -P --noconvert --delimiter=$'\\x1f' -S 2024-01-01 -o ALL"
-    " > {folder}/sacct.$(date +%F).txt"
-)
-# Kind of log -> what cannot be known without it, and how to export it.
-MISSING = {
-    "sacct": ("there is no accounting, and nothing can be said of a cluster without it", SACCT),
-    "kernel": (
-        "GPU errors (Xid), NVLink, PCIe and memory errors are unknown, so failed jobs stay unattributed",
-        "on every node: journalctl -k -o short-iso --since=2024-01-01 > {folder}/$(hostname -s).log",
-    ),
-    "health": (
-        "failed health checks are unknown, so FAILED jobs can be told from infrastructure failures by kernel logs only",
-        "copy the JSON lines of your health checks (GCM), or nhc.log of every node, to {folder}/",
-    ),
-    "events": (
-        "when and why nodes were down or drained is unknown, and so are hours out of service",
-        "SLURM_TIME_FORMAT=%s sacctmgr -P show event start=2024-01-01 format=Cluster,NodeName,TimeStart,TimeEnd,State,"
-        "StateRaw,Reason,User,Event > {folder}/events.$(date +%F).txt",
-    ),
-    "slurmctld": (
-        "who preempted whom is inferred, and the node that failed a job is unknown when Slurm does not record it",
-        "cp /var/log/slurm/slurmctld.log {folder}/",
-    ),
-    "inventory": (
-        "nodes that ran no job, and GPUs per node, are unknown",
-        "scontrol -o show node > {folder}/nodes.$(date +%F).txt",
-    ),
-    "squeue": (
-        "nodes that users exclude by hand are known from submit lines only",
-        "every 5 minutes: squeue -a -r -h -o '%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r' > {folder}/squeue.$(date +%s).txt",
-    ),
-    "tickets": (
-        "repairs are unknown, so a node's history stops at its failures",
-        "export tickets as CSV to {folder}/ and name their columns under [tickets] in cluster.toml",
-    ),
-}
-TELLING = ("kernel", "health", "events")
+START = "2024-01-01"
+"""The first day in the commands that are advised."""
 
 
 def sources_findings(sources: Path) -> list[Finding]:
@@ -56,7 +21,7 @@ def sources_findings(sources: Path) -> list[Finding]:
     try:
         folders = cluster_folders(sources)
     except SourceErrors as caught:
-        first = SACCT.format(folder=sources / "CLUSTER" / "sacct")
+        first = LOG_KINDS["sacct"].export_to(sources / "CLUSTER" / "sacct", START)
         step = f"{first}, or name the folder with --sources"
         return [Finding("error", error.what, str(sources), step) for error in caught.errors]
     findings = []
@@ -82,12 +47,12 @@ def _kind_findings(folder: Path) -> list[Finding]:
     for kind in KINDS:
         files = _log_files(folder / kind)
         if not files:
-            what, command = MISSING[kind]
-            level: Level = "error" if kind == "sacct" else "warning" if kind in TELLING else "note"
-            findings.append(Finding(level, what, f"{folder.name}/{kind}", command.format(folder=folder / kind)))
+            log = LOG_KINDS[kind]
+            next_step = log.export_to(folder / kind, START)
+            findings.append(Finding(log.weight, f"no logs: {log.unknown_without}", f"{folder.name}/{kind}", next_step))
         for path in files:
             place = shown(path, folder.parent)
-            level = "error" if kind == "sacct" else "warning"
+            level: Level = "error" if kind == "sacct" else "warning"
             if not os.access(path, os.R_OK):
                 findings.append(Finding(level, "unreadable", place, f"chmod a+r '{path}'"))
             elif path.stat().st_size == 0:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 
-from assets.report.gap_catalogue import BY_FLAG, BY_WARNING
+from assets.log_kinds import LOG_KINDS, WARNINGS
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.spans import longest_gap
@@ -23,14 +23,6 @@ _PLAIN = re.compile(r'[^"$`!\\\n]*')
 STALE_AFTER = timedelta(days=2)
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is told: it may be an export with the default window of one day."""
-FLAGS = {
-    "health": "has_health_checks",
-    "kernel": "has_kernel_messages",
-    "events": "has_node_events",
-    "slurmctld": "has_slurmctld_log",
-    "squeue": "has_exclusions",
-}
-"""Kinds of logs that go on all the time, and what the report's catalogue knows them by."""
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
@@ -80,7 +72,7 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     """Put the warnings that readers leave into the report's words; one it does not know is shown as it is."""
     findings = []
     for path, warning in con.execute(WARNED).fetchall():
-        gap = BY_WARNING.get(warning.partition(":")[0])
+        gap = WARNINGS.get(warning.partition(":")[0])
         if gap is None:
             seen = _query(f"select warnings from ops.files where path = {literal(path)}")
             findings.append(Finding("warning", warning.replace("_", " "), path, seen))
@@ -111,7 +103,9 @@ def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     return [
         _span_finding(each, home)
         for each in covered
-        if each["kind"] in FLAGS and each["covered_ratio"] is not None and each["covered_ratio"] < MIN_COVERED_RATIO
+        if LOG_KINDS[each["kind"]].is_continuous
+        and each["covered_ratio"] is not None
+        and each["covered_ratio"] < MIN_COVERED_RATIO
     ]
 
 
@@ -121,7 +115,7 @@ def _span_finding(covered: Row, home: Home) -> Finding:
     what += f"{moment(covered['to_at'])} UTC"
     if gap := longest_gap(covered):
         what += f" without {gap.removeprefix('the longest: ')}"
-    command = BY_FLAG[FLAGS[covered["kind"]]].command.replace("FOLDER", str(home.sources / covered["cluster_id"]))
+    command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder)
     step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
     return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
 

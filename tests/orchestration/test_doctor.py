@@ -27,7 +27,7 @@ class TestDoctor:
     def test_a_missing_kind_says_what_it_hides_and_how_to_export_it(self, home, findings):
         found = findings()["alpha/events"]
         assert found.level == "warning"
-        assert "hours out of service" in found.what
+        assert "When nodes were out of service" in found.what
         assert "sacctmgr -P show event" in found.next_step
         assert str(home.sources / "alpha" / "events") in found.next_step
 

@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 import assets.report
+from assets.log_kinds import LOG_KINDS
 from assets.report import palette
 from assets.report.advice import NEXT_STEP, advise
 from assets.report.folder import ReportFolder
-from assets.report.gap_catalogue import BY_FLAG
 from assets.report.index import index
 from assets.report.page import build, figures_of, render
 from assets.report.queries import read_frames, tables_read
@@ -73,7 +73,7 @@ def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
         "No node outage was recorded.",
     ):
         assert sentence in chapter.text
-    assert chapter.text.count("missing") >= len(BY_FLAG)
+    assert chapter.text.count("missing") >= len([kind for kind in LOG_KINDS.values() if kind.flag])
 
 
 def test_clusters_that_are_stale_or_missing_are_told_first_and_beside_their_names(empty, bundle):

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from assets.log_kinds import LOG_KINDS, WARNINGS, Gap, missing
 from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
-from assets.report.gap_catalogue import BY_FLAG, BY_WARNING, JOURNAL, NO_GPU_COUNTS, NO_USERS, SACCT, Gap
 from assets.report.numbers import printable, share
 from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.spans import spans
 from assets.report.wording import plural
 
+NO_GPU_COUNTS = Gap(
+    "GPU counts of attempts",
+    "Attempts whose GPUs are unknown count among the states, but in no GPU time, no size and no rate.",
+    "AccountingStorageTRES=gres/gpu in slurm.conf, and AllocTRES in the sacct export (-o ALL)",
+)
+NO_USERS = Gap(
+    "User names of attempts",
+    "Losses of these attempts cannot be put to a user or account.",
+    "sacct -a … -o ALL, run as a user who may see all jobs",
+)
 TITLE = "What is missing, and what it makes unknowable"
 
 TIME_QUALITY = {
@@ -48,7 +58,7 @@ def gaps(frames: Frames, cluster: Row) -> Section:
 
 def missing_kinds(cluster: Row) -> list[Gap]:
     """List the kinds of evidence a cluster lacks."""
-    return [gap for flag, gap in BY_FLAG.items() if flag in cluster and not cluster[flag]]
+    return [missing(folder) for folder, kind in LOG_KINDS.items() if kind.flag in cluster and not cluster[kind.flag]]
 
 
 def _row(state: str, gap: Gap) -> tuple[Cell, ...]:
@@ -62,7 +72,7 @@ def _warning_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
         if warning["attempt_count"]:
             state = f"{plural(warning['attempt_count'], 'attempt')} in {state}"
         unnamed = Gap(f"Warning: {printable(warning['warning'].replace('_', ' '), 120)}", "", "faultline doctor")
-        rows.append(_row(state, BY_WARNING.get(warning["warning"], unnamed)))
+        rows.append(_row(state, WARNINGS.get(warning["warning"], unnamed)))
     return rows
 
 
@@ -83,7 +93,7 @@ def _time_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
         if meaning:
             noun = "accounting record" if quality["kind"] == "accounting" else "kernel message"
             state = f"{plural(quality['row_count'], noun)} ({share(quality['row_ratio'])})"
-            fix = SACCT if quality["kind"] == "accounting" else JOURNAL
+            fix = missing("sacct" if quality["kind"] == "accounting" else "kernel").command
             rows.append(
                 row(f"Times: {quality['time_quality'].replace('_', ' ')}", state, meaning, Cell(fix, is_code=True))
             )

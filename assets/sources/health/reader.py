@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.health import gcm_documents, gcm_records, nhc_records
 from assets.sources.health import stretches as health_stretches
@@ -51,8 +52,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     raise SourceError(
         path,
         "unsupported_schema: neither GCM health-check records nor an NHC log",
-        "Write GCM records with `health_checks ... --sink=file --sink-opts file_path=checks.jsonl`, or copy nhc.log "
-        "as syslog wrote it, with time and host.",
+        f"{export_again('health')} as syslog wrote it, with time and host.",
     )
 
 

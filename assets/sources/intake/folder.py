@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assets.log_kinds import LOG_KINDS
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.candidates import Candidate, candidates, is_utf8, shown, visible_folders
 from assets.sources.intake.lines import inspect
@@ -208,7 +209,7 @@ def _no_accounting(cluster_id: str) -> SourceError:
     return SourceError(
         f"{cluster_id}/sacct",
         "no accounting export there, and nothing can be said of a cluster without one",
-        f"Put one there: sacct -a -D -X -P --noconvert -o ALL -S <start> -E <end> > {cluster_id}/sacct/sacct.txt",
+        f"Put one there: {LOG_KINDS['sacct'].export_to(f'{cluster_id}/sacct')}",
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.kernel import lines as kernel_lines
 from assets.sources.kernel import symptoms as kernel_symptoms
@@ -51,7 +52,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     raise SourceError(
         path,
         "unsupported_schema: no line looks like syslog, journalctl, dmesg or /dev/kmsg output",
-        "Export with `journalctl -k -o json > <host>.jsonl`, or copy /var/log/kern.log or syslog.",
+        f"{export_again('kernel')}, or copy /var/log/kern.log or syslog.",
     )
 
 

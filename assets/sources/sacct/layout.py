@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.settings import ClusterSettings
 
@@ -13,7 +14,7 @@ DELIMITERS = {"|#": "pipe_hash", "|": "pipe", "\x1f": "unit_separator", ";": "se
 CONFIGURED = "configured_columns"
 DIALECTS = (*DELIMITERS.values(), CONFIGURED)
 
-GOOD_EXPORT = "Export again with: sacct -a -D -X -P --noconvert -o ALL -S <start> -E <end>"
+GOOD_EXPORT = export_again("sacct")
 
 _READ = (
     "JobID JobIDRaw Cluster User UID Account Partition QOS JobName Submit Eligible Start End Elapsed ElapsedRaw "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from assets.log_kinds import export_again
 from assets.sources import nodelists
 from assets.sources.errors import SourceError
 from assets.sources.reader import EDGE_LINES, Batch, Step, prevailing
@@ -48,7 +49,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     raise SourceError(
         path,
         "unsupported_schema: no line begins with a date in brackets or a syslog header of slurmctld",
-        "Copy slurmctld.log as written with LogTimeFormat=iso8601_ms (the default), rfc5424_ms, rfc3339 or short; "
+        f"{export_again('slurmctld')} with LogTimeFormat=iso8601_ms (the default), rfc5424_ms, rfc3339 or short; "
         "LogTimeFormat=clock has no dates.",
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from assets.log_kinds import export_again
 from assets.sources import nodelists
 from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, Step
@@ -26,8 +27,7 @@ _STATED = "filter (where seen_at <> modified_at)"
 COVERS = (f"min(seen_at) {_STATED}", f"max(seen_at) {_STATED}")
 
 _COMMAND = (
-    "Export with `squeue -a -r -o '%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r'`: %x works in every version, the long form "
-    "ExcNodes of -O needs Slurm 24.05 or later."
+    f"{export_again('squeue')} (%x works in every version, the long form ExcNodes of -O needs Slurm 24.05 or later)"
 )
 _HEADER = r"^\D*\bJOBID\b\D*$"
 # `squeue -h` of the command above: columns 1, 4 and 10 are the job, its submission and its excluded nodes.

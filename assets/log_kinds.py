@@ -1,0 +1,199 @@
+"""The kinds of logs: what each holds, the command that exports it, and what nobody can know without it.
+
+The readers' refusals, the doctor, the report and docs/logs.md take their words from here. Times are exported as epoch
+seconds (`SLURM_TIME_FORMAT=%s`) where Slurm honours it: they need no time zone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Weight = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One kind of evidence that is missing or bad: its name, what is lost, and the command that mends it."""
+
+    name: str
+    consequence: str
+    command: str
+
+
+@dataclass(frozen=True)
+class LogKind:
+    """One kind of logs: a folder below the cluster's."""
+
+    name: str
+    """Of the evidence that it gives."""
+    contents: str
+    """Programs and files that write it."""
+    export: str
+    """Command or action; FOLDER stands for the folder of the kind, START for the first day wanted."""
+    unknown_without: str
+    weight: Weight
+    """How bad it is that there is none."""
+    flag: str = ""
+    """Column of `dim_clusters` that tells whether there is such evidence."""
+    is_continuous: bool = True
+    """The log goes on all the time, so that what it covers matters."""
+    warnings: dict[str, Gap] = field(default_factory=dict)
+    """What readers may find about a whole file (`ops.files.warnings`)."""
+
+    def export_to(self, folder: object = "FOLDER", start: str = "START") -> str:
+        """Give the command for a folder and a first day."""
+        return self.export.replace("FOLDER", str(folder)).replace("START", start)
+
+
+_SACCT = (
+    "SLURM_TIME_FORMAT=%s sacct -a -D -X -P --noconvert --delimiter=$'\\x1f' -S START -o ALL "
+    "> FOLDER/sacct.$(date +%F).txt"
+)
+
+LOG_KINDS = {
+    "sacct": LogKind(
+        "Accounting",
+        "`sacct -P`: any columns, order, delimiter and time format",
+        _SACCT,
+        "Nothing can be said of a cluster without accounting.",
+        "error",
+        warnings={
+            "exported_without_duplicates": Gap(
+                "Accounting exported without --duplicates",
+                "Jobs were requeued (Restarts, slurmctld.log), and their attempts before are not in the export. Only "
+                "the last record of each job is there: nearly every NODE_FAIL, REQUEUED and PREEMPTED attempt is "
+                "missing, and the failure rate is far too low.",
+                _SACCT,
+            ),
+            "truncated_window": Gap(
+                "Accounting cut at its start (sacct -T)",
+                "Attempts that ran across the start of the export begin with it: runtime, and so exposure, is too "
+                "short.",
+                _SACCT,
+            ),
+            "other_cluster": Gap(
+                "Records of another cluster",
+                "The file names another cluster than its folder does: two machines may be mixed up here.",
+                "put each cluster's exports into its own folder under sources",
+            ),
+            "end_missing": Gap(
+                "Final state without an end",
+                "The runtime of these attempts is unknown: they add to no exposure.",
+                _SACCT,
+            ),
+            "runaway_suspect": Gap(
+                "RUNNING for longer than allowed",
+                "Slurm has lost sight of these jobs; when they ended is unknown, and they add to no exposure.",
+                "sacctmgr show runawayjobs",
+            ),
+            "elapsed_mismatch": Gap(
+                "Start, end and elapsed time disagree",
+                "The shorter of the two runtimes is taken.",
+                _SACCT,
+            ),
+            "truncated_value": Gap(
+                "Values cut off",
+                "A field was printed narrower than its value: names or node lists may be incomplete.",
+                _SACCT,
+            ),
+            "dup_column_conflict": Gap(
+                "One column twice, with different values",
+                "The first of the two is taken.",
+                _SACCT,
+            ),
+            "bad_encoding": Gap(
+                "Bytes that are no UTF-8",
+                "They are replaced; names that hold them may look damaged.",
+                "export with LC_ALL=C.UTF-8",
+            ),
+        },
+    ),
+    "health": LogKind(
+        "Health checks",
+        "records of GCM's `health_checks`, any of its sinks; nhc.log",
+        "on every node: health_checks CHECK ... --sink=file --sink-opts file_path=FOLDER/$(hostname -s).jsonl, "
+        "or copy its nhc.log",
+        "A FAILED job can be told from a user's mistake only by kernel messages; of NODE_FAIL the cause often stays "
+        "unknown. The failure rate is a lower bound.",
+        "warning",
+        "has_health_checks",
+    ),
+    "kernel": LogKind(
+        "Kernel messages",
+        "syslog, kern.log, `journalctl -k` (text or JSON), dmesg: Xid, SXid, links, ECC, mounts",
+        "on every node: journalctl -k -o json --since=START > FOLDER/$(hostname -s).$(date +%F).jsonl",
+        "No Xid, no memory, PCIe or link error is seen: GPU faults show only if a health check caught them. Lost with "
+        "it: distinct Xids per node.",
+        "warning",
+        "has_kernel_messages",
+    ),
+    "events": LogKind(
+        "Node events",
+        "`sacctmgr -P show event`",
+        "SLURM_TIME_FORMAT=%s sacctmgr -P show event start=START "
+        "format=Cluster,NodeName,TimeStart,TimeEnd,State,StateRaw,Reason,User,Event > FOLDER/events.$(date +%F).psv",
+        "When nodes were out of service, and for how many hours, is unknown, and planned work cannot be told from "
+        "faults. Outages stay in the denominator of the allocated GPU time, which looks lower than it was.",
+        "warning",
+        "has_node_events",
+    ),
+    "slurmctld": LogKind(
+        "slurmctld.log",
+        "`slurmctld.log`",
+        "cp /var/log/slurm/slurmctld.log* FOLDER/",
+        "Who preempted whom is inferred, never named; which node of a job failed is known only if other evidence says "
+        "so; when a drain was requested is unknown.",
+        "note",
+        "has_slurmctld_log",
+    ),
+    "inventory": LogKind(
+        "Inventory",
+        "`scontrol show node`",
+        "SLURM_TIME_FORMAT=%s scontrol -o show node > FOLDER/nodes.$(date +%F).txt",
+        "Nodes that never ran a job are not seen, GPU counts rest on the configured GPUs per node, and names in other "
+        "logs cannot be checked against the list of nodes.",
+        "note",
+        "has_inventory",
+        is_continuous=False,
+    ),
+    "squeue": LogKind(
+        "Excluded nodes",
+        "`squeue` with the excluded nodes (%x), or records of GCM's `slurm_job_monitor`",
+        "every 5 minutes: SLURM_TIME_FORMAT=%s squeue -a -r -h -o '%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r' "
+        "> FOLDER/squeue.$(date +%s).txt",
+        "Which nodes users avoid is known from submit lines only, or unknown: the earliest sign of a bad node is "
+        "missing.",
+        "note",
+        "has_exclusions",
+    ),
+    "tickets": LogKind(
+        "Repair tickets",
+        "CSV, columns mapped in cluster.toml",
+        "export CSV from the ticket system to FOLDER/, columns mapped under [tickets] in cluster.toml",
+        "Whether a node was repaired, and which part was exchanged, is unknown; repeat offenders cannot be told from "
+        "repaired nodes.",
+        "note",
+        "has_tickets",
+        is_continuous=False,
+    ),
+}
+"""By the name of the folder."""
+
+WARNINGS = {
+    warning: Gap(gap.name, gap.consequence, gap.command.replace("FOLDER", f"FOLDER/{folder}"))
+    for folder, kind in LOG_KINDS.items()
+    for warning, gap in kind.warnings.items()
+}
+"""By the reader's name of it; FOLDER stands for the cluster's folder."""
+
+
+def export_again(folder: str) -> str:
+    """Give the next step for a file of a kind that cannot be read."""
+    return f"Export again: {LOG_KINDS[folder].export}"
+
+
+def missing(folder: str, cluster_folder: object = "FOLDER") -> Gap:
+    """Say what is unknown without a kind of logs; `cluster_folder` is the folder of the cluster."""
+    kind = LOG_KINDS[folder]
+    return Gap(kind.name, kind.unknown_without, kind.export_to(f"{cluster_folder}/{folder}"))

@@ -1,0 +1,42 @@
+"""What is said of a kind of logs stands in one place, and every other place says the same."""
+
+import pytest
+
+from assets.log_kinds import LOG_KINDS, WARNINGS, missing
+from assets.sources.errors import SourceError
+from assets.sources.formats import READERS
+from assets.sources.settings import KINDS
+from tests.sources.batches import cluster_of
+from tests.sources.folders import PROJECT
+
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+LOGS = " ".join((PROJECT / "docs" / "logs.md").read_text(encoding="utf-8").split())
+
+
+def test_every_folder_with_a_meaning_has_its_entry():
+    assert set(LOG_KINDS) == set(KINDS)
+
+
+@pytest.mark.parametrize("folder", LOG_KINDS)
+def test_the_pages_say_what_a_kind_is_and_how_to_export_it(folder):
+    kind = LOG_KINDS[folder]
+    (line,) = [line for line in README.splitlines() if line.startswith(f"  {folder}/ ")]
+    assert line.endswith(kind.contents.replace("`", ""))
+    section = LOGS.partition(f"## {folder}/: ")[2].partition(" ## ")[0]
+    for text in (kind.contents, kind.export, kind.unknown_without):
+        assert " ".join(text.split()) in section
+
+
+# Any CSV may be tickets with other columns, so what is advised there is to name the columns.
+@pytest.mark.parametrize("folder", [folder for folder in LOG_KINDS if folder != "tickets"])
+def test_a_refused_file_comes_with_the_export_command(folder):
+    with pytest.raises(SourceError) as refusal:
+        READERS[folder].detect("sacct: error: no line that is read\n" * 3, f"c1/{folder}/file.txt", cluster_of("UTC"))
+    assert LOG_KINDS[folder].export in refusal.value.next_step
+
+
+def test_commands_take_the_folders_they_are_given():
+    assert missing("events", "/logs/c1").command.endswith("> /logs/c1/events/events.$(date +%F).psv")
+    assert LOG_KINDS["kernel"].export_to("/logs/c1/kernel", "2026-11-01").startswith("on every node: journalctl")
+    assert "--since=2026-11-01 > /logs/c1/kernel/" in LOG_KINDS["kernel"].export_to("/logs/c1/kernel", "2026-11-01")
+    assert "FOLDER/sacct/sacct." in WARNINGS["truncated_window"].command
