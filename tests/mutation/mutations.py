@@ -89,7 +89,7 @@ MUTATIONS = (
         "a failure that is likely a coincidence counts for little",
         EXPOSURES,
         "coalesce(failures.posterior_probability, 0) as failure_probability",
-        "case when failures.attempt_id is not null then 1 else 0 end as failure_probability",
+        "case when failures.attempt_id is not null then 1.0::double else 0.0 end as failure_probability",
         ATTRIBUTION,
     ),
     Mutation(
