@@ -1,4 +1,4 @@
-"""What must hold for ops.files: every line has one fate, and few lines are beyond understanding."""
+"""What must hold for the tables of `ops`: a function is the suite of the table of its name."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from great_expectations.expectations.expectation import Expectation
 
 from assets.expectations.rules import columns, no_finding, no_row, not_negative
 
-BREAKER = "a file's share of quarantined lines stays below [quarantine] max_share"
 
-
-def expectations() -> list[Expectation]:
-    """Return the suite."""
+def files() -> list[Expectation]:
+    """Demand that every line is loaded, skipped or quarantined, and that few are quarantined."""
+    breaker = "a file's share of quarantined lines stays below [quarantine] max_share"
     return [
         columns("cluster_id", "path", "kind", "lines_in", "loaded", "skipped", "quarantined"),
         no_row(
@@ -20,8 +19,8 @@ def expectations() -> list[Expectation]:
             "lines_in = loaded + skipped + quarantined",
         ),
         *(not_negative(name, "path") for name in ("loaded", "skipped", "quarantined")),
-        no_finding("breaker", f"{DOUBTFUL} and kind = 'sacct'", BREAKER),
-        no_finding("breaker_of_evidence", f"{DOUBTFUL} and kind <> 'sacct'", BREAKER, warns=True),
+        no_finding("breaker", f"{DOUBTFUL} and kind = 'sacct'", breaker),
+        no_finding("breaker_of_evidence", f"{DOUBTFUL} and kind <> 'sacct'", breaker, warns=True),
         no_finding("quarantine_kept", QUARANTINE_KEPT, "every quarantined line is kept in ops.quarantine"),
         no_finding("skips_explained", SKIPS_EXPLAINED, "every skipped line is counted with its reason in ops.skips"),
     ]

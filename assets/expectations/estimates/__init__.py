@@ -1,1 +1,0 @@
-"""Suites on schema estimates: every published number is possible and inside its own interval."""

@@ -1,1 +1,0 @@
-"""Suites on schema ops: every line of every file is accounted for."""

@@ -1,1 +1,0 @@
-"""Suites on schema raw: the typed rows of the logs are believable."""
