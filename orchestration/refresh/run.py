@@ -49,6 +49,7 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
     """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
     from orchestration.refresh.lock import RefreshRunning, lock_for_a_run
 
+    _check_sources_of_a_new_home(home)
     try:
         # Before anything else: who does not get the lock must not touch what the other one works on.
         with private_files(), lock_for_a_run(home.lock_file):
@@ -58,6 +59,18 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
         raise RefreshFailed(str(error)) from None
     except OSError as error:
         raise RefreshFailed(explain_error(error, home)) from error
+
+
+def _check_sources_of_a_new_home(home: Home) -> None:
+    """Refuse a home without sources at once, and make no folder there: its path may be mistyped."""
+    from assets.sources.errors import SourceErrors
+    from assets.sources.intake.folder import cluster_folders
+
+    if not home.work.exists():
+        try:
+            cluster_folders(home.sources)
+        except SourceErrors as error:
+            raise RefreshFailed(explain_error(error, home)) from None
 
 
 def _refresh(home: Home, full: bool, console: Console) -> Outcome:

@@ -214,3 +214,4 @@ def test_the_command_exits_with_one_and_one_line(tmp_path):
     assert "published" not in done.stdout
     assert done.stderr.startswith("faultline: ")
     assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "none").exists()

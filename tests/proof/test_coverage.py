@@ -63,7 +63,17 @@ def test_expected_ettr_is_that_of_runs(setting):
         assert abs(found.published_bias) < 0.05
 
 
-@pytest.mark.parametrize("setting", LEMON_SETTINGS, ids=setting_in_words)
+FOR_EACH_PUSH = [Setting(28, 20), Setting(90, 10)]
+"""The fits of the others take a minute, and the page has them all on more fleets."""
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param(setting, id=setting_in_words(setting), marks=[] if setting in FOR_EACH_PUSH else pytest.mark.slow)
+        for setting in LEMON_SETTINGS
+    ],
+)
 def test_lists_of_lemons_hold_what_they_promise(setting):
     found = try_lists(setting, 3)
     assert found.is_as_asked(), found

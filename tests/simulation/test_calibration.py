@@ -165,7 +165,7 @@ PART_DIFFERS: dict[str, dict[str, tuple[float, float]]] = {
 """Limits of quantities that an eighth of the nodes over 40 days must show otherwise than the whole."""
 
 
-@pytest.mark.parametrize("cluster", SIMULATED)
+@pytest.mark.parametrize("cluster", [pytest.param("rsc1", marks=pytest.mark.slow), "rsc2"])
 def test_a_part_of_the_clusters_is_like_the_paper(cluster: str) -> None:
     rows = calibrate_profile(find_profile(cluster).resized(40, 1 / 8), 1).rows
     differs = PART_DIFFERS[cluster]

@@ -29,7 +29,9 @@ def hard(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
     return Simulated(simulate("demo-hard", tmp_path_factory.mktemp("hard"), days=DAYS).clusters[0])
 
 
-@pytest.mark.parametrize(("profile", "share"), [("demo-default", 0.003), ("demo-hard", 0.01)])
+@pytest.mark.parametrize(
+    ("profile", "share"), [pytest.param("demo-default", 0.003, marks=pytest.mark.slow), ("demo-hard", 0.01)]
+)
 def test_so_many_completed_attempts_have_evidence(profile: str, share: float, tmp_path: Path) -> None:
     planted = simulate(profile, tmp_path).clusters[0].planted
     # About 18,000 attempts complete: the simulation's own error is a tenth, and a kernel line before a check adds some.

@@ -76,7 +76,7 @@ def load_results(
     results = {}
     for kind, reader in readers.items():
         results[kind] = load_kind(con, found, reader, run_id, full=full)
-        settle(con, found, readers)
+    settle(con, found, readers)
     assert violations(con) == []
     return results
 

@@ -117,7 +117,7 @@ def test_reading_twice_changes_nothing(tmp_path, clean_facts):
     assert facts(load(folder, con, full=True)) == clean_facts
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_overlapping_parts_in_any_order_are_one_load(seed, tmp_path, clean_facts):
     """Files come night by night, overlap, and one comes twice under two names."""
     generator = random.Random(seed)

@@ -231,7 +231,7 @@ def test_paths_that_are_patterns_are_read_line_by_line(tmp_path, monkeypatch):
     assert read(tmp_path, monkeypatch, files) == ["c.json"]
 
 
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeypatch):
     """Larger than DuckDB's parallel units, small ones between, in an order that is not that of their names."""
     padding = "x" * 900

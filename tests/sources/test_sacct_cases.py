@@ -34,28 +34,55 @@ def content_of(case):
     return text.encode(case.get("encoding", "utf-8"))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case['id']}: {case['about']}" for case in CASES])
-def test_case(case, tmp_path):
-    files = {"c1/sacct/sacct.txt": content_of(case)}
+def needs_a_folder(case):
+    """Tell whether settings, an error, or what all records together tell set a case apart from the others."""
+    if case.keys() & {"config", "modified", "error"} or "duplicate" in case["skipped"]:
+        return True
+    is_about_repeats = any("disposition" in row for row in case["loaded"])
+    return is_about_repeats or "exported_without_duplicates" in case.get("warnings", ())
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """Load all cases that can be files of one cluster.
+
+    Their records repeat each other. That changes no row of theirs but its disposition, and none of these cases has
+    repeats of its own.
+    """
+    files = {f"c1/sacct/{case['id']}.txt": content_of(case) for case in CASES if not needs_a_folder(case)}
+    return load(make(tmp_path_factory.mktemp("together"), files))
+
+
+def alone(case, folder):
+    files = {f"c1/sacct/{case['id']}.txt": content_of(case)}
     if "config" in case:
         files["c1/cluster.toml"] = "".join(f"{key} = {json.dumps(value)}\n" for key, value in case["config"].items())
     modified = datetime.fromisoformat(case["modified"]).replace(tzinfo=UTC) if "modified" in case else MODIFIED
-    folder = make(tmp_path, files, modified)
+    return load(make(folder, files, modified))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case['id']}: {case['about']}" for case in CASES])
+def test_case(case, together, tmp_path):
     if "error" in case:
         with pytest.raises(SourceErrors, match=case["error"]):
-            load(folder)
+            alone(case, tmp_path)
         return
-    con = load(folder)
-    found = rows(con, "select * from raw.sacct order by line_number")
+    con = alone(case, tmp_path) if needs_a_folder(case) else together
+    of_file = f"where path = 'c1/sacct/{case['id']}.txt'"
+    found = rows(con, f"select * from raw.sacct {of_file} order by line_number")
     assert len(found) == len(case["loaded"])
     for row, wanted in zip(found, case["loaded"], strict=True):
         shown = {key: str(row[key]) if isinstance(row[key], datetime) else row[key] for key in wanted}
         assert shown == wanted
-    file = rows(con, "select * from ops.files")[0]
+    (file,) = rows(con, f"select * from ops.files {of_file}")
     assert file["warnings"] == case.get("warnings", [])
     assert file["is_partial"] == case.get("partial", False)
-    assert by_reason(con, "select reason, line_count from ops.skips") == case["skipped"]
-    assert by_reason(con, "select reason, count(*) from ops.quarantine group by reason") == case.get("quarantined", {})
+    skipped = by_reason(con, f"select reason, line_count from ops.skips {of_file}")
+    if con is together:
+        skipped.pop("duplicate", None)
+    assert skipped == case["skipped"]
+    quarantined = by_reason(con, f"select reason, count(*) from ops.quarantine {of_file} group by reason")
+    assert quarantined == case.get("quarantined", {})
 
 
 def by_reason(con, query):

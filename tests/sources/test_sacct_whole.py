@@ -155,7 +155,7 @@ def test_quotes_mean_nothing(tmp_path, monkeypatch):
     assert read(tmp_path, monkeypatch, files) == ["a.txt"]
 
 
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeypatch):
     """Larger than DuckDB's parallel units, small ones between."""
     counts = [9_000, 1, 0, 14_000, 2]

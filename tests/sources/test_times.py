@@ -98,10 +98,15 @@ DOUBLED = [
 ]
 
 
-@pytest.mark.parametrize(("start", "end", "elapsed", "expected"), DOUBLED)
-def test_a_doubled_hour(start, end, elapsed, expected, tmp_path):
-    record = {"Submit": "2024-11-03T00:10:00", "Eligible": "2024-11-03T00:10:00", "Start": start, "End": end}
-    text = export([{**record, "ElapsedRaw": elapsed}])
-    folder = make(tmp_path, {"c1/cluster.toml": 'timezone = "America/Los_Angeles"', "c1/sacct/a.txt": text})
-    row = rows(load(folder), "select started_at, ended_at, time_quality from raw.sacct")[0]
-    assert (f"{row['started_at']:%H:%M}", f"{row['ended_at']:%H:%M}", row["time_quality"]) == expected
+def test_a_doubled_hour(tmp_path):
+    day = {"Submit": "2024-11-03T00:10:00", "Eligible": "2024-11-03T00:10:00"}
+    records = [
+        {**day, "JobID": f"{number}", "JobIDRaw": f"{number}", "Start": start, "End": end, "ElapsedRaw": elapsed}
+        for number, (start, end, elapsed, _) in enumerate(DOUBLED)
+    ]
+    files = {"c1/cluster.toml": 'timezone = "America/Los_Angeles"', "c1/sacct/a.txt": export(records)}
+    found = rows(
+        load(make(tmp_path, files)), "select started_at, ended_at, time_quality from raw.sacct order by job_id_raw"
+    )
+    read = [(f"{row['started_at']:%H:%M}", f"{row['ended_at']:%H:%M}", row["time_quality"]) for row in found]
+    assert read == [expected for *_, expected in DOUBLED]

@@ -15,6 +15,7 @@ from tests.sources.variants import VARIANTS, files
 TABLES = ("sacct", "health_checks", "kernel_messages", "slurmctld_events", "node_events", "nodes")
 """Raw tables that the capture fills."""
 PLACES = ["path", "line_number"]
+FOR_EACH_PUSH = ("shuffled", "split", "otherzone")
 WITH_THE_SAME_FILES = ("shuffled", "doubled", "renamed", "otherzone", "delimiter")
 """Variants in which the files still begin and end where they did, so that the spans of the logs are the same."""
 OF_THE_RESULT = ["started_at", "observed_at", "unchanged_since", "job_id_raw", "check_type", "message"]
@@ -48,7 +49,9 @@ def compare(found: dict[str, list[tuple]], expected: dict[str, list[tuple]]) -> 
         assert found[name] == expected[name], name
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize(
+    "name", [name if name in FOR_EACH_PUSH else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
+)
 def test_the_same_facts_in_other_files_give_the_same_rows(
     name: str, as_it_came: dict[str, list[tuple]], tmp_path: Path
 ) -> None:
