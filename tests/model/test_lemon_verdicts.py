@@ -19,6 +19,7 @@ def infer_culprits(failure, node, exposure):
     return infer(failure, node, exposure, np.random.default_rng(20241029))
 
 
+@pytest.mark.slow
 def test_ten_times_the_fleet_over_90_days():
     """Over 24 fleets: precision 0.909, recall 0.639, false discovery rate 0.090, standard error about 0.013."""
     found = score(Setting(90, 10, is_of_fleet=True), range(16))
@@ -43,14 +44,14 @@ def test_wrong_names_stay_below_the_limit():
     assert np.mean([result.precision for result in found]) >= 0.89
 
 
-@pytest.mark.parametrize("setting", [Setting(28, 5), Setting(90, 5), Setting(28, 10)])
+@pytest.mark.parametrize("setting", [Setting(28, 5), pytest.param(Setting(90, 5), marks=pytest.mark.slow)])
 def test_where_the_data_can_hardly_tell_hardly_anybody_is_named(setting):
     found = score(setting, range(4))
     assert found.listed <= 5
     assert found.listed * (1 - (found.precision if found.listed else 1)) <= 1
 
 
-@pytest.mark.parametrize("days", [28, 90])
+@pytest.mark.parametrize("days", [28, pytest.param(90, marks=pytest.mark.slow)])
 def test_a_fleet_without_lemons_is_not_ranked(days):
     found = score(Setting(days, 1, lemon_count=0), range(6))
     assert found.refused >= 0.8

@@ -72,7 +72,7 @@ def test_probabilities_are_calibrated_and_limits_cover():
     assert nodes.posterior_probability + nodes.local_fdr == pytest.approx(np.ones(len(rate)))
 
 
-@pytest.mark.parametrize("shape", [4.0, 20.0, 100.0])
+@pytest.mark.parametrize("shape", [4.0, *(pytest.param(shape, marks=pytest.mark.slow) for shape in (20.0, 100.0))])
 def test_limits_cover_with_fitted_groups(shape):
     """Whether normal nodes spread by 50%, 22% or 10% of their mean is hard to see; limits hold the most of them."""
     rng, inside = np.random.default_rng(11), []
@@ -126,7 +126,10 @@ def test_where_nothing_can_be_fitted_nothing_is(count, time):
     assert fit_two_groups(count, time) is None
 
 
-@pytest.mark.parametrize(("nodes", "days", "rate"), [(64, 40, 0.013), (2000, 75, 0.0065), (2000, 23, 0.0065)])
+@pytest.mark.parametrize(
+    ("nodes", "days", "rate"),
+    [(64, 40, 0.013), (2000, 23, 0.0065), pytest.param(2000, 75, 0.0065, marks=pytest.mark.slow)],
+)
 def test_a_fleet_without_lemons_rarely_looks_like_one_with(nodes, days, rate):
     rng, passed = np.random.default_rng(20241029), 0
     for _ in range(60):

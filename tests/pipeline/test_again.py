@@ -15,6 +15,8 @@ import pytest
 from orchestration.refresh.forgetting import forget
 from tests.conftest import refresh
 
+pytestmark = pytest.mark.slow
+
 FAULTLINE = Path(sys.executable).with_name("faultline")
 QUESTION = "select state, count(*) as n from marts.fct_attempts group by 1 order by 1"
 CONTENT = """

@@ -49,6 +49,7 @@ def test_every_table_is_loaded_and_accounted_for(home):
         assert con.execute("select distinct run_id from ops.files").fetchall() == [(result.run_id,)]
 
 
+@pytest.mark.slow
 def test_a_second_run_reads_nothing_and_a_full_one_everything(home):
     materialize(home)
     again = materialize(home)

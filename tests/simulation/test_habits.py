@@ -59,6 +59,7 @@ def test_a_controllers_log_without_jobs_has_the_rest_unchanged(keep: Keep) -> No
         assert [line for line in rest if re.search(kind, line)], kind
 
 
+@pytest.mark.slow
 def test_a_long_controllers_log_is_kept_by_local_day(keep: Keep) -> None:
     long = keep(days=121, nodes=4)
     paths = sorted(long.summary.sources.glob("slurmctld/*"))

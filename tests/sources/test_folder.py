@@ -260,6 +260,7 @@ def test_a_reader_that_fails_on_a_file_refuses_that_file_alone(tmp_path):
     assert con.execute("select count(*) from ops.files where status = 'read'").fetchone() == (9,)
 
 
+@pytest.mark.slow
 def test_a_line_of_60_mb_before_all_others_is_told_and_stops_nothing(tmp_path):
     """The sample that tells a form ends within that line: the file is refused, or read but for that line."""
     kinds = [kind for kind in KINDS if kind != "sacct"]

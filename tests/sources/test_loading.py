@@ -123,7 +123,13 @@ def loaded(con):
     }
 
 
-@pytest.mark.parametrize("rename", [lambda path: f"{path}.1", lambda path: f"{path}.gz"], ids=["rotated", "packed"])
+@pytest.mark.parametrize(
+    "rename",
+    [
+        pytest.param(lambda path: f"{path}.1", id="rotated"),
+        pytest.param(lambda path: f"{path}.gz", id="packed", marks=pytest.mark.slow),
+    ],
+)
 def test_a_log_that_is_renamed_or_packed_counts_once(rename, tmp_path):
     """The same bytes take the old file's place; packed, they are marked as repeats by what they say."""
     folder = make(tmp_path, {**OF_ONE_NODE, **NO_ROTATION})
@@ -184,6 +190,7 @@ def test_a_touched_file_whose_rows_tell_its_time_is_read_again(tmp_path):
     assert not set(times(con)) & set(before)
 
 
+@pytest.mark.slow
 def test_a_touched_file_whose_name_tells_its_time_is_not_read_again(tmp_path):
     logs = {
         path.replace(name, dated): text

@@ -78,6 +78,7 @@ def test_a_statement_that_fails_on_one_clusters_rows_settles_the_others(tmp_path
     assert whole.execute(dispositions).fetchall() == [("coalesced",), ("loaded",), ("loaded",)]
 
 
+@pytest.mark.slow
 def test_what_was_spared_is_settled_once_that_works(tmp_path):
     folder = make(tmp_path, {**cluster("a", 79, 48), **cluster("b", 999, 48)})
     con, whole = connect(), connect()
@@ -92,6 +93,7 @@ def test_several_clusters_are_spared_at_once_and_each_is_told(tmp_path):
     assert list(spared(folder, connect(), OVERFLOW)) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_where_no_cluster_is_left_or_none_is_at_fault_the_error_is_raised(tmp_path):
     folder = make(tmp_path, {**cluster("a", 999), **cluster("b", 999)})
     with pytest.raises(duckdb.ConversionException):
