@@ -60,7 +60,7 @@ def visible(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(one if one in keep or _is_seen(one) else _escape(one) for one in text)
+    return "".join(character if character in keep or _is_seen(character) else _escape(character) for character in text)
 
 
 def _is_seen(character: str) -> bool:

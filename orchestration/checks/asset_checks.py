@@ -96,7 +96,9 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
         wanted = {key: table for key, table in by_key.items() if key in context.selected_asset_check_keys}
         found = judge(warehouse, list(wanted.values()))
         with warehouse.writing() as con:
-            record_verdicts(con, context.run.run_id, step, [verdict for one in found.values() for verdict in one])
+            record_verdicts(
+                con, context.run.run_id, step, [verdict for of_table in found.values() for verdict in of_table]
+            )
             stops = {str(verdict) for verdict in failed_checks(con, context.run.run_id)}
         for key, table in wanted.items():
             yield result_of(key, found[table], stops)

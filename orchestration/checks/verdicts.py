@@ -148,9 +148,10 @@ def _findings(examples: Sequence[str], count: int) -> str:
 def _error(result: ExpectationValidationResult) -> str | None:
     """Take the database's own sentence out of the errors of a rule that could not be computed."""
     info: dict[str, Any] = result.exception_info or {}
-    raised = [one for one in ([info] if "exception_message" in info else info.values()) if one.get("raised_exception")]
+    found_errors = [info] if "exception_message" in info else info.values()
+    raised = [error for error in found_errors if error.get("raised_exception")]
     if not raised:
         return None
-    texts = [str(one.get(part) or "") for one in raised for part in ("exception_message", "exception_traceback")]
+    texts = [str(error.get(part) or "") for error in raised for part in ("exception_message", "exception_traceback")]
     found = next((match.group() for text in texts if (match := _DATABASE_ERROR.search(text))), texts[0][:300])
     return f"could not be computed: {found}"

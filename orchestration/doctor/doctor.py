@@ -36,7 +36,10 @@ def doctor(home: Home) -> list[Finding]:
         step = "faultline refresh --full"
         return now if is_told else [*now, Finding("error", one_line(error), str(home.published_file), step)]
     places = {finding.where for finding in now}
-    return [*now, *(one for one in last if one.where not in places or not one.what.startswith(NOT_READ))]
+    return [
+        *now,
+        *(finding for finding in last if finding.where not in places or not finding.what.startswith(NOT_READ)),
+    ]
 
 
 def home_findings(home: Home) -> list[Finding]:

@@ -30,7 +30,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     if not findings:
         say_lines(["nothing is missing or wrong"])
         return
-    for finding in sorted(findings, key=lambda one: LEVELS.index(one.level)):
+    for finding in sorted(findings, key=lambda finding: LEVELS.index(finding.level)):
         mark = Text(f"{finding.level:<8}", style=_COLOURS[finding.level])
         say_lines([mark + Text(visible(f"{finding.where}: {finding.what}")), f"        next: {finding.next_step}"])
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}

@@ -101,11 +101,11 @@ def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     """Tell which logs cover only a part of the study period."""
     covered = rows_of(con, (SQL / "spans.sql").read_text(encoding="utf-8"))
     return [
-        _span_finding(each, home)
-        for each in covered
-        if LOG_KINDS[each["kind"]].is_continuous
-        and each["covered_ratio"] is not None
-        and each["covered_ratio"] < MIN_COVERED_RATIO
+        _span_finding(span, home)
+        for span in covered
+        if LOG_KINDS[span["kind"]].is_continuous
+        and span["covered_ratio"] is not None
+        and span["covered_ratio"] < MIN_COVERED_RATIO
     ]
 
 

@@ -77,18 +77,18 @@ def current_publication(home: Home) -> Publication | None:
     found = _read(home.current)
     if found is not None:
         return replace(found, folder=home.current.resolve())
-    highest = max((one.number for one in _described(home)), default=0)
+    highest = max((publication.number for publication in _described(home)), default=0)
     return Publication(highest + 1, home.current.resolve().name, "", "", home.current.resolve())
 
 
 def kept_publications(home: Home) -> list[Publication]:
     """List what readers see or could go back to, the newest first."""
     last = _last_number(home)
-    found = {one.run_id: one for one in _described(home) if one.number <= last}
+    found = {publication.run_id: publication for publication in _described(home) if publication.number <= last}
     current = current_publication(home)
     if current is not None:
         found.setdefault(current.run_id, current)
-    return sorted(found.values(), key=lambda one: -one.number)
+    return sorted(found.values(), key=lambda publication: -publication.number)
 
 
 def newest_publication(home: Home) -> Publication | None:
@@ -139,7 +139,7 @@ def leftovers(home: Home) -> list[Path]:
     """List what a killed publication has left: readers never saw it, and the next refresh removes it."""
     found = []
     if home.publications.is_dir():
-        kept = {one.run_id for one in kept_publications(home)}
+        kept = {publication.run_id for publication in kept_publications(home)}
         for path in sorted(home.publications.iterdir()):
             is_folder = path.is_dir() and not path.is_symlink() and path != home.current and MARK not in path.name
             if path.name.startswith(".") or (is_folder and path.name not in kept):
@@ -177,7 +177,7 @@ def publish(
     home.publications.mkdir(parents=True, exist_ok=True)
     remove_leftovers(home)
     _adopt(home)
-    number = 1 + max((one.number for one in kept_publications(home)), default=0)
+    number = 1 + max((publication.number for publication in kept_publications(home)), default=0)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     publication = Publication(number, run_id, now, code_version, home.publications / run_id)
     beside = home.publications / f".{run_id}"
@@ -213,7 +213,9 @@ def remove_old(home: Home, keep: int) -> list[Publication]:
     """Remove all but so many publications; what readers see and what was published last always stay."""
     current = current_publication(home)
     kept = kept_publications(home)
-    removed = [one for one in kept[max(keep, 1) :] if current is None or one.run_id != current.run_id]
+    removed = [
+        publication for publication in kept[max(keep, 1) :] if current is None or publication.run_id != current.run_id
+    ]
     for publication in removed:
         # Under a hidden name it is a leftover, whatever happens while it is removed.
         hidden = publication.folder.with_name(f".{publication.folder.name}")
@@ -241,11 +243,11 @@ def roll_back(home: Home, wanted: str | None = None) -> Publication:
     if current is None:
         raise NoSuchPublication(f"no publication is kept in {home.publications}; run `faultline refresh` first")
     if wanted is None:
-        meant = [one for one in kept if one.number < current.number][:1]
+        meant = [publication for publication in kept if publication.number < current.number][:1]
         problem = f"no publication before number {current.number} is kept"
     else:
-        meant = [one for one in kept if str(one.number) == wanted] or [
-            one for one in kept if wanted and one.run_id.startswith(wanted)
+        meant = [publication for publication in kept if str(publication.number) == wanted] or [
+            publication for publication in kept if wanted and publication.run_id.startswith(wanted)
         ]
         problem = f"{wanted} means {len(meant) or 'none'} of the publications that are kept"
     if len(meant) != 1:
@@ -277,7 +279,7 @@ def _adopt(home: Home) -> None:
     if home.current.exists() or not home.published_file.is_file():
         return
     run_id, published_at, code_version = _of_file(home.published_file)
-    highest = max((one.number for one in _described(home)), default=0)
+    highest = max((publication.number for publication in _described(home)), default=0)
     folder = home.publications / run_id
     publication = Publication(highest + 1, run_id, published_at, code_version, folder)
     beside = home.publications / f".{run_id}"

@@ -201,12 +201,17 @@ def _node_lines(node: Answer, confidence_level: float) -> list[str]:
         parts.append(f"{short(node['rate'])} failures per 1,000 node-days {limits}")
     lines = ["", f"{place}{node['node_name']}: {'; '.join(parts)}", f"   {node['reasons']}"]
     if node["last_failures"]:
-        seen = [f"{one['failed_at']:%Y-%m-%d %H:%M} {one['failure_category']}" for one in node["last_failures"]]
+        seen = [
+            f"{failure['failed_at']:%Y-%m-%d %H:%M} {failure['failure_category']}" for failure in node["last_failures"]
+        ]
         lines.append(f"   last failures: {', '.join(seen)}")
     if node["last_tickets"] is None:
         lines.append("   tickets: unknown, none were given")
     elif node["last_tickets"]:
-        seen = [f"{one['ticket_id']} {one['component']} ({one['opened_at']:%Y-%m-%d})" for one in node["last_tickets"]]
+        seen = [
+            f"{ticket['ticket_id']} {ticket['component']} ({ticket['opened_at']:%Y-%m-%d})"
+            for ticket in node["last_tickets"]
+        ]
         lines.append(f"   tickets: {', '.join(seen)}")
     if node["out_of_service_reason"]:
         lines.append(f"   out of service: {node['out_of_service_reason']}")

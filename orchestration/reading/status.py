@@ -87,13 +87,13 @@ def status(home: Home) -> dict[str, Any]:
         found |= _state_of_published_file(home)
     found["publications"] = [
         {
-            "number": one.number,
-            "run_id": one.run_id,
-            "published_at": one.published_at,
-            "code_version": one.code_version,
-            "is_current": current is not None and one.run_id == current.run_id,
+            "number": publication.number,
+            "run_id": publication.run_id,
+            "published_at": publication.published_at,
+            "code_version": publication.code_version,
+            "is_current": current is not None and publication.run_id == current.run_id,
         }
-        for one in kept_publications(home)
+        for publication in kept_publications(home)
     ]
     found["pinned"] = pinned.number if pinned else None
     with free_of_refresh(home.lock_file) as holder:

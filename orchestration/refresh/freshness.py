@@ -71,7 +71,7 @@ def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]], known_
 def _files_are_as_they_were(found: Survey, known: Mapping[tuple[str, str], KnownFile]) -> bool:
     """Hold the files of the clusters that are not left out against what was read and what was refused."""
     files = {file.key: file for file in found.files}
-    refused = {one.file.key: one.error.what for one in found.refused}
+    refused = {refusal.file.key: refusal.error.what for refusal in found.refused}
     return (
         files.keys() | refused.keys() == {key for key in known if key[0] in found.clusters and known[key].is_present}
         and all(known[key].reason == reason for key, reason in refused.items())

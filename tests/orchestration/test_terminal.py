@@ -236,7 +236,10 @@ def test_ctrl_c_ends_any_query_within_a_second(small_home, signals):
     started = _wait_until_it_computes(process.pid)
     for _ in range(signals):
         process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    try:
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert time.monotonic() - started < 1.5
     assert (process.returncode, out, err) == (130, "", "")
 
