@@ -288,7 +288,7 @@ from range(1);
 
 create table estimates.est_ettr_by_qos as
 select
-    'high' as qos, columns(c -> c not like 'ettr_expected%') from estimates.est_ettr_by_size;
+    'high' as qos, columns(lambda c: c not like 'ettr_expected%') from estimates.est_ettr_by_size;
 
 create table estimates.est_attribution_chance as
 select

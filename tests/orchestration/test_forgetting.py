@@ -65,7 +65,7 @@ def run(home, *arguments):
 def content(home):
     """Give the rows that are kept, by table, save who read them."""
     with duckdb.connect(str(home.working_file), read_only=True) as con:
-        queries = {table: f"select columns(c -> c <> 'run_id') from {table} order by all" for table in TABLES}
+        queries = {table: f"select columns(lambda c: c <> 'run_id') from {table} order by all" for table in TABLES}
         return {table: con.execute(query).fetchall() for table, query in queries.items()}
 
 

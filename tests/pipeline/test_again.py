@@ -31,7 +31,7 @@ def content(path: Path) -> dict[str, list[tuple]]:
     """Every published table, sorted, so that two publications can be compared; the name of a file is no content."""
     with duckdb.connect(str(path), read_only=True) as con:
         tables = [name for (name,) in con.execute(CONTENT).fetchall()]
-        facts = "select columns(c -> c not in ('source_path', 'source_line_number')) from"
+        facts = "select columns(lambda c: c not in ('source_path', 'source_line_number')) from"
         return {name: sorted(con.execute(f"{facts} {name}").fetchall(), key=repr) for name in tables}
 
 

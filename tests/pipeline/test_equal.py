@@ -31,7 +31,7 @@ def content(home: Home) -> dict[str, list[tuple]]:
         tables = con.execute("select table_schema, table_name from information_schema.tables order by all").fetchall()
         return {
             f"{schema}.{table}": con.execute(
-                f"select columns(c -> c <> 'run_id' or '{schema}' <> 'ops') from {schema}.{table} order by all"
+                f"select columns(lambda c: c <> 'run_id' or '{schema}' <> 'ops') from {schema}.{table} order by all"
             ).fetchall()
             for schema, table in tables
             if not (schema == "ops" and table in OF_A_RUN)

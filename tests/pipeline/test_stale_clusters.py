@@ -44,7 +44,7 @@ def content(home: Home, cluster_id: str) -> dict[str, list[tuple]]:
         for (table,) in tables:
             alone = " and comparison <> 'clusters'" if table == "estimates.est_rate_ratios" else ""
             rows = con.execute(
-                f"select columns(c -> c not in {IN_NIGHT}) from {table} where cluster_id = ?{alone}", [cluster_id]
+                f"select columns(lambda c: c not in {IN_NIGHT}) from {table} where cluster_id = ?{alone}", [cluster_id]
             ).fetchall()
             found[table] = sorted(rows, key=repr)
         return found

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.sacct import records as sacct_records
+from assets.sources.sacct.columns import COLUMNS as COLUMNS_READ
 from assets.sources.sacct.layout import Layout, header_layout
 from assets.sources.sacct.lines import MAX_LAYOUTS
 from assets.sources.sacct.records import OddLine, assemble, repair
@@ -18,7 +19,7 @@ from assets.sources.sacct.values import (
     read_state,
     read_tres,
 )
-from tests.sources.folders import BASE, counts, export, facts, load, make, rows
+from tests.sources.folders import BASE, connect, counts, export, facts, load, make, rows
 
 COLUMNS = list(BASE)
 FREE_TEXT = st.text(st.sampled_from("abc XYZ|=\"'<>;,[]()%0123456789-_./"), min_size=1, max_size=25)
@@ -33,6 +34,14 @@ def jobs(count):
         }
         for n in range(1, count + 1)
     ]  # fmt: skip
+
+
+NOT_PRINTED = {"cluster_id", "path", "line_number", "disposition"}
+
+
+def test_every_column_of_the_raw_table_is_filled_by_a_declared_column():
+    table = {row["name"] for row in rows(connect(), "select name from pragma_table_info('raw.sacct')")}
+    assert {name for column in COLUMNS_READ for name in column.fills} == table - NOT_PRINTED
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def facts(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
     for name in TABLES:
         left_out = PLACES + (OF_THE_RESULT if name == "health_checks" else [])
         found[name] = con.execute(
-            f"select distinct columns(c -> c not in {tuple(left_out)}) from raw.{name}"
+            f"select distinct columns(lambda c: c not in {tuple(left_out)}) from raw.{name}"
             " where disposition = 'loaded' order by all"
         ).fetchall()
     return found

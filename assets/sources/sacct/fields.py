@@ -5,10 +5,8 @@ Its sources give a record's fields by their place, `c1` and so on, NULL when emp
 
 from __future__ import annotations
 
-from assets.sources.sacct.layout import FIELDS, Layout
-
-TEXTS = {name: f"text_{name}" for name in FIELDS}
-"""Columns of `sacct_texts`."""
+from assets.sources.sacct.columns import FIELDS, TEXTS
+from assets.sources.sacct.layout import Layout
 
 
 def places_of_list(layout: Layout) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
+from assets.sources.sacct.columns import FIELDS, REQUIRED
 from assets.sources.settings import ClusterSettings
 
 DELIMITERS = {"|#": "pipe_hash", "|": "pipe", "\x1f": "unit_separator", ";": "semicolon", "\t": "tab", ",": "comma"}
@@ -15,21 +16,6 @@ CONFIGURED = "configured_columns"
 DIALECTS = (*DELIMITERS.values(), CONFIGURED)
 
 GOOD_EXPORT = export_again("sacct")
-
-_READ = (
-    "JobID JobIDRaw Cluster User UID Account Partition QOS JobName Submit Eligible Start End Elapsed ElapsedRaw "
-    "Suspended State ExitCode DerivedExitCode NodeList NNodes AllocNodes ReqNodes AllocCPUS NCPUS AllocTRES ReqTRES "
-    "ReqMem TimelimitRaw Timelimit Reason Flags SubmitLine Restarts FailedNode DBIndex SLUID"
-)
-FIELDS = tuple(_READ.split())
-"""The columns that are read; all others are ignored."""
-REQUIRED = ("State", "Submit", "Start", "End")
-_FREE = (
-    "JobName Comment AdminComment SystemComment SubmitLine WorkDir WCKey Extra Constraints Container "
-    "StdIn StdOut StdErr Reservation"
-)
-FREE_TEXT = frozenset(_FREE.split())
-"""Columns in which users may write anything, the delimiter and line breaks included."""
 _FIELD_NAME = re.compile(r"[A-Za-z]+")
 _ERROR = re.compile(r"(sacct|slurm\w*|srun): (error|fatal)|slurm accounting storage is disabled|.*invalid field", re.I)
 _HEADER_SEARCH_LINES = 50

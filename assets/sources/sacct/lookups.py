@@ -11,8 +11,8 @@ import pyarrow as pa
 from assets.sources.intake.nodes import basic_name
 from assets.sources.nodelists import LARGE, NodeListError, Printed, expand, expansions
 from assets.sources.reader import Step
+from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.counts import count_of
-from assets.sources.sacct.fields import TEXTS
 from assets.sources.sacct.moments import MOMENTS
 from assets.sources.sacct.seen import seen_in
 from assets.sources.sacct.values import (

@@ -68,7 +68,7 @@ _WARN = f"""
     update ops.files
     set warnings = case
         when is_warned then list_sort(list_append(warnings, '{WARNING}'))
-        else list_filter(warnings, warning -> warning <> '{WARNING}')
+        else list_filter(warnings, lambda warning: warning <> '{WARNING}')
     end
     from (
         select cluster_id, path, (cluster_id, path) in (from files_without_duplicates) as is_warned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets.sources.sacct.fields import TEXTS
+from assets.sources.sacct.columns import TEXTS
 from assets.sources.sql import times
 
 MOMENTS = ("Submit", "Eligible", "Start", "End")

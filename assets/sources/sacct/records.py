@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, takewhile
 
-from assets.sources.sacct.layout import FREE_TEXT, Layout, is_command_error
+from assets.sources.sacct.columns import FREE_TEXT
+from assets.sources.sacct.layout import Layout, is_command_error
 from assets.sources.sacct.values import STATES
 
 _NAMED = r"(?:[A-Za-z0-9_.\-\[\],]+|None assigned|)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assets.sources.sacct.fields import TEXTS, exclusion_text
+from assets.sources.sacct.columns import TEXTS
+from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.moments import MOMENTS
 
 _TEXTS = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from assets.sources.nodelists import SPARE_FACTOR, SPARE_NAMES
+from assets.sources.sacct.columns import TEXTS, plain_columns
 from assets.sources.sacct.counts import count_of, node_count_of
-from assets.sources.sacct.fields import TEXTS, exclusion_text
+from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.moments import MOMENTS, moment_columns, moment_problem, placed
 from assets.sources.sacct.values import MAX_SECONDS, OPEN_STATES
 from assets.sources.sql import times
@@ -158,14 +159,7 @@ def type_records(zone: str, years: times.Years) -> str:
                 then try_cast(split_part(split_part({t["JobID"]}, '+', 1), '_', 1) as bigint) end as het_job_id,
             case when contains({t["JobID"]}, '+') then try_cast(split_part({t["JobID"]}, '+', 2) as bigint)
             end as het_offset,
-            try_cast({t["DBIndex"]} as bigint) as db_index,
-            {t["SLUID"]} as sluid,
             coalesce({t["User"]}, 'uid:' || {t["UID"]}) as user_name,
-            try_cast({t["UID"]} as bigint) as uid,
-            {t["Account"]} as account,
-            {t["Partition"]} as partition,
-            {t["QOS"]} as qos,
-            {t["JobName"]} as job_name,
             submitted_at,
             eligible_at,
             started_at,
@@ -219,11 +213,9 @@ def type_records(zone: str, years: times.Years) -> str:
                 else 1
             end as requested_memory_mib,
             time_limit_seconds,
-            try_cast({t["Restarts"]} as integer) as restart_count,
             failed_node_id,
-            {t["Reason"]} as pending_reason,
-            {t["Flags"]} as flags,
             {t["SubmitLine"]} as submit_line,
+            {plain_columns()},
             excluded_node_ids,
             list_filter([
                 case when was_cut then 'truncated_value' end,
@@ -239,6 +231,6 @@ def type_records(zone: str, years: times.Years) -> str:
                     date_diff('second', started_at, ended_at) - told_elapsed - coalesce(told_suspended, 0)
                         not between -1 and case when told_suspended is null then 1e9 else 1 end
                     then 'elapsed_mismatch' end
-            ], warning -> warning is not null) as warnings
+            ], lambda warning: warning is not null) as warnings
         from reasoned
     """

@@ -17,7 +17,8 @@ import duckdb
 
 from assets.sources.intake.lines import CHUNK, REPLACEMENT
 from assets.sources.regular import open_regular, pieces
-from assets.sources.sacct.fields import TEXTS, no_texts, texts_of
+from assets.sources.sacct.columns import TEXTS
+from assets.sources.sacct.fields import no_texts, texts_of
 from assets.sources.sacct.layout import Layout, header_layout
 from assets.sources.sacct.seen import NOTHING_SEEN, seen_in
 from assets.sql import literal

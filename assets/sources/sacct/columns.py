@@ -1,0 +1,106 @@
+"""The columns of sacct that are read: what each fills in raw.sacct, how, and since which Slurm it exists.
+
+All others are ignored. Versions are those of `src/sacct/sacct.c` in Slurm's releases; a column without one is in every
+version that is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Parser = Literal[
+    "text", "integer", "bigint", "moment", "duration", "lookup", "count", "code", "number", "beside", "compared"
+]
+"""How a text becomes values: cast in SQL (`text`, `integer`, `bigint`), or by the SQL of `typing.py`.
+
+A `moment` becomes UTC. Each distinct text of a `lookup` is read once in Python. A `count` may be printed as 1.50K. A
+`code` is an exit code and a signal, a `number` the parts of a job's number. `beside`: the next column stands in for it.
+`compared`: it is held against what is known, and not kept.
+"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of an export."""
+
+    field: str
+    """Its name in the header."""
+    parser: Parser
+    fills: tuple[str, ...]
+    """Columns of raw.sacct that need it, alone or beside others."""
+    since: str = ""
+    """First version of Slurm with it."""
+    is_required: bool = False
+    is_free_text: bool = False
+    """Users may write anything, the delimiter and line breaks included."""
+
+
+_JOB = ("job_id", "job_id_raw")
+_ARRAY = ("array_job_id", "array_task_id", "het_job_id", "het_offset")
+_LENGTH = ("elapsed_seconds", "suspended_seconds", "warnings")
+_GPUS = ("gpu_count", "gpu_count_source", "gpu_type", "cpu_count")
+
+COLUMNS = (
+    Column("JobID", "number", (*_JOB, *_ARRAY)),
+    Column("JobIDRaw", "number", _JOB),
+    Column("Cluster", "compared", ()),
+    Column("User", "beside", ("user_name",)),
+    Column("UID", "bigint", ("uid", "user_name")),
+    Column("Account", "text", ("account",)),
+    Column("Partition", "text", ("partition",)),
+    Column("QOS", "text", ("qos",)),
+    Column("JobName", "text", ("job_name",), is_free_text=True),
+    Column("Submit", "moment", ("submitted_at", "time_quality"), is_required=True),
+    Column("Eligible", "moment", ("eligible_at", "time_quality")),
+    Column("Start", "moment", ("started_at", "time_quality"), is_required=True),
+    Column("End", "moment", ("ended_at", "time_quality"), is_required=True),
+    Column("Elapsed", "duration", _LENGTH),
+    Column("ElapsedRaw", "duration", _LENGTH),
+    Column("Suspended", "duration", _LENGTH),
+    Column("State", "lookup", ("state", "state_raw", "cancelled_by_uid"), is_required=True),
+    Column("ExitCode", "code", ("exit_code", "exit_signal")),
+    Column("DerivedExitCode", "code", ("derived_exit_code", "derived_exit_signal")),
+    Column("NodeList", "lookup", ("node_list", "node_ids")),
+    Column("NNodes", "count", ("requested_node_count", "requested_memory_mib")),
+    Column("AllocNodes", "count", ("requested_node_count",)),
+    Column("ReqNodes", "count", ("requested_node_count", "requested_memory_mib")),
+    Column("AllocCPUS", "count", ("cpu_count", "requested_memory_mib")),
+    Column("NCPUS", "count", ("cpu_count", "requested_memory_mib")),
+    Column("AllocTRES", "lookup", _GPUS),
+    Column("ReqTRES", "lookup", ("requested_gpu_count", "requested_memory_mib")),
+    Column("ReqMem", "lookup", ("requested_memory_mib",)),
+    Column("TimelimitRaw", "duration", ("time_limit_seconds",), since="18.08"),
+    Column("Timelimit", "duration", ("time_limit_seconds",)),
+    Column("Reason", "text", ("pending_reason",), since="19.05"),
+    Column("Flags", "text", ("flags",), since="19.05"),
+    Column("SubmitLine", "lookup", ("submit_line", "excluded_node_ids"), since="21.08", is_free_text=True),
+    Column("Restarts", "integer", ("restart_count",), since="24.11"),
+    Column("FailedNode", "lookup", ("failed_node_id",), since="23.02"),
+    Column("DBIndex", "bigint", ("db_index",), since="20.02"),
+    Column("SLUID", "text", ("sluid",), since="24.11"),
+)
+FIELDS = tuple(column.field for column in COLUMNS)
+REQUIRED = tuple(column.field for column in COLUMNS if column.is_required)
+_FREE_BUT_NOT_READ = (
+    *("Comment", "AdminComment", "SystemComment", "WorkDir", "WCKey", "Extra", "Constraints", "Container"),
+    *("StdIn", "StdOut", "StdErr", "Reservation"),
+)
+FREE_TEXT = frozenset({*_FREE_BUT_NOT_READ, *(column.field for column in COLUMNS if column.is_free_text)})
+"""Columns in which a delimiter may be part of the value."""
+TEXTS = {field: f"text_{field}" for field in FIELDS}
+"""The SQL names of what was printed, NULL when empty or not exported."""
+
+
+def plain_columns() -> str:
+    """Give SQL for the columns of raw.sacct that are one printed text, as it is or cast.
+
+    >>> "try_cast(text_DBIndex as bigint) as db_index" in plain_columns()
+    True
+    """
+    plain = [(TEXTS[column.field], column.parser, column.fills[0]) for column in COLUMNS if column.fills]
+    texts = [f"{text} as {name}" for text, parser, name in plain if parser == "text"]
+    casts = [
+        f"try_cast({text} as {parser}) as {name}" for text, parser, name in plain if parser in {"integer", "bigint"}
+    ]
+    return ", ".join([*texts, *casts])
