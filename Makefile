@@ -7,20 +7,32 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
 
-.PHONY: help refresh test lint slow soak spark calibration recovery proof sbom audit ui bench lock clean
+.PHONY: help refresh test lint slow soak spark duckdb2 calibration recovery proof sbom audit ui bench lock clean
 help:  ## Show the targets.
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# $(call packages,ENVIRONMENT,LOCK FILE): make an environment if there is none, and install what a lock file names.
+define packages
+@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(1) \
+		&& uv pip install --quiet --python $(1)/bin/python --no-deps --require-hashes -r $(2) ; \
+	else \
+		{ test -x $(1)/bin/python || $(PYTHON) -m venv $(1) ; } \
+		&& $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(2) ; \
+	fi
+endef
+# $(call faultline,ENVIRONMENT): install this project, such that a change of its files needs no new installation.
+define faultline
+@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e . ; \
+	else \
+		$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+endef
 
 .venv/.installed: requirements.lock.txt pyproject.toml
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python $(PYTHON) .venv \
-		&& uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock.txt \
-		&& uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
-	else \
-		$(PYTHON) -m venv .venv \
-		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock.txt \
-		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
-	fi
+	$(call packages,.venv,requirements.lock.txt)
+	$(call faultline,.venv)
 	@touch $@
 
 # Demo clusters are made only where there is nothing but the committed capture.
@@ -59,28 +71,23 @@ soak: .venv/.installed faketime  ## Sixty nights in which everything goes wrong,
 	@$(BIN)/python -m tests.soak $(or $(SOAK),--out $$(mktemp -d)/soak)
 
 .venv-spark/.installed: requirements-spark.lock.txt
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python $(PYTHON) .venv-spark \
-		&& uv pip install --quiet --python .venv-spark/bin/python --require-hashes -r requirements-spark.lock.txt ; \
-	else \
-		$(PYTHON) -m venv .venv-spark \
-		&& .venv-spark/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-			-r requirements-spark.lock.txt ; \
-	fi
+	$(call packages,.venv-spark,requirements-spark.lock.txt)
 	@touch $@
 
 spark: .venv/.installed .venv-spark/.installed java  ## Build the dbt project on DuckDB and on Spark and compare every mart.
 	@$(BIN)/python -m pytest -m spark tests/spark
 
+.venv-duckdb2/.installed: requirements.lock.txt requirements-duckdb2.lock.txt pyproject.toml
+	$(call packages,.venv-duckdb2,requirements.lock.txt)
+	$(call packages,.venv-duckdb2,requirements-duckdb2.lock.txt)
+	$(call faultline,.venv-duckdb2)
+	@touch $@
+
+duckdb2: .venv-duckdb2/.installed browser  ## Run the tests of a push on DuckDB 2, which the lock does not name yet.
+	@.venv-duckdb2/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --ignore tests/lint
+
 .venv-supply/.installed: requirements-supply.lock.txt
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python $(PYTHON) .venv-supply \
-		&& uv pip install --quiet --python .venv-supply/bin/python --require-hashes -r requirements-supply.lock.txt ; \
-	else \
-		$(PYTHON) -m venv .venv-supply \
-		&& .venv-supply/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-			-r requirements-supply.lock.txt ; \
-	fi
+	$(call packages,.venv-supply,requirements-supply.lock.txt)
 	@touch $@
 
 sbom: .venv/.installed .venv-supply/.installed  ## List every installed package with version and licence: build/sbom.cdx.json (CycloneDX).
@@ -120,6 +127,8 @@ lock:  ## Pin every dependency again, with hashes and without addresses.
 		--no-header --no-annotate --quiet -o requirements.lock.txt
 	uv pip compile --group spark --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements-spark.lock.txt
+	uv pip compile --group duckdb2 --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+		--no-header --no-annotate --quiet -o requirements-duckdb2.lock.txt
 	uv pip compile --group supply --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements-supply.lock.txt
 
