@@ -29,11 +29,12 @@ def refresh(
     """Ingest what is new, build, fit, validate, publish and write the report."""
     from orchestration.interruption import INTERRUPTED
     from orchestration.refresh.failures import RefreshFailed, RefreshInterrupted
-    from orchestration.refresh.run import run_refresh
+    from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh
 
     chosen = choose_home(home, sources, full)
     console = terminal.console(is_error=as_json)
     try:
+        check_sources_of_a_new_home(chosen)
         outcome = run_refresh(chosen, full=full, console=console)
     except RefreshFailed as error:
         if as_json:

@@ -49,7 +49,6 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
     """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
     from orchestration.refresh.lock import RefreshRunning, lock_for_a_run
 
-    _check_sources_of_a_new_home(home)
     try:
         # Before anything else: who does not get the lock must not touch what the other one works on.
         with private_files(), lock_for_a_run(home.lock_file):
@@ -61,7 +60,7 @@ def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
         raise RefreshFailed(explain_error(error, home)) from error
 
 
-def _check_sources_of_a_new_home(home: Home) -> None:
+def check_sources_of_a_new_home(home: Home) -> None:
     """Refuse a home without sources at once, and make no folder there: its path may be mistyped."""
     from assets.sources.errors import SourceErrors
     from assets.sources.intake.folder import cluster_folders
