@@ -45,7 +45,7 @@ def limits_by_macro(count: int) -> tuple[float, float]:
     from jinja2 import Environment
 
     macros = Environment().from_string(MACRO.read_text(encoding="utf-8")).module
-    row = duckdb.sql(f"select {macros.poisson_limit_low(count)}, {macros.poisson_limit_high(count)}").fetchone()
+    row = duckdb.sql(f"select {macros.poisson_limit_low(count)}, {macros.poisson_limit_high(count)}").fetchall()[0]
     assert row is not None
     return row
 

@@ -141,7 +141,7 @@ def test_a_failure_laid_to_a_false_alarm_is_noticed(many_clusters, good, month_h
     with duckdb.connect() as con:
         con.execute(f"create table failures as from '{failures}'")
         con.execute(f"create table faults as from '{faults}'")
-        fault = con.sql("select fault_number from failures where visible_category = 'ib_link' limit 1").fetchone()
+        fault = con.execute("select fault_number from failures where visible_category = 'ib_link' limit 1").fetchone()
         con.execute("update faults set mechanism = 'alarm' where fault_number = ?", fault)
         con.execute("delete from failures where fault_number = ?", fault)
         con.execute(f"copy failures to '{failures}' (format parquet)")

@@ -201,7 +201,7 @@ def _other_steps(elements: str) -> Step:
     """Give the step that reads the lines which are no object; clean logs have none, and are not looked at again."""
 
     def read_others(con: duckdb.DuckDBPyConnection) -> None:
-        missing = con.execute(
+        ((missing,),) = con.execute(
             """
             select
                 (
@@ -210,8 +210,8 @@ def _other_steps(elements: str) -> Step:
                 )
                 - (select count(*) from health_results)
             """
-        ).fetchone()
-        if missing is not None and missing[0]:
+        ).fetchall()
+        if missing:
             for statement in (insertion(elements), _EMPTY_ARRAYS, _OTHER_LINES):
                 con.execute(statement)
 

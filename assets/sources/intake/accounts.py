@@ -44,10 +44,12 @@ def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         from taken_files anti join counted_skips using (file_id)
     ) as lines"""
     fingerprint_query = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
-    lines_print, outcomes_print = (con.execute(f"{fingerprint_query} {rows}").fetchone() for rows in (lines, outcomes))
-    if lines_print is None or outcomes_print is None or lines_print == outcomes_print:
+    (lines_print,), (outcomes_print,) = (
+        con.execute(f"{fingerprint_query} {rows}").fetchall() for rows in (lines, outcomes)
+    )
+    if lines_print == outcomes_print:
         return
-    row = con.execute(
+    wrong = con.execute(
         f"""
         select batch_files.path, line_number, count(outcomes.file_id) as outcome_count
         from {lines}
@@ -55,13 +57,15 @@ def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         inner join batch_files using (file_id)
         group by all having outcome_count <> 1 order by all limit 1
         """
-    ).fetchone()
-    where = "a line that is not in the file" if row is None else f"{row[0]}, line {row[1]}: {row[2]} outcomes, not one"
+    ).fetchall()
+    where = "a line that is not in the file"
+    for path, line_number, outcome_count in wrong:
+        where = f"{path}, line {line_number}: {outcome_count} outcomes, not one"
     raise AssertionError(f"{reader.KIND}: {lines_print[0]} lines, {outcomes_print[0]} outcomes; {where}")
 
 
 def _prove_counted_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    row = con.execute(
+    wrong = con.execute(
         """
         select batch_files.path, taken_files.line_count, sum(outcomes.line_count) as outcome_count
         from (
@@ -74,9 +78,11 @@ def _prove_counted_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None
         left join taken_files using (file_id)
         group by all having outcome_count is distinct from taken_files.line_count order by all limit 1
         """
-    ).fetchone()
-    if row:
-        raise AssertionError(f"{reader.KIND}: {row[0]}: {row[1] or 'no'} lines read as a whole, {row[2]} outcomes")
+    ).fetchall()
+    for path, line_count, outcome_count in wrong:
+        raise AssertionError(
+            f"{reader.KIND}: {path}: {line_count or 'no'} lines read as a whole, {outcome_count} outcomes"
+        )
 
 
 def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
@@ -101,7 +107,7 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
         inner join file_lines on file_lines.file_id = found.file_id
         """
     )
-    if con.execute("from all_quarantined limit 1").fetchone() is not None:
+    if con.execute("from all_quarantined limit 1").fetchall():
         _keep_quarantined_lines(con)
     con.execute(
         """

@@ -47,8 +47,8 @@ def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
 
 def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirectory[str]:
     """Make a folder for copies beside the warehouse file, where there is room for data."""
-    row = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchone()
-    beside = Path(row[0]).parent if row and row[0] else None
+    ((path,),) = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchall()
+    beside = Path(path).parent if path else None
     return tempfile.TemporaryDirectory(prefix="reading-", dir=beside)
 
 

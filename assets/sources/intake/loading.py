@@ -171,9 +171,9 @@ class _Loading:
         with suppress(_TrialOverError), transaction(self.con):
             with scratch_folder(self.con) as scratch:
                 read_batch_lines(self.con, cluster, [file], Path(scratch))
-            row = self.con.execute("select coalesce(max(line_number), 0) from lines").fetchone()
+            ((count,),) = self.con.execute("select coalesce(max(line_number), 0) from lines").fetchall()
             raise _TrialOverError
-        return int(row[0]) if row else 0
+        return count
 
     def refuse(self, refused: RefusedFile) -> None:
         """Keep in `ops.files` that a file is not read, and nothing else of it."""

@@ -189,7 +189,7 @@ def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
         where used.node_id is distinct from node_names.node_id or used.is_unknown <> (node_names.node_id is null)
         """
     )
-    if con.execute("from names_to_set limit 1").fetchone() is None:
+    if not con.execute("from names_to_set limit 1").fetchall():
         return False
     # Inventory's nodes are known by definition.
     which = "names.node_id is not null" if table == "nodes" else "true"
@@ -214,8 +214,8 @@ def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
 
 
 def _changed_rows(con: duckdb.DuckDBPyConnection, update: str) -> int:
-    row = con.execute(update).fetchone()
-    return int(row[0]) if row else 0
+    ((count,),) = con.execute(update).fetchall()
+    return int(count)
 
 
 def _set_sacct_node_ids(con: duckdb.DuckDBPyConnection) -> None:
@@ -246,7 +246,7 @@ def _set_sacct_node_ids(con: duckdb.DuckDBPyConnection) -> None:
         group by members.cluster_id, members.node_list
         """
     )
-    if con.execute("from changed_node_lists limit 1").fetchone() is not None:
+    if con.execute("from changed_node_lists limit 1").fetchall():
         for table in ("raw.node_lists", "raw.sacct"):
             con.execute(
                 f"""
@@ -269,7 +269,7 @@ def _set_sacct_node_ids(con: duckdb.DuckDBPyConnection) -> None:
               where len(excluded_node_ids) > 0) as listed
         semi join {moved} using (cluster_id, name_as_seen) limit 1
         """
-    ).fetchone():
+    ).fetchall():
         con.execute(
             f"""
             update raw.sacct set excluded_node_ids = final.node_ids

@@ -100,7 +100,7 @@ def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
         qualify layout_id is distinct from lag(layout_id) over (partition by file_id order by line_number)
         """
     )
-    if con.execute("select 1 from sacct_spans group by file_id having count(*) > 1 limit 1").fetchone() is None:
+    if not con.execute("select 1 from sacct_spans group by file_id having count(*) > 1 limit 1").fetchall():
         return """(
             select lines.*, case when lines.line_number >= spans.line_number then spans.layout_id end as layout_id
             from lines left join sacct_spans as spans on spans.file_id = lines.file_id

@@ -83,17 +83,17 @@ def _type_step(zone: str) -> Step:
 
 def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
     """Take out of `sacct_texts` what raw now holds; of whole files that is mostly all, and none is read again."""
-    lost = con.execute(
+    ((is_any_lost,),) = con.execute(
         """
         select coalesce(sum(line_count), 0)
             > (select count(*) from sacct_aside_in_files)
             + (select count(*) from loaded_lines semi join taken_files using (file_id))
         from taken_files
         """
-    ).fetchone()
+    ).fetchall()
     con.execute("insert into sacct_aside (file_id, line_number) from loaded_lines")
     left = "from sacct_line_texts"
-    if lost == (True,):
+    if is_any_lost:
         but_kept = "anti join sacct_aside using (file_id, line_number)"
         con.execute(f"insert into taken_lines from sacct_file_lines {but_kept}")
         left = f"{left} union all from sacct_file_texts {but_kept}"

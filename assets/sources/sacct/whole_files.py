@@ -106,8 +106,8 @@ def _see(con: duckdb.DuckDBPyConnection, exports: list[Export], cluster_id: str)
         """,
         {"cluster_id": cluster_id},
     )
-    row = con.execute("select record_counts from sacct_seen_now").fetchone()
-    return row[0] or {} if row else {}
+    ((counts,),) = con.execute("select record_counts from sacct_seen_now").fetchall()
+    return counts or {}
 
 
 def _note(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
@@ -125,7 +125,7 @@ def _note(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
         select unnest(others, recursive := true) from sacct_seen_now
         """
     )
-    has_others = con.execute("from sacct_seen_now where len(others) > 0").fetchone() is not None
+    has_others = bool(con.execute("from sacct_seen_now where len(others) > 0").fetchall())
     attempts = f"{_texts(exports)} {'where left_out is null' if has_others else ''}"
     con.execute(f"create or replace temp view sacct_file_texts as from {attempts}")
     lines = (

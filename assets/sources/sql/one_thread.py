@@ -15,10 +15,10 @@ def one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     A query that numbers rows is one long task. Where another thread takes it, the client keeps asking for one of its
     own without a pause, which costs as much as the task (measured); so it does while a transaction is committed.
     """
-    row = con.execute("select current_setting('threads')").fetchone()
+    ((threads,),) = con.execute("select current_setting('threads')").fetchall()
     con.execute("set threads = 1")
     try:
         yield
     finally:
         with suppress(duckdb.Error):
-            con.execute(f"set threads = {int(row[0]) if row else 1}")
+            con.execute(f"set threads = {int(threads)}")
