@@ -1,4 +1,4 @@
-"""What must hold for the tables of `estimates`: a function is the suite of the table of its name."""
+"""What must hold for the tables of `estimates`. Each function gives the suite of the table with its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold for the tables of `raw`: a function is the suite of the table of its name.
+"""What must hold for the tables of `raw`. Each function gives the suite of the table with its name.
 
 One odd row is no news. Most rows being odd means that something was misread.
 """

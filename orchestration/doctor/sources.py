@@ -49,7 +49,9 @@ def _kind_findings(folder: Path) -> list[Finding]:
         if not files:
             log = LOG_KINDS[kind]
             next_step = log.export_to(folder / kind, START)
-            findings.append(Finding(log.weight, f"no logs: {log.unknown_without}", f"{folder.name}/{kind}", next_step))
+            findings.append(
+                Finding(log.weight, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
+            )
         for path in files:
             place = shown(path, folder.parent)
             level: Level = "error" if kind == "sacct" else "warning"

@@ -14,6 +14,7 @@ from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.spans import longest_gap
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
+from orchestration.doctor.sources import START
 from orchestration.home import Home
 from orchestration.reading.published import published
 
@@ -77,7 +78,8 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
             seen = _query(f"select warnings from ops.files where path = {literal(path)}")
             findings.append(Finding("warning", warning.replace("_", " "), path, seen))
         else:
-            step = gap.command.replace("FOLDER", str(home.sources / path.partition("/")[0]))
+            folder = home.sources / path.partition("/")[0]
+            step = gap.command.replace("FOLDER", str(folder)).replace("START", START)
             findings.append(Finding("warning", f"{gap.name}: {gap.consequence}", path, step))
     return findings
 
@@ -115,7 +117,7 @@ def _span_finding(covered: Row, home: Home) -> Finding:
     what += f"{moment(covered['to_at'])} UTC"
     if gap := longest_gap(covered):
         what += f" without {gap.removeprefix('the longest: ')}"
-    command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder)
+    command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder, START)
     step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
     return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
 

@@ -84,6 +84,21 @@ class TestDoctor:
         assert "sacctmgr -P show event" in found["beta/events"].next_step
         assert "beta/health" not in found
 
+    def test_accounting_with_a_gap_is_told_with_a_command_that_can_be_run(self, home):
+        with duckdb.connect(str(home.published_file)) as con:
+            first, last = con.execute(
+                "select study_from_at, study_to_at from marts.dim_clusters where cluster_id = 'beta'"
+            ).fetchone()
+            con.execute("delete from ops.spans where cluster_id = 'beta'")
+            part = (last - first) / 4
+            con.executemany(
+                "insert into ops.spans values ('beta', 'sacct', ?, ?, 'log')",
+                [(first, first + part), (last - part, last)],
+            )
+        (found,) = [finding for finding in doctor(home) if finding.where == "beta/sacct" and "covers" in finding.what]
+        assert "covers 50.0% of the study period" in found.what
+        assert "START" not in found.next_step and "FOLDER" not in found.next_step
+
     def test_old_data_is_told_except_for_simulated_clusters(self, home, findings):
         with duckdb.connect(str(home.published_file)) as con:
             con.execute("update raw.clusters set is_simulated = true where cluster_id = 'beta'")

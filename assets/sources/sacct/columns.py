@@ -12,11 +12,11 @@ from typing import Literal
 Parser = Literal[
     "text", "integer", "bigint", "moment", "duration", "lookup", "count", "code", "number", "beside", "compared"
 ]
-"""How a text becomes values: cast in SQL (`text`, `integer`, `bigint`), or by the SQL of `typing.py`.
+"""How a text becomes values. `text`, `integer` and `bigint` are cast in SQL; `typing.py` has the SQL of the others.
 
 A `moment` becomes UTC. Each distinct text of a `lookup` is read once in Python. A `count` may be printed as 1.50K. A
-`code` is an exit code and a signal, a `number` the parts of a job's number. `beside`: the next column stands in for it.
-`compared`: it is held against what is known, and not kept.
+`code` is an exit code with a signal. A `number` is a job's number with its parts. Where a column `beside` another is
+empty, the other stands in for it. A `compared` column is checked and not kept.
 """
 
 
