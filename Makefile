@@ -5,7 +5,7 @@ PYTHON ?= python3
 FAULTLINE_HOME ?= data
 HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
-export FAULTLINE_HOME DO_NOT_TRACK=1 GX_ANALYTICS_ENABLED=false
+export FAULTLINE_HOME DO_NOT_TRACK=1
 
 .PHONY: help refresh test lint slow soak spark duckdb2 calibration recovery proof sbom audit ui bench lock clean
 help:  ## Show the targets.

@@ -10,38 +10,34 @@ import assets.report
 from orchestration import schedules
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
-from orchestration.environment import Settings, current_home
-from orchestration.home import Home
+from orchestration.environment import Settings, read_settings
 from orchestration.jobs import in_process, refresh
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.resources import resources
 
 
-def build(home: Home) -> dg.Definitions:
-    """Bind assets, checks, job and schedule to one home."""
-    dbt.prepare(home)
-    settings = Settings.current()
+def build(settings: Settings) -> dg.Definitions:
+    """Bind assets, checks, job and schedule to one home and its settings."""
+    dbt.prepare(settings)
     raw = dg.load_assets_from_package_module(assets.raw)
-    models = dbt.dbt_models(home)
+    models = dbt.dbt_models(settings)
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)
     built = [key for asset in (models, *estimates) if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
-    last_good = last_good_asset(home, upstream=built)
-    published = publish.published_asset(
-        home, upstream=dg.AssetKey(["report", "index"]), keep=settings.keep_publications, group=settings.publish_group
-    )
+    last_good = last_good_asset(settings.home, upstream=built)
+    published = publish.published_asset(settings, upstream=dg.AssetKey(["report", "index"]))
     return dg.Definitions(
         assets=[*raw, models, *estimates, last_good, *report, published],
         asset_checks=checks.all_checks(estimates),
         jobs=[refresh],
-        schedules=[schedules.nightly(settings.cron, settings.timezone, home)],
-        resources=resources(home, settings),
+        schedules=[schedules.nightly(settings)],
+        resources=resources(settings),
         executor=in_process,
     )
 
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Bind them to the home of this process."""
-    return build(current_home())
+    """Bind them to the settings of this process: Dagster's code server, which starts here."""
+    return build(read_settings())

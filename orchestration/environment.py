@@ -1,13 +1,16 @@
-"""The environment, read in one place: which home, which sources, when the schedule fires.
+"""The settings of a process, read from its environment once, and the environment of the programs that it starts.
 
-It imports nothing heavy, so that `faultline query` answers at once.
+`os.environ` is read and changed here and nowhere else, but in dbt's own process (orchestration/dbt/command.py). A test
+holds that. The module imports nothing heavy, so that `faultline query` answers at once.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestration.home import Home
@@ -15,47 +18,93 @@ from orchestration.publication.permissions import PUBLISH_GROUP
 
 HOME = "FAULTLINE_HOME"
 SOURCES = "FAULTLINE_SOURCES"
-FULL = "FAULTLINE_FULL"
 MEMORY = "FAULTLINE_MEMORY"
 THREADS = "FAULTLINE_THREADS"
+SCHEDULE = "FAULTLINE_SCHEDULE"
+TIMEZONE = "FAULTLINE_TIMEZONE"
+KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
+UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
-KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
-DEFAULT_MEMORY = "2GB"
-"""DuckDB spills what needs more to disk. With Python beside it a refresh then stays below 4 GiB."""
+"""This and the one above name the two files in dbt's profile."""
 
 
 class WrongSetting(ValueError):
     """A variable of the environment has a value that it cannot have; the text says which and what is allowed."""
 
 
+def _count_cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What the environment may set besides the home; defaults where it says nothing."""
+    """The home, and everything else that a user can set. It is made where a process starts, and handed down.
 
-    is_full: bool
-    memory_limit: str
-    threads: int
-    cron: str
-    timezone: str
-    keep_publications: int
-    publish_group: str | None
+    Attributes
+    ----------
+    home
+        Where everything lies.
+    is_full
+        Read every file again and rebuild all.
+    memory_limit
+        DuckDB's limit. DuckDB spills what needs more to disk; with Python beside it, a refresh at the default stays
+        below 4 GiB.
+    threads
+        How many DuckDB may use.
+    cron, timezone
+        When the nightly refresh starts: a cron line and the IANA zone it is read in.
+    keep_publications
+        How many publications are kept.
+    publish_group
+        A group that may read publications besides the owner of the home.
+    """
 
-    @classmethod
-    def current(cls) -> Settings:
-        """Read the environment of this process."""
-        return cls(
-            is_full=os.environ.get(FULL) == "1",
-            memory_limit=os.environ.get(MEMORY) or DEFAULT_MEMORY,
-            threads=int(os.environ.get(THREADS) or len(os.sched_getaffinity(0))),
-            cron=os.environ.get("FAULTLINE_SCHEDULE") or "0 2 * * *",
-            timezone=os.environ.get("FAULTLINE_TIMEZONE") or "UTC",
-            keep_publications=_count(KEEP_PUBLICATIONS, 3),
-            publish_group=os.environ.get(PUBLISH_GROUP) or None,
-        )
+    home: Home
+    is_full: bool = False
+    memory_limit: str = "2GB"
+    threads: int = field(default_factory=_count_cores)
+    cron: str = "0 2 * * *"
+    timezone: str = "UTC"
+    keep_publications: int = 3
+    publish_group: str | None = None
 
 
-def _count(name: str, default: int) -> int:
+def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> Settings:
+    """Read the environment of this process; options of a command come before it.
+
+    Parameters
+    ----------
+    home
+        Folder of everything; by default FAULTLINE_HOME, else `data` in the current folder.
+    sources
+        Folder of the logs; by default FAULTLINE_SOURCES where `home` is not given, else `sources` in the home.
+    is_full
+        Read every file again and rebuild all.
+
+    Raises
+    ------
+    WrongSetting
+        A variable has a value that it cannot have.
+    """
+    if home is None:
+        home = Path(os.environ.get(HOME) or "data")
+        if sources is None and os.environ.get(SOURCES):
+            sources = Path(os.environ[SOURCES])
+    defaults = Settings(Home.at(home, sources))
+    return Settings(
+        home=defaults.home,
+        is_full=is_full,
+        memory_limit=os.environ.get(MEMORY) or defaults.memory_limit,
+        threads=_read_count(THREADS, defaults.threads),
+        cron=os.environ.get(SCHEDULE) or defaults.cron,
+        timezone=os.environ.get(TIMEZONE) or defaults.timezone,
+        keep_publications=_read_count(KEEP_PUBLICATIONS, defaults.keep_publications),
+        publish_group=os.environ.get(PUBLISH_GROUP) or None,
+    )
+
+
+def _read_count(name: str, default: int) -> int:
     """Read a number of at least 1."""
     text = os.environ.get(name) or str(default)
     if not text.isdecimal() or int(text) < 1:
@@ -63,33 +112,55 @@ def _count(name: str, default: int) -> int:
     return int(text)
 
 
-def current_home() -> Home:
-    """Return the home of this process: FAULTLINE_HOME, by default `data` in the current folder."""
-    sources = os.environ.get(SOURCES)
-    return Home.at(Path(os.environ.get(HOME) or "data"), Path(sources) if sources else None)
+def take_ui_token() -> str:
+    """Return the token of the environment, or nothing; it is removed, as what this process starts has no use for it."""
+    return os.environ.pop(UI_TOKEN, "").strip()
 
 
-def choose_home(home: Path | None, sources: Path | None, full: bool = False) -> Home:
-    """Let the command line's options win over the environment, for this process and those it starts."""
-    if home:
-        os.environ[HOME] = str(home)
-        os.environ.pop(SOURCES, None)
-    if sources:
-        os.environ[SOURCES] = str(sources)
-    os.environ[FULL] = "1" if full else "0"
-    chosen = current_home()
-    os.environ[HOME], os.environ[SOURCES] = str(chosen.root), str(chosen.sources)
-    os.environ["DAGSTER_HOME"] = str(chosen.dagster)
-    choose_files(chosen)
-    os.environ.setdefault("DO_NOT_TRACK", "1")
-    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
-    return chosen
+def environment_of_dagster(settings: Settings) -> dict[str, str]:
+    """Return the environment of Dagster's own processes, which read the settings of a home from it."""
+    return {
+        **os.environ,
+        HOME: str(settings.home.root),
+        SOURCES: str(settings.home.sources),
+        "DAGSTER_HOME": str(settings.home.dagster),
+        "DO_NOT_TRACK": "1",
+    }
 
 
-def choose_files(home: Home) -> None:
-    """Tell dbt's profile which files to build in."""
-    os.environ[WAREHOUSE] = str(home.working_file)
-    os.environ[PUBLICATION] = str(home.publication)
+def environment_of_dbt(settings: Settings) -> dict[str, str]:
+    """Return the environment of dbt, whose profile reads the files and limits from it."""
+    return {**os.environ, **_variables_of_profile(settings)}
+
+
+@contextmanager
+def given_to_dbt(settings: Settings) -> Iterator[None]:
+    """Put what dbt's profile reads into the environment of this process, and take it out again.
+
+    dagster-dbt copies the environment of this process for the dbt that it starts, and takes no other. Where it makes an
+    adapter in this process, the adapter reads the same profile.
+    """
+    variables = _variables_of_profile(settings)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _variables_of_profile(settings: Settings) -> dict[str, str]:
+    return {
+        WAREHOUSE: str(settings.home.working_file),
+        PUBLICATION: str(settings.home.publication),
+        MEMORY: settings.memory_limit,
+        THREADS: str(settings.threads),
+        "DO_NOT_TRACK": "1",
+    }
 
 
 def collect_garbage_seldom() -> None:

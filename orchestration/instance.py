@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from orchestration.home import Home
 from orchestration.refresh.healing import heal_run_history
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
 
 SETTINGS = """\
 telemetry:
@@ -34,3 +38,10 @@ def prepare_storage(home: Home) -> None:
     if not seen.exists():
         seen.parent.mkdir(exist_ok=True)
         seen.write_text("seen: 1\n", encoding="utf-8")
+
+
+def open_storage(home: Home) -> DagsterInstance:
+    """Open the storage that was prepared. `DagsterInstance.get` would take its folder from the environment."""
+    from dagster import DagsterInstance
+
+    return DagsterInstance.local_temp(str(home.dagster))

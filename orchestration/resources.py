@@ -6,7 +6,6 @@ A run accepts no configuration for any of it: whoever may start a run cannot cho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -16,12 +15,13 @@ from assets.report.folder import ReportFolder
 from assets.warehouse import Warehouse
 from orchestration.dbt.build import dbt_resource
 from orchestration.environment import Settings
-from orchestration.home import BUILT, Home
+from orchestration.home import BUILT
 from orchestration.refresh.session import RefreshSession
 
 
-def resources(home: Home, settings: Settings) -> dict[str, Any]:
+def resources(settings: Settings) -> dict[str, Any]:
     """Build every resource."""
+    home = settings.home
     return {
         "warehouse": bound(
             lambda: Warehouse(
@@ -38,7 +38,7 @@ def resources(home: Home, settings: Settings) -> dict[str, Any]:
                 working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root)
             )
         ),
-        "dbt": bound(partial(dbt_resource, home, settings)),
+        "dbt": bound(dbt_resource),
         # No asset hands values on in memory. Dagster's default would take a folder from the run's configuration.
         "io_manager": dg.IOManagerDefinition(resource_fn=lambda _: dg.InMemoryIOManager(), config_schema={}),
     }

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, settings
 
-from orchestration.environment import choose_home
+from orchestration.environment import read_settings
 from orchestration.home import PROJECT, Home
 from orchestration.terminal import console
 
@@ -32,9 +32,8 @@ def refresh(home: Home, full: bool = False) -> str:
     """Run the main job on a home and return what it printed."""
     from orchestration.refresh.run import run_refresh
 
-    choose_home(home.root, home.sources, full)
     text = io.StringIO()
-    run_refresh(home, full=full, console=console(text))
+    run_refresh(read_settings(home.root, home.sources, full), console(text))
     return text.getvalue()
 
 

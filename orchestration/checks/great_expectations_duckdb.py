@@ -7,14 +7,11 @@ read-only, mends that. Importing this module takes 3 to 9 s, so import it inside
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-
-os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
 
 import duckdb
 import duckdb_engine

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.options import HomeOption, JsonOption, answer
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline doctor --sources /var/log/clusters`"
 
@@ -21,5 +20,5 @@ def doctor(
     """Say what is missing or wrong in the sources and the set-up, and the command that fixes it."""
     from orchestration.reading import commands as reading
 
-    if not answer(lambda: reading.show_doctor(choose_home(home, sources), as_json)):
+    if not answer(lambda: reading.show_doctor(settings_of(home, sources).home, as_json)):
         raise typer.Exit(1)

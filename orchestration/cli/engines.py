@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.options import HomeOption, JsonOption, answer
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXPORT_EXAMPLE = "Example: `faultline export-raw /data/raw`"
 IMPORT_EXAMPLE = "Example: `faultline import-marts /data/spark/tables/marts.db`"
@@ -22,7 +21,7 @@ def export_raw(
     """Write what was read as Parquet, by cluster and date: the input of the dbt project on Spark."""
     from orchestration import engines
 
-    answer(lambda: engines.export_raw(choose_home(home, None), folder, as_json), writes=True)
+    answer(lambda: engines.export_raw(settings_of(home).home, folder, as_json), writes=True)
 
 
 def import_marts(
@@ -33,4 +32,4 @@ def import_marts(
     """Take marts that Spark built in place of those built here, for estimates and report."""
     from orchestration import engines
 
-    answer(lambda: engines.import_marts(choose_home(home, None), folder, as_json), writes=True)
+    answer(lambda: engines.import_marts(settings_of(home).home, folder, as_json), writes=True)

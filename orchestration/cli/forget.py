@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, JsonOption, fail
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, fail, settings_of
 
 EXAMPLES = """Examples:
 
@@ -33,7 +32,7 @@ def forget(
     from orchestration.refresh.lock import RefreshRunning
 
     try:
-        found = forget_files(choose_home(home, None), cluster, paths or [], is_meant=yes)
+        found = forget_files(settings_of(home).home, cluster, paths or [], is_meant=yes)
     except (CannotForget, RefreshRunning) as error:
         fail(str(error))
     if as_json:

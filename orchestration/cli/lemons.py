@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, JsonOption, answer
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline lemons --cluster mycluster --limit 10`"
 
@@ -23,7 +22,7 @@ def lemons(
     from orchestration.reading import lemon_list
     from orchestration.reading.plan import WrongQuestion
 
-    file = choose_home(home, None).published_file
+    file = settings_of(home).home.published_file
     try:
         answers = answer(lambda: lemon_list.list_lemons(file, cluster, limit))
     except WrongQuestion as error:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from assets.sources.masking import mask
+from orchestration.environment import Settings, WrongSetting, read_settings
 from orchestration.terminal import say
 
 HomeOption = Annotated[
@@ -21,6 +22,14 @@ def fail(message: str, status: int = 1) -> NoReturn:
     """Say on stderr what went wrong, secrets masked, and leave with a status, by default 1."""
     say(f"faultline: {mask(message)}", is_error=True)
     raise typer.Exit(status)
+
+
+def settings_of(home: Path | None, sources: Path | None = None, is_full: bool = False) -> Settings:
+    """Take the settings of the options and the environment; say so where one cannot be."""
+    try:
+        return read_settings(home, sources, is_full)
+    except WrongSetting as error:
+        fail(str(error))
 
 
 def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:

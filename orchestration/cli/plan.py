@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, JsonOption, answer
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`"
 
@@ -60,7 +59,7 @@ def plan(  # noqa: PLR0917
     if rate is not None:
         found = planning.plan_at_rate(rate, run)
     else:
-        file = choose_home(home, None).published_file
+        file = settings_of(home).home.published_file
         try:
             found = answer(lambda: planning.plan_on_cluster(file, cluster, run))
         except planning.WrongQuestion as error:

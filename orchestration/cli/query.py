@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from orchestration.cli.options import HomeOption, answer
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, answer, settings_of
 
 EXAMPLES = 'Example: `faultline query "select state, count(*) from marts.fct_attempts group by 1" --format csv`'
 
@@ -20,4 +19,4 @@ def query(
     """Ask the published warehouse; works while a refresh runs."""
     from orchestration.reading import commands as reading
 
-    answer(lambda: reading.run_query(choose_home(home, None).published_file, sql, fmt))
+    answer(lambda: reading.run_query(settings_of(home).home.published_file, sql, fmt))

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, JsonOption, fail
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, fail, settings_of
 
 EXAMPLES = "Example: `faultline refresh --sources /var/log/clusters --home /srv/faultline`"
 
@@ -31,11 +30,11 @@ def refresh(
     from orchestration.refresh.failures import RefreshFailed, RefreshInterrupted
     from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh
 
-    chosen = choose_home(home, sources, full)
+    settings = settings_of(home, sources, full)
     console = terminal.console(is_error=as_json)
     try:
-        check_sources_of_a_new_home(chosen)
-        outcome = run_refresh(chosen, full=full, console=console)
+        check_sources_of_a_new_home(settings.home)
+        outcome = run_refresh(settings, console)
     except RefreshFailed as error:
         if as_json:
             terminal.say_json({"status": "failed", "message": str(error)})

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, fail
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, fail, settings_of
 
 EXAMPLES = "Example: `faultline rollback 41`"
 
@@ -24,6 +23,6 @@ def rollback(
     from orchestration.publication.rollback import RollbackFailed, run_rollback
 
     try:
-        terminal.say(run_rollback(choose_home(home, None), publication))
+        terminal.say(run_rollback(settings_of(home).home, publication))
     except RollbackFailed as error:
         fail(str(error))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from orchestration.cli.options import HomeOption, JsonOption, answer
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline status --json`"
 
@@ -14,5 +13,5 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
     from orchestration.reading import commands as reading
 
-    if not answer(lambda: reading.show_status(choose_home(home, None), as_json)):
+    if not answer(lambda: reading.show_status(settings_of(home).home, as_json)):
         raise typer.Exit(1)

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.options import HomeOption, JsonOption, answer
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 TABLES_EXAMPLE = "Example: `faultline tables --json`"
 WHERE_EXAMPLE = "Example: `faultline where marts.fct_failures`"
@@ -17,7 +16,7 @@ def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List what is published: tables, rows, what one row is."""
     from orchestration.reading import commands as reading
 
-    answer(lambda: reading.show_tables(choose_home(home, None).published_file, as_json))
+    answer(lambda: reading.show_tables(settings_of(home).home.published_file, as_json))
 
 
 def where(

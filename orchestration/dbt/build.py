@@ -5,7 +5,6 @@ It holds no rule about the data. The manifest is made by `prepare`, never at imp
 
 import json
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from orchestration.checks.asset_checks import failed_checks, record_dbt_results
 from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
-from orchestration.environment import MEMORY, THREADS, Settings, choose_files
+from orchestration.environment import Settings, environment_of_dbt, given_to_dbt
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.publication.permissions import share_with_everybody
 from orchestration.refresh.healing import Say, heal_json
@@ -57,7 +56,7 @@ def heal_project_cache(say: Say) -> None:
     heal_json(LINEAGE, None, say)
 
 
-def prepare(home: Home) -> None:
+def prepare(settings: Settings) -> None:
     """Parse the dbt project when its manifest is missing, damaged or older than any of its files (about 5 s).
 
     The new manifest takes the old one's place whole: another process may be reading it.
@@ -66,14 +65,14 @@ def prepare(home: Home) -> None:
     if _is_readable(MANIFEST) and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return
     LINEAGE.unlink(missing_ok=True)
-    set_profile(home, Settings.current())
     MANIFEST.parent.mkdir(exist_ok=True)
-    home.work.mkdir(parents=True, exist_ok=True)
+    settings.home.work.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="parse-", dir=MANIFEST.parent) as target:
         folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
-        outputs = ["--target-path", target, "--log-path", str(home.work / "dbt-logs")]
+        outputs = ["--target-path", target, "--log-path", str(settings.home.work / "dbt-logs")]
         command = [*DBT, "parse", *folders, *outputs]
-        parse = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
+        environment = environment_of_dbt(settings)
+        parse = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
         if parse.returncode:
             raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
         for name in ("partial_parse.msgpack", MANIFEST.name):
@@ -88,15 +87,8 @@ def _is_readable(file: Path) -> bool:
         return False
 
 
-def set_profile(home: Home, settings: Settings) -> None:
-    """Give dbt's profile its files and limits, which reach it through variables."""
-    choose_files(home)
-    os.environ[MEMORY], os.environ[THREADS] = settings.memory_limit, str(settings.threads)
-
-
-def dbt_resource(home: Home, settings: Settings) -> DbtCliResource:
+def dbt_resource() -> DbtCliResource:
     """Build the resource."""
-    set_profile(home, settings)
     executable, *flags = DBT
     return fast_dbt_resource(
         LINEAGE,
@@ -119,7 +111,7 @@ def build_arguments(excluded_clusters: Sequence[str] = ()) -> list[str]:
     return arguments
 
 
-def dbt_models(home: Home) -> dg.AssetsDefinition:
+def dbt_models(settings: Settings) -> dg.AssetsDefinition:
     """Build the assets of every seed and model; dbt's sources make them wait for the raw tables."""
 
     @dbt_assets(
@@ -128,7 +120,7 @@ def dbt_models(home: Home) -> dg.AssetsDefinition:
         dagster_dbt_translator=Translator(),
     )
     def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
-        build = Build(home, context, dbt, warehouse)
+        build = Build(settings, context, dbt, warehouse)
         try:
             yield from build.events()
         finally:
@@ -143,10 +135,10 @@ class Build:
     """One build of the dbt project, once more without a cluster where rows of that cluster make a statement fail."""
 
     def __init__(
-        self, home: Home, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
+        self, settings: Settings, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
     ) -> None:
-        self._home, self._context, self._dbt, self._warehouse = home, context, dbt, warehouse
-        self._target = home.work / "dbt"
+        self._settings, self._context, self._dbt, self._warehouse = settings, context, dbt, warehouse
+        self._target = settings.home.work / "dbt"
         self._lineage = ColumnLineage(LINEAGE)
         self._has_failed = True
         self._failed: list[str] = []
@@ -194,10 +186,11 @@ class Build:
             if self._context.is_subset or without or not self._lineage.is_known:
                 forget_what_was_built(con)
         if not self._context.is_subset:
-            begin_publication(self._home, self._warehouse, self._context)
-        return self._dbt.cli(
-            build_arguments(without), context=self._context, target_path=self._target, raise_on_error=False
-        )
+            begin_publication(self._settings.home, self._warehouse, self._context)
+        with given_to_dbt(self._settings):
+            return self._dbt.cli(
+                build_arguments(without), context=self._context, target_path=self._target, raise_on_error=False
+            )
 
     def record(self) -> None:
         """Keep the verdicts of dbt's tests and the lineage, however the build ended."""

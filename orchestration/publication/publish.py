@@ -14,6 +14,7 @@ import duckdb
 from assets.sql import identifier
 from assets.warehouse import Warehouse
 from orchestration.checks.asset_checks import failed_checks
+from orchestration.environment import Settings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
 from orchestration.publication.permissions import WrongGroup
@@ -93,18 +94,9 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
     return counts
 
 
-def published_asset(home: Home, upstream: dg.AssetKey, keep: int, group: str | None = None) -> dg.AssetsDefinition:
-    """Build the asset that publishes a home once everything upstream of it is done.
-
-    Parameters
-    ----------
-    home, upstream
-        What is published, and after which asset.
-    keep
-        How many publications are kept.
-    group
-        Who may read them besides the owner of the home.
-    """
+def published_asset(settings: Settings, upstream: dg.AssetKey) -> dg.AssetsDefinition:
+    """Build the asset that publishes a home once everything upstream of it is done."""
+    home = settings.home
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
     def warehouse(
@@ -118,7 +110,7 @@ def published_asset(home: Home, upstream: dg.AssetKey, keep: int, group: str | N
             failed = failed_checks(con, context.run_id)
             if failed:
                 raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
-        counts = publish_run(warehouse, home, context.run_id, keep, group)
+        counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)
         return dg.MaterializeResult(
             metadata={
                 "tables": len(counts),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 from rich.console import Console
 
-from orchestration.environment import Settings, WrongSetting, collect_garbage_seldom
+from orchestration.environment import Settings, collect_garbage_seldom
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import (
     newest_publication,
@@ -45,16 +45,17 @@ OTHER_OUTPUT = "other-output.txt"
 """What libraries and child processes print on stderr; nothing of it is for a person."""
 
 
-def run_refresh(home: Home, full: bool, console: Console) -> Outcome:
+def run_refresh(settings: Settings, console: Console) -> Outcome:
     """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
+    home = settings.home
     from orchestration.refresh.lock import RefreshRunning, lock_for_a_run
 
     try:
         # Before anything else: who does not get the lock must not touch what the other one works on.
         with private_files(), lock_for_a_run(home.lock_file):
-            set_permissions(home, Settings.current().publish_group)
-            return _refresh(home, full, console)
-    except (RefreshRunning, WrongGroup, WrongSetting) as error:
+            set_permissions(home, settings.publish_group)
+            return _refresh(settings, console)
+    except (RefreshRunning, WrongGroup) as error:
         raise RefreshFailed(str(error)) from None
     except OSError as error:
         raise RefreshFailed(explain_error(error, home)) from error
@@ -72,18 +73,19 @@ def check_sources_of_a_new_home(home: Home) -> None:
             raise RefreshFailed(explain_error(error, home)) from None
 
 
-def _refresh(home: Home, full: bool, console: Console) -> Outcome:
+def _refresh(settings: Settings, console: Console) -> Outcome:
     started = time.monotonic()
+    home = settings.home
     say = console.print
-    if not _heal_files(home, say) and not full and _nothing_new(home):
+    if not _heal_files(home, say) and not settings.is_full and _nothing_new(home):
         return read_outcome(home, "unchanged", started)
     collect_garbage_seldom()
     try:
         _heal_before_a_run(home, say)
-        result = _execute(home, console)
+        result = _execute(settings, console)
         if not result.success and not was_interrupted(result) and heal(home, say, deep=True):
             # Damage in the middle of a file shows only when that part is read.
-            result = _execute(home, console)
+            result = _execute(settings, console)
     except Exception as error:
         raise RefreshFailed(explain_error(error, home)) from error
     except BaseException as error:
@@ -135,25 +137,25 @@ def _nothing_new(home: Home) -> bool:
     return is_up_to_date(home)
 
 
-def _execute(home: Home, console: Console) -> ExecuteInProcessResult:
+def _execute(settings: Settings, console: Console) -> ExecuteInProcessResult:
     import dagster as dg
 
     from orchestration import definitions
-    from orchestration.instance import prepare_storage
+    from orchestration.instance import open_storage, prepare_storage
     from orchestration.refresh.progress import ProgressHandler, progress_logger
     from orchestration.upstream import write_history_without_waiting
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
-    prepare_storage(home)
+    prepare_storage(settings.home)
     write_history_without_waiting()
-    with ProgressHandler(console) as handler, dg.DagsterInstance.get() as instance:
+    with ProgressHandler(console) as handler, open_storage(settings.home) as instance:
         loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
-        job = dg.Definitions.merge(definitions.build(home), loggers).resolve_job_def("refresh")
+        job = dg.Definitions.merge(definitions.build(settings), loggers).resolve_job_def("refresh")
         # dagster-dbt repeats dbt's log on stdout; the log itself is kept beside the working file.
         with (
             Path(os.devnull).open("w") as nowhere,
             redirect_stdout(nowhere),
-            others_write_to(home.work / OTHER_OUTPUT, console),
+            others_write_to(settings.home.work / OTHER_OUTPUT, console),
         ):
             return job.execute_in_process(
                 instance=instance, raise_on_error=False, run_config={"loggers": {"progress": {}}}

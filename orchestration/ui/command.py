@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.options import HomeOption, fail
-from orchestration.environment import choose_home
+from orchestration.cli.options import HomeOption, fail, settings_of
 from orchestration.publication.permissions import private_files
 from orchestration.terminal import say
 
@@ -85,7 +84,7 @@ def ui(  # noqa: PLR0917
 
     from orchestration.instance import prepare_storage
 
-    chosen = choose_home(home, sources)
+    settings = settings_of(home, sources)
 
     def announce(link: str, runs_schedule: bool) -> None:
         if socket is not None:
@@ -97,8 +96,8 @@ def ui(  # noqa: PLR0917
 
     try:
         with private_files():
-            prepare_storage(chosen)
-            serve(chosen, Address(host, port, socket), rules, announce)
+            prepare_storage(settings.home)
+            serve(settings, Address(host, port, socket), rules, announce)
     except NotServing as error:
         fail(str(error))
     except KeyboardInterrupt:

@@ -16,13 +16,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from orchestration.environment import Settings, environment_of_dagster
 from orchestration.home import PROJECT, Home
 from orchestration.ui import attended
 from orchestration.ui.guard import App, Guard, Rules
@@ -79,7 +80,7 @@ class Address:
         return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
 
 
-def serve(home: Home, address: Address, rules: Rules, announce: Callable[[str, bool], None]) -> None:
+def serve(settings: Settings, address: Address, rules: Rules, announce: Callable[[str, bool], None]) -> None:
     """Serve until told to end; `announce` gets the link, and whether this process runs the schedule."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))
@@ -88,15 +89,15 @@ def serve(home: Home, address: Address, rules: Rules, announce: Callable[[str, b
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="faultline-")))
         code_socket = folder / "code.sock"
         workspace_file = _write_workspace(folder, code_socket)
-        instance = stack.enter_context(_instance())
-        parts = Parts()
+        instance = stack.enter_context(_instance(settings.home))
+        parts = Parts(environment_of_dagster(settings))
         stack.callback(parts.end)
         parts.start("code server", _code_server(code_socket))
         import dagster_webserver.webserver  # noqa: F401 -- while the code server loads
 
         parts.wait_for(code_socket)
         app = stack.enter_context(_webserver(instance, workspace_file, rules))
-        daemon_lock = _take_lock(home.dagster / "daemon.lock")
+        daemon_lock = _take_lock(settings.home.dagster / "daemon.lock")
         if daemon_lock is not None:
             parts.start("daemon", _daemon(workspace_file), keep_open=daemon_lock)
         announce(address.link(listener), daemon_lock is not None)
@@ -106,7 +107,8 @@ def serve(home: Home, address: Address, rules: Rules, announce: Callable[[str, b
 class Parts:
     """The processes beside the web server; each ends with this one, even if this one is killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: Sequence[str], keep_open: int | None = None) -> None:
@@ -117,6 +119,7 @@ class Parts:
             start_new_session=True,
             pass_fds=[] if keep_open is None else [keep_open],
             cwd=PROJECT,
+            env=self._environment,
         )
         if keep_open is not None:
             os.close(keep_open)
@@ -161,11 +164,11 @@ def _write_workspace(folder: Path, code_socket: Path) -> Path:
 
 
 @contextmanager
-def _instance() -> Iterator[DagsterInstance]:
+def _instance(home: Home) -> Iterator[DagsterInstance]:
     """Open Dagster's storage, which makes its files: two processes that make them at once disturb each other."""
-    from dagster import DagsterInstance
+    from orchestration.instance import open_storage
 
-    with DagsterInstance.get() as instance:
+    with open_storage(home) as instance:
         yield instance
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-VARIABLE = "FAULTLINE_UI_TOKEN"
+from orchestration.environment import UI_TOKEN, take_ui_token
+
 MIN_LENGTH = 20
 
 
@@ -39,11 +39,11 @@ class Token:
 
         The variable is removed: what this process starts has no use for the secret.
         """
-        from_environment = os.environ.pop(VARIABLE, "").strip()
+        from_environment = take_ui_token()
         if file is not None:
             return cls(_checked(_read(file), str(file)), is_given=True)
         if from_environment:
-            return cls(_checked(from_environment, VARIABLE), is_given=True)
+            return cls(_checked(from_environment, UI_TOKEN), is_given=True)
         return cls(secrets.token_urlsafe(32))
 
     def equals(self, other: str) -> bool:

@@ -25,7 +25,7 @@ from assets.sources.intake.spans import write_spans
 from assets.sources.reader import Reader
 from assets.sources.settings import ClusterSettings
 from assets.warehouse import Warehouse
-from orchestration.environment import Settings, choose_home
+from orchestration.environment import Settings
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.resources import resources
 from tests.coverage.checks import SECONDS_OF_RUN, KernelLine, Result
@@ -54,7 +54,6 @@ def new_home(root: Path) -> Home:
     """Make a home whose raw tables hold the template alone."""
     home = Home.at(root)
     write_cluster(root, TEMPLATE, 3, 1, datetime(2025, 1, 1, tzinfo=UTC).timestamp())
-    choose_home(home.root, home.sources, False)
     _materialise(home, assets.raw)
     return home
 
@@ -62,7 +61,7 @@ def new_home(root: Path) -> Home:
 def _materialise(home: Home, package: object, leave_out: frozenset[str] = frozenset()) -> None:
     found = dg.load_assets_from_package_module(package)
     wanted = [asset for asset in found if not leave_out.intersection(key.path[-1] for key in asset.keys)]
-    assert dg.materialize(wanted, resources=resources(home, Settings.current())).success
+    assert dg.materialize(wanted, resources=resources(Settings(home))).success
 
 
 def warehouse_of(home: Home) -> Warehouse:

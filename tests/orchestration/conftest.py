@@ -64,21 +64,7 @@ def small_home(tmp_path):
 
 
 @pytest.fixture
-def environment_put_back(monkeypatch):
-    """Let a command change the variables it chooses a home by."""
-    for name in (
-        "FAULTLINE_HOME",
-        "FAULTLINE_SOURCES",
-        "FAULTLINE_FULL",
-        "FAULTLINE_WAREHOUSE",
-        "FAULTLINE_PUBLICATION",
-        "DAGSTER_HOME",
-    ):
-        monkeypatch.setenv(name, "")
-
-
-@pytest.fixture
-def run(home, environment_put_back):
+def run(home):
     """Run the command."""
 
     def run(*arguments, root=home.root):

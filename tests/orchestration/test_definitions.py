@@ -7,7 +7,7 @@ import pytest
 
 from orchestration import schedules
 from orchestration.dbt.build import MANIFEST
-from orchestration.environment import Settings
+from orchestration.environment import Settings, read_settings
 from orchestration.home import PROJECT, Home
 
 
@@ -15,7 +15,7 @@ from orchestration.home import PROJECT, Home
 def definitions(tmp_path_factory):
     from orchestration.definitions import build
 
-    return build(Home.at(tmp_path_factory.mktemp("home")))
+    return build(Settings(Home.at(tmp_path_factory.mktemp("home"))))
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,7 @@ def test_every_dbt_test_is_a_check_of_a_table(definitions):
 
 def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
     monkeypatch.setenv("FAULTLINE_TIMEZONE", "America/Los_Angeles")
-    settings = Settings.current()
-    schedule = schedules.nightly(settings.cron, settings.timezone, Home.at(tmp_path))
+    schedule = schedules.nightly(read_settings(tmp_path))
     assert schedule.cron_schedule == "0 2 * * *"
     assert schedule.execution_timezone == "America/Los_Angeles"
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
@@ -86,6 +85,6 @@ def test_the_schedule_leaves_what_a_rollback_pinned_until_there_is_something_new
 ):
     monkeypatch.setattr(schedules, "pinned_publication", lambda _: "some publication" if is_pinned else None)
     monkeypatch.setattr(schedules, "is_up_to_date", lambda _: bool(is_up_to_date))
-    schedule = schedules.nightly("0 2 * * *", "UTC", Home.at(tmp_path))
+    schedule = schedules.nightly(Settings(Home.at(tmp_path)))
     found = schedule.evaluate_tick(dg.build_schedule_context())
     assert len(found.run_requests or []) == is_due

@@ -21,7 +21,6 @@ from tests.sources.folders import export, load_results, make
 READERS = {"sacct": sacct, "kernel": kernel}
 XID = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python\n"
 TABLES = ("raw.sacct", "raw.kernel_messages", "ops.files", "ops.skips", "ops.quarantine")
-pytestmark = pytest.mark.usefixtures("environment_put_back")
 
 
 def jobs(*numbers):

@@ -40,7 +40,7 @@ def lemon_home(tmp_path_factory):
 
 
 @pytest.fixture
-def run(lemon_home, environment_put_back):
+def run(lemon_home):
     return lambda *arguments, root=lemon_home.root: CliRunner().invoke(
         app, ["lemons", "--home", str(root), *map(str, arguments)]
     )

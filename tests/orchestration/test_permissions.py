@@ -9,6 +9,7 @@ import pytest
 
 from assets.report.folder import ReportFolder
 from orchestration.dbt.column_lineage import ColumnLineage
+from orchestration.environment import Settings
 from orchestration.home import Home
 from orchestration.publication import permissions
 from orchestration.publication.folders import publish
@@ -73,7 +74,7 @@ def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
     monkeypatch.setattr(refreshing, "read_outcome", lambda *_: None)
     before = os.umask(0o022)
     try:
-        refreshing.run_refresh(home, full=False, console=console())
+        refreshing.run_refresh(Settings(home), console())
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)
@@ -146,10 +147,10 @@ class TestAGroup:
         publish_as(home, "run-3", GROUP)
         assert modes(home)["publications/run-1/faultline.duckdb"] == 0o640
 
-    def test_one_that_nobody_knows_stops_the_refresh_before_it_starts(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("FAULTLINE_PUBLISH_GROUP", "no-such-group")
+    def test_one_that_nobody_knows_stops_the_refresh_before_it_starts(self, tmp_path):
+        settings = Settings(Home.at(tmp_path / "home"), publish_group="no-such-group")
         with pytest.raises(refreshing.RefreshFailed, match="FAULTLINE_PUBLISH_GROUP names the group no-such-group"):
-            refreshing.run_refresh(Home.at(tmp_path / "home"), full=False, console=console())
+            refreshing.run_refresh(settings, console())
 
     def test_one_that_this_user_may_not_give_files_to_is_named_and_nothing_is_published(self, tmp_path, monkeypatch):
         home = Home.at(tmp_path / "home")
@@ -174,10 +175,3 @@ class TestAGroup:
         home.root.chmod(0o771)
         set_permissions(home, another_group)
         assert stat.S_IMODE(home.root.stat().st_mode) == 0o771
-
-
-@pytest.mark.parametrize("value", ["0", "many", "-1", "1.5"])
-def test_a_number_of_publications_that_cannot_be_is_named(tmp_path, monkeypatch, value):
-    monkeypatch.setenv("FAULTLINE_KEEP_PUBLICATIONS", value)
-    with pytest.raises(refreshing.RefreshFailed, match="FAULTLINE_KEEP_PUBLICATIONS is a whole number"):
-        refreshing.run_refresh(Home.at(tmp_path / "home"), full=False, console=console())

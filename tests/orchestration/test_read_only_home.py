@@ -32,7 +32,7 @@ def read_only(small_home, tmp_path):
 
 
 @pytest.fixture
-def run(read_only, environment_put_back):
+def run(read_only):
     return lambda *arguments: CliRunner().invoke(app, [*arguments, "--home", str(read_only.root)])
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from orchestration.cli import app
+from orchestration.environment import Settings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import pinned_publication, publish
 from orchestration.refresh.freshness import is_up_to_date
@@ -31,7 +32,6 @@ def rollback(home, *arguments):
     return CliRunner().invoke(app, ["rollback", *arguments, "--home", str(home.root)])
 
 
-@pytest.mark.usefixtures("environment_put_back")
 class TestRollback:
     def test_it_says_what_readers_see_and_for_how_long(self, home):
         done = rollback(home)
@@ -50,7 +50,7 @@ class TestRollback:
             con.execute("update ops.published set code_version = 'of another version'")
         assert is_up_to_date(home)
         console = Console(file=io.StringIO(), width=200)
-        run_refresh(home, full=False, console=console).print(console)
+        run_refresh(Settings(home), console).print(console)
         said = console.file.getvalue()
         assert "publication 1 stays" in said
         assert "refresh --full" in said

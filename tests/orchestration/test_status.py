@@ -132,7 +132,7 @@ class TestPublications:
 
 
 class TestAFailedRefresh:
-    def test_status_leaves_with_one_and_names_the_reason_and_the_next_step(self, home, environment_put_back):
+    def test_status_leaves_with_one_and_names_the_reason_and_the_next_step(self, home):
         build(home.working_file)
         with duckdb.connect(str(home.working_file)) as con:
             con.execute("insert into ops.runs values ('run-2', '2026-01-04', '2026-01-04', 'failed', 'v', 'x is y')")

@@ -72,7 +72,7 @@ def hostile_home(small_home):
 
 
 @pytest.fixture
-def say(hostile_home, environment_put_back):
+def say(hostile_home):
     """Run a command and return all it printed, on both streams."""
 
     def say(*arguments):
@@ -116,7 +116,7 @@ def test_a_cluster_nobody_has_is_named_safely(run, home):
     assert not OBEYED.search(result.stderr)
 
 
-def test_where_is_safe_too(environment_put_back):
+def test_where_is_safe_too():
     result = CliRunner().invoke(app, ["where", "\x1b[31mnothing"])
     assert result.exit_code == 1
     assert r"\x1b[31mnothing" in result.stderr

@@ -207,10 +207,9 @@ def test_only_the_guarded_port_listens_and_all_of_it_ends_together(server):
 
 
 @pytest.mark.filterwarnings("ignore:Error loading repository location")
-def test_dagster_itself_is_read_only_too(tmp_path, monkeypatch):
+def test_dagster_itself_is_read_only_too(tmp_path):
     home = Home.at(tmp_path)
     prepare_storage(home)
-    monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
     token = Token("correct-horse-battery-staple")
     workspace = _write_workspace(tmp_path, tmp_path / "nobody.sock")
     body = json.dumps({"query": "{ permissions { permission value } }"}).encode()
@@ -228,7 +227,7 @@ def test_dagster_itself_is_read_only_too(tmp_path, monkeypatch):
         sent.append(message)
 
     rules = Rules(token, is_read_only=True)
-    with _instance() as instance, _webserver(instance, workspace, rules) as app:
+    with _instance(home) as instance, _webserver(instance, workspace, rules) as app:
         asyncio.run(Guard(app, rules)(scope, receive, send))
     permissions = json.loads(sent[-1]["body"] or sent[-2]["body"])["data"]["permissions"]
     assert {permission["permission"] for permission in permissions if permission["value"]} == set()

@@ -8,22 +8,22 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestration.cli import app
+from orchestration.environment import UI_TOKEN
 from orchestration.ui import serving
 from orchestration.ui.guard import LOOPBACK
 from orchestration.ui.serving import Address, NotServing, _take_lock
-from orchestration.ui.tokens import VARIABLE
 
 GOOD = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
-def started(monkeypatch, environment_put_back, tmp_path):
+def started(monkeypatch, tmp_path):
     """Run the command up to where it would serve; return its result and what it would serve with."""
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(UI_TOKEN, raising=False)
     given = {}
 
-    def serve(home, address, rules, announce):
-        given.update(home=home, address=address, rules=rules)
+    def serve(settings, address, rules, announce):
+        given.update(settings=settings, address=address, rules=rules)
         announce("http://127.0.0.1:3000/", given.get("runs_schedule", True))
 
     monkeypatch.setattr(serving, "serve", serve)
@@ -45,7 +45,7 @@ def test_it_listens_on_this_machine_only_and_prints_the_token(started):
 
 
 def test_a_token_that_the_user_gave_is_not_printed(started):
-    result, given = started(environment={VARIABLE: GOOD})
+    result, given = started(environment={UI_TOKEN: GOOD})
     assert given["rules"].token.value == GOOD
     assert GOOD not in result.output
     assert "http://127.0.0.1:3000/\n" in result.output
@@ -56,14 +56,14 @@ def test_the_network_needs_a_proxy_or_a_token(started, host):
     result, given = started("--host", host)
     assert result.exit_code == 2
     assert "--i-have-a-proxy" in result.output
-    assert VARIABLE in result.output
+    assert UI_TOKEN in result.output
     assert "rules" not in given
     assert started("--host", host, "--i-have-a-proxy")[0].exit_code == 0
-    assert started("--host", host, environment={VARIABLE: GOOD})[0].exit_code == 0
+    assert started("--host", host, environment={UI_TOKEN: GOOD})[0].exit_code == 0
 
 
 def test_a_weak_token_is_wrong_usage(started):
-    result, _ = started(environment={VARIABLE: "secret"})
+    result, _ = started(environment={UI_TOKEN: "secret"})
     assert result.exit_code == 2
     assert "20 letters" in result.output
 

@@ -2,14 +2,15 @@
 
 import pytest
 
-from orchestration.ui.tokens import VARIABLE, Token, WeakToken
+from orchestration.environment import UI_TOKEN
+from orchestration.ui.tokens import Token, WeakToken
 
 GOOD = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
 def no_token_in_the_environment(monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(UI_TOKEN, raising=False)
 
 
 def token_file(tmp_path, text, mode=0o600):
@@ -27,13 +28,13 @@ def test_each_start_has_another_token():
 
 
 def test_a_file_comes_before_the_environment_and_the_variable_is_removed(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, GOOD[::-1])
+    monkeypatch.setenv(UI_TOKEN, GOOD[::-1])
     assert Token.choose(token_file(tmp_path, f"{GOOD}\n")) == Token(GOOD, is_given=True)
     assert Token.choose(None) != Token(GOOD[::-1], is_given=True)
 
 
 def test_the_environment_gives_a_token(monkeypatch):
-    monkeypatch.setenv(VARIABLE, GOOD)
+    monkeypatch.setenv(UI_TOKEN, GOOD)
     assert Token.choose(None) == Token(GOOD, is_given=True)
 
 

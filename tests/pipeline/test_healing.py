@@ -18,7 +18,7 @@ import pytest
 
 from orchestration.dbt import build as dbt
 from orchestration.doctor.doctor import doctor
-from orchestration.environment import choose_home
+from orchestration.environment import Settings
 from orchestration.home import Home
 from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
 from orchestration.reading.status import status
@@ -127,7 +127,7 @@ def start(home, monkeypatch):
     def start(run_ends=(True,)):
         ends[:] = run_ends
         text = io.StringIO()
-        outcome = refreshing.run_refresh(home, full=False, console=console(text))
+        outcome = refreshing.run_refresh(Settings(home), console(text))
         return outcome.status, text.getvalue().splitlines(), len(run_ends) - len(ends)
 
     return start
@@ -300,9 +300,8 @@ def test_the_refresh_publishes_what_a_home_without_damage_does(kind, home, testb
     log = home.sources / "testbed/kernel/extra-20261121.log"
     log.write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
     do(home)
-    choose_home(home.root, home.sources)
     text = io.StringIO()
-    refreshing.run_refresh(home, full=False, console=console(text))
+    refreshing.run_refresh(Settings(home), console(text))
     print(text.getvalue())
     found, expected = content(home.published_file), content(testbed_home.published_file)
     assert found.keys() == expected.keys()

@@ -1,0 +1,130 @@
+"""The environment is read where a process starts, and what other programs read of it is given to them alone."""
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestration.cli import app
+from orchestration.environment import (
+    Settings,
+    WrongSetting,
+    environment_of_dagster,
+    environment_of_dbt,
+    given_to_dbt,
+    read_settings,
+)
+from orchestration.home import PROJECT, Home
+
+EDGES = {"orchestration/environment.py", "orchestration/dbt/command.py"}
+"""Where a process of ours starts. dbt's own process gives its profile the files under relative names."""
+VARIABLES = {
+    "FAULTLINE_HOME": "/srv/faultline",
+    "FAULTLINE_SOURCES": "/logs",
+    "FAULTLINE_MEMORY": "7GB",
+    "FAULTLINE_THREADS": "3",
+    "FAULTLINE_SCHEDULE": "30 4 * * *",
+    "FAULTLINE_TIMEZONE": "Asia/Tokyo",
+    "FAULTLINE_KEEP_PUBLICATIONS": "5",
+    "FAULTLINE_PUBLISH_GROUP": "analysts",
+}
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def all_variables(monkeypatch):
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+
+
+def uses_of_the_environment(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {"environ", "environb", "getenv", "putenv", "unsetenv"}
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in names]
+    imports = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "os" and names & {name.name for name in node.names}
+    ]
+    return [node.lineno for node in (*attributes, *imports)]
+
+
+def test_only_the_edge_reads_or_changes_the_environment():
+    files = [file for room in ("assets", "orchestration", "dbt_project") for file in (PROJECT / room).rglob("*.py")]
+    used = {file.relative_to(PROJECT).as_posix() for file in files if uses_of_the_environment(file)}
+    assert used == EDGES
+
+
+class TestSettings:
+    def test_every_variable_is_read(self, all_variables):
+        assert read_settings() == Settings(
+            home=Home(Path("/srv/faultline"), Path("/logs")),
+            memory_limit="7GB",
+            threads=3,
+            cron="30 4 * * *",
+            timezone="Asia/Tokyo",
+            keep_publications=5,
+            publish_group="analysts",
+        )
+
+    def test_without_variables_the_defaults_hold(self):
+        assert read_settings() == Settings(Home.at(Path("data")))
+
+    def test_an_empty_variable_counts_as_none(self, monkeypatch):
+        for name in VARIABLES:
+            monkeypatch.setenv(name, "")
+        assert read_settings() == Settings(Home.at(Path("data")))
+
+    def test_a_home_that_is_an_option_has_its_own_sources(self, all_variables):
+        assert read_settings(Path("/other")).home == Home(Path("/other"), Path("/other/sources"))
+
+    def test_sources_that_are_an_option_come_before_the_variable(self, all_variables):
+        assert read_settings(None, Path("/more")).home == Home(Path("/srv/faultline"), Path("/more"))
+
+    @pytest.mark.parametrize("name", ["FAULTLINE_KEEP_PUBLICATIONS", "FAULTLINE_THREADS"])
+    @pytest.mark.parametrize("value", ["0", "many", "-1", "1.5"])
+    def test_a_number_that_cannot_be_is_named(self, monkeypatch, name, value):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(WrongSetting, match=f"{name} is a whole number of at least 1, not '{value}'"):
+            read_settings()
+
+    def test_a_command_says_which_variable_is_wrong(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("FAULTLINE_THREADS", "many")
+        result = CliRunner().invoke(app, ["refresh", "--home", str(tmp_path)])
+        assert result.exit_code == 1
+        assert result.stderr == (
+            "faultline: FAULTLINE_THREADS is a whole number of at least 1, not 'many'; correct it or unset it\n"
+        )
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestOtherPrograms:
+    def test_dagster_s_processes_read_the_same_settings(self, monkeypatch, tmp_path):
+        settings = Settings(Home.at(tmp_path, tmp_path / "logs"))
+        given = environment_of_dagster(settings)
+        assert given["DAGSTER_HOME"] == str(tmp_path / "dagster")
+        monkeypatch.setattr(os, "environ", given)
+        assert read_settings() == settings
+
+    def test_dbt_gets_the_files_and_limits_of_its_profile(self, tmp_path):
+        given = environment_of_dbt(Settings(Home.at(tmp_path), memory_limit="3GB", threads=5))
+        assert given["FAULTLINE_WAREHOUSE"] == str(tmp_path / "work" / "faultline.duckdb")
+        assert given["FAULTLINE_PUBLICATION"] == str(tmp_path / "work" / "publication.duckdb")
+        assert (given["FAULTLINE_MEMORY"], given["FAULTLINE_THREADS"]) == ("3GB", "5")
+        assert "FAULTLINE_WAREHOUSE" not in os.environ
+
+    def test_what_dbt_reads_in_this_process_is_taken_out_again(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("FAULTLINE_MEMORY", "1GB")
+        before = dict(os.environ)
+        with pytest.raises(ZeroDivisionError), given_to_dbt(Settings(Home.at(tmp_path), memory_limit="3GB")):
+            assert os.environ["FAULTLINE_MEMORY"] == "3GB"
+            assert os.environ["FAULTLINE_WAREHOUSE"] == str(tmp_path / "work" / "faultline.duckdb")
+            raise ZeroDivisionError
+        assert dict(os.environ) == before
