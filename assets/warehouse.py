@@ -1,20 +1,23 @@
-"""The one door to DuckDB: opens the working files for one writer at a time, or read-only.
+"""The one door to DuckDB: opens the working files for one writer at a time or read-only, and runs transactions.
 
-It holds no SQL about the data. What readers get lies in a file of its own from the start: copying it out of the working
-file would mean to write all of it twice.
+It knows neither Dagster nor the data. Marts and estimates are built in a file of their own, which becomes the published
+file: copying them out of the working file would write them twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import dagster as dg
 import duckdb
-import pandas as pd
 
 from assets.sql import literal
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RAW_SCHEMA = Path(__file__).parent / "raw" / "schema.sql"
 PUBLICATION = "publication"
@@ -25,15 +28,16 @@ STORAGE_VERSION = "v1.3.0"
 """DuckDB reads it from 1.3 (May 2025) on, and writes texts with a third less CPU; dbt's profile says the same."""
 
 
-class Warehouse(dg.ConfigurableResource):
-    """A DuckDB file, and beside it the one of what readers get.
+@dataclass(frozen=True)
+class Warehouse:
+    """The working file, and the publication that is built beside it. Assets get it from Dagster as a resource.
 
     Attributes
     ----------
     path
         Absolute path of the file.
     publication
-        Absolute path of the file of marts and estimates; empty where they lie in `path`, as in a published file.
+        Absolute path of the file of marts and estimates; empty where they are in `path`, as in a published file.
     memory_limit
         DuckDB's limit, for instance `4GB`; empty keeps DuckDB's default of 80% of the machine.
     threads
@@ -81,6 +85,24 @@ class Warehouse(dg.ConfigurableResource):
             con.execute(f"set memory_limit = {literal(self.memory_limit)}")
         if self.threads:
             con.execute(f"set threads = {self.threads}")
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commit what is done inside, or nothing of it; settings that were changed inside get their defaults back."""
+    con.begin()
+    try:
+        yield
+        con.commit()
+    except BaseException:
+        # After a full disk DuckDB may have closed the database itself; the first error is the one to report.
+        with suppress(duckdb.Error):
+            con.rollback()
+        raise
+    finally:
+        with suppress(duckdb.Error):
+            con.execute("set preserve_insertion_order = true")
+            con.execute("reset disabled_optimizers")
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, options: str = "read_write") -> None:

@@ -23,14 +23,7 @@ def resources(settings: Settings) -> dict[str, Any]:
     """Build every resource."""
     home = settings.home
     return {
-        "warehouse": bound(
-            lambda: Warehouse(
-                path=str(home.working_file),
-                publication=str(home.publication),
-                memory_limit=settings.memory_limit,
-                threads=settings.threads,
-            )
-        ),
+        "warehouse": dg.ResourceDefinition(lambda _: warehouse_of(settings), config_schema={}),
         "sources": bound(lambda: SourcesFolder(path=str(home.sources), full=settings.is_full)),
         "report": bound(lambda: ReportFolder(path=str(home.working_reports), parts=str(BUILT))),
         "session": bound(
@@ -42,6 +35,16 @@ def resources(settings: Settings) -> dict[str, Any]:
         # No asset hands values on in memory. Dagster's default would take a folder from the run's configuration.
         "io_manager": dg.IOManagerDefinition(resource_fn=lambda _: dg.InMemoryIOManager(), config_schema={}),
     }
+
+
+def warehouse_of(settings: Settings) -> Warehouse:
+    """Name the files of a home, with the limits of the settings."""
+    return Warehouse(
+        path=str(settings.home.working_file),
+        publication=str(settings.home.publication),
+        memory_limit=settings.memory_limit,
+        threads=settings.threads,
+    )
 
 
 def bound(make: Callable[[], dg.ConfigurableResource]) -> dg.ResourceDefinition:

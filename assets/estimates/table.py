@@ -128,7 +128,7 @@ def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeR
             description=spec.description,
             metadata=spec.metadata,
         )
-        def asset(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+        def asset(warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult[None]:
             return compute_without_culprit(compute, warehouse, spec.name)
 
         return asset

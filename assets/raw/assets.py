@@ -96,7 +96,7 @@ _SPECS = [
 
 @dg.multi_asset(name="raw", specs=_SPECS)
 def raw(
-    context: dg.AssetExecutionContext, warehouse: Warehouse, sources: SourcesFolder
+    context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], sources: SourcesFolder
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Bring all raw tables up to what the sources folder holds now."""
     with warehouse.writing() as con:

@@ -19,7 +19,7 @@ from assets.warehouse import Warehouse
     deps=[dg.AssetKey(table.split(".")) for table in (*tables_read(), "ops.cluster_failures")],
     description="The page people read: one HTML file that needs nothing beside it. One chapter per cluster.",
 )
-def index(warehouse: Warehouse, report: ReportFolder) -> dg.MaterializeResult[None]:
+def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> dg.MaterializeResult[None]:
     """Write the report from marts, estimates and ops."""
     made_at = dt.datetime.now(dt.UTC)
     with warehouse.reading() as con:

@@ -92,7 +92,9 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
     ]
 
     @dg.multi_asset_check(name=step, specs=specs, can_subset=True)
-    def check(context: dg.AssetCheckExecutionContext, warehouse: Warehouse) -> Iterator[dg.AssetCheckResult]:
+    def check(
+        context: dg.AssetCheckExecutionContext, warehouse: dg.ResourceParam[Warehouse]
+    ) -> Iterator[dg.AssetCheckResult]:
         wanted = {key: table for key, table in by_key.items() if key in context.selected_asset_check_keys}
         found = judge(warehouse, list(wanted.values()))
         with warehouse.writing() as con:

@@ -119,7 +119,9 @@ def dbt_models(settings: Settings) -> dg.AssetsDefinition:
         name="dbt_models",
         dagster_dbt_translator=Translator(),
     )
-    def models(context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse) -> Iterator[Any]:
+    def models(
+        context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: dg.ResourceParam[Warehouse]
+    ) -> Iterator[Any]:
         build = Build(settings, context, dbt, warehouse)
         try:
             yield from build.events()

@@ -16,9 +16,8 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.intake.batch import transaction
 from assets.sql import identifier
-from assets.warehouse import PUBLICATION
+from assets.warehouse import PUBLICATION, transaction
 from orchestration.home import code_version
 
 MAX_NEW_SHARE = 0.2

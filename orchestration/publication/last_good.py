@@ -13,10 +13,9 @@ import duckdb
 
 from assets.estimates import est_rate_ratios
 from assets.estimates.table import write
-from assets.sources.intake.batch import transaction
 from assets.sources.intake.failing import failing_clusters
 from assets.sql import identifier, literal
-from assets.warehouse import PUBLICATION, Warehouse
+from assets.warehouse import PUBLICATION, Warehouse, transaction
 from orchestration.dbt.reusable_rows import forget_what_was_built
 from orchestration.home import Home, code_version
 
@@ -140,7 +139,9 @@ def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDef
     """Build the asset that puts last good rows in place once everything is built and checked."""
 
     @dg.asset(key=["ops", "cluster_failures"], group_name="ops", deps=upstream, kinds={"duckdb"})
-    def cluster_failures(context: dg.AssetExecutionContext, warehouse: Warehouse) -> dg.MaterializeResult:
+    def cluster_failures(
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse]
+    ) -> dg.MaterializeResult:
         """Clusters that could not be built; in marts and estimates their rows are those of the last publication.
 
         One row per run, cluster and reason.

@@ -100,7 +100,7 @@ def published_asset(settings: Settings, upstream: dg.AssetKey) -> dg.AssetsDefin
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
     def warehouse(
-        context: dg.AssetExecutionContext, warehouse: Warehouse, session: RefreshSession
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], session: RefreshSession
     ) -> dg.MaterializeResult:
         """Let readers see the new warehouse and the report made with it, in one step, after every blocking check.
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import duckdb
 
-from assets.sources.intake.batch import transaction
 from assets.sql import identifier
-from assets.warehouse import PUBLICATION, READER_SCHEMAS, look_in
+from assets.warehouse import PUBLICATION, READER_SCHEMAS, look_in, transaction
 
 ADDED_SCHEMAS = ("ops",)
 ADDED_TABLES = ("raw.clusters",)

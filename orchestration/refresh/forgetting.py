@@ -14,9 +14,8 @@ from fnmatch import fnmatchcase
 import duckdb
 
 from assets.sources.formats import READERS
-from assets.sources.intake.batch import transaction
 from assets.sources.intake.loading import forget_files
-from assets.warehouse import Warehouse
+from assets.warehouse import Warehouse, transaction
 from orchestration.home import Home
 from orchestration.refresh.healing import is_damage
 from orchestration.refresh.lock import RefreshLock

@@ -96,10 +96,10 @@ def scan(sources: Path, target: Path) -> None:
 def read(sources: Path, target: Path) -> None:
     """Load the cluster's nodes and checks as a refresh does, without Dagster around it."""
     from assets.sources.formats import READERS
-    from assets.sources.intake.batch import transaction
     from assets.sources.intake.folder import survey
     from assets.sources.intake.loading import load_kind
     from assets.sources.intake.settling import settle
+    from assets.warehouse import transaction
 
     found = survey(sources, READERS)
     with duckdb.connect(str(target)) as con:

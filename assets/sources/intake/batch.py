@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -30,24 +29,6 @@ FREE_TEXTS = {
 }
 """Columns by raw table that hold what people and programs wrote freely: secrets in them are masked before they are
 stored, so that nothing built of them needs to."""
-
-
-@contextmanager
-def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Commit what is done inside, or nothing of it."""
-    con.begin()
-    try:
-        yield
-        con.commit()
-    except BaseException:
-        # After a full disk DuckDB may have closed the database itself; what went wrong first is what counts.
-        with suppress(duckdb.Error):
-            con.rollback()
-        raise
-    finally:
-        with suppress(duckdb.Error):
-            con.execute("set preserve_insertion_order = true")
-            con.execute("reset disabled_optimizers")
 
 
 def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:

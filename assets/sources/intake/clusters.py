@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.intake.batch import transaction
 from assets.sources.intake.folder import Survey
 from assets.sources.settings import ClusterSettings
 from assets.sql import identifier
+from assets.warehouse import transaction
 
 
 def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from assets.sources.intake.batch import load_batch, transaction
+from assets.sources.intake.batch import load_batch
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
 from assets.sources.intake.isolating import Aside, load_good_parts
@@ -23,6 +23,7 @@ from assets.sources.reader import Reader, SourceFile, WholeFileReader, reader_ke
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.one_thread import one_thread
 from assets.sql import identifier
+from assets.warehouse import transaction
 
 
 @dataclass

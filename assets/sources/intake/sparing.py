@@ -12,10 +12,10 @@ from dataclasses import replace
 import duckdb
 
 from assets.sources.errors import SourceError
-from assets.sources.intake.batch import transaction
 from assets.sources.intake.folder import Survey
 from assets.sources.intake.isolating import described, is_machine_error
 from assets.sql import identifier
+from assets.warehouse import transaction
 
 ClusterStep = Callable[[Survey], object]
 """Works on the tables of the clusters that it is given, inside a transaction of the caller."""
