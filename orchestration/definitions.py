@@ -7,11 +7,10 @@ import dagster as dg
 import assets.estimates
 import assets.raw
 import assets.report
-from orchestration import schedules
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import Settings, read_settings
-from orchestration.jobs import in_process, refresh
+from orchestration.jobs import in_process, nightly, refresh
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.resources import resources
@@ -31,7 +30,7 @@ def build(settings: Settings) -> dg.Definitions:
         assets=[*raw, models, *estimates, last_good, *report, published],
         asset_checks=checks.all_checks(estimates),
         jobs=[refresh],
-        schedules=[schedules.nightly(settings)],
+        schedules=[nightly(settings)],
         resources=resources(settings),
         executor=in_process,
     )

@@ -18,7 +18,7 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Say what is missing or wrong in the sources and the set-up, and the command that fixes it."""
-    from orchestration.reading import commands as reading
+    from orchestration.doctor.doctor import show_doctor
 
-    if not answer(lambda: reading.show_doctor(settings_of(home, sources).home, as_json)):
+    if not answer(lambda: show_doctor(settings_of(home, sources).home, as_json)):
         raise typer.Exit(1)

@@ -11,7 +11,7 @@ EXAMPLES = "Example: `faultline status --json`"
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
-    from orchestration.reading import commands as reading
+    from orchestration.reading.status import show_status
 
-    if not answer(lambda: reading.show_status(settings_of(home).home, as_json)):
+    if not answer(lambda: show_status(settings_of(home).home, as_json)):
         raise typer.Exit(1)

@@ -14,15 +14,15 @@ WHERE_EXAMPLE = "Example: `faultline where marts.fct_failures`"
 
 def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List what is published: tables, rows, what one row is."""
-    from orchestration.reading import commands as reading
+    from orchestration.reading.catalogue import show_tables
 
-    answer(lambda: reading.show_tables(settings_of(home).home.published_file, as_json))
+    answer(lambda: show_tables(settings_of(home).home.published_file, as_json))
 
 
 def where(
     table: Annotated[str, typer.Argument(help="schema.table, or the table's name alone.")], as_json: JsonOption = False
 ) -> None:
     """Print the file that defines a table."""
-    from orchestration.reading import commands as reading
+    from orchestration.reading.catalogue import show_where
 
-    answer(lambda: reading.show_where(table, as_json))
+    answer(lambda: show_where(table, as_json))

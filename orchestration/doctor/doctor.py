@@ -1,4 +1,4 @@
-"""What is missing or wrong in a home and its sources, from three sides: the folder, the machine, what was last read.
+"""`faultline doctor`: what is missing or wrong in the sources, the home and the last publication.
 
 It changes nothing and reads no log from end to end: what is in the lines is told by the refresh itself.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import asdict
 
 import duckdb
 
@@ -18,11 +19,20 @@ from orchestration.publication.folders import leftovers, problem_of_current
 from orchestration.reading.published import ReadingError, one_line
 from orchestration.reading.status import free_of_refresh, status
 from orchestration.refresh.healing import set_aside_files
-
-__all__ = ["doctor", "print_findings"]
+from orchestration.terminal import say_json
 
 SPACE_PER_WORKING_BYTE = 2
 MIN_FREE_BYTES = 1 << 30
+
+
+def show_doctor(home: Home, as_json: bool = False) -> bool:
+    """Print what is missing or wrong, and the command that fixes it; tell whether nothing is an error."""
+    findings = doctor(home)
+    if as_json:
+        say_json([asdict(finding) for finding in findings], indent=2)
+    else:
+        print_findings(findings)
+    return all(finding.level != "error" for finding in findings)
 
 
 def doctor(home: Home) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Which tables there are and which file defines each: the path of the file is the name of the table.
+"""`faultline tables` and `faultline where`: the published tables, and the file that defines a table.
 
 Descriptions come from the database's comments; for a table without one, from the file that defines it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +15,8 @@ import duckdb
 
 from assets.sql import identifier
 from orchestration.home import DBT_PROJECT, PROJECT
-from orchestration.reading.published import ReadingError
+from orchestration.reading.published import ReadingError, published
+from orchestration.terminal import print_table, say, say_json
 
 SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "intermediate", "staging")
 RAW_DDL = PROJECT / "assets" / "raw" / "schema.sql"
@@ -43,6 +44,28 @@ class Definition:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else str(self.file)
+
+
+def show_tables(path: Path, as_json: bool = False) -> None:
+    """Print every published table with its rows and what one row is."""
+    with published(path) as con:
+        tables = list_tables(con)
+    if as_json:
+        say_json([asdict(table) for table in tables], indent=2)
+        return
+    rows = [
+        (table.name, "view" if table.row_count is None else f"{table.row_count:,}", table.grain) for table in tables
+    ]
+    print_table(("table", "rows", "one row per"), rows, right=(1,))
+
+
+def show_where(name: str, as_json: bool = False) -> None:
+    """Print the file that defines a table, with the line where the file defines several."""
+    found = where(name)
+    if as_json:
+        say_json({"table": found.table, "file": str(found.file), "line": found.line})
+    else:
+        say(str(found))
 
 
 def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:

@@ -21,7 +21,7 @@ ALLOWED = {
         "definition",
     ): "DuckDB's own text of a table of the working file",
     (
-        "orchestration/reading/commands.py",
+        "orchestration/reading/query.py",
         "sql",
     ): "the user's question, on a file that can only be read",
 }

@@ -5,7 +5,7 @@ import json
 import dagster as dg
 import pytest
 
-from orchestration import schedules
+from orchestration import jobs
 from orchestration.dbt.build import MANIFEST
 from orchestration.environment import Settings, read_settings
 from orchestration.home import PROJECT, Home
@@ -73,7 +73,7 @@ def test_every_dbt_test_is_a_check_of_a_table(definitions):
 
 def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
     monkeypatch.setenv("FAULTLINE_TIMEZONE", "America/Los_Angeles")
-    schedule = schedules.nightly(read_settings(tmp_path))
+    schedule = jobs.nightly(read_settings(tmp_path))
     assert schedule.cron_schedule == "0 2 * * *"
     assert schedule.execution_timezone == "America/Los_Angeles"
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
@@ -83,8 +83,8 @@ def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
 def test_the_schedule_leaves_what_a_rollback_pinned_until_there_is_something_new(
     monkeypatch, tmp_path, is_pinned, is_up_to_date, is_due
 ):
-    monkeypatch.setattr(schedules, "pinned_publication", lambda _: "some publication" if is_pinned else None)
-    monkeypatch.setattr(schedules, "is_up_to_date", lambda _: bool(is_up_to_date))
-    schedule = schedules.nightly(Settings(Home.at(tmp_path)))
+    monkeypatch.setattr(jobs, "pinned_publication", lambda _: "some publication" if is_pinned else None)
+    monkeypatch.setattr(jobs, "is_up_to_date", lambda _: bool(is_up_to_date))
+    schedule = jobs.nightly(Settings(Home.at(tmp_path)))
     found = schedule.evaluate_tick(dg.build_schedule_context())
     assert len(found.run_requests or []) == is_due

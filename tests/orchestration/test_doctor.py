@@ -8,10 +8,9 @@ import pytest
 
 from assets.sql import literal
 from orchestration.doctor import warehouse as doctor_warehouse
-from orchestration.doctor.doctor import doctor
+from orchestration.doctor.doctor import doctor, show_doctor
 from orchestration.home import Home
 from orchestration.publication.folders import remove_leftovers
-from orchestration.reading import commands as reading
 
 
 @pytest.fixture
@@ -120,11 +119,11 @@ class TestDoctor:
     def test_a_failed_run_is_an_error(self, home, capsys):
         with duckdb.connect(str(home.published_file)) as con:
             con.execute("update ops.runs set status = 'failed', message = 'no space is left'")
-        assert not reading.show_doctor(home)
+        assert not show_doctor(home)
         assert "no space is left" in capsys.readouterr().out
 
     def test_json(self, home, capsys):
-        assert reading.show_doctor(home, as_json=True)
+        assert show_doctor(home, as_json=True)
         findings = json.loads(capsys.readouterr().out)
         assert {"level", "what", "where", "next_step"} == set(findings[0])
 

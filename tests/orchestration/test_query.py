@@ -8,10 +8,9 @@ import duckdb
 import pytest
 
 from orchestration.home import PROJECT
-from orchestration.reading import commands as reading
-from orchestration.reading.catalogue import definitions, list_tables, where
-from orchestration.reading.commands import run_query
+from orchestration.reading.catalogue import definitions, list_tables, show_tables, where
 from orchestration.reading.published import ReadingError, published
+from orchestration.reading.query import run_query
 from tests.expectations.small_warehouse import build
 
 
@@ -149,9 +148,9 @@ class TestTables:
         assert next(iter(tables)).startswith("marts.")
 
     def test_json_and_text(self, home, capsys):
-        reading.show_tables(home.published_file, as_json=True)
+        show_tables(home.published_file, as_json=True)
         assert {"name", "row_count", "grain", "description"} == set(json.loads(capsys.readouterr().out)[0])
-        reading.show_tables(home.published_file)
+        show_tables(home.published_file)
         (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("marts.fct_attempts ")]
         assert line.split() == ["marts.fct_attempts", "8", "attempt"]
 

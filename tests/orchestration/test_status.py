@@ -12,10 +12,8 @@ from typer.testing import CliRunner
 from orchestration.cli import app
 from orchestration.home import Home
 from orchestration.publication.folders import publish, roll_back
-from orchestration.reading import commands as reading
 from orchestration.reading.published import ReadingError
-from orchestration.reading.status import status
-from orchestration.reading.status_lines import lines_of
+from orchestration.reading.status import lines_of, show_status, status
 from tests.expectations.small_warehouse import build
 
 HOLD = """
@@ -43,7 +41,7 @@ class TestStatus:
         assert found["files"]["lines_in"] == 342
         assert [cluster["cluster_id"] for cluster in found["clusters"]] == ["alpha", "beta"]
         assert found["clusters"][0]["newest_at"] == "2026-01-01T07:00:00Z"
-        assert reading.show_status(home, as_json=True)
+        assert show_status(home, as_json=True)
         assert json.loads(capsys.readouterr().out)["running"] is None
 
     def test_a_failed_run_that_published_nothing_is_told(self, home, capsys):
@@ -55,7 +53,7 @@ class TestStatus:
             con.execute(
                 "insert into ops.checks values ('run-2', 'ops.files', 'breaker', false, true, 'x', 'y', now(), null)"
             )
-        assert not reading.show_status(home)
+        assert not show_status(home)
         text = capsys.readouterr().out
         assert "breaker: x" in text
         assert "0 passed, 1 failed" in text

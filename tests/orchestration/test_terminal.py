@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from orchestration import terminal
 from orchestration.cli import app
-from orchestration.reading.commands import run_query
+from orchestration.reading.query import run_query
 from orchestration.terminal import json_text, visible
 
 FAULTLINE = Path(sys.executable).with_name("faultline")

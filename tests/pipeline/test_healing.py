@@ -261,7 +261,7 @@ def test_a_file_that_its_owner_may_not_read_is_made_readable(tmp_path, monkeypat
 
 
 def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
-    from orchestration.reading.commands import show_status
+    from orchestration.reading.status import show_status
 
     home.published_file.write_bytes(GARBAGE)
     assert not show_status(home)

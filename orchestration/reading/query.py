@@ -1,20 +1,26 @@
-"""Rows as text: a table for people, CSV that a spreadsheet may open, JSON that every parser reads.
+"""`faultline query`: one SELECT on the published file, its rows as a table, as CSV or as JSON.
 
-Each is safe on a terminal too: what `terminal.visible` escapes is escaped here.
+All three are safe on a terminal: what `terminal.visible` escapes is escaped here too. CSV is safe in a spreadsheet.
 """
 
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any, Literal, TextIO
 
 import duckdb
 
+from orchestration.reading.published import ReadingError, one_line, published
 from orchestration.reading.values import text_of
-from orchestration.terminal import json_text, print_table, visible
+from orchestration.terminal import json_text, print_table, until_nobody_reads, visible
+
+Format = Literal["table", "csv", "json"]
+READING_STATEMENTS = {"SELECT", "EXPLAIN"}
 
 BATCH = 10_000
 MAX_TABLE_ROWS = 1_000
@@ -22,6 +28,35 @@ MAX_TABLE_ROWS = 1_000
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 CSV_KEEPS = "\n\t"
 """Quotes hold them: a program that reads the CSV gets them back."""
+
+
+def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = None) -> int:
+    """Answer one SELECT and return its number of rows.
+
+    Parameters
+    ----------
+    path
+        The published file.
+    sql
+        One statement that reads.
+    fmt
+        `table` for people, `csv` or `json` for programs.
+    out
+        Where to write, by default stdout.
+    """
+    with published(path) as con, until_nobody_reads():
+        try:
+            _require_one_select(con, sql)
+            return write_rows(con.execute(sql), fmt, out or sys.stdout)
+        except duckdb.Error as error:
+            raise ReadingError(f"{one_line(error)}; `faultline tables` lists what there is") from None
+
+
+def _require_one_select(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    statements = con.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type.name not in READING_STATEMENTS:
+        found = ", ".join(statement.type.name for statement in statements) or "nothing"
+        raise ReadingError(f"one SELECT is wanted and {found} was given; the published file is for reading only")
 
 
 def write_rows(cursor: duckdb.DuckDBPyConnection, fmt: str, out: TextIO) -> int:
