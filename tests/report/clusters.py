@@ -40,7 +40,7 @@ def cluster_row(cluster_id: str, node_count: int, length: dt.timedelta, kinds: s
 def attempt_row(
     cluster_id: str, number: int, state: str, started_at: dt.datetime, hours: float, gpus: int | None, nodes: list[str]
 ) -> dict[str, Any]:
-    """A row of fct_attempts that ended."""
+    """A row of fct_attempts that ended, with its nodes as `node_ids`."""
     return {
         "cluster_id": cluster_id,
         "attempt_id": f"{cluster_id}:{number}:0",
@@ -61,6 +61,15 @@ def attempt_row(
         "node_ids": nodes,
         "warnings": [],
     }
+
+
+def attempt_node_rows(attempts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of fct_attempt_nodes; the attempts give up their `node_ids`, which are no column of theirs."""
+    return [
+        {"cluster_id": attempt["cluster_id"], "attempt_id": attempt["attempt_id"], "node_id": node_id}
+        for attempt in attempts
+        for node_id in attempt.pop("node_ids")
+    ]
 
 
 def failure_row(attempt: dict[str, Any], category: str, culprit: str | None, rule: str) -> dict[str, Any]:
@@ -118,6 +127,7 @@ def simulated_cluster(days: int = 20) -> Tables:
     return {
         "marts.dim_clusters": [cluster_row("demo", 64, dt.timedelta(days=days), set(KINDS))],
         "marts.dim_nodes": [{"cluster_id": "demo", "node_id": n, "node_name": n, "gpu_count": 8} for n in nodes],
+        "marts.fct_attempt_nodes": attempt_node_rows(attempts),
         "marts.fct_attempts": attempts,
         "marts.fct_failures": failures,
         "marts.fct_preemptions": preemptions,
@@ -153,6 +163,7 @@ def hostile_cluster() -> Tables:
             cluster_row(name, 4, dt.timedelta(minutes=5), {"has_kernel_messages", "has_node_events"})
         ],
         "marts.dim_nodes": [{"cluster_id": name, "node_id": i, "node_name": n, "gpu_count": 8} for i, n in nodes],
+        "marts.fct_attempt_nodes": attempt_node_rows([*attempts, running]),
         "marts.fct_attempts": [*attempts, running],
         "marts.fct_failures": failures,
         "marts.fct_preemptions": [

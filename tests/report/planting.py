@@ -8,16 +8,15 @@ from __future__ import annotations
 import csv
 import datetime as dt
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 
 from assets.model.failure_rate import garwood_interval
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import grid, lemon_rows, plans
 from tests.report.planting_rates import rate_tables
+from tests.warehouses import create_tables, insert, insert_known
 
 HERE = Path(__file__).parent
 LABELS = HERE.parents[1] / "dbt_project" / "seeds" / "failure_categories.csv"
@@ -27,8 +26,8 @@ RATE = "failures_per_1000_node_days"
 
 
 def plant(con: duckdb.DuckDBPyConnection) -> None:
-    """Fill an open warehouse, raw and ops tables in place already."""
-    con.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+    """Fill an open warehouse that has no table of marts and estimates yet."""
+    create_tables(con)
     with LABELS.open(encoding="utf-8") as lines:
         labels = [{"failure_category": row["failure_category"], "label": row["label"]} for row in csv.DictReader(lines)]
     insert(con, "marts.dim_failure_categories", labels)
@@ -42,14 +41,6 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     plant_ettr(con)
     plant_lemons_and_plans(con)
     plant_rates(con)
-
-
-def insert(con: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
-    """Insert rows by column name; what a row leaves out is NULL."""
-    frame = pd.DataFrame(rows).astype(object)
-    con.register("planted_rows", frame.where(frame.notna(), None))
-    con.execute(f"insert into {table} by name select * from planted_rows")
-    con.unregister("planted_rows")
 
 
 def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
@@ -154,16 +145,14 @@ def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def plant_lemons_and_plans(con: duckdb.DuckDBPyConnection) -> None:
-    """Verdicts, signals and lists; the grid and the plans are those of the model, as far as the report reads them."""
+    """Verdicts, signals and lists; the grid and the plans are those of the model."""
     for table, rows in lemon_rows(con).items():
         insert(con, table, rows)
     for table, frame in (("estimates.est_ettr_grid", grid(con)), ("estimates.est_checkpoint_plans", plans(con))):
-        known = [name for name, *_ in con.execute(f"describe {table}").fetchall()]
-        insert(con, table, frame[known].to_dict("records"))
+        insert_known(con, table, frame.to_dict("records"))
 
 
 def plant_rates(con: duckdb.DuckDBPyConnection) -> None:
-    """Rates over time, their changes and ratios, and what attribution is worth, as far as the report reads them."""
+    """Rates over time, their changes and ratios, and what attribution is worth."""
     for table, rows in rate_tables(con).items():
-        known = {name for name, *_ in con.execute(f"describe {table}").fetchall()}
-        insert(con, table, [{name: value for name, value in row.items() if name in known} for row in rows])
+        insert_known(con, table, rows)

@@ -11,7 +11,6 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 import pytest
-import yaml
 
 import assets.report
 from assets.log_kinds import LOG_KINDS
@@ -25,6 +24,7 @@ from assets.warehouse import Warehouse
 from tests.report.clusters import START
 from tests.report.planting import MADE_AT
 from tests.report.reading import parse
+from tests.warehouses import create_tables
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
@@ -36,7 +36,7 @@ def empty(tmp_path: Path) -> Warehouse:
     """A warehouse with all tables and no row."""
     warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"))
     with warehouse.writing() as con:
-        con.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+        create_tables(con)
     return warehouse
 
 
@@ -175,31 +175,6 @@ def test_the_asset_depends_on_what_it_reads():
     assert keys == {*tables_read(), "ops.cluster_failures"}
     assert index.key == dg.AssetKey(["report", "index"])
     assert index.group_names_by_key[index.key] == "report"
-
-
-def published_columns() -> dict[str, set[str]]:
-    """Columns by table as the marts' contracts and the estimates' declarations give them."""
-    published: dict[str, set[str]] = {}
-    for path in (PROJECT / "dbt_project" / "models" / "marts").glob("*.yml"):
-        for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models", []):
-            published[f"marts.{model['name']}"] = {column["name"] for column in model["columns"]}
-    for name in [table for table in tables_read() if table.startswith("estimates.")]:
-        spec = importlib.import_module(f"assets.{name}").TABLE
-        published[name] = set(spec.column_names)
-    return published
-
-
-def test_the_planted_tables_have_only_published_columns():
-    con = duckdb.connect()
-    con.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
-    planted_columns = con.execute("""
-        select table_schema || '.' || table_name, column_name
-        from information_schema.columns
-        where table_schema in ('marts', 'estimates') and column_name <> 'node_ids'
-    """).fetchall()
-    published = published_columns()
-    strange = [f"{table}.{column}" for table, column in planted_columns if column not in published.get(table, set())]
-    assert strange == []
 
 
 def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():

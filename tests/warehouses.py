@@ -1,0 +1,108 @@
+"""Small warehouses: every table with its published columns, empty, and rows put in by column name.
+
+What a row leaves out is NULL, or what `DEFAULTS` says. Nothing is required of a row: a test gives what it is about.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import yaml
+
+from assets.estimates.table import TableSpec
+from assets.warehouse import RAW_SCHEMA
+
+PROJECT = Path(__file__).parents[1]
+MARTS = PROJECT / "dbt_project" / "models" / "marts"
+ESTIMATES = PROJECT / "assets" / "estimates"
+
+Row = Mapping[str, Any]
+Columns = dict[str, str]
+
+READ_BY_ESTIMATES: dict[str, Columns] = {
+    "staging.stg_config__clusters": {
+        "cluster_id": "varchar",
+        "checkpoint_minutes": "double",
+        "restart_minutes": "double",
+        "write_minutes": "double",
+        "attribution_before_seconds": "integer",
+        "attribution_after_seconds": "integer",
+    },
+    "intermediate.int_failure_draws": {
+        "cluster_id": "varchar",
+        "attempt_id": "varchar",
+        "draw": "bigint",
+        "probability": "double",
+    },
+    "seeds.kernel_kinds": {"failure_category": "varchar"},
+    "seeds.xids": {"failure_category": "varchar"},
+    "seeds.node_reason_rules": {"failure_category": "varchar"},
+}
+"""Columns of tables that have no contract, as far as the estimates read them."""
+
+DEFAULTS: dict[str, Columns] = {
+    "marts.dim_clusters": {
+        "checkpoint_minutes": "60",
+        "is_stale": "false",
+        "has_accounting": "true",
+    },
+    "marts.fct_incidents": {"touched_node_count": "1"},
+    "marts.fct_job_runs": {"qos": "'normal'"},
+    "marts.fct_incident_suspects": {"incident_probability": "1", "suspect_count": "1"},
+    "staging.stg_config__clusters": {"attribution_before_seconds": "600", "attribution_after_seconds": "300"},
+}
+"""What columns hold where a row does not say, as SQL."""
+
+
+@cache
+def published_tables() -> dict[str, Columns]:
+    """Give the columns of every published table with their types: the contracts of marts, the specs of estimates."""
+    tables: dict[str, Columns] = {}
+    for path in sorted(MARTS.glob("*.yml")):
+        contracts = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        for model in contracts.get("models", []):
+            tables[f"marts.{model['name']}"] = {column["name"]: column["data_type"] for column in model["columns"]}
+    for path in sorted(ESTIMATES.glob("est_*.py")):
+        spec: TableSpec = importlib.import_module(f"assets.estimates.{path.stem}").TABLE
+        tables[spec.name] = {column.name: column.type for column in spec.columns}
+    return tables
+
+
+def create_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Create every table without a row: raw and ops as a refresh does, marts and estimates as they are published."""
+    con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+    tables = READ_BY_ESTIMATES | published_tables()
+    statements = [f"create schema if not exists {schema}" for schema in {name.split(".")[0] for name in tables}]
+    for table, columns in tables.items():
+        defaults = DEFAULTS.get(table, {})
+        declared = [
+            f'"{name}" {kind}' + (f" default {defaults[name]}" if name in defaults else "")
+            for name, kind in columns.items()
+        ]
+        statements.append(f"create table {table} ({', '.join(declared)})")
+    con.execute(";\n".join(statements))
+
+
+def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> None:
+    """Insert rows by column name; a column that the table does not have is an error."""
+    given = pd.DataFrame(list(rows)).astype(object)
+    con.register("given_rows", given.where(given.notna(), None))
+    con.execute(f"insert into {table} by name select * from given_rows")
+    con.unregister("given_rows")
+
+
+def insert_known(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> None:
+    """Insert rows by column name, leaving out what the table has no column for."""
+    known = columns_of(table)
+    insert(con, table, [{name: value for name, value in row.items() if name in known} for row in rows])
+
+
+def columns_of(table: str) -> Columns:
+    """Give the columns of a published table with their types."""
+    return published_tables()[table]
