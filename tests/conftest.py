@@ -1,9 +1,14 @@
-"""Homes that are refreshed once for all tests that read the result: the genuine capture alone, and many clusters."""
+"""Homes that are refreshed once for all tests that read the result: the genuine capture alone, and many clusters.
+
+The second one holds what three rooms read: the capture in other forms of its accounting, a simulated month, and all
+minimal clusters. A refresh costs half a minute of CPU before it has read a line, so they share one.
+"""
 
 from __future__ import annotations
 
 import io
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +21,10 @@ from orchestration.home import PROJECT, Home
 from orchestration.terminal import console
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assets.report.blocks import Chapter
+    from assets.report.queries import Frames, Row
     from tests.recovery.comparison import Comparison
 
 # On a busy machine an example may take any time; what is fast enough is for the benchmarks to say.
@@ -54,11 +63,10 @@ def new_home(root: Path) -> Home:
 
 LONGEST_FIRST = (
     "testbed_home",
-    "comparisons",
+    "many_clusters_home",
     "tests/sources/test_sacct_whole.py",
     "tests/lint/test_style.py",
     "tests/sources/test_nights.py",
-    "tests/minimal",
 )
 """Groups that start first, so that no process is left with one of them at the end."""
 
@@ -110,22 +118,55 @@ def con(built_warehouse: Path):
 
 
 @pytest.fixture(scope="session")
-def month_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """A home for the simulated month, with the capture and its other forms, which a comparison must leave aside."""
-    home = new_home(tmp_path_factory.mktemp("month"))
-    add_forms(home)
+def many_clusters_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home with the clusters that the collected tests read, refreshed; read it, never change it.
+
+    A simulated month comes with the capture and its other forms, which a comparison with the truth must leave aside.
+    The report draws one of the minimal clusters: a chapter for each would take a quarter of the time.
+    """
+    from assets.report import page
+    from tests.minimal.cluster import all_clusters, write_all
+    from tests.recovery.month import Month, simulate_month
+
+    home = Home.at(tmp_path_factory.mktemp("many"))
+    asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
+    if asked & {"comparisons", "many_clusters"}:
+        shutil.copytree(CAPTURE, home.sources / "testbed")
+        add_forms(home)
+        simulate_month(Month(), home)
+    not_drawn: set[str] = set()
+    if "minimal_home" in asked:
+        write_all(home.sources)
+        not_drawn = all_clusters().keys() - {DRAWN}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assets.report.page.chapter", partial(_chapter, page.chapter, not_drawn))
+        refresh(home)
     return home
 
 
+DRAWN = "secrets"
+"""The minimal cluster whose chapter of the report a test reads."""
+
+
+def _chapter(draw: Callable[[Frames, Row], Chapter], not_drawn: set[str], frames: Frames, cluster: Row) -> Chapter:
+    """Build a cluster's chapter, and one without sections for those that are not drawn."""
+    from assets.report.blocks import Chapter
+
+    name = cluster["cluster_id"]
+    if name not in not_drawn:
+        return draw(frames, cluster)
+    return Chapter(cluster_id=name, anchor=name, subtitle="", is_simulated=False, sections=(), stale="")
+
+
 @pytest.fixture(scope="session")
-def comparisons(month_home: Home) -> dict[str, Comparison]:
-    """The simulated month refreshed, and one comparison with the truth per simulated cluster."""
-    from tests.recovery.month import Month, recover
+def comparisons(many_clusters_home: Home) -> dict[str, Comparison]:
+    """One comparison with the truth per simulated cluster of the month."""
+    from tests.recovery.month import compare_month
 
-    return {comparison.planted["cluster_id"]: comparison for comparison in recover(Month(), month_home)}
+    return {comparison.planted["cluster_id"]: comparison for comparison in compare_month(many_clusters_home)}
 
 
 @pytest.fixture(scope="session")
-def many_clusters(month_home: Home, comparisons: dict[str, Comparison]) -> Path:
-    """The published file of the month's home."""
-    return month_home.published_file
+def many_clusters(many_clusters_home: Home) -> Path:
+    """The published file of the home of many clusters."""
+    return many_clusters_home.published_file

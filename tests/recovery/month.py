@@ -47,8 +47,18 @@ def truths(home: Home) -> list[Path]:
 
 def recover(month: Month, home: Home) -> list[Comparison]:
     """Simulate into a home, refresh it, and compare each simulated cluster with what was planted."""
-    _simulate(month.profile, month, home)
+    simulate_month(month, home)
     refresh(home)
+    return compare_month(home)
+
+
+def simulate_month(month: Month, home: Home) -> None:
+    """Simulate the logs and the truth into a home."""
+    _simulate(month.profile, month, home)
+
+
+def compare_month(home: Home) -> list[Comparison]:
+    """Compare each simulated cluster of a refreshed home with what was planted."""
     return [compare(home.published_file, truth) for truth in truths(home)]
 
 

@@ -18,9 +18,9 @@ THIS = "where cluster_id = getvariable('cluster_id')"
 
 
 @pytest.fixture
-def spoil(many_clusters, month_home, tmp_path: Path) -> Spoil:
+def spoil(many_clusters, many_clusters_home, tmp_path: Path) -> Spoil:
     """Give a function that runs statements on a copy of the published file and compares again."""
-    truth = month_home.root / "truth" / CLUSTERS[0]
+    truth = many_clusters_home.root / "truth" / CLUSTERS[0]
 
     def run(statements: str) -> Comparison:
         copy = tmp_path / "spoilt.duckdb"
@@ -112,8 +112,8 @@ def test_swapped_categories_cost_both(spoil, good):
             assert changed.score(question, item).recall < 0.1
 
 
-def test_a_cause_for_what_left_no_evidence_is_noticed(spoil, good, month_home):
-    failures = month_home.root / "truth" / CLUSTERS[0] / "failures.parquet"
+def test_a_cause_for_what_left_no_evidence_is_noticed(spoil, good, many_clusters_home):
+    failures = many_clusters_home.root / "truth" / CLUSTERS[0] / "failures.parquet"
     changed = spoil(
         f"""
         insert into marts.fct_failures by name
@@ -134,9 +134,9 @@ def test_a_cause_for_what_left_no_evidence_is_noticed(spoil, good, month_home):
     )
 
 
-def test_a_failure_laid_to_a_false_alarm_is_noticed(many_clusters, good, month_home, tmp_path):
+def test_a_failure_laid_to_a_false_alarm_is_noticed(many_clusters, good, many_clusters_home, tmp_path):
     truth = tmp_path / "truth"
-    shutil.copytree(month_home.root / "truth" / CLUSTERS[0], truth)
+    shutil.copytree(many_clusters_home.root / "truth" / CLUSTERS[0], truth)
     failures, faults = truth / "failures.parquet", truth / "faults.parquet"
     with duckdb.connect() as con:
         con.execute(f"create table failures as from '{failures}'")
