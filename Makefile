@@ -56,7 +56,7 @@ bench: .venv/.installed  ## Measure time, memory and disk against a hand-written
 	@$(BIN)/python -m tests.benchmarks $(BENCH)
 
 calibration: .venv/.installed  ## Hold the simulated clusters rsc1 and rsc2 against the paper; writes docs/calibration.md.
-	@$(BIN)/python -m assets.simulation.calibration --write docs/calibration.md
+	@$(BIN)/python -m tests.calibration --write docs/calibration.md
 
 recovery: .venv/.installed  ## Refresh simulated logs and compare with what was planted; writes docs/recovery.md.
 	@$(BIN)/python -m tests.recovery --write docs/recovery.md

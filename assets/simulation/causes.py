@@ -38,8 +38,8 @@ class Cooccurrence:
     ----------
     pcie_with_xid_79
         Share of PCIe faults that bring Xid 79.
-    pcie_xid_79_with_interrupt
-        Share of those with Xid 79 that also leave a critical interrupt in the BMC's log.
+    pcie_with_xid_79_and_interrupt
+        Share of PCIe faults that bring Xid 79 and also leave a critical interrupt in the BMC's log.
     ib_with_gpu
         Share of InfiniBand faults with an error of a GPU on the same node.
     hardware_with_other
@@ -48,9 +48,14 @@ class Cooccurrence:
     """
 
     pcie_with_xid_79: float = 0.43
-    pcie_xid_79_with_interrupt: float = 0.21 / 0.43
+    pcie_with_xid_79_and_interrupt: float = 0.21
     ib_with_gpu: float = 0.02
     hardware_with_other: float = 0.03
+
+    @property
+    def interrupt_given_xid_79(self) -> float:
+        """Share of the PCIe faults with Xid 79 that also leave a critical interrupt."""
+        return self.pcie_with_xid_79_and_interrupt / self.pcie_with_xid_79 if self.pcie_with_xid_79 else 0.0
 
 
 CAUSES = (

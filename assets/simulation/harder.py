@@ -1,7 +1,7 @@
-"""The same cluster with what makes real logs hard to read: variants on which recovery is tried, and nothing else.
+"""Variants of a cluster whose logs have the defects of real logs. They test how well a refresh recovers the truth.
 
-False alarms, checks that log only failures, exports that begin and end in the middle of jobs, nodes that many small
-jobs share, maintenance that kills jobs, months that differ, incidents that end several jobs.
+The defects: false alarms, checks that log only failures, exports that begin and end in the middle of jobs, nodes that
+many small jobs share, maintenance that kills jobs, months that differ, incidents that end several jobs.
 """
 
 from __future__ import annotations
@@ -26,34 +26,22 @@ class Difficulty:
     month_variation
         Coefficient of variation of the rate of faults between months.
     shared_fault_copies
-        How often each event that strikes neighbouring nodes comes, at other times and places.
+        How often each event that strikes neighbouring nodes happens, at different times and places.
+    accounting_skips_days, accounting_lacks_hours
+        What the accounting's export leaves out at its start and at its end, as in `LogHabits`.
     """
 
     completed_share: float
     failure_only_checks: tuple[str, ...]
-    one_gpu_share: float = 0.1
-    month_variation: float = 0.3
-    shared_fault_copies: int = 4
+    one_gpu_share: float
+    month_variation: float
+    shared_fault_copies: int
+    accounting_skips_days: float
+    accounting_lacks_hours: float
 
-
-DEFAULT = Difficulty(completed_share=0.003, failure_only_checks=("check pci", "service status"))
-HARD = Difficulty(
-    completed_share=0.01,
-    failure_only_checks=(
-        "check pci",
-        "service status",
-        "check ibstat",
-        "check dcgmi nvlink status",
-        "nvidia smi ecc_uncorrected",
-    ),
-    one_gpu_share=0.2,
-    shared_fault_copies=6,
-)
 
 KILLED_AS = ("NODE_FAIL", "CANCELLED")
-"""What the jobs of maintained nodes end as, one maintenance after the other; each third one lets them finish."""
-SKIPPED_DAYS, LACKED_HOURS = 5.0, 12.0
-"""What the accounting's export leaves out at its start and at its end."""
+"""The states in which maintenance ends the jobs of its nodes, in turn. Every third maintenance lets them finish."""
 
 
 def harder(profile: Profile, cluster_id: str, difficulty: Difficulty) -> Profile:
@@ -74,8 +62,8 @@ def harder(profile: Profile, cluster_id: str, difficulty: Difficulty) -> Profile
         logs=replace(
             profile.logs,
             failure_only_checks=difficulty.failure_only_checks,
-            accounting_skips_days=SKIPPED_DAYS,
-            accounting_lacks_hours=LACKED_HOURS,
+            accounting_skips_days=difficulty.accounting_skips_days,
+            accounting_lacks_hours=difficulty.accounting_lacks_hours,
             charges_whole_nodes=True,
         ),
     )

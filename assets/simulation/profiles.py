@@ -1,6 +1,6 @@
-"""What a simulated cluster is like: its size, its users' work, its faults, its logs.
+"""The description of a simulated cluster: its size, its users' work, its faults and its logs.
 
-Pure numbers; a profile is a value.
+These classes hold numbers only. The clusters themselves are the TOML files in `clusters/`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,6 @@ class SizeClass:
     sigma: float
 
 
-OUTCOMES = {
-    "COMPLETED": 0.675,
-    "FAILED": 0.257,
-    "CANCELLED": 0.038,
-    "REQUEUED": 0.021,
-    "TIMEOUT": 0.007,
-    "OUT_OF_MEMORY": 0.002,
-}
-"""What work ends as when neither fault nor preemption comes between."""
-LARGE_OUTCOMES = {"COMPLETED": 0.80, "FAILED": 0.13, "CANCELLED": 0.05, "REQUEUED": 0.02}
-
-
 @dataclass(frozen=True)
 class Stream:
     """Work of one scheduling class: `load` is the share of the cluster's GPU time it asks for."""
@@ -45,8 +33,6 @@ class Stream:
     name: str
     load: float
     sizes: tuple[SizeClass, ...]
-    outcomes: dict[str, float] = field(default_factory=lambda: OUTCOMES)
-    large_outcomes: dict[str, float] = field(default_factory=lambda: LARGE_OUTCOMES)
 
 
 @dataclass(frozen=True)
@@ -203,6 +189,9 @@ class Profile:
 
     Attributes
     ----------
+    outcomes, large_outcomes
+        Shares of the states in which work ends if neither a fault nor a preemption ends it: work of fewer than 64
+        GPUs, and larger work.
     checks_introduced
         Names of health checks that did not exist before a day; what only they can find stays unseen until then.
     false_alarms
@@ -219,6 +208,8 @@ class Profile:
     node_count: int
     gpus_per_node: int
     streams: tuple[Stream, ...]
+    outcomes: dict[str, float]
+    large_outcomes: dict[str, float]
     fault_rate: float
     drain_rate: float
     alarm_rate: float

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from assets.simulation.clusters import PROFILES
+from assets.simulation.clusters import read_profile
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.logs.dirt import spoil, write_dirt
 from assets.simulation.logs.record import Record
@@ -141,7 +141,10 @@ def simulate(
         When a folder of logs holds something that is not a simulated cluster; nothing has been done then.
     """
     _refuse_bad_numbers(days, scale, seed, dirt)
-    name, clusters = (profile.cluster_id, (profile,)) if isinstance(profile, Profile) else (profile, _profiles(profile))
+    if isinstance(profile, Profile):
+        name, clusters = profile.cluster_id, (profile,)
+    else:
+        name, clusters = profile, read_profile(profile)
     started, tell = time.monotonic(), progress or (lambda share: None)
     orders = [
         Order(
@@ -167,12 +170,6 @@ def simulate(
         done_share += share
     tell(1.0)
     return Summary(name, time.monotonic() - started, tuple(done))
-
-
-def _profiles(name: str) -> tuple[Profile, ...]:
-    if name not in PROFILES:
-        raise ValueError(f"unknown profile '{name}'; there are: {', '.join(sorted(PROFILES))}")
-    return PROFILES[name]
 
 
 def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) -> None:

@@ -123,7 +123,7 @@ def _pcie(scene: Scene, together: Cooccurrence) -> None:
     if scene.chance("pcie with Xid 79") < together.pcie_with_xid_79:
         scene.shows_xid(79, 0.2)
         scene.brings("gpu_unavailable")
-        if scene.chance("pcie, Xid 79 with interrupt") < together.pcie_xid_79_with_interrupt:
+        if scene.chance("pcie, Xid 79 with interrupt") < together.interrupt_given_xid_79:
             scene.fails("ipmitool sel", "Detected error: Critical Interrupt #0x90, Bus Fatal Error")
             scene.brings("pcie")
 

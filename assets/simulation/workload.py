@@ -115,7 +115,7 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
     mean = size.median_hours * HOUR * np.exp(size.sigma**2 / 2) * 0.7
     drawn = int(budget / mean * 2) + 20
     is_large = size.gpus >= LARGE_GPUS
-    shares = stream.large_outcomes if is_large else stream.outcomes
+    shares = profile.large_outcomes if is_large else profile.outcomes
     weights = np.array([shares.get(name, 0.0) for name in STATES])
     outcome = rng.choice(len(STATES), drawn, p=weights / weights.sum())
     seconds = _durations(rng, size, outcome, profile.longest_seconds - 2 * HOUR)

@@ -14,11 +14,12 @@ from pathlib import Path
 import duckdb
 
 from assets.simulation import simulate
-from assets.simulation.clusters import RSC1
+from assets.simulation.clusters import read_cluster
 from assets.simulation.profiles import Profile
 from orchestration.home import Home
 from tests.conftest import refresh
 
+RSC1 = read_cluster("rsc1")
 FLEET_RATE = 0.0065
 """Mean rate of all nodes, failures per node-day: the paper's for RSC-1."""
 

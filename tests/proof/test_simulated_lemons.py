@@ -2,8 +2,7 @@
 
 import pytest
 
-from assets.simulation.clusters import RSC1
-from tests.proof.simulated_lemons import FLEET_RATE, find_lemons, with_lemons
+from tests.proof.simulated_lemons import FLEET_RATE, RSC1, find_lemons, with_lemons
 
 
 def test_the_fleets_mean_rate_is_the_papers_whatever_the_lemons():

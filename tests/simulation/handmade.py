@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.simulation.causes import BY_CATEGORY
-from assets.simulation.clusters import DEMO_LLM
+from assets.simulation.clusters import read_cluster
 from assets.simulation.ledger import Ledger, Symptoms
 from assets.simulation.logs.health import write_health
 from assets.simulation.logs.record import Record
@@ -17,6 +17,7 @@ from assets.simulation.profiles import LogHabits, Profile
 from assets.simulation.states import COMPLETED, EVICT
 
 Row = dict[str, Any]
+DEMO_LLM = read_cluster("demo-llm")
 DISK_FULL = Symptoms(checks=[("disk usage", "Disk usage of / is 97%, above the critical threshold 95%.")])
 
 

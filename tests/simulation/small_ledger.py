@@ -1,14 +1,12 @@
-"""A ledger of a few rows with known answers, as it is, as a cluster's logs show it, and held against the paper."""
+"""A ledger of a few rows with known answers, and a cluster to which it belongs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from assets.simulation.calibration import Observed, Row, calibrate
 from assets.simulation.causes import BY_CATEGORY
-from assets.simulation.clusters import DEMO_LLM
+from assets.simulation.clusters import read_cluster
 from assets.simulation.ledger import NAME_BITS, Ledger, Symptoms
 from assets.simulation.profiles import Profile
 from assets.simulation.states import COMPLETED
@@ -61,20 +59,4 @@ class SmallLedger:
 def site(**changes: Any) -> Profile:
     """Give a cluster of 600 nodes over 10 days, without lemons, that goes by the name of RSC-1."""
     steady = {"node_count": 600, "days": 10, "lemons": (), "checks_introduced": ()}
-    return replace(DEMO_LLM, **({"cluster_id": "rsc1"} | steady | changes))
-
-
-def observe(made: SmallLedger, **changes: Any) -> Observed:
-    return Observed(site(**changes), made.frozen())
-
-
-def row(rows: list[Row], quantity: str) -> Row:
-    found = [row for row in rows if row.quantity == quantity]
-    assert len(found) == 1, f"{len(found)} rows '{quantity}' among {[row.quantity for row in rows]}"
-    return found[0]
-
-
-def values(made: SmallLedger, **changes: Any) -> Callable[[str], float]:
-    """Calibrate and give a way to look up values."""
-    rows = calibrate(site(**changes), made.frozen())
-    return lambda quantity: row(rows, quantity).value
+    return replace(read_cluster("demo-llm"), **({"cluster_id": "rsc1"} | steady | changes))

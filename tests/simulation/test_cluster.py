@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assets.simulation.clusters import DEMO_LLM
+from assets.simulation.clusters import read_cluster
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.ledger import Ledger
 from assets.simulation.logs.record import Record
@@ -17,7 +17,7 @@ from assets.simulation.states import ALARM, CRASH, DRAIN, NODE_FAIL, PREEMPTED, 
 from assets.simulation.truth import planted
 
 SEEDS = (1, 2, 3)
-DEMO = replace(DEMO_LLM, bursts=(), crash_loops=(), checks_introduced=())
+DEMO = replace(read_cluster("demo-llm"), bursts=(), crash_loops=(), checks_introduced=())
 """The cluster with its steady faults only, so that counting can be compared with rates."""
 
 

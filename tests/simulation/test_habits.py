@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from assets.simulation import simulate
-from assets.simulation.clusters import DEMO_LLM, PROFILES
+from assets.simulation.clusters import read_cluster
 from assets.simulation.profiles import Lemon, LogHabits
 from tests.simulation.simulated import ZONE, Row, Simulated, epoch, expand
 
+DEMO_LLM = read_cluster("demo-llm")
 HOUR = 3600
 KEEPS_LITTLE = {"step_share": 0.0, "has_submit_lines": False, "has_controller_log": False}
 ABOUT_JOBS = re.compile(r"_slurm_rpc|sched|_job_complete|Time limit exhausted")
@@ -26,14 +27,13 @@ Keep = Callable[..., Simulated]
 
 
 @pytest.fixture
-def keep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Keep:
+def keep(tmp_path: Path) -> Keep:
     """Give a function that simulates a cluster with these habits into a folder of its own."""
 
     def run(days: int = 7, nodes: int = 64, **habits: Any) -> Simulated:
         profile = replace(DEMO_LLM, days=days, node_count=nodes, logs=LogHabits(**habits))
-        monkeypatch.setitem(PROFILES, "habits", (profile,))
         out = tmp_path / "-".join(map(str, habits.items())).replace(" ", "")
-        return Simulated(simulate("habits", out, seed=2).clusters[0])
+        return Simulated(simulate(profile, out, seed=2).clusters[0])
 
     return run
 
@@ -120,12 +120,9 @@ def test_a_days_snapshots_lie_in_a_file_named_for_the_last(keep: Keep) -> None:
     assert all((second.date() - first.date()).days == 1 for first, second in pairwise(times))
 
 
-def test_a_lemon_that_nobody_understands_has_tickets_for_what_its_faults_showed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_lemon_that_nobody_understands_has_tickets_for_what_its_faults_showed(tmp_path: Path) -> None:
     lemon = Lemon(0.3, "unresolved", 3.0)
-    monkeypatch.setitem(PROFILES, "odd", (replace(DEMO_LLM, days=30, lemons=(lemon,)),))
-    kept = Simulated(simulate("odd", tmp_path, seed=2).clusters[0])
+    kept = Simulated(simulate(replace(DEMO_LLM, days=30, lemons=(lemon,)), tmp_path, seed=2).clusters[0])
     node = f"node{DEMO_LLM.node_at(lemon.position) + 1:03d}"
     tickets = [line.split(",") for line in kept.text("tickets/tickets.csv")[1:]]
     found = {row[4] for row in tickets if row[1] == node}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assets.simulation import simulate
-from assets.simulation.clusters import PROFILES, RSC2
+from assets.simulation.clusters import read_cluster
 from assets.simulation.exposure import expected_faults, held_node_days
 from assets.simulation.false_alarms import alarms_per_node_day
 from assets.simulation.ledger import Symptoms
@@ -54,7 +54,7 @@ def test_some_checks_log_only_failures(hard: Simulated) -> None:
     results: dict[str, set[int]] = defaultdict(set)
     for row in hard.health():
         results[row["health_check"]].add(row["result"])
-    for check in PROFILES["demo-hard"][0].logs.failure_only_checks:
+    for check in read_cluster("demo-hard").logs.failure_only_checks:
         assert results[check] == {2}, check
     assert results["mounted directory"] >= {0, 2}
 
@@ -203,10 +203,11 @@ def test_what_nodes_were_to_expect_while_attempts_held_them() -> None:
 
 
 def test_the_cluster_itself_stays_as_easy_as_it_was() -> None:
-    assert RSC2.false_alarms is None and not RSC2.month_variation
-    assert {planned.ends_jobs_as for planned in RSC2.maintenance} == {None}
-    assert not RSC2.logs.failure_only_checks and not RSC2.logs.accounting_skips_days
-    assert (RSC2.accounting_from, RSC2.accounting_until) == (0, RSC2.horizon)
+    rsc2 = read_cluster("rsc2")
+    assert rsc2.false_alarms is None and not rsc2.month_variation
+    assert {planned.ends_jobs_as for planned in rsc2.maintenance} == {None}
+    assert not rsc2.logs.failure_only_checks and not rsc2.logs.accounting_skips_days
+    assert (rsc2.accounting_from, rsc2.accounting_until) == (0, rsc2.horizon)
 
 
 def test_changes_of_the_planted_rate_are_named() -> None:

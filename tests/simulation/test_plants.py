@@ -7,12 +7,13 @@ import pytest
 from numpy.typing import NDArray
 
 from assets.simulation.causes import BY_CATEGORY
-from assets.simulation.clusters import DEMO_LLM
+from assets.simulation.clusters import read_cluster
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.ledger import Ledger
 from assets.simulation.profiles import DAY
 from assets.simulation.states import ALARM, DRAIN, FAILED, NODE_FAIL
 
+DEMO_LLM = read_cluster("demo-llm")
 SEEDS = (5, 6, 7)
 """Bursts and lost mounts are few in one season of a small cluster."""
 

@@ -15,7 +15,7 @@ import pytest
 
 from assets import simulation
 from assets.simulation import simulate
-from assets.simulation.clusters import DEMO_LLM, PROFILES
+from assets.simulation.clusters import read_cluster
 from tests.simulation.simulated import Simulated, content
 
 
@@ -89,10 +89,10 @@ def test_what_cannot_be_simulated_is_said(tmp_path: Path, options: dict[str, Any
 @pytest.fixture
 def pair(monkeypatch: pytest.MonkeyPatch) -> str:
     """Give the name of a profile that stands for two clusters."""
-    north = replace(DEMO_LLM, cluster_id="north", node_count=16, days=2)
+    north = replace(read_cluster("demo-llm"), cluster_id="north", node_count=16, days=2)
     south = replace(north, cluster_id="south", timezone="Europe/Berlin", node_count=8)
-    for name, clusters in {"pair": (north, south), "alone": (south,)}.items():
-        monkeypatch.setitem(PROFILES, name, clusters)
+    profiles = {"pair": (north, south), "alone": (south,)}
+    monkeypatch.setattr("assets.simulation.run.read_profile", profiles.__getitem__)
     return "pair"
 
 

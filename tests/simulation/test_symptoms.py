@@ -31,7 +31,7 @@ from assets.sources.kernel.symptoms import KINDS
 from orchestration.home import PROJECT
 
 RSC_1 = Cooccurrence()
-RSC_2 = Cooccurrence(0.63, 0.49 / 0.63, 0.06, 0.05)
+RSC_2 = Cooccurrence(0.63, 0.49, 0.06, 0.05)
 ALWAYS = Cooccurrence(1.0, 1.0, 1.0, 1.0)
 NEVER = Cooccurrence(0.0, 0.0, 0.0, 0.0)
 DRAWS = 8000

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.simulation.clusters import DEMO_LLM
+from assets.simulation.clusters import read_cluster
 from assets.simulation.crash_loops import crash_loops
 from assets.simulation.logs.record import Record
 from assets.simulation.profiles import HOUR, Burst, Lemon
@@ -22,7 +22,9 @@ from assets.simulation.workload import CHECKPOINT_SECONDS
 from tests.simulation.simulated import Row, Simulated
 from tests.simulation.small_ledger import SmallLedger
 
-FIRST_DAY = replace(DEMO_LLM, first_day=date(2026, 1, 5), node_count=4, days=2, lemons=(), timezone="UTC")
+FIRST_DAY = replace(
+    read_cluster("demo-llm"), first_day=date(2026, 1, 5), node_count=4, days=2, lemons=(), timezone="UTC"
+)
 EPOCH = 1_767_571_200
 
 

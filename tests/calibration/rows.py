@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from assets.simulation.calibration.estimates import Estimate
+from tests.calibration.estimates import Estimate
 
 CHANCE = 3.0
 """Standard errors by which the tolerance is widened on a part."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assets.simulation.calibration import calibrate
-from assets.simulation.calibration.losses import run_ettr, size_bins
-from assets.simulation.calibration.work import daily_gpu_seconds
 from assets.simulation.profiles import DAY, HOUR, Lemon
 from assets.simulation.states import (
     CANCELLED,
@@ -22,7 +19,11 @@ from assets.simulation.states import (
     RUNNING,
     TIMEOUT,
 )
-from tests.simulation.small_ledger import SmallLedger, observe, site, values
+from tests.calibration import calibrate
+from tests.calibration.judging import observe, values
+from tests.calibration.losses import run_ettr, size_bins
+from tests.calibration.work import daily_gpu_seconds
+from tests.simulation.small_ledger import SmallLedger, site
 
 
 def test_states_and_the_load() -> None:

@@ -7,13 +7,13 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.calibration import paper
-from assets.simulation.calibration.estimates import Estimate, rate, share
-from assets.simulation.calibration.observed import BoolArray, Observed
-from assets.simulation.calibration.paper import Paper
-from assets.simulation.calibration.rows import WHOLE, Sheet, about, above, between, near
 from assets.simulation.causes import CAUSES, UNATTRIBUTED
 from assets.simulation.profiles import DAY
+from tests.calibration import paper
+from tests.calibration.estimates import Estimate, rate, share
+from tests.calibration.observed import BoolArray, Observed
+from tests.calibration.paper import Paper
+from tests.calibration.rows import WHOLE, Sheet, about, above, between, near
 
 HARDWARE = {
     "pcie",

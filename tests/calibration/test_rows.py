@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assets.simulation.calibration import Row
-from assets.simulation.calibration.__main__ import is_outside
-from assets.simulation.calibration.estimates import Estimate, difference, mean, quotient, rate, ratio, share
-from assets.simulation.calibration.rows import SCALE, Part, Sheet, about, above, below, between, exactly, near, positive
+from tests.calibration import Row
+from tests.calibration.__main__ import is_outside
+from tests.calibration.estimates import Estimate, difference, mean, quotient, rate, ratio, share
+from tests.calibration.rows import SCALE, Part, Sheet, about, above, below, between, exactly, near, positive
 
 
 def test_a_share_has_the_binomial_error() -> None:

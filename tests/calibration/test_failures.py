@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assets.simulation.calibration import calibrate
-from assets.simulation.calibration.failures import peak
-from assets.simulation.calibration.paper import DAYS
 from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, HOUR
 from assets.simulation.states import (
@@ -26,7 +23,11 @@ from assets.simulation.states import (
     REQUEUED,
     RUNNING,
 )
-from tests.simulation.small_ledger import SmallLedger, observe, row, site, values
+from tests.calibration import calibrate
+from tests.calibration.failures import peak
+from tests.calibration.judging import observe, row, values
+from tests.calibration.paper import DAYS
+from tests.simulation.small_ledger import SmallLedger, site
 
 FLAPPING = Symptoms(checks=[("link flaps", "ib link flap detected.\n")])
 LINK_CHECK = Symptoms(checks=[("check ibstat", "ib link mlx5_0 is down.")])

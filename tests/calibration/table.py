@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from assets.simulation.calibration.rows import CHANCE, Row, shown
+from tests.calibration.rows import CHANCE, Row, shown
 
 INTRODUCTION = """# The simulated clusters and the paper
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.calibration.evidence import Evidence
 from assets.simulation.causes import UNATTRIBUTED
 from assets.simulation.ledger import Ledger
 from assets.simulation.profiles import DAY, Profile
 from assets.simulation.states import COMPLETED, FAILED, NODE_FAIL, PENDING, REQUEUED, RUNNING
 from assets.simulation.visibility import is_named, visible_categories
+from tests.calibration.evidence import Evidence
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

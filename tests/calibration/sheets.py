@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from assets.simulation.calibration.failures import write_causes, write_course, write_failure_rate
-from assets.simulation.calibration.lemons import write_lemons
-from assets.simulation.calibration.losses import write_ettr, write_lost_goodput
-from assets.simulation.calibration.observed import Observed
-from assets.simulation.calibration.paper import DAYS, PAPERS
-from assets.simulation.calibration.rows import Part, Row, Sheet
-from assets.simulation.calibration.work import write_cluster, write_rules, write_sizes, write_states
 from assets.simulation.ledger import Ledger
 from assets.simulation.profiles import Profile
+from tests.calibration.failures import write_causes, write_course, write_failure_rate
+from tests.calibration.lemons import write_lemons
+from tests.calibration.losses import write_ettr, write_lost_goodput
+from tests.calibration.observed import Observed
+from tests.calibration.paper import DAYS, PAPERS
+from tests.calibration.rows import Part, Row, Sheet
+from tests.calibration.work import write_cluster, write_rules, write_sizes, write_states
 
 WRITERS = (
     write_cluster,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assets.simulation.calibration.estimates import mean, share
-from assets.simulation.calibration.observed import Observed
-from assets.simulation.calibration.paper import Paper
-from assets.simulation.calibration.rows import SCALE, WHOLE, Sheet, exactly, near
 from assets.simulation.profiles import DAY
+from tests.calibration.estimates import mean, share
+from tests.calibration.observed import Observed
+from tests.calibration.paper import Paper
+from tests.calibration.rows import SCALE, WHOLE, Sheet, exactly, near
 
 LARGE_GPUS = 512
 FLEET_POINTS = 0.2

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.calibration.estimates import Estimate, mean, ratio
-from assets.simulation.calibration.observed import Observed
-from assets.simulation.calibration.paper import Paper
-from assets.simulation.calibration.rows import WHOLE, Sheet, above, exactly, near, within_twice
 from assets.simulation.crash_loops import crash_loops
 from assets.simulation.profiles import DAY, HOUR
 from assets.simulation.states import PREEMPTED, QOS, REQUEUED
+from tests.calibration.estimates import Estimate, mean, ratio
+from tests.calibration.observed import Observed
+from tests.calibration.paper import Paper
+from tests.calibration.rows import WHOLE, Sheet, above, exactly, near, within_twice
 
 MAX_LOST_SECONDS = HOUR // 2
 """Half the hour between checkpoints that the paper assumes."""

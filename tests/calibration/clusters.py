@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assets.simulation.calibration import paper
-from assets.simulation.calibration.estimates import Estimate, difference, quotient, rate, share
-from assets.simulation.calibration.losses import lost_gpu_hours
-from assets.simulation.calibration.observed import Observed
-from assets.simulation.calibration.rows import (
+from assets.simulation.causes import UNATTRIBUTED
+from assets.simulation.profiles import HOUR
+from assets.simulation.states import PENDING, STATES
+from tests.calibration import paper
+from tests.calibration.estimates import Estimate, difference, quotient, rate, share
+from tests.calibration.losses import lost_gpu_hours
+from tests.calibration.observed import Observed
+from tests.calibration.rows import (
     SCALE,
     WHOLE,
     Part,
@@ -25,10 +28,7 @@ from assets.simulation.calibration.rows import (
     negative,
     positive,
 )
-from assets.simulation.calibration.sheets import part_of
-from assets.simulation.causes import UNATTRIBUTED
-from assets.simulation.profiles import HOUR
-from assets.simulation.states import PENDING, STATES
+from tests.calibration.sheets import part_of
 
 SIMILAR_POINTS = 5.0
 ABOUT_THREE, ABOUT_TEN = (2.0, 4.0), (5.0, 20.0)

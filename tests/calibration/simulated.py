@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from assets.simulation.calibration.clusters import Totals, compare, total
-from assets.simulation.calibration.observed import Observed
-from assets.simulation.calibration.rows import Row
-from assets.simulation.calibration.sheets import calibrate_observed
-from assets.simulation.clusters import PROFILES
+from assets.simulation.clusters import read_cluster
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.ledger import Ledger
 from assets.simulation.profiles import Profile
+from tests.calibration.clusters import Totals, compare, total
+from tests.calibration.observed import Observed
+from tests.calibration.rows import Row
+from tests.calibration.sheets import calibrate_observed
 
 CLUSTERS = ("rsc1", "rsc2")
 _shares: Any = None
@@ -30,20 +30,6 @@ class Calibrated:
 
     rows: list[Row]
     totals: Totals
-
-
-def find_profile(cluster: str) -> Profile:
-    """Give the profile that simulates a cluster.
-
-    Raises
-    ------
-    ValueError
-        When there is none.
-    """
-    profiles = {profile.cluster_id: profile for clusters in PROFILES.values() for profile in clusters}
-    if cluster not in profiles:
-        raise ValueError(f"no profile simulates '{cluster}'; there are: {', '.join(sorted(profiles))}")
-    return profiles[cluster]
 
 
 def simulate_profile(profile: Profile, seed: int, progress: Callable[[float], None] = lambda share: None) -> Ledger:
@@ -86,7 +72,7 @@ def calibrate_clusters(
     tell
         Told, every second, the share of each cluster's time that has passed.
     """
-    profiles = [find_profile(cluster).resized(days, scale) for cluster in CLUSTERS]
+    profiles = [read_cluster(cluster).resized(days, scale) for cluster in CLUSTERS]
     context = get_context("spawn")
     shares = context.Array("d", len(profiles))
     with ProcessPoolExecutor(len(profiles), context, _listen, (shares,)) as pool:

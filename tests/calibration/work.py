@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.calibration import paper
-from assets.simulation.calibration.estimates import Estimate, mean, ratio, share
-from assets.simulation.calibration.observed import Observed
-from assets.simulation.calibration.paper import Paper
-from assets.simulation.calibration.rows import PERIOD, SCALE, WHOLE, Sheet, about, above, below, exactly, near
 from assets.simulation.profiles import DAY, HOUR
 from assets.simulation.states import COMPLETED, PENDING, PREEMPTED, REQUEUED, STATES
+from tests.calibration import paper
+from tests.calibration.estimates import Estimate, mean, ratio, share
+from tests.calibration.observed import Observed
+from tests.calibration.paper import Paper
+from tests.calibration.rows import PERIOD, SCALE, WHOLE, Sheet, about, above, below, exactly, near
 
 
 def daily_gpu_seconds(seen: Observed) -> NDArray[np.float64]:

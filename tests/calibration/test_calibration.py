@@ -8,25 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from assets.simulation.calibration import Observed, calibrate, compare, render, total
-from assets.simulation.calibration.__main__ import main
-from assets.simulation.calibration.paper import DAYS, PAPERS, ROOT_CAUSES
-from assets.simulation.calibration.simulated import (
-    calibrate_clusters,
-    calibrate_profile,
-    find_profile,
-    simulate_profile,
-)
-from assets.simulation.calibration.table import summary
-from assets.simulation.clusters import DEMO_LLM, PROFILES
+from assets.simulation import simulate
+from assets.simulation.clusters import read_cluster
 from assets.simulation.profiles import DAY, HOUR, Lemon
 from assets.simulation.states import (
     COMPLETED,
     EVICT,
     NODE_FAIL,
 )
+from tests.calibration import Observed, calibrate, compare, render, total
+from tests.calibration.__main__ import main
+from tests.calibration.judging import observe, row
+from tests.calibration.paper import DAYS, PAPERS, ROOT_CAUSES
+from tests.calibration.simulated import (
+    calibrate_clusters,
+    calibrate_profile,
+    simulate_profile,
+)
+from tests.calibration.table import summary
 from tests.simulation.simulated import Simulated
-from tests.simulation.small_ledger import SmallLedger, observe, row, site
+from tests.simulation.small_ledger import SmallLedger, site
+
+DEMO_LLM = read_cluster("demo-llm")
+SMALL = {name: replace(DEMO_LLM, cluster_id=name, node_count=8, days=3) for name in ("rsc1", "rsc2")}
 
 
 def two_clusters() -> tuple[Observed, Observed]:
@@ -87,7 +91,8 @@ def test_an_empty_cluster_has_all_rows_and_nothing_inside_by_accident() -> None:
     assert shown == {"nodes", "GPUs", "GPUs per node", "period", "longest attempt", "time between health checks"}
 
 
-def test_the_values_are_those_of_the_logs(demo: Simulated) -> None:
+def test_the_values_are_those_of_the_logs(tmp_path: Path) -> None:
+    demo = Simulated(simulate(DEMO_LLM, tmp_path, days=14, seed=2).clusters[0])
     profile = DEMO_LLM.resized(14, 1.0)
     ledger = simulate_profile(profile, 2)
     seen = Observed(replace(profile, cluster_id="rsc1"), ledger)
@@ -124,8 +129,7 @@ def test_the_page_names_its_command_and_every_row() -> None:
 @pytest.fixture
 def small_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put two small clusters in the place of the paper's."""
-    small = {name: (replace(DEMO_LLM, cluster_id=name, node_count=8, days=3),) for name in ("rsc1", "rsc2")}
-    monkeypatch.setattr("assets.simulation.calibration.simulated.PROFILES", small)
+    monkeypatch.setattr("tests.calibration.simulated.read_cluster", SMALL.__getitem__)
 
 
 @pytest.mark.usefixtures("small_clusters")
@@ -135,20 +139,11 @@ def test_the_command_simulates_both_and_writes_the_page(tmp_path: Path, capsys: 
     printed = capsys.readouterr()
     assert page.read_text(encoding="utf-8") + "\n" == printed.out
     assert "--days 2 --seed 3" in printed.out and "simulating: rsc1 " in printed.err
-    alone = [calibrate_profile(find_profile(name).resized(2, 1.0), 3) for name in ("rsc1", "rsc2")]
+    alone = [calibrate_profile(SMALL[name].resized(2, 1.0), 3) for name in ("rsc1", "rsc2")]
     rows = alone[0].rows + alone[1].rows + compare(alone[0].totals, alone[1].totals)
     assert render(rows, "x").splitlines()[-len(rows) :] == printed.out.splitlines()[-len(rows) - 1 : -1]
 
 
-def test_a_cluster_without_a_profile_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("assets.simulation.calibration.simulated.PROFILES", {"demo": (DEMO_LLM,)})
-    assert main([]) == 2
-    assert "no profile simulates 'rsc1'; there are: demo" in capsys.readouterr().err
-
-
-SIMULATED = [name for name in PAPERS if any(p.cluster_id == name for group in PROFILES.values() for p in group)]
 PART_DIFFERS: dict[str, dict[str, tuple[float, float]]] = {
     "rsc1": {
         # Half of all preemptions make room for jobs of 1,024 GPUs and more, and 250 nodes have none of these;
@@ -167,7 +162,7 @@ PART_DIFFERS: dict[str, dict[str, tuple[float, float]]] = {
 
 @pytest.mark.parametrize("cluster", [pytest.param("rsc1", marks=pytest.mark.slow), "rsc2"])
 def test_a_part_of_the_clusters_is_like_the_paper(cluster: str) -> None:
-    rows = calibrate_profile(find_profile(cluster).resized(40, 1 / 8), 1).rows
+    rows = calibrate_profile(read_cluster(cluster).resized(40, 1 / 8), 1).rows
     differs = PART_DIFFERS[cluster]
     outside = []
     for found in rows:
@@ -184,7 +179,6 @@ KNOWN_OUTSIDE = {("3", "their GPU time", "rsc1"): pytest.approx(17.9, abs=0.05)}
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(len(SIMULATED) < len(PAPERS), reason="both clusters are needed")
 def test_the_whole_clusters_are_like_the_paper() -> None:
     rows = calibrate_clusters(1.0, None, 1)
     assert all(found.is_judged for found in rows)

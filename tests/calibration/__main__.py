@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from assets.simulation.calibration.rows import Row, shown
-from assets.simulation.calibration.simulated import calibrate_clusters
-from assets.simulation.calibration.table import render, summary
+from tests.calibration.rows import Row, shown
+from tests.calibration.simulated import calibrate_clusters
+from tests.calibration.table import render, summary
 
-COMMAND = "python -m assets.simulation.calibration"
+COMMAND = "python -m tests.calibration"
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -38,11 +38,7 @@ def is_outside(rows: Sequence[Row]) -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     options = read_options(arguments)
-    try:
-        rows = calibrate_clusters(options.scale, options.days, options.seed, show_progress)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
+    rows = calibrate_clusters(options.scale, options.days, options.seed, show_progress)
     print(file=sys.stderr)
     days = f" --days {options.days}" if options.days else ""
     scale = f" --scale {options.scale:g}" if options.scale != 1 else ""

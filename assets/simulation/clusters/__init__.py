@@ -1,0 +1,8 @@
+"""The clusters that can be simulated: two like the paper's, two small ones, and variants that are harder to read.
+
+Each cluster is a TOML file. `profiles.toml` lists the profiles of `faultline simulate`; `reading.py` reads the files.
+"""
+
+from assets.simulation.clusters.reading import profile_names, read_cluster, read_profile
+
+__all__ = ["profile_names", "read_cluster", "read_profile"]
