@@ -1,4 +1,4 @@
-"""Posterior probability that the evidence beside a failed attempt belongs to its failure, and is no coincidence.
+"""Posterior probability that the evidence near the end of a failed attempt belongs to its failure, not to chance.
 
 Two groups (Efron 2010): events that happen at any time, whose rate and looks are measured on attempts that COMPLETED,
 and events that ended an attempt, whose share and looks are found by expectation-maximisation.
@@ -29,7 +29,7 @@ from assets.model.attribution_prior import Prior
 from assets.model.shares import Floats, Kinds, ones
 
 DRAWS = 50
-"""How many sets of parameters stand for their uncertainty."""
+"""Number of sets of parameters that are drawn to represent their uncertainty."""
 
 _CAUSE_LAGS = (0.06, 0.10, 0.18, 0.30, 0.16, 0.12, 0.08)
 _LAG_WEIGHT = 10.0
@@ -100,12 +100,13 @@ def attribute(
     where L_b are the seconds of the lag class in the attempt's window, r_b is how much denser than evenly coincidences
     lie in it, f0_x is the share of features among the check's own coincidences, drawn to that of its family. Over the
     episodes of one attempt, p_j = odds_j / (1 + sum of odds).
-    Chance is read off the controls; theta, g, h and f1 are found by expectation-maximisation. For each episode g, h and
-    f1 are told by the other episodes (collapsed variational Bayes of order zero): an episode that vouches for itself
-    makes its own look a usual one, and is judged too surely either way. An event that the fit
-    blames for a failure counts in the controls by the rest of its probability only: a node that others share shows it
-    beside their ends as well. What a fault shows after the attempt that it failed is no evidence for the next attempt
-    on the node, nor for an attempt that shared the node and ended another minute, farther from it.
+    The rate of coincidences is estimated from the controls; theta, g, h and f1 are found by expectation-maximisation.
+    For each episode g, h and f1 are estimated from the other episodes (collapsed variational Bayes of order zero). If
+    an episode counted for itself, its own features would look usual, and its probability would be too extreme. An event
+    that the fit blames for a failure counts in the controls only by the rest of its probability, because other attempts
+    that share the node show it near their ends as well. What a fault shows after the attempt that it failed is no
+    evidence for the next attempt on the node, nor for an attempt that shared the node and ended in another minute,
+    farther from the fault.
     Draws refit everything with the attempts and the controls weighted by Gamma(1) (Bayesian bootstrap). Their mean is
     published, so that sums of probabilities are means of the sums whose spread the draws give.
 

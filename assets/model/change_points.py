@@ -1,7 +1,7 @@
 """When did a failure rate change? Spans of constant rate by penalised likelihood, and Laplace's test for a trend.
 
-The search is exact, not greedy, and prefers no change: what it reports is more than the noise of counting. Counts may
-be sums of probabilities, and may scatter more than Poisson's: both measure the scatter between neighbouring cells.
+The search is exact, not greedy, and the penalty keeps it from reporting noise as a change. Counts may be sums of
+probabilities and may vary more than Poisson counts; both methods measure that variance between neighbouring cells.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def find_rate_changes(
     The limits of a change point are quantiles of its posterior given its two spans, with Jeffreys' priors of their
     rates: ``log P(cell) = sum over both spans of (lgamma(k + 1/2) - (k + 1/2) log T)``, divided by phi.
 
-    When it lies: it knows steps, not slopes; a drift comes out as stairs. Ratios of the rates beside a change are too
-    far from 1, because the change was looked for where they differ most.
+    Assumptions: the rate changes in steps; a slow drift is returned as several steps. The ratio of the rates before
+    and after a change is too far from 1, because the change is put where they differ most.
 
     References
     ----------
@@ -244,8 +244,8 @@ def laplace_trend(event_count: ArrayLike, exposure: ArrayLike) -> TrendTest:
     `neighbour_dispersion`, and held against Student's t with as many degrees as the dispersion rests on. Without a
     trend 8 to 12% of series have p < 0.1, with 0.3 to 20 events a day, alone or in groups, over 26 days and more.
 
-    When it lies: a trend that goes up and comes down again leaves it at 0, and groups of events that span many cells
-    make it too sure.
+    Limitations: the score of a trend that goes up and comes down again is 0. If groups of events span many cells, the
+    p-value is too small.
 
     References
     ----------

@@ -1,7 +1,7 @@
-"""How often to write a checkpoint: Young's and Daly's intervals, the exact optimum, and the longest that will do.
+"""How often to write a checkpoint: Young's and Daly's intervals, the exact optimum, and the longest that is enough.
 
-Intervals are minutes of work between two checkpoints, the write itself not included. They answer for the time lost,
-not for the bandwidth that writing so often takes from others.
+Intervals are minutes of work between two checkpoints, without the time of the write. They minimise the time lost; the
+bandwidth that frequent writes take from others is not considered.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def young_minutes(failures_per_day: ArrayLike, write_minutes: ArrayLike) -> NDAr
 
     Notes
     -----
-    ``sqrt(2 w / lambda)``. When it lies: once w is no longer small against the time between failures it asks
-    for too long an interval.
+    ``sqrt(2 w / lambda)``. Assumptions: w is small against the time between failures. Otherwise the interval is too
+    long.
 
     References
     ----------
@@ -66,8 +66,7 @@ def daly_minutes(failures_per_day: ArrayLike, write_minutes: ArrayLike) -> NDArr
     -----
     With M = 1 / lambda: ``sqrt(2 w M) (1 + sqrt(w / 2M) / 3 + (w / 2M) / 9) - w`` while w < 2M, and M beyond.
 
-    When it lies: hardly. It follows `optimal_minutes` to 0.2% while a write takes less than a quarter of M, and to 2%
-    at M.
+    Accuracy: within 0.2% of `optimal_minutes` while a write takes less than a quarter of M, and within 2% at M.
 
     References
     ----------
@@ -94,7 +93,7 @@ def optimal_minutes(failures_per_day: ArrayLike, write_minutes: ArrayLike) -> ND
     The derivative of the renewal form vanishes at ``lambda dt = 1 - exp(-lambda (dt + w))``, whose solution is
     ``dt = (1 + W0(-exp(-1 - lambda w))) / lambda`` with Lambert's W.
 
-    When it lies: where failures have a memory, or a restart has to read a checkpoint in a time that depends on dt.
+    Assumptions: failures are memoryless, and the time of a restart does not depend on dt.
 
     References
     ----------
@@ -130,7 +129,7 @@ def expected_ettr_v2(
 
     Notes
     -----
-    ``(1 - lambda (u0 + dt/2)) / (1 + w/dt)`` with ``dt = sqrt(2 w / lambda)``. When it lies: as `expected_ettr`.
+    ``(1 - lambda (u0 + dt/2)) / (1 + w/dt)`` with ``dt = sqrt(2 w / lambda)``. Assumptions: those of `expected_ettr`.
 
     References
     ----------
@@ -184,7 +183,7 @@ def longest_minutes(
     -----
     Beyond `optimal_minutes` the ETTR only falls, so that the interval is found by halving.
 
-    When it lies: as `expected_ettr_exact`; and it is the mean that reaches the target, many a single run falls short.
+    Assumptions: those of `expected_ettr_exact`. The mean reaches the target; many single runs do not.
 
     Examples
     --------

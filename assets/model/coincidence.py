@@ -1,4 +1,4 @@
-"""How much of an attribution is chance: failed attempts against a control that ended well under the same rules.
+"""How much of an attribution is chance: failed attempts compared with completed attempts under the same rules.
 
 Counts in, ratios with limits out; the control is weighted to the sizes of the failed attempts.
 """
@@ -84,7 +84,7 @@ def binomial_share(event_count: float, trial_count: int, confidence_level: float
 
     Notes
     -----
-    When it lies: it takes the attempts to be independent. Those that one incident struck are not.
+    Assumptions: the attempts are independent. Those of one incident are not.
 
     References
     ----------
@@ -136,8 +136,8 @@ def standardised_rate(
 
     Notes
     -----
-    When it lies: events are taken as Poisson within each stratum. It is conservative, most so when one stratum of
-    little exposure carries a large weight.
+    Assumptions: events are Poisson within each stratum. The limits are conservative, most of all when a stratum of
+    little exposure has a large weight.
 
     References
     ----------
@@ -172,7 +172,7 @@ def chance_of_coincidence(
     control: ArrayLike,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> ChanceResult:
-    """Take what chance would have blamed off what was blamed.
+    """Subtract the attributions to expect by chance from those that were made.
 
     Parameters
     ----------
@@ -198,8 +198,8 @@ def chance_of_coincidence(
     ``corrected = (a - p) / (1 - p)``, not below 0: of the failed attempts that the evidence does not explain, a share
     p shows it anyway. Limits: ``a - p -/+ sqrt((a - l_a)^2 + (u_p - p)^2)`` and with the other sides, over ``1 - p``.
 
-    When it lies: the control is like the failed attempts in size only. Attempts that end well run longer or shorter,
-    and some of them lived through a fault that is real: then chance is overstated, and the corrected share too low.
+    Assumptions: attempts that ended well meet coincidences as often as failed attempts of the same size. In fact their
+    run times differ. Some of them had a real fault; chance is then overstated, and the corrected share is too low.
 
     References
     ----------

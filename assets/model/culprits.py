@@ -1,8 +1,8 @@
-"""Whose fault a failure was: a failure of many nodes blames the one that did it, not all that were there.
+"""Which node caused a failure: a failure of a job on many nodes is divided among these nodes.
 
-Failures whose culprit is known blame it. The others are shared out among their nodes in proportion to how often each
-of these fails anyway, which is estimated from the same failures, until neither changes (EM). A failure that may be none
-counts with its probability.
+A failure whose culprit is known counts for that node. Every other failure is divided among its nodes in proportion to
+their failure rates. The rates are estimated from the same failures, and both steps are repeated until nothing changes
+(EM). An uncertain failure counts by its probability.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from assets.model.node_rates import Draw, NodeRates, judge_nodes, posterior_rate
 MAX_ROUNDS = 60
 DRAWS = 50
 FITS = 8
-"""So many of the draws have groups fitted to them, and lend them to the others: groups of two draws hardly differ."""
+"""Number of draws to which groups are fitted. The other draws use these fits, because fits differ little."""
 SETTLED = 1e-3
 """Rounds end when no node's count changes by more than this."""
 
 
 @dataclass(frozen=True)
 class Blame:
-    """Failures laid at the door of nodes.
+    """Failures attributed to nodes.
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ def infer_culprits(
     the two groups of `assets.model.lemons` fitted to ``k_n = sum of p(n | .) P(failure)``. The first shares are equal.
     Entries are kept as a list of pairs: a failure of 500 nodes costs 500 numbers, not a row of the fleet.
 
-    Shares are means, and a fleet of means looks more even than a fleet. What is known of the nodes is therefore the
-    mean over 50 draws, each of which first draws the failures that are real, by their probability, then one culprit for
-    each of them, by the shares, and has one of 8 fits with one spread of the normal nodes' rates each, by
-    `weigh_spreads`. The p-value is that of the mean gain of the draws. Limits of rates allow the normal nodes
-    their widest spread, half their mean: with less they hold more often than they promise, never less often.
+    Shares are means, and means differ less between nodes than the true values. What is known of the nodes is
+    therefore the mean over 50 draws. Each draw decides by their probability which failures are real, and draws one
+    culprit for each of them by the shares. It uses one of 8 fits, each with one spread of the normal nodes' rates by
+    `weigh_spreads`. The p-value is that of the mean gain of the draws. The limits of rates assume the widest spread of
+    the normal nodes, half their mean. If the spread is smaller, they cover more often than nominal, never less often.
 
-    When it lies: a node that is always in the same large jobs as a lemon gets its share of the blame.
+    Limitations: a node that is always in the same large jobs as a lemon gets its share of the blame.
 
     Examples
     --------

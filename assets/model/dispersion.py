@@ -1,7 +1,7 @@
-"""Dispersion: how much wider than Poisson counts scatter. 1 is Poisson; 2 means twice the variance.
+"""Dispersion: the variance of counts over that of Poisson counts. 1 is Poisson; 2 means twice the variance.
 
-Failures that come in groups (one switch, many jobs) or at rates that differ scatter more, and limits that do not know
-it are too narrow. Nothing below 1 is ever used to narrow an interval.
+Failures that come in groups (one switch, many jobs), or at different rates, have a larger dispersion. Limits that
+ignore it are too narrow. A dispersion below 1 is never used to narrow an interval.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def pearson_dispersion(event_count: ArrayLike, expected_count: ArrayLike, parame
     -----
     ``sum((k - mu)^2 / mu) / (n - p)``.
 
-    When it lies: with means well below 1 it is itself very noisy, and it takes a wrong shape of the mean for scatter.
+    Limitations: with means well below 1 the result is very noisy. If the fitted means have the wrong shape, the
+    difference is counted as dispersion.
 
     References
     ----------
@@ -81,8 +82,8 @@ def neighbour_dispersion(event_count: ArrayLike, exposure: ArrayLike) -> float:
     Of ``m = k1 + k2`` events of two neighbours ``k1`` is binomial with ``p = T1 / (T1 + T2)`` when both have one
     Poisson rate. The dispersion is ``sum((k1 - m p)^2) / sum(m p (1 - p))`` over neighbours, 1 on average.
 
-    When it lies: it sees scatter from one cell to the next only, not groups that span many cells. A pair with a
-    single event always says about 1, so that sparse series cannot show scatter.
+    Limitations: only the variance between neighbouring cells is measured, not groups that span many cells. A pair with
+    a single event always gives about 1, so a sparse series cannot show dispersion.
 
     Examples
     --------

@@ -53,9 +53,9 @@ def expected_ettr(
     -----
     ``a / ((1 + lambda q)(1 + w/dt + u0/R) + (q/R) a)`` with ``a = 1 - lambda (u0 + dt/2)``.
 
-    When it lies: it lets no failure strike during a restart or a write and puts exactly half an interval of work
-    at risk. It is right while lambda (u0 + dt) is small and pessimistic beyond; where `a` falls below 0 it says 0,
-    although such a run does advance a little: use `expected_ettr_exact`.
+    Assumptions: no failure happens during a restart or a write, and each failure loses exactly half an interval of
+    work. The formula is right while lambda (u0 + dt) is small, and too low beyond. Where `a` is below 0 the result is
+    0, although such a run does advance a little; use `expected_ettr_exact` there.
 
     References
     ----------
@@ -109,9 +109,9 @@ def expected_ettr_exact(
     ``ETTR = 1 / (s (1 + lambda q) + q/R)``. For an infinite run this is
     ``lambda dt exp(-lambda u0) / ((exp(lambda (dt + w)) - 1)(1 + lambda q))``.
 
-    When it lies: it takes failures as memoryless, all durations as fixed and a checkpoint as good once written. A run
-    of finite length gives the ratio of two expectations, not the expectation of the ratio, and is taken to be a
-    whole number of intervals long.
+    Assumptions: failures are memoryless, all durations are fixed, and every written checkpoint can be read. For a run
+    of finite length the result is the ratio of two expectations, not the expectation of the ratio, and the length is a
+    whole number of intervals.
 
     References
     ----------

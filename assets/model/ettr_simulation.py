@@ -1,4 +1,4 @@
-"""One job run, lived through thousands of times at once: where ETTR comes to lie, not only its expectation.
+"""Simulates one job run thousands of times, to give the distribution of its ETTR and not only the expectation.
 
 Failures are a Poisson process in scheduled time, so they strike during restarts and checkpoint writes too. Durations
 are minutes, runs are arrays of shape (n,), and the random generator is a parameter.
@@ -105,8 +105,8 @@ def simulate_runs(
     given it the attempts are the spacings of uniform points on [0, T]; the last attempt is ended by the run itself and
     loses nothing.
 
-    When it lies: failures without memory, fixed durations, a checkpoint that is always good. A site whose failures
-    cluster in bad weeks sees a wider distribution.
+    Assumptions: failures are memoryless, durations are fixed, and every checkpoint can be read. If failures cluster in
+    bad weeks, the true distribution is wider.
 
     References
     ----------

@@ -14,7 +14,7 @@ from scipy import special
 
 CONFIDENCE_LEVEL = 0.90
 MIN_NODE_DAYS = 30.0
-"""A rate over less than a node-month says what happened in that time and nothing of the machine."""
+"""A rate over less than a node-month describes what happened in that time, not the machine."""
 
 GARWOOD = "garwood"
 GARWOOD_UPPER_LIMIT = "garwood_upper_limit"
@@ -82,9 +82,9 @@ def garwood_interval(
     function because ``chi2(p; 2k) / 2 = gammaincinv(k, p)``. With k = 0 the upper limit is the one-sided one at
     confidence 1 - a/2: at the default level, 2.996 / T holds with 95%.
 
-    When it lies: it takes events to be independent and the rate to be constant over the exposure. Failures that come
-    in groups (one switch, many jobs) make it too narrow; count incidents then. It is conservative: with few events it
-    covers more often than it promises.
+    Assumptions: events are independent, and the rate is constant over the exposure. If failures come in groups (one
+    switch, many jobs) the limits are too narrow; count incidents then. The limits are conservative: with few events
+    they cover more often than nominal.
 
     References
     ----------
@@ -139,7 +139,7 @@ def dispersed_interval(
     ``high = gammaincinv(k / phi + 1, 1 - a/2) phi / T``. A count whose mean is k and whose variance is k phi is treated
     as phi times a Poisson count.
 
-    When it lies: phi is taken as known. From a handful of incidents of very different size it is not.
+    Assumptions: phi is known. A handful of incidents of very different size does not determine it.
 
     References
     ----------
@@ -192,8 +192,8 @@ def gamma_interval_paper(
     -----
     ``low = gammaincinv(k, a/2) / T`` and ``high = gammaincinv(k, 1 - a/2) / T``.
 
-    When it lies: always a little, and badly with few events. The upper limit misses the half event that Garwood's
-    k + 1 adds; where three events are expected it covers the truth in 77% of cases instead of 90%.
+    Limitations: the coverage is always too low, and much too low with few events. The upper limit lacks the event that
+    Garwood's k + 1 adds; where three events are expected it covers the truth in 77% of cases instead of 90%.
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""What is known of a failure rate before a cluster has failed often enough to tell: what other fleets have published.
+"""A prior for the failure rate of a cluster with few failures, from rates that other fleets have published.
 
-The prior is always labelled and stands beside the answer of the cluster's own data, never instead of it.
+The prior is always labelled. It stands beside the estimate from the cluster's own data and never replaces it.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def with_prior(rate: RateInterval) -> PriorRate:
     Gamma(2, 520 node-days) before, Gamma(2 + k / phi, 520 + T / phi) after k failures of dispersion phi in T node-days;
     the limits are its a/2 and 1 - a/2 quantiles.
 
-    When it lies: on a cluster that is not like those whose operators publish. After 520 node-days data and prior weigh
-    the same; after ten times that the prior is hardly felt.
+    Assumptions: the cluster is like those whose operators publish. After 520 node-days data and prior weigh the same;
+    after ten times that the prior has little influence.
 
     References
     ----------

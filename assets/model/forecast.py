@@ -1,7 +1,7 @@
-"""Forecasts of a month's failures from the months before, and how well they did once the month is over.
+"""Forecasts of a month's failures from the months before, and their scores once the month is over.
 
-A forecast is a whole distribution, not a number with an error: it is scored by the probability that it gave to what
-then happened, and by whether its limits held.
+A forecast is a distribution. Its score is the probability that it gave to what happened; another measure is whether its
+limits held.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def forecast_count(
     that differ, and that of the exposure. The count itself scatters by ``phi`` times its mean, because its failures
     come in incidents, too. The negative binomial distribution with that mean and that variance is the forecast.
 
-    When it lies: under a rate that climbs, and in a month unlike any seen.
+    Assumptions: the month is like those seen. If the rate climbs, the forecast is too low.
 
     Examples
     --------

@@ -36,8 +36,8 @@ def kaplan_meier_distance(
     ``S(r) = product over failures up to r of (1 - failures / jobs at risk)``; jobs that ended at r are at risk at r,
     those that entered at r are not. The distance is taken on both sides of every step.
 
-    When it lies: where nearly all jobs are censored survival stays near 1, and so does every model; a small distance
-    is no praise then. At the far end few jobs are at risk, and the distance is noise.
+    Limitations: if nearly all jobs are censored, survival stays near 1 under every model, and a small distance says
+    nothing. At high ages few jobs are at risk, and the distance is mostly noise.
 
     References
     ----------
@@ -89,7 +89,8 @@ def span_test(
     ``sum((observed - expected)^2 / expected)`` is taken for chi-square with ``spans - parameters`` degrees: no further
     one is lost to the total, which agrees because the scale is fitted.
 
-    When it lies: with few failures it finds nothing; with tens of thousands it finds what does not matter.
+    Limitations: with few failures the test finds nothing. With tens of thousands it finds differences that do not
+    matter.
 
     References
     ----------

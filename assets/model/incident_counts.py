@@ -1,7 +1,7 @@
-"""Counts of failed attempts that come in incidents, and of which some may be no failures: their limits.
+"""Counts of failed attempts that come in incidents and are uncertain, and limits of their rates.
 
-One broken switch fails many attempts at once, so that a count of attempts scatters more than a Poisson count. A failure
-that was inferred from a health check is one only with some probability. Both widen the limits of a rate.
+One broken switch fails many attempts at once, so a count of attempts varies more than a Poisson count. A failure that
+was inferred from a health check is a failure only with some probability. Both widen the limits of a rate.
 
 An incident I of a population has the probability w that it is real, the greatest of its members' probabilities p, and
 holds ``m = sum p / w`` attempts if it is. All counts here are sums over the incidents of one population.
@@ -107,7 +107,7 @@ def weighted_interval(
     exposure: ArrayLike,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> RateInterval:
-    """Put limits on rates of many groups at once, from the sums that `count_incidents`, or a database, took.
+    """Put limits on the rates of many groups at once, from the sums of `count_incidents` or of a database.
 
     Parameters
     ----------
@@ -135,12 +135,13 @@ def weighted_interval(
     Garwood's limits at shape ``k / phi`` over ``T / phi`` with ``phi = V / k``, and 1 where k = 0. As m >= 1 and
     w <= 1, phi is never below 1. Where all p = 1, phi is the ``sum m^2 / sum m`` of a compound Poisson count.
 
-    phi is not pulled towards a value from elsewhere while incidents are few. That was tried: pulling it down
-    uncovers the very incident that shows the scatter (coverage 0.80 in place of 0.86 where 5 incidents of 3 attempts
-    are expected), and pulling it up moves nothing below nominal (0.91 in place of 0.91 at 1.15 attempts per incident).
+    phi is not shrunk towards a common value when there are few incidents. Both directions were measured. Shrinking it
+    down lowers the coverage (0.80 instead of 0.86 where 5 incidents of 3 attempts are expected). Shrinking it up does
+    not raise any coverage below nominal (0.91 instead of 0.91 at 1.15 attempts per incident).
 
-    When it lies: with few incidents of very different size. Where 3 incidents of 3 attempts on average, geometrically
-    distributed, are expected, 90% limits hold the truth in 84%; from 10 incidents on in 89% and more.
+    Assumptions: there are enough incidents to show how much their sizes differ. If 3 incidents are expected, with 3
+    attempts on average and geometrically distributed, 90% limits cover the truth in 84% of cases; from 10 incidents
+    on, in 89% and more.
 
     References
     ----------

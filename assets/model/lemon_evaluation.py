@@ -1,4 +1,4 @@
-"""Whether yesterday's list was right: nodes named on one window, judged by what they did in the next."""
+"""How good a list of lemons was: the nodes named from one window, judged by their failures in the next."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def evaluate_forward(
     ``lost - exposure x loss per node-day of the other nodes``, at least 0; its limits are Garwood's for the number of
     their failures, each taken to lose what they lost on average.
 
-    When it lies: a window of weeks is short. A lemon may have no failure in it, or may have been repaired; precision
-    is then too low. One normal node in a hundred proves bad by bad luck; recall is then too low.
+    Limitations: a window of weeks is short. A lemon may have no failure in it, or may have been repaired; precision is
+    then too low. One normal node in a hundred proves bad by chance; recall is then too low.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What may be said of a node: lemon, worth watching, ok, or not enough data; and of which fleet nothing is said.
+"""The verdict on each node: lemon, watch, ok, or not enough data; and whether the nodes of a fleet can be ranked.
 
-It decides on what `culprits` inferred and adds no arithmetic of its own.
+The verdicts are decisions about the result of `culprits`; nothing is estimated here.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MAX_P_VALUE = 0.05
 TELLING_FACTOR, TELLING_EVENTS = 10.0, 3.0
 """A node can be called ok when failing 10 times as often as normal nodes would have shown in 3 failures by now."""
 BURST_DAYS, SILENT_DAYS = 14.0, 30.0
-"""Failures within two weeks, and none in the month since, tell of something that is over."""
+"""Failures within two weeks, and none in the month after them, are a burst that is over."""
 MAX_OK_PROBABILITY = 0.1
-"""A node with a chance of one in ten of being a lemon is not ok."""
+"""A node is not ok if its probability of being a lemon is 0.1 or more."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike, is_over: 
     as normal nodes would have shown in 3 failures by now; where even that would not have shown, nothing is known. Where
     the fleet is not ranked, nothing is known of a node of 1 in 10 either.
 
-    When it lies: "ok" means no lemon of ten times the fleet's rate. One of three times may hide among the ok ones.
+    Limitations: "ok" excludes a lemon of ten times the fleet's rate. A lemon of three times that rate may be "ok".
 
     Examples
     --------

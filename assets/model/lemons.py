@@ -1,7 +1,7 @@
-"""Which nodes fail too often: a fleet of normal nodes with a few lemons among them, as two groups of Poisson rates.
+"""Which nodes fail too often: a model of normal nodes and a few lemons, as two groups of Poisson rates.
 
-It fits the groups to counts and node-days. Who caused a failure is settled in `culprits`, what the groups say of a
-node in `node_rates`, and whether anybody may be called a lemon in `lemon_verdicts`.
+This module fits the groups to counts and node-days. `culprits` infers which node caused a failure, `node_rates` judges
+each node by the groups, and `lemon_verdicts` decides which nodes are called lemons.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def fit_two_groups(
     at least 3 times the normal rate, and normal rates that spread by at most half their mean; without these bounds the
     groups can trade places. They spread by at least ``1 / sqrt(all failures)``, which is how well the mean is known.
 
-    When it lies: it takes failures of a node to be independent. Count incidents, and leave out what strikes many nodes
-    at once. A fleet of two kinds of hardware that differ threefold looks like a fleet with lemons.
+    Assumptions: the failures of a node are independent. Count incidents, and leave out those that strike many nodes at
+    once. A fleet of two kinds of hardware whose rates differ threefold looks like a fleet with lemons.
 
     References
     ----------

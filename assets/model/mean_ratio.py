@@ -78,7 +78,7 @@ def mean_ratio_interval(
     limits of this kind covered the true mean in 88%, a plain t interval in 86% and a percentile bootstrap in 78%;
     with 30 ratios all three came to 87 to 89%.
 
-    When it lies: it takes the ratios to be independent. Runs of one user over the same bad week are not.
+    Assumptions: the ratios are independent. Runs of one user in the same bad week are not.
 
     References
     ----------

@@ -1,7 +1,8 @@
-"""How much the failure rate of a cluster differs from month to month, beyond what chance alone makes of it.
+"""How much the failure rate of a cluster differs from month to month, beyond chance.
 
-A prediction that takes the rate as constant is too sure: drivers, checks and the parts that wear out change it. The
-variation is the coefficient of variation (CV) of the months' true rates: 0.3 means that they differ by 30%.
+If a prediction takes the rate as constant, its limits are too narrow: new drivers, new checks and worn parts change
+the rate. The variation is the coefficient of variation (CV) of the months' true rates: 0.3 means that they differ by
+30%.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
     averaged with `USUAL_CV`^2 at the weight of `USUAL_WEIGHT` months against the months seen less one, and is 0 at
     least.
 
-    When it lies: months are taken to differ independently. Under a rate that climbs, the next month is not like the
-    past ones at all. A calendar month that was only partly seen counts like a whole one.
+    Assumptions: months differ independently of each other. If the rate climbs, the next month is unlike the past ones.
+    A calendar month that was only partly seen counts like a whole one.
 
     References
     ----------

@@ -105,8 +105,8 @@ def mttf_from_runtime(
     ``MTTF = hours / failures``; limits are the reciprocals of those of the rate. An attempt that ended otherwise is
     censored: it adds hours and no failure.
 
-    When it lies: it assumes a constant hazard within an attempt. Where jobs mostly die in their first minutes, the
-    mean says little of how long a job that got going will last. Sizes of a bin are taken to be alike.
+    Assumptions: the hazard is constant within an attempt, and all sizes of a bin are alike. If jobs mostly fail in
+    their first minutes, the mean says little about how long a job lasts after them.
 
     Examples
     --------
@@ -143,8 +143,8 @@ def mttf_at_scale(rate: RateInterval, node_count: ArrayLike) -> MttfInterval:
     -----
     ``MTTF(N) = 24 / (N r)``.
 
-    When it lies: it takes the rate per node to be the same at every scale. That is an extrapolation beyond the largest
-    job seen, and the limits know only the noise of counting, not the doubt about the extrapolation.
+    Assumptions: the rate per node is the same at every scale. Beyond the largest job seen this is an extrapolation, and
+    the limits account for the uncertainty of the count only.
 
     References
     ----------

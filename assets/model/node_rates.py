@@ -1,6 +1,7 @@
-"""What two groups say of each node: how likely it is a lemon, how often it fails, and how long a list may be.
+"""What the fit of two groups says of each node: its probability of being a lemon, its rate, and how long a list may be.
 
-What is not known for sure, culprits and the spread of the fleet, comes in as several draws; the answers are their mean.
+The culprits and the spread of the fleet are uncertain. They enter as several draws, and the results are means over
+these draws.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from assets.model.lemons import TwoGroups, log_joint
 
 @dataclass(frozen=True)
 class Draw:
-    """One way things may have been: failures of each node, and the groups fitted to them."""
+    """One possible set of culprits: the failures of each node, and the groups fitted to them."""
 
     fleet: TwoGroups
     event_count: Floats
@@ -101,8 +102,8 @@ def judge_nodes(
     wrong names is the mean of the local false discovery rates down to the node: never sorted apart, so nodes with the
     same probability stand or fall together.
 
-    When it lies: shares and rates of the groups are taken as known in each draw. With few lemons a probability near one
-    half may as well be 0.3 or 0.7; the list, which averages, suffers less.
+    Assumptions: the shares and rates of the groups are known in each draw. With few lemons, a probability near one
+    half may as well be 0.3 or 0.7. The list is affected less, because it averages.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a rate that was measured says about the future: how many events an exposure still to come will bring.
+"""Predictions from a measured rate: how many events a future exposure will bring.
 
-The limits carry the doubt about the rate, the difference between months and the play of chance; those of the rate alone
-are too narrow for a count.
+The limits account for the uncertainty of the rate, for differences between months, and for chance. The limits of the
+rate alone are too narrow for a count.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def prediction_interval(
     whose shape s becomes ``1 / (1 / s + v)`` at the same mean. Where the expectation lies outside, as when 0.04 events
     most likely are none, the limits are widened to hold it.
 
-    When it lies: it takes the past's mean to be that of the future, so that a rate that climbs escapes it.
+    Assumptions: the mean rate of the future is that of the past. If the rate climbs, the prediction is too low.
 
     References
     ----------
@@ -208,7 +208,7 @@ def prediction_at_known_rate(
 
     Notes
     -----
-    When it lies: whenever the rate was in fact estimated; use `prediction_interval` then.
+    Assumptions: the rate is known. If it was estimated, use `prediction_interval`.
 
     Examples
     --------

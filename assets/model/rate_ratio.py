@@ -1,4 +1,4 @@
-"""Two rates against each other: their ratio with exact limits, and how likely so unequal a split is by chance.
+"""The ratio of two rates with exact limits, and the p-value of the hypothesis that the rates are equal.
 
 Given how many events there were in all, those of the first rate are binomial, whatever the rates' level: limits on the
 split are limits on the ratio. Counts that scatter more than Poisson counts stand for fewer events.
@@ -88,8 +88,8 @@ def rate_ratio(
     tail at r = 1, at most 1. Counts of dispersion phi enter as ``k1 / phi`` and ``k2 / phi``: the Beta distribution
     takes any real number.
 
-    When it lies: it takes phi as known and the same on both sides. With few events it covers more often than it
-    promises. A border between two periods that was chosen because the rates differ makes the p-value meaningless.
+    Assumptions: phi is known and the same on both sides, and the border between two periods was not chosen because the
+    rates differ there; otherwise the p-value means nothing. With few events the limits cover more often than nominal.
 
     References
     ----------
@@ -165,7 +165,7 @@ def common_dispersion(
     ``(V1 / k1^2 + V2 / k2^2) / (1 / k1 + 1 / k2)``, the mean of both dispersions in which the smaller count weighs
     more, because its scatter matters more to a ratio.
 
-    When it lies: where one count is 0, only the other's scatter is known.
+    Limitations: if one count is 0, only the dispersion of the other is known.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a planned run has to expect at a failure rate: MTTF, interruptions, checkpoint interval, ETTR, with the doubt.
+"""What a planned run can expect at a failure rate: MTTF, interruptions, checkpoint interval and ETTR, with limits.
 
 It composes the other modules, so that a table over all sizes and the answer for one run are the same numbers.
 """
@@ -164,7 +164,7 @@ def probability_uninterrupted(
     ``exp(-r t)`` at an assumed rate r; at a counted one its mean over the Gamma distribution of the rate, with shape s
     and mean m: ``(s / (s + m t))^s``. Of a plain count that is Gamma(k + 1/2, T).
 
-    When it lies: as `prediction_interval`.
+    Assumptions: those of `prediction_interval`.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def plan_checkpoints(
 
     Notes
     -----
-    When it lies: as the expected forms do, and it takes the rate to be the same at every scale.
+    Assumptions: those of the expected forms; and the rate per node is the same at every scale.
 
     Examples
     --------
@@ -284,10 +284,11 @@ def run_outlook(
 
     Notes
     -----
-    Of a run that would fail more than 1,000 times, only the part with the first 1,000 is lived through. By then its
-    ETTR scatters by less than 0.02 (standard deviation, measured), so little wider than the truth is what comes out.
+    If a run would fail more than 1,000 times, only the part up to the first 1,000 failures is simulated. The ETTR then
+    has a standard deviation below 0.02 (measured), so the result is only slightly wider than the truth.
 
-    When it lies: as `simulate_runs`. The interval is fixed beforehand; who adapts it as failures come does better.
+    Assumptions: those of `simulate_runs`; and the checkpoint interval is fixed beforehand. Adapting it to the failures
+    gives a better ETTR.
 
     Examples
     --------

@@ -1,6 +1,7 @@
-"""Is the failure rate per node the same at every job size? The question every projection to larger jobs rests on.
+"""Is the failure rate per node the same at every job size? Every projection to larger jobs assumes that it is.
 
-An answer is `constant` only where the data rule a relevant dependence out; not having found one is `cannot tell`.
+The answer is `constant` only if the data exclude a relevant dependence. If no dependence was found but it is not
+excluded either, the answer is `cannot tell`.
 """
 
 from __future__ import annotations
@@ -118,9 +119,9 @@ def scale_test(
     dispersion above 1 comes up by chance too, the limits cover 3 to 4 points more than promised where scatter is
     Poisson.
 
-    When it lies: beta is confounded with all that differs between small and large jobs (nodes, users, run times), and
-    with attribution: a job of many nodes sees more events by chance near its end, so that a FAILED job is taken for an
-    infrastructure failure more easily. Incidents are taken to be as large at every size.
+    Assumptions: small and large jobs differ in size only. beta is confounded with everything else that differs between
+    them (nodes, users, run times), and with attribution: a job of many nodes has more events near its end by chance, so
+    a FAILED job is more easily taken for an infrastructure failure. Incidents are equally large at every size.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Does a job become more or less likely to fail as it runs? Weibull's shape from times to failure, mostly censored.
 
-Shape 1 is the constant hazard that a single MTTF stands for; below 1 jobs fail early, above 1 late. A failure may be
-uncertain, and one incident may fail several jobs: both count for as much as they tell.
+Shape 1 is a constant hazard, which a single MTTF assumes. Below 1 jobs fail early, above 1 late. A failure may be
+uncertain, and one incident may fail several jobs; the fit accounts for both.
 """
 
 from __future__ import annotations
@@ -210,11 +210,10 @@ def fit_weibull(
     failures with those expected in up to 10 spans of age of equal expectation, chi-square with two degrees less than
     spans (Akritas).
 
-    When it lies: jobs of unlike hazard mixed together (good and bad nodes, sizes within a bin) look like a falling
-    hazard although none falls. Censoring must have nothing to do with health: where users cancel jobs that are
-    about to fail, the hazard is too low. Ages are as coarse as the detection of failures. Limits of small samples
-    are those of large ones: at 10 failures 90% limits cover about 89%, as they do with 18 incidents of 3 jobs of one
-    age.
+    Assumptions: all jobs have the same hazard. A mixture of different hazards (good and bad nodes, sizes within a bin)
+    looks like a falling hazard. Censoring is independent of health: if users cancel jobs that are about to fail, the
+    hazard is too low. Ages are as coarse as the detection of failures. The limits are those of large samples: at 10
+    failures 90% limits cover about 89%, and also with 18 incidents of 3 jobs of one age.
 
     References
     ----------

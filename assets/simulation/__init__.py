@@ -1,7 +1,7 @@
-"""A simulated Slurm GPU cluster: raw logs in the real dialects, and apart from them the truth that was planted.
+"""A simulator of Slurm GPU clusters. It writes raw logs in the formats of real sites, and the planted truth apart.
 
-It is the opponent of the pipeline, so it shares no code with it: numpy, pyarrow for the truth's Parquet, and the
-standard library. Randomness comes from one seed; the same seed gives the same bytes.
+The simulator tests the rest of Faultline, so it shares no code with it. It uses numpy, pyarrow (to write the truth as
+Parquet) and the standard library. The same seed gives the same bytes.
 """
 
 from assets.simulation.run import SimulatedCluster, Summary, simulate

@@ -1,7 +1,7 @@
-"""Causes of faults in the categories of the failure taxonomy: how often, by what mechanism, and what is repaired.
+"""Causes of faults, by category of the failure taxonomy: how often, by which mechanism, and what is repaired.
 
-Weights put InfiniBand links, filesystem mounts, GPU memory and PCIe first, as the paper found, and leave a good part
-of the lost heartbeats without an explanation.
+InfiniBand links, filesystem mounts, GPU memory and PCIe have the largest weights, as in the paper. Many lost heartbeats
+have no explanation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True)
 class Cause:
-    """One cause; `permanent_share` of its faults need a part changed, the rest clear with a restart."""
+    """One cause. `permanent_share` of its faults need a new part; a restart clears the others."""
 
     category: str
     weight: float
@@ -32,7 +32,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """How often one fault shows itself in several ways; the paper's values for RSC-1.
+    """How often one fault shows several symptoms. The defaults are the paper's values for RSC-1.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class Cooccurrence:
     ib_with_gpu
         Share of InfiniBand faults with an error of a GPU on the same node.
     hardware_with_other
-        Share of hardware faults that show a second category, a PCIe fault's Xid 79 and interrupt not counted.
-        InfiniBand faults have `ib_with_gpu` where that is more.
+        Share of hardware faults that show a second category. The Xid 79 and the interrupt of a PCIe fault do not
+        count. InfiniBand faults use `ib_with_gpu` if that is larger.
     """
 
     pcie_with_xid_79: float = 0.43
@@ -62,7 +62,8 @@ CAUSES = (
     Cause("ib_link", 0.17, {CRASH: 0.55, EVICT: 0.2, REQUEUE: 0.25}, 0.35, "NIC"),
     Cause("filesystem_mount", 0.2, {EVICT: 0.5, REQUEUE: 0.3, CRASH: 0.2}, 0.0, "other"),
     Cause("gpu_memory", 0.13, {CRASH: 0.7, EVICT: 0.3}, 0.6, "GPU", hits_one_gpu=True),
-    # No loss of the whole node: nobody could read the BMC's log of it in time, and the interrupts would be too few.
+    # PCIe faults never take the whole node away: its BMC's log could not be read in time, and too few interrupts
+    # would show.
     Cause("pcie", 0.11, {CRASH: 0.6, EVICT: 0.4}, 0.6, "PCIe", hits_one_gpu=True),
     Cause("gpu_unavailable", 0.05, {CRASH: 0.6, EVICT: 0.2, LOST: 0.2}, 0.5, "GPU", hits_one_gpu=True),
     Cause("gpu_driver_firmware", 0.07, {EVICT: 0.6, CRASH: 0.4}, 0.0, "GPU", hits_one_gpu=True),
@@ -92,31 +93,31 @@ MOST_TELLING_FIRST = (
     "system_services",
     UNATTRIBUTED,
 )
-"""Of the categories that a failure shows, the one a careful reader names as its cause comes first."""
+"""Of the categories that a failure shows, the one that comes first here is its cause."""
 
 DRAIN_CATEGORIES = {"gpu_memory": 0.6, "main_memory": 0.25, "system_services": 0.15}
-"""Low-severity findings: the node is drained after its jobs, nothing fails."""
+"""Findings of low severity: the node is drained after its jobs have ended, and no job fails."""
 
 LEMON_CATEGORIES = {
     "GPU": {"gpu_memory": 0.5, "gpu_unavailable": 0.2, "pcie": 0.2, "gpu_nvlink": 0.1},
-    # A bad module mostly kills the machine before anything is written down.
+    # A bad module mostly stops the machine before anything is logged.
     "DIMM": {"main_memory": 0.4, UNATTRIBUTED: 0.6},
-    # Behind one loose riser hang GPUs, adapters and drives.
+    # GPUs, network adapters and drives are attached to one loose riser.
     "PCIe": {"pcie": 0.75, "gpu_unavailable": 0.1, "ib_link": 0.1, "block_device": 0.05},
     # Extended utility diagnostics: GPUs that fail only under the long tests of memory and of NVLink.
     "EUD": {"gpu_memory": 0.55, "gpu_nvlink": 0.45},
-    # Wrong timings and link training: restarts out of nothing, errors of memory and of the bus.
+    # Wrong timings and link training cause restarts without a visible reason, and errors of memory and of the bus.
     "BIOS": {UNATTRIBUTED: 0.5, "main_memory": 0.2, "pcie": 0.2, "host_hardware": 0.1},
     "NIC": {"ib_link": 0.8, "eth_link": 0.2},
     "PSU": {UNATTRIBUTED: 0.6, "host_hardware": 0.4},
     "Optics": {"ib_link": 1.0},
     "CPU": {UNATTRIBUTED: 0.45, "host_hardware": 0.3, "main_memory": 0.25},
 }
-"""What the faults of a lemon show, by its root cause; the root causes are those of the paper's Table II."""
+"""The categories that a lemon's faults show, by its root cause. The root causes are those of the paper's Table II."""
 
 
 def _draw(rng: np.random.Generator, shares: Mapping[Drawn, float]) -> Drawn:
-    """Draw one of a few by their shares, which need not sum to one; numpy's own `choice` takes twenty times as long."""
+    """Draw one key by its share. The shares need not sum to one. numpy's own `choice` takes twenty times as long."""
     left = rng.random() * sum(shares.values())
     for drawn, share in shares.items():
         left -= share
@@ -126,12 +127,12 @@ def _draw(rng: np.random.Generator, shares: Mapping[Drawn, float]) -> Drawn:
 
 
 def draw_cause(rng: np.random.Generator, shares: Mapping[str, float] | None = None) -> int:
-    """Draw the number of a cause, by the fleet's weights or by the given shares of categories."""
+    """Draw a cause and return its number. The default shares are the weights of the fleet."""
     return BY_CATEGORY[_draw(rng, FLEET_SHARES if shares is None else shares)]
 
 
 def draw_mechanism(rng: np.random.Generator, cause: int, among: tuple[int, ...] | None = None) -> int:
-    """Draw how a fault of this cause reaches the jobs; `among` narrows the choice."""
+    """Draw the mechanism by which a fault of this cause affects jobs. `among` limits the choice."""
     shares = CAUSES[cause].mechanisms
     if among is not None:
         shares = {mechanism: share for mechanism, share in shares.items() if mechanism in among} or {EVICT: 1.0}
@@ -139,16 +140,16 @@ def draw_mechanism(rng: np.random.Generator, cause: int, among: tuple[int, ...] 
 
 
 def visible_category(cause: int, mechanism: int, has_evidence: bool, others: Sequence[str] = ()) -> str | None:
-    """Say under which category the logs let the failure be found; None when they do not show it to be one.
+    """Return the category under which the logs show the failure, or None if they do not show it.
 
     Parameters
     ----------
     cause, mechanism
-        What broke and how it reached the jobs.
+        What broke and how it affected the jobs.
     has_evidence
         Whether it left a kernel line or a failing check.
     others
-        The other categories that its symptoms show; the most telling of all names the failure.
+        The other categories that its symptoms show. The first of all of them in `MOST_TELLING_FIRST` is returned.
     """
     if mechanism in (DRAIN, ALARM):
         return None

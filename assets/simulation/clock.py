@@ -1,4 +1,4 @@
-"""The simulation's time: a queue of things to do, in order of their second and then of their booking."""
+"""The clock of the simulation: a queue of actions, ordered by their second and then by when they were booked."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Clock:
         self._booked = 0
 
     def at(self, time: float, action: Callable[..., None], *arguments: Any) -> None:
-        """Book an action; a time already past means now."""
+        """Book an action. A time in the past means now."""
         self._booked += 1
         heapq.heappush(self._queue, (max(int(time), self.now), self._booked, action, arguments))
 
     def run(self, until: int, progress: Callable[[float], None]) -> None:
-        """Run everything booked before `until`, telling about the share of time passed."""
+        """Run all actions booked before `until`, and report the share of time that has passed."""
         queue, pop = self._queue, heapq.heappop
         step = max(until // 200, 1)
         tell_at = step

@@ -1,6 +1,7 @@
-"""Tables that grow row by row while a cluster is simulated and are read column by column afterwards.
+"""Tables that grow row by row during a simulation and are read column by column afterwards.
 
-Compact typed arrays of the standard library while they grow, because appending to them is cheap; numpy once frozen.
+While a table grows, its columns are typed arrays of the standard library, because appending to them is cheap. A frozen
+table has numpy arrays.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CODES = {np.int32: "i", np.int8: "b", np.bool_: "B"}
-"""Type code of a growing column by the type it has once frozen; flags grow as bytes."""
+"""Type code of a growing column, by the numpy type of the frozen one. Booleans grow as bytes."""
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 
 
@@ -22,7 +23,7 @@ class Columns:
     Parameters
     ----------
     numbers
-        Names of the columns of 32-bit integers, separated by blanks.
+        Names of the columns of 32-bit integers, separated by spaces.
     small
         Names of the columns of numbers from -128 to 127.
     flags
@@ -38,7 +39,7 @@ class Columns:
         return len(next(iter(self._data.values())))
 
     def append(self, **values: int) -> int:
-        """Add a row and give its number; a column left out is zero, a name that is no column is an error."""
+        """Add a row and return its number. A column that is left out is zero; an unknown name is an error."""
         row = len(self)
         for column in self._data.values():
             column.append(0)
@@ -47,23 +48,23 @@ class Columns:
         return row
 
     def __getitem__(self, name: str) -> Any:
-        """Give a column: an array to index and to write into, a numpy array once the table is frozen."""
+        """Return a column, which can be read and written. It is a numpy array once the table is frozen."""
         return self._data[name]
 
     def appenders(self, names: str) -> tuple[Any, ...]:
-        """Give the `append` of each column, for rows that come by the million; every column must be among them.
+        """Return the `append` methods of all columns, to add millions of rows quickly.
 
         Raises
         ------
         ValueError
-            When a column is left out or named twice: the table's columns would no longer have the same length.
+            When a column is left out or named twice, because the columns would then differ in length.
         """
         if sorted(names.split()) != sorted(self._data):
             raise ValueError(f"columns are {sorted(self._data)}, got {sorted(names.split())}")
         return tuple(self._data[name].append for name in names.split())
 
     def freeze(self) -> None:
-        """Turn every column into a numpy array; nothing can be appended any more."""
+        """Turn every column into a numpy array. No row can be added after that."""
         lengths = {len(column) for column in self._data.values()}
         if len(lengths) > 1:
             raise RuntimeError(f"columns of one table have lengths {sorted(lengths)}")
@@ -76,7 +77,7 @@ def _frozen(column: Any) -> NDArray[Any]:
 
 
 class Ragged:
-    """Lists of small integers, one after another: values and where each list begins."""
+    """Lists of integers, stored as one array of values and one of the places where each list begins."""
 
     def __init__(self) -> None:
         self.values: Any = array(CODES[np.int32])
@@ -94,6 +95,6 @@ class Ragged:
         return self.values[self.starts[row] : self.starts[row + 1]]
 
     def freeze(self) -> None:
-        """Turn both parts into numpy arrays; a list is then a view."""
+        """Turn both arrays into numpy arrays. A list is then a view."""
         self.values = _frozen(self.values)
         self.starts = np.frombuffer(self.starts, np.int64)

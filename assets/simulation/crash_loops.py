@@ -1,4 +1,4 @@
-"""Runs that fail, restart and fail again, and push aside the work of others each time."""
+"""Runs that fail, restart and fail again, and preempt the work of others each time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIN_CRASH_LOOP = 3
 
 
 def crash_loops(ledger: Ledger, is_failed: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
-    """Find the runs that failed three times and more in a row.
+    """Find the runs that failed at least three times in a row.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def crash_loops(ledger: Ledger, is_failed: NDArray[np.bool_]) -> dict[str, NDArr
     -------
     dict
         Columns `run`, `failures` (the longest row of failed attempts), `restarts` (how many of these were followed by
-        another attempt of the run), `victims` (attempts that any attempt of the run pushed aside).
+        another attempt of the run), `victims` (attempts that any attempt of the run preempted).
     """
     attempts, count = ledger.attempts, len(ledger.runs)
     run = ledger.jobs["run"][attempts["job"]]

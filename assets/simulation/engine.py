@@ -1,4 +1,4 @@
-"""Puts the parts together and runs the clock: workload and faults in, a ledger of what happened out."""
+"""Connects the parts of the simulation and runs the clock. The result is a ledger of what happened."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     profile
         The cluster.
     rng
-        Source of all chance; the same state gives the same ledger.
+        Source of all random numbers. The same state gives the same ledger.
     progress
-        Told the share of simulated time that has passed.
+        Called with the share of simulated time that has passed.
     """
     workload_rng, events_rng, months_rng, alarms_rng = rng.spawn(4)
     world = World(profile, Clock(), NodePool(profile.node_count, profile.gpus_per_node), Ledger(), events_rng)

@@ -1,4 +1,4 @@
-"""What attempts were exposed to within a span of time: their node-days, and the faults that were planted on them."""
+"""The exposure of attempts within a span of time: their node-days and the number of faults to expect."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Measure = Callable[[Floats], Floats]
 
 
 def held_node_days(ledger: Ledger, low: float, high: float) -> Floats:
-    """Give the node-days of each attempt between two seconds."""
+    """Return the node-days of each attempt between two seconds."""
     begun, ended = _held(ledger, low, high)
     return (ended - begun) / DAY * np.diff(ledger.nodes.starts)
 
 
 def expected_faults(profile: Profile, ledger: Ledger, low: float, high: float) -> Floats:
-    """Give the number of faults that each attempt's nodes were to expect between two seconds while it held them.
+    """Return the expected number of faults on each attempt's nodes, while it held them, between two seconds.
 
-    Faults of single nodes, of lemons, and of bursts; shared faults and those of crash loops are not drawn at a rate.
+    The faults of single nodes, of lemons and of bursts count. Shared faults and crash loops have no rate.
     """
     begun, ended = _held(ledger, low, high)
     row = np.repeat(np.arange(len(begun)), np.diff(ledger.nodes.starts))
@@ -45,7 +45,7 @@ def expected_faults(profile: Profile, ledger: Ledger, low: float, high: float) -
 
 
 def _held(ledger: Ledger, low: float, high: float) -> tuple[Floats, Floats]:
-    """Give when each attempt began and ended to hold its nodes, clipped to a span of time."""
+    """Return when each attempt began and stopped holding its nodes, clipped to a span of time."""
     start, end = ledger.attempts["start"], ledger.attempts["end"]
     begun = np.where(start >= 0, start, high).clip(low, high).astype(np.float64)
     ended = np.where(end >= 0, end, high).clip(low, high).astype(np.float64)
@@ -53,7 +53,7 @@ def _held(ledger: Ledger, low: float, high: float) -> tuple[Floats, Floats]:
 
 
 def _month_clock(ledger: Ledger) -> Measure:
-    """Give a clock that runs at the factor of each month."""
+    """Return a clock that runs as fast as the factor of each month."""
     if not ledger.month_factors:
         return lambda seconds: seconds
     starts, factors = (np.array(column, np.float64) for column in zip(*ledger.month_factors, strict=True))

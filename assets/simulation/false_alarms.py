@@ -1,4 +1,4 @@
-"""Evidence of faults that never were, as often as a share of the completed attempts is to have some in its window."""
+"""False alarms: evidence without a fault. Their rate gives the wanted share of completed attempts some evidence."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from assets.simulation.workload import Workload
 from assets.simulation.xids import GPU_BUSES
 
 BEFORE_SECONDS, AFTER_SECONDS = 600, 300
-"""An event counts as evidence for an attempt from so long before its end until so long after it."""
+"""An event is evidence for an attempt from so long before its end until so long after it."""
 LASTING_SECONDS = 900
 MAX_TRANSIENT_CHECKS = 2
 DRAINED_AFTER_SECONDS = (30, 1500)
-"""When a node is drained for a false alarm, after the first check that failed."""
+"""Time from the first failed check of a false alarm until its node is drained."""
 RECOVERY_SHARE = 0.7
-"""Share of the kernel's alarms of a few minutes that end with a line which says that all is well again."""
+"""Share of the short kernel alarms that end with a line which says that all is well again."""
 
 LINK_DOWN = "mlx5_core 0000:{bus}:00.1 ibp{gpu}: Link down"
 LINK_UP = "mlx5_core 0000:{bus}:00.1 ibp{gpu}: Link up"
@@ -31,7 +31,7 @@ SERVER_OK = "nfs: server nfs02 OK"
 
 @dataclass(frozen=True)
 class Kind:
-    """What a false alarm says: a check and its message, a kernel line and the one that takes it back, or both."""
+    """The texts of a false alarm: a check and its message, or a kernel line and the line that ends it, or both."""
 
     check: str | None = None
     message: str = ""
@@ -53,7 +53,7 @@ KINDS = (
     Kind(None, "", LINK_DOWN, LINK_UP),
     Kind(None, "", SERVER_AWAY, SERVER_OK),
 )
-"""The words of real failures, all equally often; each counts as critical."""
+"""The texts of real failures, all equally frequent. Each counts as critical."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Alarm:
     Attributes
     ----------
     seconds
-        How long the check goes on failing after it first did.
+        How long the check fails.
     drained_after
-        Seconds from the first failing check until the node is drained for it; None where it is not.
+        Seconds from the first failing check until the node is drained; None if it is not drained.
     """
 
     node: int
@@ -75,7 +75,7 @@ class Alarm:
 
 
 def alarms_per_node_day(share: float, nodes: NDArray[Any], seconds: NDArray[Any], weights: NDArray[Any]) -> float:
-    """Give the rate of alarms at which the wanted share of attempts has at least one in its window.
+    """Return the rate of alarms at which the wanted share of attempts has at least one in its window.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def alarms_per_node_day(share: float, nodes: NDArray[Any], seconds: NDArray[Any]
     nodes, seconds
         Nodes and run times of attempts.
     weights
-        How often there is an attempt like each.
+        How many attempts are like each of them.
     """
     exposed = nodes * (np.minimum(seconds, BEFORE_SECONDS) + AFTER_SECONDS) / DAY
     low, high = 0.0, 1.0
@@ -101,16 +101,16 @@ def _share(rate: float, exposed: NDArray[Any], weights: NDArray[Any]) -> float:
 
 
 class AlarmSource:
-    """Draws false alarms that come at one rate all over the fleet.
+    """Draws false alarms at one rate for the whole fleet.
 
     Parameters
     ----------
     profile
         The cluster; it must have `false_alarms`.
     workload
-        Its work, whose completed part gives the rate.
+        Its work. The part that completes determines the rate.
     rng
-        Source of chance of its own.
+        A source of random numbers for false alarms only.
     """
 
     def __init__(self, profile: Profile, workload: Workload, rng: np.random.Generator) -> None:
@@ -126,15 +126,15 @@ class AlarmSource:
         nodes = np.maximum(gpus // self._profile.gpus_per_node, 1)
         done = outcome == COMPLETED
         rate = alarms_per_node_day(habits.completed_share, nodes[done], seconds[done], weights[done])
-        # Findings of low severity are evidence too, and come beside the alarms.
+        # Findings of low severity are evidence too and come in addition to the alarms.
         return max(rate - self._profile.drain_rate - self._profile.alarm_rate, 0.01 * rate)
 
     def next_gap(self) -> float:
-        """Give the seconds until the next alarm somewhere in the fleet."""
+        """Draw the seconds until the next alarm in the fleet."""
         return float(self._rng.exponential(DAY / (self.per_node_day * self._profile.node_count)))
 
     def draw(self, missing: set[str]) -> Alarm:
-        """Draw an alarm of a check that is not `missing`."""
+        """Draw an alarm of a check that exists already."""
         rng, habits, period = self._rng, self._habits, self._profile.check_seconds
         kinds = [kind for kind in KINDS if kind.check not in missing]
         kind, node = kinds[int(rng.random() * len(kinds))], int(rng.integers(self._profile.node_count))

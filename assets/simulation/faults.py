@@ -1,6 +1,6 @@
-"""The course of a fault: how it reaches the jobs of its node, how it is found, and what is done about it.
+"""The course of a fault: how it affects the jobs of its node, how it is found, and what is done about it.
 
-A node that is out of service or already broken is not struck again.
+A node that is out of service or already has a fault gets no second one.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from assets.simulation.symptoms import show, show_alarm, show_low_severity
 from assets.simulation.world import World
 
 CRASH_EXITS = (6, 6, 6, 1, 1)
-"""Exit codes of an application that lost its GPU or its network: mostly the abort of a NCCL watchdog."""
+"""Exit codes of an application that lost its GPU or its network. Most are the abort of a NCCL watchdog."""
 MAX_REPAIR_SECONDS = 14 * DAY
 
 
 FOUND_ONLY_BY = {"mounted directory": "filesystem_mount"}
-"""Categories that nothing but one check finds."""
+"""Categories that only one check can find, and the check."""
 ALARM_TICKS = 2
-"""A false alarm is over after at most this many periodic checks."""
+"""Largest number of periodic checks until a false alarm is over."""
 
 
 class Faults:
-    """Carries each fault from its first second until its node is back."""
+    """Follows each fault from its first second until its node is back in service."""
 
     def __init__(self, world: World, jobs: Jobs, service: Service) -> None:
         self.world, self._jobs, self._service = world, jobs, service
@@ -82,9 +82,9 @@ class Faults:
         code: int | None = None,
         alarm: Alarm | None = None,
     ) -> None:
-        """Let a fault strike, unless its node is out of service or broken already.
+        """Begin a fault, unless its node is out of service or has a fault already.
 
-        Before the only check that finds a category exists, its faults kill the application and leave nothing to see.
+        A fault that only one check can find ends the application without a trace as long as the check does not exist.
         A false alarm is drawn here unless one is given as `alarm`.
         """
         world, rng = self.world, self.world.rng
@@ -106,7 +106,7 @@ class Faults:
         elif drains:
             symptoms = show_low_severity(rng, category, gpu)
         else:
-            # Faults of nodes that gangs, several jobs or nobody uses have their own sequences: what is counted differs.
+            # Nodes of whole-node jobs, of several jobs and of none have separate sequences: they count differently.
             chance = self._chance[min(len(world.pool.occupants[node]), 2)]
             symptoms = show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket, code, chance)
         is_alone = incident is None and mechanism == CRASH
@@ -146,7 +146,7 @@ class Faults:
         return {name for name, day in self.world.profile.checks_introduced if self.world.clock.now < day * DAY}
 
     def _show_alarm(self, gpu: int) -> Symptoms:
-        """Draw a false alarm of a check that exists by now."""
+        """Draw a false alarm of a check that exists at this time."""
         missing = self.missing_checks()
         symptoms = show_alarm(self.world.rng, gpu)
         while symptoms.checks[0][0] in missing:
@@ -154,7 +154,7 @@ class Faults:
         return symptoms
 
     def _may_strike(self, node: int, mechanism: int) -> bool:
-        """Allow one fault at a time, but let a node that only waits to be drained fail like any other."""
+        """Allow one fault at a time. A node that only waits to be drained can fail like any other."""
         mechanisms = self.world.ledger.faults["mechanism"]
         waiting = mechanism not in (DRAIN, LAUNCH, ALARM)
         return all(waiting and mechanisms[fault] in (DRAIN, ALARM) for fault in self._broken.get(node, []))
@@ -166,7 +166,7 @@ class Faults:
         self.world.clock.at(self._service.next_check(node), self._found, fault, -1)
 
     def _fail_check_falsely(self, fault: int, node: int) -> None:
-        """Let a check fail although nothing is wrong, once or twice unless the alarm says for how long."""
+        """Let a check fail although nothing is wrong: once or twice, or for as long as the alarm says."""
         faults, period = self.world.ledger.faults, self.world.profile.check_seconds
         found, alarm = self._service.next_check(node), self._alarms.pop(fault, None)
         if self.world.ledger.symptoms[fault].checks:
@@ -180,7 +180,7 @@ class Faults:
             self.world.clock.at(found + alarm.drained_after, self._drain_for_nothing, fault, node)
 
     def _drain_for_nothing(self, fault: int, node: int) -> None:
-        """Drain a node for a false alarm, unless it is being taken out already or the alarm is over."""
+        """Drain a node for a false alarm, unless the node is out of service already or the alarm is over."""
         if self.world.ledger.faults["cleared"][fault] < 0 and self.world.pool.accepts[node]:
             self._drain(fault, node, self.world.ledger.symptoms[fault].reason)
 
@@ -203,7 +203,7 @@ class Faults:
         self._wait_for_check(fault, node)
 
     def _stop_using(self, node: int) -> None:
-        """Hang the node's jobs and start nothing new: Slurm leaves a node alone that does not answer."""
+        """Hang the node's jobs and start nothing new. Slurm does not use a node that does not answer."""
         self._hang(node)
         self.world.pool.set_accepts(node, False)
 
@@ -259,7 +259,7 @@ class Faults:
         self._clear(fault, node)
 
     def _found(self, fault: int, epilog_job: int) -> None:
-        """Remove the node once a check has found the fault; only low severity waits for the jobs."""
+        """Take the node out once a check has found the fault. Only a finding of low severity waits for the jobs."""
         faults, now = self.world.ledger.faults, self.world.clock.now
         node, mechanism = int(faults["node"][fault]), int(faults["mechanism"][fault])
         worse = [other for other in self._broken.get(node, []) if faults["mechanism"][other] not in (DRAIN, ALARM)]

@@ -45,7 +45,7 @@ KILLED_AS = ("NODE_FAIL", "CANCELLED")
 
 
 def harder(profile: Profile, cluster_id: str, difficulty: Difficulty) -> Profile:
-    """Give a variant of a cluster under another name."""
+    """Return a variant of a cluster under another name."""
     return replace(
         profile,
         cluster_id=cluster_id,
@@ -81,7 +81,7 @@ def _with_one_gpu(stream: Stream, share: float) -> Stream:
 
 
 def _moved(shared: SharedFault, copy: int, days: int) -> SharedFault:
-    """Move a copy of an event to another time and place; the first stays where it is."""
+    """Move a copy of an event to another time and place. The first copy is not moved."""
     return replace(
         shared,
         day=(shared.day + 11.7 * copy) % days,

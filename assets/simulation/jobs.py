@@ -1,6 +1,6 @@
-"""The life of attempts: started, ended, and what comes after an end (requeue, retry, next piece of a run).
+"""Starts and ends attempts, and decides what follows an end: a requeue, a retry, or the next piece of a run.
 
-It decides nothing about nodes or faults: the scheduler starts attempts, faults and preemption stop them through here.
+The scheduler, the faults and the preemption call this module; it decides nothing about nodes or faults itself.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SMALL_RESTART_SECONDS = 20
 RETRY_SHARE, MAX_RETRIES = 0.25, 3
 RESUBMIT_SECONDS = (300, 880)
 RESUBMIT_SHARE = 0.85
-"""When, and for which share of jobs, users submit again after a fault that Slurm did not requeue."""
+"""Share of jobs, and delay, with which users submit again after a fault that Slurm did not requeue."""
 
 
 @dataclass(slots=True)
 class Running:
-    """An attempt that holds the GPUs of `mask` on each of its nodes; a doomed one waits for a fault to end it."""
+    """An attempt that holds the GPUs of `mask` on each of its nodes. If it is doomed, a fault will end it."""
 
     job: int
     nodes: list[int]
@@ -52,17 +52,18 @@ class Jobs:
     enqueue
         Called with a job that may start; set by the scheduler.
     freed
-        Called when GPUs have come free; set by the scheduler.
+        Called when GPUs become free; set by the scheduler.
     emptied
-        Called with a node when its last occupant has gone; set by the service of nodes.
+        Called with a node when its last job has left; set by `Service`.
     kept
-        Told of a job of the highest class that lost its nodes to a fault and wants them again; set by the scheduler.
+        Called with a job of the highest class that lost its nodes to a fault and wants them again; set by the
+        scheduler.
     launch_fails
-        Asked with a new attempt and its nodes whether its prolog fails; set by the faults.
+        Called with a new attempt and its nodes; returns whether the prolog fails; set by `Faults`.
     started
-        Told of a new attempt of a job; set by the strikes.
+        Called with a new attempt of a job; set by `Strikes`.
     requeue_seconds
-        Runs that wait longer than others until they may start again.
+        Time until a requeued run may start again, for the runs that wait longer than usual.
     """
 
     def __init__(self, world: World) -> None:
@@ -83,11 +84,11 @@ class Jobs:
         )
 
     def book(self, workload: Workload) -> None:
-        """Let the workload arrive."""
+        """Book the arrival of the workload."""
         self._submissions.book(workload)
 
     def submit_important(self, gpus: int, seconds: int) -> int:
-        """Submit a job of the highest class that Slurm may requeue, and give its row."""
+        """Submit a job of the highest class that Slurm may requeue, and return its row."""
         return self._submissions.submit_important(gpus, seconds)
 
     def _queue(self, job: int) -> None:
@@ -111,7 +112,7 @@ class Jobs:
     def _record(  # noqa: PLR0917
         self, job: int, nodes: list[int], mask: int, start: int, end: int, state: int, number: int, backfilled: bool
     ) -> int:
-        """Add an attempt's row; by the million, so by position."""
+        """Add an attempt's row. Values go by position, which is faster for millions of rows."""
         ledger = self.world.ledger
         row = len(ledger.nodes)
         jobs = ledger.jobs
@@ -130,7 +131,7 @@ class Jobs:
         return profile.restart_seconds if gpus > profile.gpus_per_node else SMALL_RESTART_SECONDS
 
     def start(self, job: int, nodes: list[int], mask: int, at: int, backfilled: bool) -> int:
-        """Start an attempt on the given nodes, with the GPUs of `mask` on each, and give its row."""
+        """Start an attempt on the given nodes, with the GPUs of `mask` on each, and return its row."""
         world, jobs = self.world, self.world.ledger.jobs
         number = jobs["attempts"][job] + 1
         jobs["attempts"][job] = number
@@ -146,7 +147,7 @@ class Jobs:
         return attempt
 
     def _is_due(self, attempt: int, limit_at: int) -> None:
-        """End an attempt at its work's end or at its limit; one that hangs on a fault only at its limit."""
+        """End an attempt when its work is done or at its time limit. An attempt that hangs ends at its limit only."""
         held = self.running.get(attempt)
         if held is None:
             return
@@ -193,7 +194,7 @@ class Jobs:
             clock.at(clock.now + 90 + 710 * rng.random(), self._submissions.again, run, outcome, seconds)
 
     def _stop(self, attempt: int, state: int, exit_code: int = 0, exit_signal: int = 0, natural: bool = False) -> None:
-        """End an attempt now: free its GPUs and keep what its last checkpoint holds, or all of it at a natural end."""
+        """End an attempt now and free its GPUs. Work up to the last checkpoint is kept, at a natural end all work."""
         world, ledger = self.world, self.world.ledger
         attempts, jobs = ledger.attempts, ledger.jobs
         held = self.running.pop(attempt)
@@ -213,7 +214,7 @@ class Jobs:
         self.freed()
 
     def preempt(self, attempt: int, state: int) -> None:
-        """End an attempt in favour of another and put it back if it may be requeued."""
+        """End an attempt in favour of another one, and requeue its job if that is allowed."""
         job = self.running[attempt].job
         self._stop(attempt, state)
         if self.world.ledger.jobs["can_requeue"][job]:
@@ -226,7 +227,7 @@ class Jobs:
         self.world.pool.hold(attempt, held.nodes)
 
     def requeue(self, job: int, attempt: int) -> None:
-        """Put a job back under its id a few seconds later; Slurm writes that moment as the new submit time."""
+        """Put a job back under its id a few seconds later. Slurm writes that moment as the new submit time."""
         jobs, clock = self.world.ledger.jobs, self.world.clock
         back = clock.now + 1 + int(5 * self.world.rng.random())
         eligible = back + self.requeue_seconds.get(jobs["run"][job], REQUEUE_SECONDS)
@@ -235,7 +236,7 @@ class Jobs:
         clock.at(eligible, self._queue, job)
 
     def fail(self, attempt: int, state: int, culprit: int, exit_code: int = 0) -> None:
-        """End an attempt because of a fault: requeued under its id, or resubmitted by its user, or given up."""
+        """End an attempt because of a fault. Its job is requeued, submitted again by its user, or given up."""
         ledger = self.world.ledger
         job = self.running[attempt].job
         run = ledger.jobs["run"][job]
@@ -249,7 +250,7 @@ class Jobs:
             self.kept(job, nodes)
 
     def end_planned(self, attempt: int, state: int, node: int) -> None:
-        """End an attempt because planned work takes one of its nodes; like after a fault, it may come back."""
+        """End an attempt because planned work takes one of its nodes. As after a fault, its job may come back."""
         job = self.running[attempt].job
         self._stop(attempt, state)
         at = self.world.ledger.attempts["end"][attempt]
@@ -257,7 +258,7 @@ class Jobs:
         self._comes_back(job, attempt, state)
 
     def _comes_back(self, job: int, attempt: int, state: int) -> bool:
-        """Requeue a job that was stopped, else let its user perhaps submit it again; tells whether it was requeued."""
+        """Requeue a job that was stopped, or let its user perhaps submit it again. Return whether it was requeued."""
         ledger, rng, clock = self.world.ledger, self.world.rng, self.world.clock
         if state == REQUEUED or (state == NODE_FAIL and ledger.jobs["can_requeue"][job]):
             self.requeue(job, attempt)

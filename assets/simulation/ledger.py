@@ -1,6 +1,6 @@
-"""What happened, as tables: the only thing the log writers and the truth are made from.
+"""The ledger: everything that happened in a simulation, as tables. Logs and truth are written from it alone.
 
-Times are seconds since the first day's midnight; -1 means not (yet), never, or nobody.
+Times are seconds since the first day's midnight. -1 means not yet, never, or none.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from assets.simulation.columns import Columns, Ragged
 
 NAME_BITS = 20
-"""A run's name is a family and a number of this many bits."""
+"""A run's name consists of a family and a number of this many bits."""
 
 
 @dataclass
 class Symptoms:
-    """What a fault lets be seen: kernel lines with their offset from the fault in seconds, failing checks, a reason."""
+    """What a fault shows: kernel lines with their offset from the fault in seconds, failing checks, and a reason."""
 
     kernel: list[tuple[float, str]] = field(default_factory=list)
     checks: list[tuple[str, str]] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Symptoms:
 
 
 class Ledger:
-    """Everything the simulation leaves behind; the writers get it frozen, its columns numpy arrays.
+    """All tables of a simulation. The writers get it frozen, with numpy arrays as columns.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Ledger:
     planned_ends
         One row per attempt that planned maintenance ended.
     month_factors
-        When each calendar month begins, and the factor on the rate of faults in it; empty where months are alike.
+        When each calendar month begins, and the factor on the rate of faults in it; empty if months do not differ.
     outages
         One row per interval of a node out of service with one state and reason; `reasons` under the same row number.
     """
@@ -93,12 +93,12 @@ class Ledger:
                 table.freeze()
 
     def drained_faults(self) -> NDArray[np.int64]:
-        """Give the faults, by row of a frozen ledger, for which a node was taken out of service."""
+        """Return the rows of the faults for which a node was taken out of service."""
         faults: NDArray[np.int64] = np.unique(self.outages["fault"]).astype(np.int64)
         return faults[faults >= 0]
 
     def gpus(self) -> Any:
-        """Give the GPUs of every attempt of a frozen ledger."""
+        """Return the number of GPUs of every attempt of a frozen ledger."""
         return self.jobs["gpus"][self.attempts["job"]]
 
     def used_gpu_seconds(self, horizon: int) -> float:

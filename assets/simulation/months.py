@@ -1,4 +1,4 @@
-"""Months that are not alike: in each of them faults strike at the planted rate times a factor of its own."""
+"""Differences between months: in each month the rate of faults is the planted rate times a factor of its own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Months:
     profile
         The cluster; its `month_variation` is the coefficient of variation of the factors, whose mean is 1.
     rng
-        Source of chance for the factors; not asked where months are alike.
+        Source of random numbers for the factors; not used if months do not differ.
 
     Attributes
     ----------
     factors
-        When each month begins, in simulated seconds, and its factor; empty where months are alike. A month begins at
-        midnight, without regard to daylight saving.
+        When each month begins, in simulated seconds, and its factor; empty if months do not differ. A month begins at
+        midnight without regard to daylight saving.
     """
 
     def __init__(self, profile: Profile, rng: np.random.Generator) -> None:
@@ -34,7 +34,7 @@ class Months:
             self.factors = list(zip(starts, rng.gamma(shape, 1 / shape, len(starts)).tolist(), strict=True))
 
     def after(self, now: float, seconds: float) -> float:
-        """Give the time at which so many seconds have passed on a clock that runs at the factor of the month."""
+        """Return the time at which so many seconds have passed on a clock that runs as fast as the month's factor."""
         for number, (start, factor) in enumerate(self.factors):
             end = self.factors[number + 1][0] if number + 1 < len(self.factors) else float("inf")
             if now >= end:
@@ -47,7 +47,7 @@ class Months:
 
 
 def month_starts(profile: Profile) -> list[int]:
-    """Give the simulated seconds at which the calendar months begin, the first of them at 0."""
+    """Return the simulated seconds at which the calendar months begin; the first begins at 0."""
     first, starts = profile.first_day, [0]
     month: date = first
     while True:

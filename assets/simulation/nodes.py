@@ -1,6 +1,6 @@
-"""The nodes as the scheduler sees them: which GPUs are free, who sits where, which nodes accept work.
+"""The nodes as the scheduler sees them: which GPUs are free, which attempts use them, which nodes accept work.
 
-GPUs of a node are bits of a byte, so that the same GPU cannot be handed out twice without it being noticed.
+The GPUs of a node are the bits of a byte, so handing out the same GPU twice is noticed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 BoolArray = NDArray[np.bool_]
 
 FAR = 2**40
-"""A time after every simulation's end."""
+"""A time after the end of every simulation."""
 LOWEST = [[bits & ~(bits & (bits - 1)) for bits in range(256)]]
-"""Masks of the lowest GPUs of a set of free ones: `LOWEST[count - 1][bits]`."""
+"""Mask of the lowest `count` GPUs among the free ones `bits`: `LOWEST[count - 1][bits]`."""
 for _ in range(7):
     LOWEST.append([mask | LOWEST[0][bits & ~mask & 255] for bits, mask in enumerate(LOWEST[-1])])
 
 
 class NodePool:
-    """GPUs of all nodes; at most eight to a node.
+    """The GPUs of all nodes, at most eight per node.
 
     Attributes
     ----------
@@ -28,10 +28,10 @@ class NodePool:
     idle
         True for nodes that accept work and on which nothing runs.
     hold_until
-        Per node, the latest time at which one of its occupants can still claim it: the end of its time limit, or
-        for work that may be preempted the end of its protection. Zero when nobody is there.
+        Per node, the latest time until which an attempt on it may stay: the end of its time limit, or for work that
+        may be preempted the end of its protection. Zero if the node is empty.
     gang
-        Per node, how many nodes the work has that came to it last.
+        Per node, the number of nodes of the attempt that came to it last.
     """
 
     def __init__(self, node_count: int, gpus_per_node: int) -> None:
@@ -74,12 +74,12 @@ class NodePool:
             self._partly_free[self.free[node].bit_count()].add(node)
 
     def place_gang(self, need: int, allowed: BoolArray) -> list[int] | None:
-        """Find whole nodes for a job, or None: the lowest ones among the idle nodes that are allowed."""
+        """Find whole nodes for a job: the lowest allowed nodes that are idle. None if there are too few."""
         nodes = np.flatnonzero(allowed)
         return nodes[:need].tolist() if len(nodes) >= need else None
 
     def place_small(self, gpus: int, allowed: BoolArray, excluded: tuple[int, ...] = ()) -> tuple[int, int] | None:
-        """Find a node and a GPU mask for a part of a node: the fullest that fits, else the highest idle one."""
+        """Find a node and a GPU mask for a part of a node: the fullest node with room, else the highest idle one."""
         for count in range(gpus, self.gpus_per_node):
             fitting = self._partly_free[count]
             if excluded:
@@ -91,7 +91,7 @@ class NodePool:
         return (int(nodes[-1]), LOWEST[gpus - 1][self.full]) if len(nodes) else None
 
     def take(self, occupant: int, nodes: list[int], mask: int, hold_until: int) -> None:
-        """Give GPUs to an occupant; raises when one of them is taken."""
+        """Give GPUs to an attempt. Raises if one of them is taken."""
         for node in nodes:
             if self.free[node] & mask != mask:
                 raise RuntimeError(f"occupant {occupant} was given GPUs that are in use on node {node}")
@@ -113,7 +113,7 @@ class NodePool:
             self.hold_until[node] = max(self.hold_until[node], hold_until)
 
     def release(self, occupant: int, nodes: list[int], mask: int) -> list[int]:
-        """Take the occupant's GPUs back and list the nodes that nobody uses any more."""
+        """Take an attempt's GPUs back, and return the nodes that are empty now."""
         emptied = []
         for node in nodes:
             here = self.occupants[node]
@@ -143,7 +143,7 @@ class NodePool:
         return emptied
 
     def hold(self, occupant: int, nodes: list[int]) -> None:
-        """Mark an occupant as not to be preempted, whatever its protection said."""
+        """Mark an attempt as one that must not be preempted, whatever its protection was."""
         self.hold_until[nodes] = FAR
         for node in nodes:
             self.occupants[node][occupant] = FAR

@@ -13,12 +13,12 @@ from assets.simulation.causes import Cooccurrence
 HOUR = 3600
 DAY = 24 * HOUR
 REQUEUE_SECONDS = 121
-"""Slurm lets a requeued batch job start again only after its old credential has run out."""
+"""Slurm starts a requeued batch job only after its old credential has expired."""
 
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Jobs of one size: `share` of their stream's GPU time, run times lognormal around `median_hours`."""
+    """Jobs of one size: their share of the stream's GPU time, and the median and sigma of their lognormal run time."""
 
     gpus: int
     share: float
@@ -28,7 +28,7 @@ class SizeClass:
 
 @dataclass(frozen=True)
 class Stream:
-    """Work of one scheduling class: `load` is the share of the cluster's GPU time it asks for."""
+    """Work of one scheduling class. `load` is the share of the cluster's GPU time that it asks for."""
 
     name: str
     load: float
@@ -37,7 +37,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Lemon:
-    """A node that keeps failing, as a position in the fleet from 0 to 1, and what is wrong with it."""
+    """A node that keeps failing: its position in the fleet, from 0 to 1, its root cause, and its rate of faults."""
 
     position: float
     root_cause: str
@@ -48,7 +48,7 @@ class Lemon:
 class Burst:
     """Days with additional faults of one category, on all nodes or on those at the given positions.
 
-    `rate` is per node-day; `code` the Xid the faults show instead of their cause's usual one.
+    `rate` is per node-day. `code` is the Xid that the faults show instead of their cause's usual one.
     """
 
     first_day: float
@@ -61,7 +61,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class SharedFault:
-    """One event that strikes neighbouring nodes within a minute: a switch, a storage server."""
+    """One event that strikes neighbouring nodes within a minute, such as the failure of a switch."""
 
     day: float
     category: str
@@ -71,7 +71,7 @@ class SharedFault:
 
 @dataclass(frozen=True)
 class CrashLoop:
-    """A job that brings down one of its own nodes again and again, and may start again `requeue_seconds` later."""
+    """A job that repeatedly brings down one of its own nodes, and may start again `requeue_seconds` later."""
 
     day: float
     gpus: int
@@ -97,14 +97,14 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class FalseAlarms:
-    """Evidence of faults that never were.
+    """False alarms: evidence without a fault.
 
     Attributes
     ----------
     completed_share
-        Share of the completed attempts that have evidence all the same: on one of their nodes a check begins to fail,
-        or the kernel reports an error, in the last ten minutes of the attempt or in the five minutes after it.
-        Findings of low severity are part of the share.
+        Share of the completed attempts that have evidence although nothing was wrong: on one of their nodes a check
+        begins to fail, or the kernel reports an error, in the last ten minutes of the attempt or in the five minutes
+        after it. Findings of low severity are part of the share.
     lasting_share
         Share of the alarms that last 15 minutes or more; the others pass with one of the next two checks.
     drained_share
@@ -121,10 +121,10 @@ class FalseAlarms:
 
 @dataclass(frozen=True)
 class Repairs:
-    """How long nodes are away, lognormal around medians in hours; `permanent` means that a part is changed.
+    """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed.
 
-    `finding_share` is the share of low-severity findings that need a part, `lemon_factor` what a lemon's faults keep of
-    their cause's share: they often go away before anyone has looked, and that makes the lemon.
+    `finding_share` is the share of low-severity findings that need a part. `lemon_factor` is multiplied with the share
+    of permanent repairs for faults of lemons: these faults often vanish before anyone looks, so the node stays bad.
     """
 
     transient_hours: float = 0.75
@@ -135,7 +135,7 @@ class Repairs:
 
 @dataclass(frozen=True)
 class LogHabits:
-    """What a site keeps of what its machines say.
+    """What a site keeps of its logs.
 
     Attributes
     ----------
@@ -144,28 +144,28 @@ class LogHabits:
     has_submit_lines
         Whether the accounting keeps the command lines of submissions.
     frequent_seconds, daily_seconds
-        How often a good result of a frequent check, and of the others, is kept.
+        Time between two good results that are kept, of frequent checks and of the others.
     job_check_share
         Share of jobs whose good prolog and epilog results are kept.
     chatter_per_node_day
-        Kernel lines that mean nothing.
+        Number of kernel lines without a meaning.
     has_controller_log
         Whether slurmctld.log is kept.
     has_job_lines
-        Whether slurmctld.log has the submissions, starts and ends of jobs, or only what concerns nodes and preemption.
+        Whether slurmctld.log has the submissions, starts and ends of jobs, or only lines about nodes and preemption.
     squeue_seconds
         Time between two snapshots of the queue; 0 for none.
     failure_only_checks
         Names of checks whose good results are never kept.
     accounting_skips_days
-        Length of the time at the start that the export of the accounting leaves out, as `sacct -S` does: what ended in
-        it is missing, what ended after it is there.
+        Days at the start that the export of the accounting leaves out, as `sacct -S` does: attempts that ended in them
+        are missing.
     accounting_lacks_hours
-        Length of the time at the end that the export of the accounting leaves out, as an export made earlier than
-        those of the other logs: what ended in it is still shown as running, what was submitted in it is missing.
+        Hours at the end that the export of the accounting leaves out, because it was made before the exports of the
+        other logs: attempts that ended in them are shown as running, and jobs submitted in them are missing.
     charges_whole_nodes
-        Whether the accounting charges a job with all processors and all memory of its nodes, also where it shares
-        them with other jobs.
+        Whether the accounting charges a job with all processors and all memory of its nodes, even if it shares them
+        with other jobs.
     """
 
     step_share: float = 0.35
@@ -193,9 +193,11 @@ class Profile:
         Shares of the states in which work ends if neither a fault nor a preemption ends it: work of fewer than 64
         GPUs, and larger work.
     checks_introduced
-        Names of health checks that did not exist before a day; what only they can find stays unseen until then.
+        Names of health checks, each with the day on which it was introduced. What only such a check can find stays
+        unseen before that day.
     false_alarms
-        False alarms as a share of completed attempts; None for those of `alarm_rate`, which are few and pass at once.
+        False alarms by their share of completed attempts. If it is None, false alarms come at `alarm_rate` and pass
+        quickly.
     month_variation
         How much the rate of faults differs between calendar months: the coefficient of variation of a gamma
         distribution, from which each month's factor is drawn. Bursts and shared faults do not follow it.
@@ -253,7 +255,7 @@ class Profile:
 
     @property
     def gpu_seconds(self) -> int:
-        """All there is to allocate."""
+        """GPU-seconds that can be allocated."""
         return self.node_count * self.gpus_per_node * self.horizon
 
     @property
@@ -262,9 +264,9 @@ class Profile:
         return sum(map(self.mean_rate_of, range(self.node_count))) / self.node_count
 
     def mean_rate_of(self, node: int) -> float:
-        """Rate of independent job-ending faults on one node: its own or its lemon's, and its part of the bursts.
+        """Mean rate of independent job-ending faults on one node: its own or its lemon's, and its part of the bursts.
 
-        A burst counts for the days it takes of all that are simulated; shared faults and crash loops do not count.
+        A burst counts in proportion to its days. Shared faults and crash loops do not count.
         """
         lemons = {self.node_at(lemon.position): lemon.rate for lemon in self.lemons}
         rate = lemons.get(node, self.fault_rate)
@@ -279,7 +281,7 @@ class Profile:
         return min(int(position * self.node_count), self.node_count - 1)
 
     def resized(self, days: int | None, scale: float) -> Profile:
-        """Give the same cluster over other days or with `scale` times the nodes, at least four.
+        """Return the same cluster with another length, or with `scale` times the nodes, at least four.
 
         Lemons and events that strike several nodes stay as frequent per node; on a smaller cluster such an event
         strikes fewer nodes instead.

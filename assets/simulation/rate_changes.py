@@ -1,4 +1,4 @@
-"""When the planted rate of faults changed: where bursts begin and end, and with every month whose factor differs."""
+"""When the planted rate of faults changed: at the beginning and end of bursts, and between months."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RateChange:
 
 
 def rate_changes(profile: Profile, ledger: Ledger) -> list[RateChange]:
-    """Give the changes in order of time; lemons are part of the rate, shared faults and crash loops are not."""
+    """Return the changes in order of time. Lemons are part of the rate; shared faults and crash loops are not."""
     when: dict[int, str | None] = {}
     for burst in profile.bursts:
         for day in (burst.first_day, burst.last_day):
@@ -42,7 +42,7 @@ def rate_changes(profile: Profile, ledger: Ledger) -> list[RateChange]:
 
 
 def _fleet_rate(profile: Profile, ledger: Ledger, at: int) -> float:
-    """Give the mean rate over the fleet at a second."""
+    """Return the mean rate over the fleet at a second."""
     lemons = {profile.node_at(lemon.position): lemon.rate for lemon in profile.lemons}
     base = (sum(lemons.values()) + profile.fault_rate * (profile.node_count - len(lemons))) / profile.node_count
     factor = next((factor for start, factor in reversed(ledger.month_factors) if start <= at), 1.0)
