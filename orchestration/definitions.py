@@ -9,14 +9,14 @@ import assets.raw
 import assets.report
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
-from orchestration.environment import Settings, read_settings
+from orchestration.environment import HomeSettings, read_settings
 from orchestration.jobs import in_process, nightly, refresh
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.resources import resources
 
 
-def build(settings: Settings) -> dg.Definitions:
+def build(settings: HomeSettings) -> dg.Definitions:
     """Bind assets, checks, job and schedule to one home and its settings."""
     dbt.prepare(settings)
     raw = dg.load_assets_from_package_module(assets.raw)

@@ -38,7 +38,7 @@ def _count_cores() -> int:
 
 
 @dataclass(frozen=True)
-class Settings:
+class HomeSettings:
     """The home, and everything else that a user can set. It is made where a process starts, and handed down.
 
     Attributes
@@ -52,7 +52,7 @@ class Settings:
         below 4 GiB.
     threads
         How many DuckDB may use.
-    cron, timezone
+    schedule, schedule_timezone
         When the nightly refresh starts: a cron line and the IANA zone it is read in.
     keep_publications
         How many publications are kept.
@@ -64,13 +64,13 @@ class Settings:
     is_full: bool = False
     memory_limit: str = "2GB"
     threads: int = field(default_factory=_count_cores)
-    cron: str = "0 2 * * *"
-    timezone: str = "UTC"
+    schedule: str = "0 2 * * *"
+    schedule_timezone: str = "UTC"
     keep_publications: int = 3
     publish_group: str | None = None
 
 
-def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> Settings:
+def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
     """Read the environment of this process; options of a command come before it.
 
     Parameters
@@ -91,14 +91,14 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
         home = Path(os.environ.get(HOME) or "data")
         if sources is None and os.environ.get(SOURCES):
             sources = Path(os.environ[SOURCES])
-    defaults = Settings(Home.at(home, sources))
-    return Settings(
+    defaults = HomeSettings(Home.at(home, sources))
+    return HomeSettings(
         home=defaults.home,
         is_full=is_full,
         memory_limit=os.environ.get(MEMORY) or defaults.memory_limit,
         threads=_read_count(THREADS, defaults.threads),
-        cron=os.environ.get(SCHEDULE) or defaults.cron,
-        timezone=os.environ.get(TIMEZONE) or defaults.timezone,
+        schedule=os.environ.get(SCHEDULE) or defaults.schedule,
+        schedule_timezone=os.environ.get(TIMEZONE) or defaults.schedule_timezone,
         keep_publications=_read_count(KEEP_PUBLICATIONS, defaults.keep_publications),
         publish_group=os.environ.get(PUBLISH_GROUP) or None,
     )
@@ -117,7 +117,7 @@ def take_ui_token() -> str:
     return os.environ.pop(UI_TOKEN, "").strip()
 
 
-def environment_of_dagster(settings: Settings) -> dict[str, str]:
+def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:
     """Return the environment of Dagster's own processes, which read the settings of a home from it."""
     return {
         **os.environ,
@@ -128,13 +128,13 @@ def environment_of_dagster(settings: Settings) -> dict[str, str]:
     }
 
 
-def environment_of_dbt(settings: Settings) -> dict[str, str]:
+def environment_of_dbt(settings: HomeSettings) -> dict[str, str]:
     """Return the environment of dbt, whose profile reads the files and limits from it."""
     return {**os.environ, **_variables_of_profile(settings)}
 
 
 @contextmanager
-def given_to_dbt(settings: Settings) -> Iterator[None]:
+def given_to_dbt(settings: HomeSettings) -> Iterator[None]:
     """Put what dbt's profile reads into the environment of this process, and take it out again.
 
     dagster-dbt copies the environment of this process for the dbt that it starts, and takes no other. Where it makes an
@@ -153,7 +153,7 @@ def given_to_dbt(settings: Settings) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _variables_of_profile(settings: Settings) -> dict[str, str]:
+def _variables_of_profile(settings: HomeSettings) -> dict[str, str]:
     return {
         WAREHOUSE: str(settings.home.working_file),
         PUBLICATION: str(settings.home.publication),

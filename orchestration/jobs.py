@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.publication.folders import pinned_publication
 from orchestration.refresh.freshness import is_up_to_date
 
@@ -23,7 +23,7 @@ refresh = dg.define_asset_job(
 )
 
 
-def nightly(settings: Settings) -> dg.ScheduleDefinition:
+def nightly(settings: HomeSettings) -> dg.ScheduleDefinition:
     """Build the schedule; what a rollback has pinned stays until there is something new."""
     home = settings.home
 
@@ -33,8 +33,8 @@ def nightly(settings: Settings) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
         name="nightly_refresh",
         job=refresh,
-        cron_schedule=settings.cron,
-        execution_timezone=settings.timezone,
+        cron_schedule=settings.schedule,
+        execution_timezone=settings.schedule_timezone,
         should_execute=is_due,
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Refresh the published warehouse and the report every night.",

@@ -14,12 +14,12 @@ from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
 from assets.warehouse import Warehouse
 from orchestration.dbt.build import dbt_resource
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import BUILT
 from orchestration.refresh.session import RefreshSession
 
 
-def resources(settings: Settings) -> dict[str, Any]:
+def resources(settings: HomeSettings) -> dict[str, Any]:
     """Build every resource."""
     home = settings.home
     return {
@@ -37,7 +37,7 @@ def resources(settings: Settings) -> dict[str, Any]:
     }
 
 
-def warehouse_of(settings: Settings) -> Warehouse:
+def warehouse_of(settings: HomeSettings) -> Warehouse:
     """Name the files of a home, with the limits of the settings."""
     return Warehouse(
         path=str(settings.home.working_file),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from assets.sources.masking import mask
-from orchestration.environment import Settings, WrongSetting, read_settings
+from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.terminal import say
 
 HomeOption = Annotated[
@@ -24,7 +24,7 @@ def fail(message: str, status: int = 1) -> NoReturn:
     raise typer.Exit(status)
 
 
-def settings_of(home: Path | None, sources: Path | None = None, is_full: bool = False) -> Settings:
+def settings_of(home: Path | None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
     """Take the settings of the options and the environment; say so where one cannot be."""
     try:
         return read_settings(home, sources, is_full)

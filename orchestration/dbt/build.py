@@ -23,7 +23,7 @@ from orchestration.checks.asset_checks import failed_checks, record_dbt_results
 from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
-from orchestration.environment import Settings, environment_of_dbt, given_to_dbt
+from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.publication.permissions import share_with_everybody
 from orchestration.refresh.healing import Say, heal_json
@@ -56,7 +56,7 @@ def heal_project_cache(say: Say) -> None:
     heal_json(LINEAGE, None, say)
 
 
-def prepare(settings: Settings) -> None:
+def prepare(settings: HomeSettings) -> None:
     """Parse the dbt project when its manifest is missing, damaged or older than any of its files (about 5 s).
 
     The new manifest takes the old one's place whole: another process may be reading it.
@@ -111,7 +111,7 @@ def build_arguments(excluded_clusters: Sequence[str] = ()) -> list[str]:
     return arguments
 
 
-def dbt_models(settings: Settings) -> dg.AssetsDefinition:
+def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
     """Build the assets of every seed and model; dbt's sources make them wait for the raw tables."""
 
     @dbt_assets(
@@ -137,7 +137,7 @@ class Build:
     """One build of the dbt project, once more without a cluster where rows of that cluster make a statement fail."""
 
     def __init__(
-        self, settings: Settings, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
+        self, settings: HomeSettings, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
     ) -> None:
         self._settings, self._context, self._dbt, self._warehouse = settings, context, dbt, warehouse
         self._target = settings.home.work / "dbt"

@@ -14,7 +14,7 @@ import duckdb
 from assets.sql import identifier
 from assets.warehouse import Warehouse
 from orchestration.checks.asset_checks import failed_checks
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
 from orchestration.publication.permissions import WrongGroup
@@ -94,7 +94,7 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
     return counts
 
 
-def published_asset(settings: Settings, upstream: dg.AssetKey) -> dg.AssetsDefinition:
+def published_asset(settings: HomeSettings, upstream: dg.AssetKey) -> dg.AssetsDefinition:
     """Build the asset that publishes a home once everything upstream of it is done."""
     home = settings.home
 

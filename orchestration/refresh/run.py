@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 from rich.console import Console
 
-from orchestration.environment import Settings, collect_garbage_seldom
+from orchestration.environment import HomeSettings, collect_garbage_seldom
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import (
     newest_publication,
@@ -45,7 +45,7 @@ OTHER_OUTPUT = "other-output.txt"
 """What libraries and child processes print on stderr; nothing of it is for a person."""
 
 
-def run_refresh(settings: Settings, console: Console) -> Outcome:
+def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
     """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
     home = settings.home
     from orchestration.refresh.lock import RefreshRunning, lock_for_a_run
@@ -73,7 +73,7 @@ def check_sources_of_a_new_home(home: Home) -> None:
             raise RefreshFailed(explain_error(error, home)) from None
 
 
-def _refresh(settings: Settings, console: Console) -> Outcome:
+def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     started = time.monotonic()
     home = settings.home
     say = console.print
@@ -137,7 +137,7 @@ def _nothing_new(home: Home) -> bool:
     return is_up_to_date(home)
 
 
-def _execute(settings: Settings, console: Console) -> ExecuteInProcessResult:
+def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
     import dagster as dg
 
     from orchestration import definitions

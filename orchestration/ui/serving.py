@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from orchestration.environment import Settings, environment_of_dagster
+from orchestration.environment import HomeSettings, environment_of_dagster
 from orchestration.home import PROJECT, Home
 from orchestration.ui import attended
 from orchestration.ui.guard import App, Guard, Rules
@@ -80,7 +80,7 @@ class Address:
         return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
 
 
-def serve(settings: Settings, address: Address, rules: Rules, announce: Callable[[str, bool], None]) -> None:
+def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Callable[[str, bool], None]) -> None:
     """Serve until told to end; `announce` gets the link, and whether this process runs the schedule."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))

@@ -25,7 +25,7 @@ from assets.sources.intake.spans import write_spans
 from assets.sources.reader import Reader
 from assets.sources.settings import ClusterSettings
 from assets.warehouse import Warehouse
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.resources import resources
 from tests.coverage.checks import SECONDS_OF_RUN, KernelLine, Result
@@ -61,7 +61,7 @@ def new_home(root: Path) -> Home:
 def _materialise(home: Home, package: object, leave_out: frozenset[str] = frozenset()) -> None:
     found = dg.load_assets_from_package_module(package)
     wanted = [asset for asset in found if not leave_out.intersection(key.path[-1] for key in asset.keys)]
-    assert dg.materialize(wanted, resources=resources(Settings(home))).success
+    assert dg.materialize(wanted, resources=resources(HomeSettings(home))).success
 
 
 def warehouse_of(home: Home) -> Warehouse:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestration import jobs
 from orchestration.dbt.build import MANIFEST
-from orchestration.environment import Settings, read_settings
+from orchestration.environment import HomeSettings, read_settings
 from orchestration.home import PROJECT, Home
 
 
@@ -15,7 +15,7 @@ from orchestration.home import PROJECT, Home
 def definitions(tmp_path_factory):
     from orchestration.definitions import build
 
-    return build(Settings(Home.at(tmp_path_factory.mktemp("home"))))
+    return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))))
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,6 @@ def test_the_schedule_leaves_what_a_rollback_pinned_until_there_is_something_new
 ):
     monkeypatch.setattr(jobs, "pinned_publication", lambda _: "some publication" if is_pinned else None)
     monkeypatch.setattr(jobs, "is_up_to_date", lambda _: bool(is_up_to_date))
-    schedule = jobs.nightly(Settings(Home.at(tmp_path)))
+    schedule = jobs.nightly(HomeSettings(Home.at(tmp_path)))
     found = schedule.evaluate_tick(dg.build_schedule_context())
     assert len(found.run_requests or []) == is_due

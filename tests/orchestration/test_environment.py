@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli import app
 from orchestration.environment import (
-    Settings,
+    HomeSettings,
     WrongSetting,
     environment_of_dagster,
     environment_of_dbt,
@@ -64,23 +64,23 @@ def test_only_the_edge_reads_or_changes_the_environment():
 
 class TestSettings:
     def test_every_variable_is_read(self, all_variables):
-        assert read_settings() == Settings(
+        assert read_settings() == HomeSettings(
             home=Home(Path("/srv/faultline"), Path("/logs")),
             memory_limit="7GB",
             threads=3,
-            cron="30 4 * * *",
-            timezone="Asia/Tokyo",
+            schedule="30 4 * * *",
+            schedule_timezone="Asia/Tokyo",
             keep_publications=5,
             publish_group="analysts",
         )
 
     def test_without_variables_the_defaults_hold(self):
-        assert read_settings() == Settings(Home.at(Path("data")))
+        assert read_settings() == HomeSettings(Home.at(Path("data")))
 
     def test_an_empty_variable_counts_as_none(self, monkeypatch):
         for name in VARIABLES:
             monkeypatch.setenv(name, "")
-        assert read_settings() == Settings(Home.at(Path("data")))
+        assert read_settings() == HomeSettings(Home.at(Path("data")))
 
     def test_a_home_that_is_an_option_has_its_own_sources(self, all_variables):
         assert read_settings(Path("/other")).home == Home(Path("/other"), Path("/other/sources"))
@@ -107,14 +107,14 @@ class TestSettings:
 
 class TestOtherPrograms:
     def test_dagster_s_processes_read_the_same_settings(self, monkeypatch, tmp_path):
-        settings = Settings(Home.at(tmp_path, tmp_path / "logs"))
+        settings = HomeSettings(Home.at(tmp_path, tmp_path / "logs"))
         given = environment_of_dagster(settings)
         assert given["DAGSTER_HOME"] == str(tmp_path / "dagster")
         monkeypatch.setattr(os, "environ", given)
         assert read_settings() == settings
 
     def test_dbt_gets_the_files_and_limits_of_its_profile(self, tmp_path):
-        given = environment_of_dbt(Settings(Home.at(tmp_path), memory_limit="3GB", threads=5))
+        given = environment_of_dbt(HomeSettings(Home.at(tmp_path), memory_limit="3GB", threads=5))
         assert given["FAULTLINE_WAREHOUSE"] == str(tmp_path / "work" / "faultline.duckdb")
         assert given["FAULTLINE_PUBLICATION"] == str(tmp_path / "work" / "publication.duckdb")
         assert (given["FAULTLINE_MEMORY"], given["FAULTLINE_THREADS"]) == ("3GB", "5")
@@ -123,7 +123,7 @@ class TestOtherPrograms:
     def test_what_dbt_reads_in_this_process_is_taken_out_again(self, monkeypatch, tmp_path):
         monkeypatch.setenv("FAULTLINE_MEMORY", "1GB")
         before = dict(os.environ)
-        with pytest.raises(ZeroDivisionError), given_to_dbt(Settings(Home.at(tmp_path), memory_limit="3GB")):
+        with pytest.raises(ZeroDivisionError), given_to_dbt(HomeSettings(Home.at(tmp_path), memory_limit="3GB")):
             assert os.environ["FAULTLINE_MEMORY"] == "3GB"
             assert os.environ["FAULTLINE_WAREHOUSE"] == str(tmp_path / "work" / "faultline.duckdb")
             raise ZeroDivisionError

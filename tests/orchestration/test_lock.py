@@ -9,7 +9,7 @@ import time
 import pytest
 from rich.console import Console
 
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.refresh import run as refreshing
 from orchestration.refresh.lock import RefreshLock, RefreshRunning, wait_until_free
@@ -68,7 +68,7 @@ def test_the_second_refresh_opens_and_writes_nothing(tmp_path, monkeypatch):
     lock.acquire()
     before = files_of(home.root)
     with pytest.raises(refreshing.RefreshFailed, match="already running"):
-        refreshing.run_refresh(Settings(home, is_full=True), Console())
+        refreshing.run_refresh(HomeSettings(home, is_full=True), Console())
     assert files_of(home.root) == before
     assert touched == []
     lock.release()
@@ -87,7 +87,7 @@ def test_the_lock_is_held_from_before_the_first_look_until_after_the_last(tmp_pa
     monkeypatch.setattr("orchestration.refresh.lock.PATIENCE_SECONDS", 0)
     monkeypatch.setattr(refreshing, "_nothing_new", look)
     monkeypatch.setattr(refreshing, "read_outcome", look)
-    refreshing.run_refresh(Settings(home), Console())
+    refreshing.run_refresh(HomeSettings(home), Console())
     assert refused == [True, True]
     lock = RefreshLock(home.lock_file)
     lock.acquire()
@@ -100,7 +100,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from rich.console import Console
 from orchestration.refresh import run as refreshing
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 
 home, stay = Home.at(Path(sys.argv[1])), float(sys.argv[2])
@@ -118,7 +118,7 @@ refreshing._heal_before_a_run = lambda home, say: None
 refreshing._execute = work
 refreshing.read_outcome = lambda *_: None
 try:
-    refreshing.run_refresh(Settings(home), Console())
+    refreshing.run_refresh(HomeSettings(home), Console())
 except refreshing.RefreshFailed as error:
     print(error)
     raise SystemExit(3)

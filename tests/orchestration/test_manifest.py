@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestration.dbt import build as dbt
-from orchestration.environment import Settings, given_to_dbt
+from orchestration.environment import HomeSettings, given_to_dbt
 from orchestration.home import Home
 
 
@@ -37,7 +37,7 @@ def parsed(tmp_path_factory):
             return result
 
         patch.setattr(subprocess, "run", watched)
-        dbt.prepare(Settings(Home.at(folder / "home")))
+        dbt.prepare(HomeSettings(Home.at(folder / "home")))
     return manifest, seen
 
 
@@ -56,7 +56,7 @@ def test_a_parse_that_fails_leaves_the_manifest_that_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr(subprocess, "run", cut_off)
     with pytest.raises(KeyboardInterrupt):
-        dbt.prepare(Settings(Home.at(tmp_path / "home")))
+        dbt.prepare(HomeSettings(Home.at(tmp_path / "home")))
     assert [path.name for path in manifest.parent.iterdir()] == ["manifest.json"]
     assert json.loads(manifest.read_text()) == {"parsed": "before"}
 
@@ -70,7 +70,7 @@ def test_one_parsed_project_serves_every_home(parsed, tmp_path):
     target = home.work / "dbt"
     target.mkdir()
     (target / "partial_parse.msgpack").write_bytes((manifest.parent / "partial_parse.msgpack").read_bytes())
-    with given_to_dbt(Settings(home)):
+    with given_to_dbt(HomeSettings(home)):
         listed = resource.cli(["ls", "--log-level-file", "debug"], target_path=target).wait()
     assert listed.is_successful()
     assert "Unable to do partial parsing" not in (target / "dbt.log").read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from assets.report.folder import ReportFolder
 from orchestration.dbt.column_lineage import ColumnLineage
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication import permissions
 from orchestration.publication.folders import publish
@@ -74,7 +74,7 @@ def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
     monkeypatch.setattr(refreshing, "read_outcome", lambda *_: None)
     before = os.umask(0o022)
     try:
-        refreshing.run_refresh(Settings(home), console())
+        refreshing.run_refresh(HomeSettings(home), console())
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)
@@ -148,7 +148,7 @@ class TestAGroup:
         assert modes(home)["publications/run-1/faultline.duckdb"] == 0o640
 
     def test_one_that_nobody_knows_stops_the_refresh_before_it_starts(self, tmp_path):
-        settings = Settings(Home.at(tmp_path / "home"), publish_group="no-such-group")
+        settings = HomeSettings(Home.at(tmp_path / "home"), publish_group="no-such-group")
         with pytest.raises(refreshing.RefreshFailed, match="FAULTLINE_PUBLISH_GROUP names the group no-such-group"):
             refreshing.run_refresh(settings, console())
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from assets.warehouse import Warehouse, remove_file
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication import publish
 from orchestration.publication import published_file as publication
@@ -120,7 +120,7 @@ def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, mo
 
     monkeypatch.setattr(publish, "complete_publication", full)
     upstream = dg.AssetSpec("report")
-    asset = publish.published_asset(Settings(home), upstream.key)
+    asset = publish.published_asset(HomeSettings(home), upstream.key)
     resources = {"warehouse": warehouse, "session": session}
     result = dg.materialize([upstream, asset], selection=[asset], resources=resources, raise_on_error=False)
     assert not result.success

@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from orchestration.cli import app
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import pinned_publication, publish
 from orchestration.refresh.freshness import is_up_to_date
@@ -50,7 +50,7 @@ class TestRollback:
             con.execute("update ops.published set code_version = 'of another version'")
         assert is_up_to_date(home)
         console = Console(file=io.StringIO(), width=200)
-        run_refresh(Settings(home), console).print(console)
+        run_refresh(HomeSettings(home), console).print(console)
         said = console.file.getvalue()
         assert "publication 1 stays" in said
         assert "refresh --full" in said

@@ -6,14 +6,14 @@ import dagster as dg
 import pytest
 
 from orchestration.definitions import build
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import PROJECT, Home
 from orchestration.resources import bound, resources
 
 
 @pytest.fixture(scope="module")
 def definitions(tmp_path_factory):
-    return build(Settings(Home.at(tmp_path_factory.mktemp("home"))))
+    return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))))
 
 
 @pytest.fixture(scope="module", params=["refresh", "any selection of assets"])
@@ -96,7 +96,7 @@ def test_a_bound_resource_is_set_up_torn_down_and_new_for_each_run():
 
 def test_the_resources_belong_to_the_home(tmp_path):
     home = Home.at(tmp_path)
-    made = dg.build_resources(resources(Settings(home)) | {"session": dg.ResourceDefinition.none_resource()})
+    made = dg.build_resources(resources(HomeSettings(home)) | {"session": dg.ResourceDefinition.none_resource()})
     with made as given:
         assert given.warehouse.path == str(home.working_file)
         assert given.sources.path == str(home.sources)

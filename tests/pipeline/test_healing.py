@@ -18,7 +18,7 @@ import pytest
 
 from orchestration.dbt import build as dbt
 from orchestration.doctor.doctor import doctor
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
 from orchestration.reading.status import status
@@ -127,7 +127,7 @@ def start(home, monkeypatch):
     def start(run_ends=(True,)):
         ends[:] = run_ends
         text = io.StringIO()
-        outcome = refreshing.run_refresh(Settings(home), console(text))
+        outcome = refreshing.run_refresh(HomeSettings(home), console(text))
         return outcome.status, text.getvalue().splitlines(), len(run_ends) - len(ends)
 
     return start
@@ -301,7 +301,7 @@ def test_the_refresh_publishes_what_a_home_without_damage_does(kind, home, testb
     log.write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
     do(home)
     text = io.StringIO()
-    refreshing.run_refresh(Settings(home), console(text))
+    refreshing.run_refresh(HomeSettings(home), console(text))
     print(text.getvalue())
     found, expected = content(home.published_file), content(testbed_home.published_file)
     assert found.keys() == expected.keys()

@@ -7,7 +7,7 @@ import tarfile
 import duckdb
 import pytest
 
-from orchestration.environment import Settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import kept_publications, publish
 from orchestration.reading.status import status
@@ -69,7 +69,7 @@ def test_the_next_refresh_says_so_in_one_line(home):
 @pytest.mark.slow
 def test_a_refresh_publishes_what_a_new_home_does_and_says_that_all_is_built_anew(home, testbed_home):
     text = io.StringIO()
-    refreshing.run_refresh(Settings(home), console(text))
+    refreshing.run_refresh(HomeSettings(home), console(text))
     said = [line for line in text.getvalue().splitlines() if "made by Faultline 0.1.0+" in line]
     assert len(said) == 1
     assert "all is built anew" in said[0]
