@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 RAW_SCHEMA = Path(__file__).parent / "raw" / "schema.sql"
 PUBLICATION = "publication"
-"""The name under which DuckDB, dbt included, knows the file of what readers get."""
+"""The name under which the publication is attached, here and in dbt's profile."""
 READER_SCHEMAS = ("marts", "estimates")
-"""Schemas of that file; every other is the working file's."""
+"""Schemas of the publication; all others are in the working file."""
 STORAGE_VERSION = "v1.3.0"
-"""DuckDB reads it from 1.3 (May 2025) on, and writes texts with a third less CPU; dbt's profile says the same."""
+"""Readable by DuckDB from 1.3 (May 2025) on; texts cost a third less CPU to write. dbt's profile has it too."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, options: str = "read_writ
 
 
 def look_in(con: duckdb.DuckDBPyConnection, schema: str = "main") -> None:
-    """Let names without a schema mean those of `schema`, and every schema be found in the file it belongs to."""
+    """Set the search path: names without a schema mean `schema`, and each schema is found in the file it belongs to."""
     found = con.execute(
         "select database_name, schema_name from duckdb_schemas() where database_name not in ('system', 'temp')"
     ).fetchall()
@@ -125,7 +125,7 @@ def look_in(con: duckdb.DuckDBPyConnection, schema: str = "main") -> None:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a DuckDB file, and the log beside it that a crash has left: DuckDB would replay it into the next file."""
+    """Remove a DuckDB file and the journal beside it, which DuckDB would otherwise replay into the next file."""
     for left in (path, path.with_name(f"{path.name}.wal")):
         left.unlink(missing_ok=True)
 
@@ -164,7 +164,7 @@ def replace_table(con: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame
 def replace_lineage(
     con: duckdb.DuckDBPyConnection, tables: Sequence[str], lineage: Sequence[tuple[str, str, str, str]]
 ) -> None:
-    """Write what the columns of some tables are made of, in place of what was known of them.
+    """Replace the column lineage of some tables.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The two ends of a build on another engine: schema raw out as Parquet, marts back in.
+"""`faultline export-raw` and `import-marts`: raw tables out as Parquet for another engine, and its marts back in.
 
-It reads the working file, which holds all that was read even where nothing was published, and writes the publication
-that is next; it lets no refresh start meanwhile.
+The export reads the working file, and the import writes the publication that is built next. No refresh can start in the
+meantime.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:
 
 
 def import_marts(home: Home, folder: Path, as_json: bool = False) -> None:
-    """Replace the rows of every mart by those of a folder of Parquet per mart; all of them or none."""
+    """Replace the rows of every mart by those of a folder of Parquet files; either all marts or none."""
     from assets.warehouse import Warehouse
 
     warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
@@ -52,7 +52,7 @@ def import_marts(home: Home, folder: Path, as_json: bool = False) -> None:
 
 
 def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]:
-    """Fill the marts that are there, so that their types, constraints and comments stay; return their rows.
+    """Replace the rows of the existing marts, which keep their types, constraints and comments; return row counts.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
 
 @contextmanager
 def _alone(home: Home, problem: str) -> Iterator[None]:
-    """Hold the home's lock, and put what goes wrong on one line."""
+    """Hold the home's lock, and turn errors into a `ReadingError` of one line."""
     from orchestration.refresh.lock import RefreshLock, RefreshRunning
 
     if not home.working_file.exists():
@@ -111,4 +111,4 @@ STORED = """
     select column_name from duckdb_columns()
     where database_name = 'publication' and schema_name = 'marts' and table_name = ? and column_default is null
 """
-"""DuckDB shows as a default what works out a column that is not stored; no mart has a default of another kind."""
+"""DuckDB lists the expression of a generated column as its default; marts have no other defaults."""

@@ -1,6 +1,6 @@
-"""Where things lie: the layout of a home folder, and the version of the code that fills it.
+"""The layout of a home folder, and the version of the code that fills it.
 
-A home holds the logs, the working file, the publications with their warehouse and report, and Dagster's own storage.
+A home holds the logs, the working file, the publications (each a warehouse and a report) and Dagster's storage.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 DBT_PROJECT = PROJECT / "dbt_project"
 BUILT = PROJECT / "build"
-"""What is made of the code and its libraries alone, the same for every home."""
+"""Folder of files that depend on the code and its libraries only; all homes share it."""
 _CODE = ("assets", "orchestration", "dbt_project")
 _CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".html", ".css", ".js", ".j2"}
 
 
 @dataclass(frozen=True)
 class Home:
-    """Paths of one home; `sources` may lie elsewhere."""
+    """Paths of one home; `sources` may be outside of `root`."""
 
     root: Path
     sources: Path
 
     @classmethod
     def at(cls, root: Path, sources: Path | None = None) -> Home:
-        """Build absolute paths, the sources beside the rest unless they are given."""
+        """Build absolute paths; without `sources`, the logs are in the folder `sources` of the home."""
         root = root.expanduser().resolve()
         return cls(root, sources.expanduser().resolve() if sources else root / "sources")
 
@@ -39,22 +39,22 @@ class Home:
 
     @property
     def working_file(self) -> Path:
-        """The DuckDB file one refresh at a time writes: what was read, and what dbt makes of it on the way to marts."""
+        """The DuckDB file that a refresh writes: raw tables, and what dbt builds before the marts."""
         return self.work / "faultline.duckdb"
 
     @property
     def publication(self) -> Path:
-        """Where marts and estimates are built: the file for readers before it is published."""
+        """The DuckDB file in which marts and estimates are built; publishing copies it."""
         return self.work / "publication.duckdb"
 
     @property
     def publications(self) -> Path:
-        """Folder of everything that was published and is kept."""
+        """Folder of the publications that are kept."""
         return self.root / "publications"
 
     @property
     def current(self) -> Path:
-        """The link to the publication that readers see; the public paths lead through it."""
+        """The link to the publication that readers see; the public paths are links through it."""
         return self.publications / "current"
 
     @property
@@ -74,7 +74,7 @@ class Home:
 
     @property
     def forgotten(self) -> Path:
-        """Written when rows were forgotten: the next refresh has something to do although no log is new."""
+        """A file that `faultline forget` writes: the next refresh runs although no log is new."""
         return self.work / "forgotten"
 
     @property

@@ -28,7 +28,7 @@ run_retries:
 
 
 def prepare_storage(home: Home) -> None:
-    """Write dagster.yaml, and the mark that spares a user the community dialog on the first page."""
+    """Write dagster.yaml, and the mark by which Dagster's pages do not open with their community dialog."""
     heal_run_history(home, logging.getLogger(__name__).warning)
     home.dagster.mkdir(parents=True, exist_ok=True)
     settings = home.dagster / "dagster.yaml"

@@ -1,7 +1,7 @@
-"""Ctrl-C while DuckDB computes: the question is dropped within a second, without a traceback.
+"""Ctrl-C while DuckDB computes: the query is interrupted within a second, without a traceback.
 
-Python hears a signal only between two of its own instructions, and DuckDB returns from a query when it is answered. So
-a command asks in a thread, while the main thread waits for the answer or the signal.
+Python handles a signal between two of its own instructions, and a query is a single one. So a command runs in a thread,
+while the main thread waits for its result or for the signal.
 """
 
 from __future__ import annotations
@@ -14,39 +14,40 @@ from typing import TypeVar
 
 import duckdb
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it: 128 and the number of the signal."""
 PATIENCE_SECONDS = 0.5
-_asked: set[duckdb.DuckDBPyConnection] = set()
+_interruptible_connections: set[duckdb.DuckDBPyConnection] = set()
 
 
 @contextmanager
 def interruptible(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let Ctrl-C stop what is asked of this connection."""
-    _asked.add(con)
+    """Let Ctrl-C interrupt the queries of this connection."""
+    _interruptible_connections.add(con)
     try:
         yield
     finally:
-        _asked.discard(con)
+        _interruptible_connections.discard(con)
 
 
-def heed_interruption(call: Callable[[], Answer], *, is_patient: bool = False) -> Answer:
-    """Run a call in a thread, and raise `KeyboardInterrupt` when somebody presses Ctrl-C.
+def run_interruptibly(call: Callable[[], Result], *, is_patient: bool = False) -> Result:
+    """Run a call in a thread; on Ctrl-C interrupt its queries and raise `KeyboardInterrupt`.
 
     Parameters
     ----------
     call
-        What to run. Its connections are interrupted.
+        The function to run.
     is_patient
-        Wait until it has ended. Otherwise the process ends without it, which is right for what only reads.
+        After Ctrl-C, wait until the call has ended. Otherwise the process ends at once, which is safe for a call that
+        only reads.
     """
     running = ThreadPoolExecutor(max_workers=1).submit(call)
     try:
         return running.result()
     except KeyboardInterrupt:
-        for con in tuple(_asked):
+        for con in tuple(_interruptible_connections):
             con.interrupt()
         if not wait([running], None if is_patient else PATIENCE_SECONDS).done:
             os._exit(INTERRUPTED)

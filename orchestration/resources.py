@@ -1,6 +1,6 @@
-"""What the assets ask for by name, bound to one home in code.
+"""The resources of the assets, bound to one home.
 
-A run accepts no configuration for any of it: whoever may start a run cannot choose a program, a path or a limit.
+None of them accepts configuration from a run: a user who may start runs cannot choose a program, a path or a limit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def resources(settings: HomeSettings) -> dict[str, Any]:
             )
         ),
         "dbt": bound(dbt_resource),
-        # No asset hands values on in memory. Dagster's default would take a folder from the run's configuration.
+        # Assets pass no values to each other. Dagster's default would accept a folder from a run's configuration.
         "io_manager": dg.IOManagerDefinition(resource_fn=lambda _: dg.InMemoryIOManager(), config_schema={}),
     }
 
@@ -48,7 +48,7 @@ def warehouse_of(settings: HomeSettings) -> Warehouse:
 
 
 def bound(make: Callable[[], dg.ConfigurableResource]) -> dg.ResourceDefinition:
-    """Make a resource that each run gets anew and that refuses all configuration.
+    """Make a resource that is new for each run and refuses all configuration.
 
     Dagster lets a run's configuration replace any field of a `ConfigurableResource`. Through the web server that would
     let a request name the program that is run for dbt.

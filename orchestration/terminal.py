@@ -1,8 +1,7 @@
-r"""The one place where text leaves for a terminal, a pipe or a spreadsheet.
+r"""All output goes through this module: to a terminal, a pipe or a file.
 
-Job names, file names, keys and error texts come from users and machines. A character that a terminal obeys, or that
-nobody sees, is printed as a visible escape such as `\x1b`. Every other module of this package prints through here; a
-test forbids `print` and streams elsewhere.
+Job names, file names, keys and error texts come from users and machines. A control character or an invisible character
+is printed as a visible escape such as `\x1b`. A test forbids `print` and streams in the other modules.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from orchestration.reading.values import plain
 
 __all__ = [
     "console",
+    "ending_with_the_reader",
     "json_text",
-    "others_write_to",
     "print_table",
+    "redirect_other_output",
     "say",
     "say_json",
     "say_lines",
     "silence",
     "streams",
-    "until_nobody_reads",
     "visible",
     "write",
 ]
@@ -50,7 +49,7 @@ WIDE = 100_000
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Replace every character that a terminal obeys, or that nobody sees, by an escape that can be read.
+    r"""Replace every control character and every invisible character by a visible escape.
 
     Those are control characters (C0, C1), escape sequences, marks of writing direction, zero-width and other invisible
     characters, private and unassigned ones, lone surrogates, and separators of lines. Spaces of any width stay.
@@ -66,7 +65,7 @@ def visible(text: str, keep: str = "") -> str:
 def _is_seen(character: str) -> bool:
     if character in _BLANK_LETTERS:
         return False
-    # Variation selectors are marks without a look of their own.
+    # Variation selectors are invisible marks.
     if "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef":
         return False
     return character.isprintable() or unicodedata.category(character) == "Zs"
@@ -80,10 +79,10 @@ def _escape(character: str) -> str:
 
 
 class _VisibleConsole(Console):
-    """A console of rich that obeys its own styles only: whatever text reaches it is made visible."""
+    """A console of rich that applies its own styles only; control characters in texts become visible escapes."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Render as rich does; segments of control are rich's own, all other text is made visible."""
+        """Render as rich does. Control segments are rich's own; all other text goes through `visible`."""
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment
@@ -91,13 +90,13 @@ class _VisibleConsole(Console):
                 yield Segment(visible(segment.text, keep="\n"), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Go on without printing: a refresh does not end because nobody reads its progress."""
+        """Go on without printing: a refresh does not fail because its output is not read."""
         self.quiet = True
         silence()
 
 
 def console(out: TextIO | None = None, *, is_error: bool = False) -> Console:
-    """Make a console that takes text as it is: no markup, no emoji codes, no colours by content, no wrapping.
+    """Make a console without markup, emoji codes, highlighting or wrapping.
 
     Parameters
     ----------
@@ -106,13 +105,13 @@ def console(out: TextIO | None = None, *, is_error: bool = False) -> Console:
     is_error
         Write to stderr.
     """
-    # The stream of now: a refresh sends what others print to stdout nowhere, and its own progress on.
+    # Look up the stream at the call: a refresh redirects sys.stdout while it runs.
     stream = out or (sys.stderr if is_error else sys.stdout)
     return _VisibleConsole(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, tab_size=1)
 
 
 def say_lines(lines: Iterable[str | Text], *, is_error: bool = False) -> None:
-    """Print lines for people; a line break inside of one is shown, not obeyed."""
+    """Print lines for people; a line break inside a line is printed as an escape."""
     to = console(is_error=is_error)
     for line in lines:
         to.print(visible(line) if isinstance(line, str) else line)
@@ -129,7 +128,7 @@ def say_json(value: Any, indent: int | None = None) -> None:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    r"""Write JSON that is safe on a terminal: what cannot be seen stands as `\u`, NaN and infinity as null.
+    r"""Write JSON that is safe on a terminal: invisible characters as `\u`, NaN and infinity as null.
 
     >>> print(json_text({"name": "é\x9b\u202e"}))
     {"name": "é\u009b\u202e"}
@@ -146,8 +145,8 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 def write(text: str, out: TextIO | None = None) -> None:
-    """Write what a program reads, made safe already by `json_text` or `rendering`; end when nobody reads it."""
-    with until_nobody_reads():
+    """Write text for programs that `json_text` or `reading.query` has made safe; exit when the pipe is closed."""
+    with ending_with_the_reader():
         (out or sys.stdout).write(text)
 
 
@@ -169,22 +168,22 @@ def print_table(
 
 @contextmanager
 def streams() -> Iterator[None]:
-    """Print what a stream's encoding lacks as an escape, and end quietly when nobody reads any more."""
+    """Print characters that the encoding lacks as escapes, and exit quietly when the pipe is closed."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         yield
     finally:
-        with until_nobody_reads():
+        with ending_with_the_reader():
             sys.stdout.flush()
 
 
 @contextmanager
-def others_write_to(file: Path, ours: Console) -> Iterator[None]:
-    """Send what child processes and libraries print on stderr to a file; one console goes on as before.
+def redirect_other_output(file: Path, ours: Console) -> Iterator[None]:
+    """Redirect stderr of libraries and child processes to a file; one console keeps its stream.
 
-    Dagster's watchers of output, for instance, print a traceback each when they hear Ctrl-C.
+    Dagster's processes that capture output, for instance, each print a traceback on Ctrl-C.
     """
     stream = sys.stderr
     if not (isinstance(stream, TextIOWrapper) and stream.fileno() == STDERR):
@@ -207,8 +206,8 @@ def others_write_to(file: Path, ours: Console) -> Iterator[None]:
 
 
 @contextmanager
-def until_nobody_reads() -> Iterator[None]:
-    """End the process quietly, with status 0, when the reader of a pipe has seen enough, as `head` has."""
+def ending_with_the_reader() -> Iterator[None]:
+    """Exit quietly with status 0 when the reader closes the pipe, as `head` does."""
     try:
         yield
     except BrokenPipeError:
@@ -217,7 +216,7 @@ def until_nobody_reads() -> Iterator[None]:
 
 
 def silence() -> None:
-    """Send what is still to be printed nowhere; Python would complain about the broken pipe at its end."""
+    """Discard further output; otherwise Python reports the broken pipe when it exits."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,9 +1,10 @@
 """The suites of `assets.expectations` as Dagster checks, one per table, each verdict also a row in ops.checks.
 
-A check stops the refresh when what it found concerns all clusters, or leaves none. What it found of one cluster is kept
-in ops.cluster_failures: that cluster keeps its last good data.
+A check stops the refresh when a finding concerns all clusters, or when no cluster is left to publish. A finding about
+one cluster is written to ops.cluster_failures, and that cluster keeps its last good data.
 
-It knows which suites exist from the text of their modules: loading definitions does not import Great Expectations.
+The list of suites is read from the text of their modules, so that loading definitions does not import Great
+Expectations.
 """
 
 import ast
@@ -70,8 +71,8 @@ def check_name(schema: str, table: str) -> str:
 def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
     """Build the checks of every suite.
 
-    A file is opened once for what is judged together: the raw tables, the marts, which one build makes, and the
-    estimates, but for those that other estimates read: they are judged before the next is made.
+    One step judges the raw tables, one the marts and one the estimates, because opening the file takes time. An
+    estimate that other estimates read has a step of its own, which runs before they are computed.
     """
     made = [asset for asset in estimates if isinstance(asset, dg.AssetsDefinition)]
     are_read = {key for asset in made for key in asset.dependency_keys}
@@ -84,7 +85,7 @@ def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
 
 
 def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinition:
-    """Build a check per table, run in one step; each stops what is downstream where no cluster can be published."""
+    """Build a check per table, all in one step; what is downstream stops when no cluster can be published."""
     by_key = {dg.AssetCheckKey(dg.AssetKey([*table]), check_name(*table)): table for table in tables}
     specs = [
         dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=f"Suite on {'.'.join(table)}.")
@@ -109,22 +110,22 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
 
 
 def record_verdicts(con: duckdb.DuckDBPyConnection, run_id: str, step: str, found: Sequence[Verdict]) -> None:
-    """Keep what a step found, and which clusters cannot be published for it.
+    """Write the verdicts of a step to ops.checks, and the clusters that they hold back to ops.cluster_failures.
 
-    What is found of a cluster that failed before says nothing new: its rows are only partly there.
+    Verdicts on a cluster that failed in another step are left out: its rows are incomplete anyway.
     """
-    before = failing_clusters(con, run_id, other_than=step)
-    news = [verdict for verdict in found if verdict.cluster_id not in before]
-    verdicts.record(con, run_id, news)
+    failed_before = failing_clusters(con, run_id, other_than=step)
+    new = [verdict for verdict in found if verdict.cluster_id not in failed_before]
+    verdicts.record(con, run_id, new)
     failures: dict[str, list[str]] = {}
-    for verdict in news:
+    for verdict in new:
         if verdict.cluster_id is not None and verdict.is_blocking and not verdict.passed:
             failures.setdefault(verdict.cluster_id, []).append(str(verdict))
     record_failures(con, run_id, step, failures)
 
 
 def result_of(key: dg.AssetCheckKey, found: list[Verdict], stops: Container[str]) -> dg.AssetCheckResult:
-    """Fold the verdicts on a table into one Dagster result; `stops` has those that stop the refresh."""
+    """Combine the verdicts on a table into one Dagster result; `stops` has the lines of those that stop the refresh."""
     failed = [verdict for verdict in found if not verdict.passed]
     is_blocked = any(str(verdict) in stops for verdict in failed)
     return dg.AssetCheckResult(
@@ -142,9 +143,9 @@ def result_of(key: dg.AssetCheckKey, found: list[Verdict], stops: Container[str]
 
 
 def failed_checks(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
-    """Read the failed checks of a run that stop it, each a line by `str()`.
+    """Read the failed checks that stop a run.
 
-    They are those that concern all clusters, and, where no cluster is left, those of single ones.
+    They are the checks that concern all clusters and, if no cluster is left to publish, those of single clusters too.
     """
     failed = verdicts.read_failed(con, run_id, is_blocking=True)
     if is_any_cluster_left(con, run_id):
@@ -164,7 +165,7 @@ def warnings_of(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
 
 
 def record_dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> int:
-    """Keep what dbt found as what the suites find; return the number of verdicts."""
+    """Write the results of dbt's tests as those of the suites are written; return the number of verdicts."""
     found = dbt_results(con, run_id, run_results, manifest)
     record_verdicts(con, run_id, "dbt", found)
     return len(found)

@@ -1,8 +1,8 @@
 """Great Expectations on DuckDB: runs suites inside the database, over a connection that is ours to close.
 
-GX 1.24 has no DuckDB engine, and through duckdb-engine every result comes back empty: GX ends its transaction before it
-fetches, and DuckDB drops the pending rows at a rollback. A dialect whose transactions do nothing, on a file opened
-read-only, mends that. Importing this module takes 3 to 9 s, so import it inside functions only.
+GX 1.24 has no DuckDB engine, and through duckdb-engine every result is empty: GX ends its transaction before it fetches
+the rows, and DuckDB drops pending rows at a rollback. The dialect below has transactions that do nothing, which is
+safe on a file opened read-only. Importing this module takes seconds, so import it inside functions only.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Validator:
         return bool(found[0][0])
 
     def validate(self, schema: str, table: str, suite: Sequence[Expectation]) -> list[ExpectationValidationResult]:
-        """Run a suite on a table; results come in GX's order, so know them by their `meta`, never by position."""
+        """Run a suite on a table. Results are in GX's own order: identify them by their `meta`, not by position."""
         look_in(self.con, schema)
         with warnings.catch_warnings():
             # duckdb-engine cannot reflect indexes nor DuckDB's list types; no rule needs either.
@@ -93,10 +93,10 @@ class Validator:
 
 @contextmanager
 def validating(warehouse: Warehouse) -> Iterator[Validator]:
-    """Open a file read-only for validation and close it whatever happens.
+    """Open a file read-only for validation, and close it afterwards.
 
-    Disposing of GX's engine does not release the file, which would lock out the next writer: the connection is made
-    here, lent to SQLAlchemy, and closed here.
+    GX does not release the file when its engine is disposed of, and the next writer would be locked out. So the
+    connection is opened and closed here, and SQLAlchemy only borrows it.
     """
     with warehouse.reading() as con:
         context = gx.get_context(mode="ephemeral")

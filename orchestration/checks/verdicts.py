@@ -1,6 +1,6 @@
-"""What a check found, in words, and its row in ops.checks; the same form for Great Expectations and dbt.
+"""Results of Great Expectations and of dbt's tests in one form: a sentence for people and a row of ops.checks.
 
-It decides nothing: whether a rule holds is for the tools, whether the refresh stops is for Dagster.
+The tools decide whether a rule holds, and asset_checks.py whether the refresh stops; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _DATABASE_ERROR = re.compile(
 class Verdict:
     """One check on one table; `str()` is the line a person reads. Secrets in the values that it quotes are masked.
 
-    What fails and blocks for a cluster keeps that cluster's new numbers from being published; what blocks without one
-    concerns all of them.
+    A blocking failure with a cluster keeps the new numbers of that cluster from being published. A blocking failure
+    without one concerns all clusters.
     """
 
     table_name: str
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def verdicts_of(table_name: str, result: ExpectationValidationResult) -> list[Verdict]:
-    """Put one GX result into words: one verdict where it holds or cannot be told apart, else one for each cluster."""
+    """Turn a GX result into verdicts: one if the rule holds or could not be computed, else one per cluster at fault."""
     config = result.expectation_config
     if config is None:
         raise TypeError("a result of Great Expectations without its configuration")
@@ -80,12 +80,12 @@ def verdicts_of(table_name: str, result: ExpectationValidationResult) -> list[Ve
 
 
 def missing_table(table_name: str) -> Verdict:
-    """Make the verdict on a table that should be there and is not."""
+    """Make the verdict on a table that does not exist."""
     return Verdict(table_name, "exists", False, True, "the table does not exist", f"{table_name} exists")
 
 
 def record(con: duckdb.DuckDBPyConnection, run_id: str, verdicts: Sequence[Verdict]) -> None:
-    """Write verdicts to ops.checks, in place of those an earlier attempt of the same run left."""
+    """Write verdicts to ops.checks; they replace those of an earlier attempt of the same run."""
     if not verdicts:
         return
     checked_at = datetime.now(UTC).replace(tzinfo=None)
@@ -139,14 +139,14 @@ def _violations(result: ExpectationValidationResult) -> str:
 
 
 def _findings(examples: Sequence[str], count: int) -> str:
-    """Join the first sentences, each once, and say how many more findings there are."""
+    """Join the first sentences without repeats, and say how many more findings there are."""
     shown = list(dict.fromkeys(examples))
     more = count - len(examples)
     return "; ".join(shown) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def _error(result: ExpectationValidationResult) -> str | None:
-    """Take the database's own sentence out of the errors of a rule that could not be computed."""
+    """Find DuckDB's own message in the errors of a rule that could not be computed."""
     info: dict[str, Any] = result.exception_info or {}
     found_errors = [info] if "exception_message" in info else info.values()
     raised = [error for error in found_errors if error.get("raised_exception")]

@@ -32,7 +32,7 @@ def forget(
     from orchestration.refresh.lock import RefreshRunning
 
     try:
-        found = forget_files(settings_of(home).home, cluster, paths or [], is_meant=yes)
+        found = forget_files(settings_of(home).home, cluster, paths or [], is_confirmed=yes)
     except (CannotForget, RefreshRunning) as error:
         fail(str(error))
     if as_json:

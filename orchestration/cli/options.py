@@ -1,4 +1,4 @@
-"""What the commands of `faultline` share: options, and how one fails."""
+"""Shared parts of the commands: options, settings, and how a command fails."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a progr
 
 
 def fail(message: str, status: int = 1) -> NoReturn:
-    """Say on stderr what went wrong, secrets masked, and leave with a status, by default 1."""
+    """Print an error on stderr, with secrets masked, and exit with a status."""
     say(f"faultline: {mask(message)}", is_error=True)
     raise typer.Exit(status)
 
 
 def settings_of(home: Path | None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
-    """Take the settings of the options and the environment; say so where one cannot be."""
+    """Read the settings from the options and the environment; exit with a message if a value is not allowed."""
     try:
         return read_settings(home, sources, is_full)
     except WrongSetting as error:
@@ -33,19 +33,19 @@ def settings_of(home: Path | None, sources: Path | None = None, is_full: bool = 
 
 
 def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:
-    """Run a command; a problem it can name becomes one line and status 1, and Ctrl-C ends it.
+    """Run a command. A `ReadingError` becomes one line and status 1, and Ctrl-C ends the command.
 
     Parameters
     ----------
     call
-        What the command does.
+        The work of the command.
     writes
-        It changes files: after Ctrl-C it is given the time to leave them as they were.
+        The command changes files: after Ctrl-C it gets the time to undo unfinished changes.
     """
-    from orchestration.interruption import heed_interruption
+    from orchestration.interruption import run_interruptibly
     from orchestration.reading.published import ReadingError
 
     try:
-        return heed_interruption(call, is_patient=writes)
+        return run_interruptibly(call, is_patient=writes)
     except ReadingError as error:
         fail(str(error))

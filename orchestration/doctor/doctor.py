@@ -1,6 +1,6 @@
 """`faultline doctor`: what is missing or wrong in the sources, the home and the last publication.
 
-It changes nothing and reads no log from end to end: what is in the lines is told by the refresh itself.
+It changes nothing, and it does not read logs from end to end: a refresh reports what is in their lines.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ def show_doctor(home: Home, as_json: bool = False) -> bool:
 
 
 def doctor(home: Home) -> list[Finding]:
-    """Gather all advice on a home and its sources folder; what folder and publication both tell is said once."""
+    """Gather all findings on a home and its sources; one that folder and publication both have is listed once."""
     now = [*sources_findings(home.sources), *home_findings(home), *run_findings(home)]
     try:
         last = warehouse_findings(home)
     except (ReadingError, duckdb.Error) as error:
-        # That it is damaged has been told.
-        is_told = problem_of_current(home) is not None
+        is_listed = problem_of_current(home) is not None
         step = "faultline refresh --full"
-        return now if is_told else [*now, Finding("error", one_line(error), str(home.published_file), step)]
+        return now if is_listed else [*now, Finding("error", one_line(error), str(home.published_file), step)]
     places = {finding.where for finding in now}
     return [
         *now,
@@ -53,7 +52,7 @@ def doctor(home: Home) -> list[Finding]:
 
 
 def home_findings(home: Home) -> list[Finding]:
-    """Judge the home folder: may it be written, is there room, did a killed process leave something."""
+    """Check the home folder: write permission, free space, and what killed processes left behind."""
     existing = next(folder for folder in (home.root, *home.root.parents) if folder.exists())
     if not os.access(existing, os.W_OK):
         what = "this user may not write there"
@@ -90,7 +89,7 @@ def home_findings(home: Home) -> list[Finding]:
 
 
 def run_findings(home: Home) -> list[Finding]:
-    """Judge how the last run ended."""
+    """Report a last run that failed."""
     try:
         found = status(home)
     except ReadingError as error:

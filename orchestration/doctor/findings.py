@@ -1,4 +1,4 @@
-"""A piece of advice: what is missing or wrong, where, and the command or line that mends it."""
+"""A finding of the doctor: what is missing or wrong, where, and the command or line that repairs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One piece of advice; an error keeps a refresh from publishing, or a cluster from new numbers."""
+    """One finding. An error keeps a refresh from publishing, or a cluster from getting new numbers."""
 
     level: Level
     what: str
@@ -26,7 +26,7 @@ class Finding:
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """Print the advice for people, the worst first."""
+    """Print the findings for people, the worst first."""
     if not findings:
         say_lines(["nothing is missing or wrong"])
         return

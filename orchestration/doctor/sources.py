@@ -1,4 +1,4 @@
-"""Advice on a sources folder: settings that are wrong, and kinds of logs that are missing with what that hides."""
+"""Findings in a sources folder: wrong settings, and missing kinds of logs with what cannot be known without them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = "2024-01-01"
 
 
 def sources_findings(sources: Path) -> list[Finding]:
-    """Gather the advice on every cluster of a sources folder."""
+    """Gather the findings on every cluster of a sources folder."""
     try:
         folders = cluster_folders(sources)
     except SourceErrors as caught:

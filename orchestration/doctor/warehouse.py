@@ -1,4 +1,4 @@
-"""Advice from what was last published: odd files, quarantined lines, old data."""
+"""Findings from the last publication: refused files, warnings of readers, quarantined lines, gaps, old data."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from orchestration.reading.published import published
 
 NOT_READ = "not read"
 _PLAIN = re.compile(r'[^"$`!\\\n]*')
-"""What a shell takes as it is between double quotes."""
+"""Text without a special meaning for a shell between double quotes."""
 STALE_AFTER = timedelta(days=2)
 MIN_COVERED_RATIO = 0.95
-"""A log that covers less of the study period is told: it may be an export with the default window of one day."""
+"""A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
@@ -62,7 +62,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
 
 
 def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """List the files that were not read; without all of its accounting a cluster keeps its last good data."""
+    """List the files that were not read. Without one of its accounting files a cluster keeps its last good data."""
     return [
         Finding("error" if kind == "sacct" else "warning", f"{NOT_READ}: {reason}", path, next_step or "")
         for path, kind, reason, next_step in con.execute(REFUSED).fetchall()
@@ -70,7 +70,7 @@ def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
 
 
 def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
-    """Put the warnings that readers leave into the report's words; one it does not know is shown as it is."""
+    """Word the warnings of readers as the report does; an unknown warning is shown as it is."""
     findings = []
     for path, warning in con.execute(WARNED).fetchall():
         gap = WARNINGS.get(warning.partition(":")[0])
@@ -85,7 +85,7 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
 
 
 def _query(sql: str) -> str:
-    """Give the command that asks, such that a shell finds nothing to run in a file's name."""
+    """Return a `faultline query` command, quoted so that a shell runs nothing in a file's name."""
     return f'faultline query "{sql}"' if _PLAIN.fullmatch(sql) else f"faultline query {shlex.quote(sql)}"
 
 
@@ -100,7 +100,7 @@ def _quarantine_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
 
 
 def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
-    """Tell which logs cover only a part of the study period."""
+    """Report logs that cover only a part of the study period."""
     covered = rows_of(con, (SQL / "spans.sql").read_text(encoding="utf-8"))
     return [
         _span_finding(span, home)

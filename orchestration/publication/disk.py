@@ -15,10 +15,10 @@ _EXCHANGE = 2
 
 
 def place_link(path: Path, target: Path) -> None:
-    """Put a link in the place of what is there, in one step, so that nobody finds nothing.
+    """Replace what is at a path by a link, in one step, so that the path exists at every moment.
 
-    Only a folder cannot be replaced by a rename; where the file system cannot exchange two names, it is moved away
-    first.
+    A folder cannot be replaced by a rename. If the file system cannot exchange two names, the folder is moved away
+    first, and for an instant nothing is there.
     """
     link = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     link.unlink(missing_ok=True)
@@ -35,7 +35,7 @@ def place_link(path: Path, target: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Exchange two names, as Linux can; tell whether it was done."""
+    """Exchange two names with Linux's renameat2; return whether the file system can do that."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
@@ -75,7 +75,7 @@ def flush_tree(folder: Path) -> None:
 
 
 def flush_if_possible(path: Path) -> None:
-    """Flush what readers see already: after a power cut they may see what they saw before, which is whole as well."""
+    """Flush a folder whose change readers see already; without it, a power cut may undo the change, not damage it."""
     try:
         flush(path)
     except OSError as error:
@@ -83,7 +83,7 @@ def flush_if_possible(path: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have a file or a folder written to disk; some file systems cannot do that with a folder."""
+    """Flush a file or a folder to disk; file systems that cannot flush a folder are tolerated."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -95,7 +95,7 @@ def flush(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder, or nothing."""
+    """Remove a file, a link or a folder, if it is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,4 +1,4 @@
-"""The folders of what was published, and the one link that says which of them readers see.
+"""The folders of publications, and the link that says which of them readers see.
 
     HOME/publications/<run>/faultline.duckdb        the file for readers
     HOME/publications/<run>/report/index.html       the report made with it
@@ -7,9 +7,9 @@
     HOME/warehouse/faultline.duckdb -> ../publications/current/faultline.duckdb
     HOME/reports/latest -> ../publications/current/report
 
-A folder is written under a hidden name, flushed to disk and renamed before the link points to it, so that a process
-that is killed at any moment leaves readers with the warehouse and the report of one and the same run. Which publication
-is newer is told by its number, never by a clock.
+A folder is written under a hidden name, flushed to disk and renamed before the link points to it. Whenever the process
+is killed, readers see the warehouse and the report of one run. The number of a publication says which one is newer; the
+clock is not used.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REPORT = "report"
 PIN = "pinned.json"
 """Written by a rollback. It counts only while the link points to the publication that it names."""
 UNREADABLE = "earlier"
-"""Name of what an earlier version published where its file cannot be read."""
+"""Name of a publication of an earlier version whose file cannot be read."""
 
 
 class NoSuchPublication(Exception):
@@ -82,7 +82,7 @@ def current_publication(home: Home) -> Publication | None:
 
 
 def kept_publications(home: Home) -> list[Publication]:
-    """List what readers see or could go back to, the newest first."""
+    """List the publications that readers see or that a rollback can choose, the newest first."""
     last = _last_number(home)
     found = {publication.run_id: publication for publication in _described(home) if publication.number <= last}
     current = current_publication(home)
@@ -92,7 +92,7 @@ def kept_publications(home: Home) -> list[Publication]:
 
 
 def newest_publication(home: Home) -> Publication | None:
-    """Return what was published last; after a rollback that is not what readers see."""
+    """Return the last publication; after a rollback, readers see an earlier one."""
     return next(iter(kept_publications(home)), None)
 
 
@@ -103,9 +103,9 @@ def pinned_publication(home: Home) -> Publication | None:
 
 
 def problem_of_current(home: Home) -> str | None:
-    """Say in one line what is damaged in what readers see; None where nothing is seen, or nothing is there.
+    """Describe the damage of the current publication in one line; return None if there is none.
 
-    A file that is no longer as it was written is read from end to end.
+    A file whose size or time has changed since it was written is read from end to end.
     """
     if not home.current.is_dir():
         return problem_of(home.published_file) if home.published_file.is_file() else None
@@ -123,7 +123,7 @@ def problem_of_current(home: Home) -> str | None:
 
 
 def was_published(home: Home, run_id: str) -> bool:
-    """Tell whether the last run that was to publish did; it may have been killed just before the link was changed."""
+    """Tell whether a run was published; it may have been killed just before the link was changed."""
     if home.published_file.exists() and not home.current.exists():
         return True  # An earlier version's home, which has no link.
     newest = newest_publication(home)
@@ -131,12 +131,12 @@ def was_published(home: Home, run_id: str) -> bool:
 
 
 def version_of(file: Path) -> str:
-    """Return the version of the code that made a published file; nothing where it cannot be read."""
+    """Return the version of the code that made a published file, or an empty text if it cannot be read."""
     return _of_file(file)[2] if file.is_file() else ""
 
 
 def leftovers(home: Home) -> list[Path]:
-    """List what a killed publication has left: readers never saw it, and the next refresh removes it."""
+    """List what was left when a process was killed while it published; readers never saw it."""
     found = []
     if home.publications.is_dir():
         kept = {publication.run_id for publication in kept_publications(home)}
@@ -159,7 +159,7 @@ def remove_leftovers(home: Home) -> None:
 def publish(
     home: Home, run_id: str, code_version: str, warehouse: Path, report: Path, *, group: str | None = None
 ) -> Publication:
-    """Copy a warehouse and a folder with its report into a publication of their own, and let readers see it.
+    """Copy a warehouse and its report into a new publication, and let readers see it.
 
     Nothing that readers see changes before the last copy is on disk.
 
@@ -200,7 +200,7 @@ def publish(
     flush_if_possible(home.publications)
     if replaced is not None:
         try:
-            # Only the last one stays, whatever its run is called.
+            # Only the last damaged publication is kept.
             for earlier in home.publications.glob(f"*{MARK}*"):
                 remove(earlier)
             set_aside(replaced.folder)
@@ -210,14 +210,14 @@ def publish(
 
 
 def remove_old(home: Home, keep: int) -> list[Publication]:
-    """Remove all but so many publications; what readers see and what was published last always stay."""
+    """Remove all but the newest `keep` publications; the current and the newest one always stay."""
     current = current_publication(home)
     kept = kept_publications(home)
     removed = [
         publication for publication in kept[max(keep, 1) :] if current is None or publication.run_id != current.run_id
     ]
     for publication in removed:
-        # Under a hidden name it is a leftover, whatever happens while it is removed.
+        # If removing it is interrupted, the hidden name makes it a leftover.
         hidden = publication.folder.with_name(f".{publication.folder.name}")
         publication.folder.rename(hidden)
         remove(hidden)
@@ -225,7 +225,7 @@ def remove_old(home: Home, keep: int) -> list[Publication]:
 
 
 def roll_back(home: Home, wanted: str | None = None) -> Publication:
-    """Let readers see an earlier publication, or one that is named, until something new is published.
+    """Let readers see another publication until something new is published.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def roll_back(home: Home, wanted: str | None = None) -> Publication:
     Raises
     ------
     NoSuchPublication
-        None of the kept ones is meant, or more than one.
+        No publication matches, or several do.
     """
     current, kept = current_publication(home), kept_publications(home)
     if current is None:
@@ -255,7 +255,7 @@ def roll_back(home: Home, wanted: str | None = None) -> Publication:
     (target,) = meant
     if damage := problem_of(target.file):
         raise NoSuchPublication(f"{target.file} is damaged ({damage}); `faultline status` lists the others")
-    # First the pin: it does not count before the link points to what it names.
+    # The pin is written first: it counts only once the link points to the publication that it names.
     write_flushed(home.publications / PIN, json.dumps({"run_id": target.run_id, "newest": _last_number(home)}))
     _place_public_links(home)
     place_link(home.current, Path(target.folder.name))
@@ -275,7 +275,7 @@ def _place_public_links(home: Home) -> None:
 
 
 def _adopt(home: Home) -> None:
-    """Make a publication of what an earlier version left at the public paths, without a change for readers."""
+    """Make a publication of the files that an earlier version left at the public paths; readers notice nothing."""
     if home.current.exists() or not home.published_file.is_file():
         return
     run_id, published_at, code_version = _of_file(home.published_file)
@@ -312,7 +312,7 @@ def _of_file(file: Path) -> tuple[str, str, str]:
 
 
 def _pinned_at(home: Home, current: Publication) -> int | None:
-    """Return the number of the newest publication at the time of a rollback that still holds."""
+    """Return the number of the newest publication at the time of a rollback, or None if none is pinned."""
     try:
         pin = json.loads((home.publications / PIN).read_text(encoding="utf-8"))
         return int(pin["newest"]) if pin["run_id"] == current.run_id else None
@@ -321,7 +321,7 @@ def _pinned_at(home: Home, current: Publication) -> int | None:
 
 
 def _last_number(home: Home) -> int:
-    """Return the number of what was published last; whatever has a higher one was never seen by readers."""
+    """Return the number of the last publication; folders with a higher number were never seen by readers."""
     current = current_publication(home)
     return 0 if current is None else _pinned_at(home, current) or current.number
 
@@ -334,7 +334,7 @@ def _described(home: Home) -> list[Publication]:
 
 
 def _read(folder: Path) -> Publication | None:
-    """Read what a folder says of itself; None where it says nothing that can be read."""
+    """Read the description in a folder; return None if it is missing or damaged."""
     try:
         found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         return Publication(
@@ -355,7 +355,7 @@ def _describe(publication: Publication, folder: Path) -> None:
 
 
 def _written(path: Path) -> list[int] | None:
-    """Return size and time of modification of a file, which tell whether it is as it was written."""
+    """Return size and modification time of a file, by which a later change is noticed."""
     if not path.is_file():
         return None
     found = path.stat()

@@ -1,8 +1,8 @@
 """Clusters that could not be built keep the rows of the last publication, marked as stale.
 
-It runs after everything is built and checked and before the report is written. Only rows that the same version of the
-code made are taken over: others may mean something else. A cluster without such rows is published without numbers.
-Comparisons between clusters are made again of what is then there.
+This step runs after everything is built and checked, and before the report is written. Rows of another version of the
+code are not taken over, as they may have another meaning. A cluster without usable rows is published without numbers.
+Comparisons between clusters are then computed again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,15 +32,15 @@ _STORED = f"""
     where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
     order by column_index
 """
-"""A column with an expression is worked out when it is read: no table here has a column with a default."""
+"""DuckDB lists the expression of a generated column as its default; no table here has other defaults."""
 _OF_WORKING_FILE = ("ops.spans", "raw.clusters")
-"""What else is published of a cluster and belongs to its numbers: what its logs cover, and its settings."""
+"""Tables of the working file that belong to a cluster's numbers: what its logs cover, and its settings."""
 
 
 def keep_last_good(
     con: duckdb.DuckDBPyConnection, failing: Mapping[str, Sequence[str]], published_file: Path, version: str
 ) -> list[str]:
-    """Replace the rows of failing clusters in all that is published by those of the last publication.
+    """Replace the rows of failing clusters in all published tables by those of the last publication.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def keep_last_good(
 
     Returns
     -------
-    The clusters that have numbers, those of the last publication.
+    The failing clusters that now have the numbers of the last publication.
     """
     if not failing:
         return []
@@ -80,7 +80,7 @@ def keep_last_good(
 
 
 def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
-    """Attach the last publication; one that is damaged counts as none, since the refresh is about to replace it."""
+    """Attach the last publication; a damaged one is treated as absent, as the refresh is about to replace it."""
     if not published_file.exists():
         return False
     try:
@@ -91,7 +91,7 @@ def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
 
 
 def _clusters_of(con: duckdb.DuckDBPyConnection, names: Sequence[str], version: str) -> list[str]:
-    """List which of the clusters the last publication has rows of, made by the code of now."""
+    """List the clusters with rows in the last publication, if this version of the code made it."""
     last = con.execute(f"select code_version from {LAST}.ops.published order by rowid desc limit 1").fetchone()
     if last is None or last[0] != version:
         return []

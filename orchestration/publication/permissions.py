@@ -35,10 +35,10 @@ def private_files() -> Iterator[None]:
 
 
 def set_permissions(home: Home, group: str | None) -> None:
-    """Close what Faultline writes in a home to everybody else, and open what is published to a group.
+    """Close what Faultline writes in a home to other users, and open publications to a group.
 
-    What an earlier version has left open is closed. The home folder itself keeps what its owner has given it: logs may
-    be put there by others.
+    What an earlier version left open is closed. The home folder itself keeps its permissions, because other users may
+    put logs there.
 
     Raises
     ------
@@ -70,14 +70,14 @@ def open_publication(folder: Path, group: str | None) -> None:
 
 
 def share_with_everybody(path: Path) -> None:
-    """Let everybody read a file that is made of the code alone, and enter its folder: one checkout may serve many."""
+    """Let everybody read a file that depends on the code only: several users may share a checkout."""
     path.chmod(0o644)
     if _is_own(path.parent):
         path.parent.chmod(0o755)
 
 
 def _close(folder: Path) -> None:
-    """Close a folder and all below it; if the folder is closed, so is what was written there since."""
+    """Close a folder and everything in it, unless it is closed already."""
     if not _is_own(folder) or not folder.stat().st_mode & _OTHERS:
         return
     for parent, _, names in os.walk(folder, topdown=False):

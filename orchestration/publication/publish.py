@@ -1,7 +1,7 @@
-"""The last step: what passed its checks becomes what readers see, warehouse and report in one atomic step.
+"""The last step of a refresh: readers get the new warehouse and its report, both in one atomic step.
 
-It refuses nothing and computes nothing: a refresh that failed a blocking check never gets here, so the last good
-publication stays. Readers with an open connection keep the file they opened.
+A refresh with a failed blocking check does not get here, so the last publication stays. Readers with an open connection
+keep the file they opened.
 """
 
 import json
@@ -56,20 +56,20 @@ def close_run(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, int]:
 
 
 def reopen_run(con: duckdb.DuckDBPyConnection, run_id: str, why: str) -> None:
-    """Take back `close_run`: the files could not be replaced."""
+    """Undo `close_run` when the files could not be published."""
     con.execute("update ops.runs set status = 'failed', message = ? where run_id = ?", [why, run_id])
     con.execute("delete from ops.published where run_id = ?", [run_id])
 
 
 def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group: str | None = None) -> dict[str, int]:
-    """Publish what a run has built, and return the rows of each table.
+    """Publish what a run has built, and return the row count of each table.
 
     Parameters
     ----------
     warehouse
         The working file, with the publication attached.
     home, run_id
-        Whose session is open, so that its row in ops.runs is there to be closed.
+        The home, and the run, whose session is open and has a row in ops.runs.
     keep
         How many publications are kept.
     group
@@ -89,7 +89,7 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
         home.forgotten.unlink(missing_ok=True)
         remove_old(home, keep)
     except OSError as error:
-        # Readers see what is new; the next refresh tries again.
+        # The new publication is in place already, and the next refresh tries again.
         logging.getLogger(__name__).warning("an earlier publication could not be removed: %s", error)
     return counts
 

@@ -1,7 +1,7 @@
 """Write the published file: the tables that readers use, copied out of the working file.
 
-Raw records and what dbt makes on the way are several times as large, and mean nothing to a reader. Marts and estimates
-are built in that file; the accounts of the runs and checks are added when it is published.
+Marts and estimates are built in that file. The tables about runs and checks are added when it is published. Raw records
+and intermediate tables are several times as large and stay in the working file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from assets.warehouse import PUBLICATION, READER_SCHEMAS, look_in, transaction
 
 ADDED_SCHEMAS = ("ops",)
 ADDED_TABLES = ("raw.clusters",)
-"""With what settings the publication was made: the next refresh asks whether they changed."""
+"""The settings that the publication was made with; the next refresh compares them."""
 _ADDED = f"""
     select database_name, schema_name || '.' || table_name as name, sql from duckdb_tables()
     where database_name <> '{PUBLICATION}'
@@ -33,7 +33,7 @@ def reader_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
-    """Add to the publication what readers see beside marts and estimates, and write all of it into its file.
+    """Add the tables that readers get besides marts and estimates, and write the file to disk.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`faultline rollback`: readers see an earlier publication again, until there is something new to publish."""
+"""`faultline rollback`: readers see an earlier publication until there is something new to publish."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from orchestration.refresh.lock import RefreshLock, RefreshRunning
 
 
 class RollbackFailed(Exception):
-    """Readers see what they saw before; the text says why."""
+    """The rollback changed nothing; the text says why."""
 
 
 def run_rollback(home: Home, wanted: str | None) -> str:
-    """Go back to a publication and return what there is to say about it."""
+    """Go back to a publication and return a message about it."""
     if not home.publications.is_dir():
         raise RollbackFailed(f"no publication is kept in {home.root}; run `faultline refresh` first")
     lock = RefreshLock(home.lock_file)

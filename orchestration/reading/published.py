@@ -12,12 +12,12 @@ from orchestration.interruption import interruptible
 
 
 class ReadingError(Exception):
-    """A question that cannot be answered: what is wrong and what to do next, on one line."""
+    """A command cannot answer; the text says why and what to do next, on one line."""
 
 
 @contextmanager
 def published(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the published file; what is asked of it can reach no other file and change nothing."""
+    """Open the published file; queries on it can change nothing and read no other file."""
     if not path.exists():
         raise ReadingError(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
     try:
@@ -37,5 +37,5 @@ def published(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def one_line(error: BaseException) -> str:
-    """Keep the message and DuckDB's suggestion; drop the drawing of the line."""
+    """Keep the message and DuckDB's suggestion, without the quoted line of SQL."""
     return " ".join(str(error).split("\n\nLINE")[0].split())

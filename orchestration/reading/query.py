@@ -17,7 +17,7 @@ import duckdb
 
 from orchestration.reading.published import ReadingError, one_line, published
 from orchestration.reading.values import text_of
-from orchestration.terminal import json_text, print_table, until_nobody_reads, visible
+from orchestration.terminal import ending_with_the_reader, json_text, print_table, visible
 
 Format = Literal["table", "csv", "json"]
 READING_STATEMENTS = {"SELECT", "EXPLAIN"}
@@ -31,7 +31,7 @@ CSV_KEEPS = "\n\t"
 
 
 def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = None) -> int:
-    """Answer one SELECT and return its number of rows.
+    """Run one SELECT, write its rows, and return their number.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
     out
         Where to write, by default stdout.
     """
-    with published(path) as con, until_nobody_reads():
+    with published(path) as con, ending_with_the_reader():
         try:
             _require_one_select(con, sql)
             return write_rows(con.execute(sql), fmt, out or sys.stdout)

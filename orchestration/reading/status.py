@@ -94,7 +94,7 @@ def status(home: Home) -> dict[str, Any]:
     Raises
     ------
     ReadingError
-        Nothing was ever published or tried.
+        The home has neither a publication nor a run.
     """
     found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
     current, pinned = current_publication(home), pinned_publication(home)
@@ -128,15 +128,15 @@ def status(home: Home) -> dict[str, Any]:
 
 @contextmanager
 def free_of_refresh(lock_file: Path) -> Iterator[str | None]:
-    """Yield None while no refresh can start, or the process id of the one that runs.
+    """Yield None while no refresh can start, or the process id of the refresh that runs.
 
-    A reader of the working file would make a refresh fail that opens it at the same moment; a shared lock keeps the
-    two apart for the few milliseconds of reading.
+    A refresh fails if another process has the working file open at that moment. A shared lock keeps it from starting
+    for the few milliseconds of reading.
     """
     try:
         file = lock_file.open(errors="replace")
     except OSError:
-        # Not there yet, or not for this user to read: then the working file is neither.
+        # The lock file is missing or not readable for this user; then so is the working file.
         yield None
         return
     with file:
@@ -149,7 +149,7 @@ def free_of_refresh(lock_file: Path) -> Iterator[str | None]:
 
 
 def _state_of_published_file(home: Home) -> dict[str, Any]:
-    """Read what is published; where it is damaged, say so: the rest of the state is all the more wanted then."""
+    """Read the state of the published file; damage becomes part of the state."""
     try:
         with published(home.published_file) as con:
             last = _aged(_first(con, PUBLICATION) or {}, "published_at")
@@ -167,7 +167,7 @@ def _state(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _state_of_working_file(path: Path) -> dict[str, Any]:
-    """Read the runs and checks that were not published; nothing when the file cannot be read just now."""
+    """Read the state of runs that were not published; return nothing if the file cannot be read."""
     try:
         with duckdb.connect(str(path), read_only=True) as con:
             return {key: value for key, value in _state(con).items() if value is not None}
@@ -226,7 +226,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
 
 
 def _cluster_lines(found: dict[str, Any]) -> list[str]:
-    """Say how fresh each cluster is, and of each that could not be built why."""
+    """Show how old the data of each cluster is, and why a cluster could not be built."""
     lines = []
     for cluster in found.get("clusters", []):
         name = f"{cluster['cluster_id']}{' (simulated)' if cluster['is_simulated'] else ''}"

@@ -1,4 +1,4 @@
-"""Values of DuckDB and of this package as values of JSON."""
+"""Turn values of DuckDB and numpy into values of JSON."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _error_of(event: DagsterEvent) -> Any:
 
 
 def explain_result(result: ExecuteInProcessResult, home: Home) -> str:
-    """Name what went wrong first: failed checks that stop a run come before the error of a step."""
+    """Explain a failed run: by the checks that stopped it or, if there are none, by the first error of a step."""
     from assets.warehouse import Warehouse
     from orchestration.checks.asset_checks import failed_checks
 
@@ -87,9 +87,9 @@ def explain_error(error: BaseException, home: Home) -> str:
 
 
 def explain(text: str, error_class: str, trace: str, home: Home) -> str:
-    """Add the next step to an error that lacks one; an error nobody foresaw keeps its traceback in a file.
+    """Add the next step to an error; the traceback of an unexpected error is written to a file.
 
-    Both may quote a line of a log: secrets are masked.
+    Both may quote a line of a log, so secrets are masked.
     """
     text, trace = mask(text), mask(trace)
     if "no space left" in text.lower() or shutil.disk_usage(_existing(home.root)).free < FULL_DISK_BYTES:

@@ -1,7 +1,7 @@
-"""`faultline forget`: delete what was read of files that are gone from the sources folder.
+"""`faultline forget`: delete the rows of files that were removed from the sources folder.
 
-Rows of a file that vanished stay until somebody says otherwise. What is still in the folder would be read again by the
-next refresh, so it cannot be forgotten: it has to be taken out first.
+The rows of a removed file stay until this command deletes them. A file that is still in the folder cannot be forgotten,
+because the next refresh would read it again.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from orchestration.refresh.lock import RefreshLock
 
 
 class CannotForget(Exception):
-    """No file that is gone is meant, or the home cannot be asked; its text says what to do next."""
+    """There is no such removed file, or the working file cannot be opened; the text says what to do next."""
 
 
 @dataclass(frozen=True)
 class Forgettable:
-    """A file that is gone, and how many of its lines count."""
+    """A removed file, and how many of its lines are loaded."""
 
     path: str
     kind: str
     loaded: int
 
 
-def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_meant: bool) -> list[Forgettable]:
-    """Delete what was read of files of a cluster that are gone; without `is_meant`, only list them.
+def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: bool) -> list[Forgettable]:
+    """Delete the rows of removed files of a cluster; without `is_confirmed`, only list the files.
 
     Parameters
     ----------
     home
         The home.
     cluster_id, paths
-        The cluster, and paths below the sources folder or below the cluster's own, with `*` for any text; without any,
-        all its files that are gone.
-    is_meant
-        Delete, and have the next refresh publish without them.
+        The cluster, and paths below the sources folder or below the cluster's own folder, with `*` for any text.
+        Without paths, all removed files of the cluster.
+    is_confirmed
+        Delete the rows; the next refresh publishes without them.
 
     Raises
     ------
     CannotForget
-        None of the cluster's files that are gone is meant, or the working file cannot be opened.
+        No removed file of the cluster matches, or the working file cannot be opened.
     RefreshRunning
         A refresh is under way.
     """
@@ -60,8 +60,8 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_meant: bool)
     lock.acquire()
     try:
         with Warehouse(path=str(home.working_file)).writing() as con:
-            found = _meant(con, home, cluster_id, paths)
-            if is_meant:
+            found = _matching(con, home, cluster_id, paths)
+            if is_confirmed:
                 _delete(con, cluster_id, found)
                 home.forgotten.write_text("".join(f"{file.path}\n" for file in found), encoding="utf-8")
     except duckdb.Error as error:
@@ -76,22 +76,22 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_meant: bool)
     return found
 
 
-def _meant(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: Sequence[str]) -> list[Forgettable]:
+def _matching(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: Sequence[str]) -> list[Forgettable]:
     rows = con.execute(
         "select path, kind, loaded from ops.files where cluster_id = ? order by path", [cluster_id]
     ).fetchall()
     if not rows:
         raise CannotForget(f"nothing was read of a cluster {cluster_id!r}; `faultline status` names the clusters")
     patterns = [pattern for path in paths for pattern in (path, f"{cluster_id}/{path}")] or ["*"]
-    meant = [row for row in rows if any(fnmatchcase(row[0], pattern) for pattern in patterns)]
-    found = [Forgettable(*row) for row in meant if not os.path.lexists(home.sources / row[0])]
+    matching = [row for row in rows if any(fnmatchcase(row[0], pattern) for pattern in patterns)]
+    found = [Forgettable(*row) for row in matching if not os.path.lexists(home.sources / row[0])]
     if found:
         return found
-    if not meant:
+    if not matching:
         raise CannotForget(f"no file that was read of {cluster_id} is named {' or '.join(paths)}; ops.files lists them")
     if paths:
         raise CannotForget(
-            f"{meant[0][0]} is in the sources folder and would be read again; take it out of there first"
+            f"{matching[0][0]} is in the sources folder and would be read again; take it out of there first"
         )
     raise CannotForget(
         f"all files that were read of {cluster_id} are in the sources folder; take out first what is to be forgotten"

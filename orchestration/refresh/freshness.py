@@ -1,9 +1,9 @@
 """Decide whether a refresh has anything to do.
 
-The sources folder and the code are compared with those that the published file was made from. A log file of the same
-size and modification time counts as unchanged. Otherwise its hash decides, and the time as well where rows depend on
-it. A refused file is unchanged while it is refused for the same reason. A folder is never up to date while no cluster
-in it can be built, or while a cluster that was built before cannot be: the refresh itself says what is wrong.
+The sources folder and the code are compared with those of the published file. A log file with the same size and
+modification time is unchanged. Otherwise its hash decides, and its time too where rows depend on it. A refused file is
+unchanged while it is refused for the same reason. A home is never up to date while no cluster can be built, or while a
+cluster that was built before can no longer be built: then the refresh has to run and report it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FAILED_BY_SOURCES = """
 def is_up_to_date(home: Home) -> bool:
     """Tell whether a refresh would publish what is already published.
 
-    After a rollback only new input counts, and it is new if the publication that was rolled back has not seen it.
+    After a rollback only new logs count: those that the newest publication was not made from.
     """
     if not (home.published_file.exists() and home.report.exists()) or problem_of_current(home):
         return False
@@ -56,20 +56,20 @@ def is_up_to_date(home: Home) -> bool:
         and all(
             name in configured and cluster.config_sha256 == configured[name] for name, cluster in found.clusters.items()
         )
-        and _files_are_as_they_were(found, known)
+        and _files_are_unchanged(found, known)
     )
 
 
 def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]], known_clusters: set[str]) -> bool:
-    """Tell whether the same clusters as in the publication cannot be built, for the same reasons."""
-    gone = known_clusters - found.clusters.keys() - found.left_out.keys()
-    return found.failing.keys() | gone == failed.keys() and all(
+    """Tell whether the clusters that cannot be built, and the reasons, are those of the publication."""
+    removed = known_clusters - found.clusters.keys() - found.left_out.keys()
+    return found.failing.keys() | removed == failed.keys() and all(
         {str(error) for error in errors} == set(failed[name]) for name, errors in found.left_out.items()
     )
 
 
-def _files_are_as_they_were(found: Survey, known: Mapping[tuple[str, str], KnownFile]) -> bool:
-    """Hold the files of the clusters that are not left out against what was read and what was refused."""
+def _files_are_unchanged(found: Survey, known: Mapping[tuple[str, str], KnownFile]) -> bool:
+    """Tell whether the files of all clusters that can be built were read, or refused for the same reason, before."""
     files = {file.key: file for file in found.files}
     refused = {refusal.file.key: refusal.error.what for refusal in found.refused}
     return (

@@ -1,8 +1,8 @@
-"""A home that is damaged heals itself: what can be built again from the logs is set aside, and built again.
+"""Repair a damaged home: files that can be built again from the logs are set aside, and the refresh builds them again.
 
-What is wrong with a file is asked of the program whose file it is, DuckDB or SQLite. An error that is not the file's
-own, for instance a full disk or a file that another process holds, is no damage: it is left for the refresh to tell.
-A file that is set aside is renamed to `<name>.damaged-<time>`; of each, only the last one stays.
+DuckDB or SQLite itself says whether its file is damaged. Other errors, for instance a full disk or a file that another
+process holds, are not damage; the refresh reports them. A file is set aside by renaming it to `<name>.damaged-<time>`,
+and only the last such file of a name is kept.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORDS_OF_OTHER_CAUSES = (
     "read-only file system",
     "lock on file",
 )
-"""An error may name them beside what came of them: a full disk leaves DuckDB unable to go on until it is closed."""
+"""An error with one of these is not damage, whatever else it says: after a full disk DuckDB reports further errors."""
 _HEADER_BYTES = 3 * 4096
 _COLUMNS = """
     select schema_name || '.' || table_name as table_name, list(column_name || ' ' || data_type order by column_index)
@@ -52,23 +52,23 @@ _COLUMNS = """
 
 
 def heal(home: Home, say: Say, deep: bool = False) -> bool:
-    """Set aside what is damaged in the files that a refresh builds, and tell whether there was anything.
+    """Set aside the damaged ones of the files that a refresh builds; return whether there were any.
 
     Parameters
     ----------
     home
         The home, whose lock this process holds.
     say
-        Is given one line for each file.
+        Called with one line per file.
     deep
-        Read the files from end to end, as is worth its time after a refresh that failed.
+        Read the files from end to end. That takes time, so it is done only after a failed refresh.
     """
     found = [_heal_working_file(home, say, deep), _heal_publication(home, say, deep)]
     return any(found)
 
 
 def heal_schema(home: Home, say: Say) -> None:
-    """Bring the working file's tables up to date; set it aside where they still differ from an empty home's."""
+    """Bring the working file's tables up to date; set the file aside if they still differ from those of a new home."""
     problem = _problem_of_schema(home.working_file) if home.working_file.exists() else None
     if problem is None:
         return
@@ -80,7 +80,7 @@ def heal_schema(home: Home, say: Say) -> None:
 
 
 def heal_run_history(home: Home, say: Say) -> None:
-    """Set aside Dagster's history of runs where SQLite cannot read it; no number depends on it."""
+    """Set aside Dagster's history of runs if SQLite cannot read it; no number depends on it."""
     for folder in (home.dagster / "history", home.dagster / "schedules"):
         problems = [
             problem for file in sorted(folder.rglob("*.db")) if (problem := _problem_of_sqlite(file)) is not None
@@ -93,7 +93,7 @@ def heal_run_history(home: Home, say: Say) -> None:
 
 
 def heal_json(file: Path, key: str | None, say: Say) -> None:
-    """Set aside a file of JSON that cannot be read, or whose object lacks a key; it is made again."""
+    """Set aside a JSON file that cannot be read or that lacks a key; it is made again later."""
     if not file.exists():
         return
     try:
@@ -108,21 +108,21 @@ def heal_json(file: Path, key: str | None, say: Say) -> None:
 
 
 def problem_of(file: Path, deep: bool = False) -> str | None:
-    """Say in one line what is damaged in a DuckDB file; None where nothing is seen.
+    """Describe the damage of a DuckDB file in one line; return None if there is none.
 
     Parameters
     ----------
     file
         The file, which is opened for reading only.
     deep
-        Read every row, so that every block is held against its checksum.
+        Read every row, so that DuckDB verifies the checksum of every block.
     """
     if not file.is_file():
         return "it is no file" if file.exists() else "it is not there"
     try:
         with duckdb.connect(str(file), read_only=True) as con:
             ((blocks, size),) = con.execute("select total_blocks, block_size from pragma_database_size()").fetchall()
-            # Blocks beyond the end may be free ones that were never written: then the file is sound all the same.
+            # Blocks beyond the end of the file may be free blocks that were never written; then it is not damaged.
             if deep or file.stat().st_size < _HEADER_BYTES + blocks * size:
                 _read_everything(con)
     except duckdb.Error as error:
@@ -131,7 +131,7 @@ def problem_of(file: Path, deep: bool = False) -> str | None:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Tell whether an error of DuckDB says that a file is damaged, and not that something else is in the way."""
+    """Tell whether an error of DuckDB means that the file is damaged."""
     text = str(error)
     if any(words in text.lower() for words in _WORDS_OF_OTHER_CAUSES):
         return False
@@ -139,7 +139,7 @@ def is_damage(error: BaseException) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file or folder, with DuckDB's journal beside it, and remove what was set aside before."""
+    """Rename a file or folder, and DuckDB's journal beside it; remove what was set aside under this name before."""
     for earlier in path.parent.glob(f"{path.name}{MARK}*"):
         if earlier.is_dir() and not earlier.is_symlink():
             shutil.rmtree(earlier, ignore_errors=True)
@@ -154,7 +154,7 @@ def set_aside(path: Path) -> Path:
 
 
 def set_aside_files(home: Home) -> list[Path]:
-    """List what was set aside in a home."""
+    """List the files and folders that were set aside in a home."""
     folders = (home.work, home.publications, home.dagster)
     return [path for folder in folders if folder.is_dir() for path in sorted(folder.glob(f"*{MARK}*"))]
 
@@ -173,7 +173,7 @@ def _heal_working_file(home: Home, say: Say, deep: bool) -> bool:
         return False
     problem = problem_of(file, deep)
     if problem is not None and file.is_file() and journal.exists():
-        # What is committed before the journal is whole, if the file is.
+        # If the file itself is sound, everything before the journal is committed and kept.
         aside = set_aside(journal)
         if problem_of(file, deep) is None:
             say(f"{journal} was damaged ({problem}): it is kept as {aside.name}, and what it held is read again")
@@ -228,7 +228,7 @@ def _problem_of_sqlite(file: Path) -> str | None:
         with closing(sqlite3.connect(f"file:{file}?mode=rw", uri=True)) as con:
             ((verdict,),) = con.execute("pragma quick_check(1)").fetchall()
     except sqlite3.OperationalError as error:
-        # Locked, full or unreadable: not the file's own fault.
+        # A lock, a full disk or missing rights are no damage.
         return _one_line(error) if "malformed" in str(error) else None
     except sqlite3.DatabaseError as error:
         return _one_line(error)

@@ -1,7 +1,4 @@
-"""One refresh at a time: the lock of a home, held by the process that refreshes it, and what was left by one killed.
-
-Whoever does not get the lock opens nothing and writes nothing.
-"""
+"""The lock of a home: one refresh at a time. A process without the lock opens nothing and writes nothing."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ import duckdb
 from orchestration.refresh.healing import make_accessible, set_aside
 
 PATIENCE_SECONDS = 2
-"""`faultline status` shares the lock for milliseconds, so a taken lock is asked for again."""
+"""For how long a taken lock is tried again: `faultline status` holds it for milliseconds."""
 _handed_over: set[Path] = set()
-"""Locks that this process holds for the run that it is going to start."""
+"""Lock files that this process holds on behalf of the run that it starts."""
 
 
 class RefreshRunning(RuntimeError):
@@ -72,7 +69,7 @@ class RefreshLock:
 
 @contextmanager
 def lock_for_a_run(path: Path) -> Iterator[None]:
-    """Hold the lock from before a run starts until after it has ended; the run's own session takes it over."""
+    """Hold the lock from before a run starts until after it has ended; the run's session does not take it again."""
     lock = RefreshLock(path)
     lock.acquire()
     _handed_over.add(path)
@@ -84,7 +81,7 @@ def lock_for_a_run(path: Path) -> Iterator[None]:
 
 
 def lock_of_session(path: Path) -> RefreshLock | None:
-    """Take the lock for a run; None where this process took it before it started the run."""
+    """Take the lock for a run; return None if this process took it before it started the run."""
     if path in _handed_over:
         return None
     lock = RefreshLock(path)
@@ -95,8 +92,8 @@ def lock_of_session(path: Path) -> RefreshLock | None:
 def wait_until_free(working_file: Path, patience_seconds: float) -> None:
     """Wait until no process holds the working file.
 
-    A refresh that was killed may leave its dbt process behind, which ends by itself; raise `RefreshRunning` with that
-    process's id when it does not end in time. Whatever else is wrong with the file is not asked here.
+    A killed refresh may leave its dbt process behind, which ends by itself. If it does not end in time,
+    `RefreshRunning` is raised with its process id. Other problems of the file are not looked for here.
     """
     deadline = time.monotonic() + patience_seconds
     while working_file.is_file():

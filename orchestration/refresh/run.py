@@ -33,16 +33,16 @@ from orchestration.refresh.failures import (
 )
 from orchestration.refresh.healing import Say, heal, heal_run_history, heal_schema
 from orchestration.refresh.outcome import Outcome, read_outcome
-from orchestration.terminal import others_write_to
+from orchestration.terminal import redirect_other_output
 
 if TYPE_CHECKING:
     from dagster import ExecuteInProcessResult
 
 
 PATIENCE_SECONDS = 600
-"""How long what a killed refresh has left running may still hold the working file."""
+"""How long to wait for a process that a killed refresh left behind and that still holds the working file."""
 OTHER_OUTPUT = "other-output.txt"
-"""What libraries and child processes print on stderr; nothing of it is for a person."""
+"""Name of the file for what libraries and child processes print on stderr."""
 
 
 def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
@@ -51,7 +51,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
     from orchestration.refresh.lock import RefreshRunning, lock_for_a_run
 
     try:
-        # Before anything else: who does not get the lock must not touch what the other one works on.
+        # The lock comes first: a second refresh must not touch the files that the first one works on.
         with private_files(), lock_for_a_run(home.lock_file):
             set_permissions(home, settings.publish_group)
             return _refresh(settings, console)
@@ -62,7 +62,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
 
 
 def check_sources_of_a_new_home(home: Home) -> None:
-    """Refuse a home without sources at once, and make no folder there: its path may be mistyped."""
+    """Refuse a new home without sources before any folder is made: its path may be mistyped."""
     from assets.sources.errors import SourceErrors
     from assets.sources.intake.folder import cluster_folders
 
@@ -84,12 +84,12 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
         _heal_before_a_run(home, say)
         result = _execute(settings, console)
         if not result.success and not was_interrupted(result) and heal(home, say, deep=True):
-            # Damage in the middle of a file shows only when that part is read.
+            # Damage in the middle of a file is found only when that part is read.
             result = _execute(settings, console)
     except Exception as error:
         raise RefreshFailed(explain_error(error, home)) from error
     except BaseException as error:
-        # Dagster's interruption is no Exception.
+        # Dagster's error for an interruption is a BaseException.
         if type(error).__name__ not in INTERRUPTIONS:
             raise
         _note_failure(home, None, str(RefreshInterrupted()))
@@ -105,7 +105,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
 
 
 def _heal_files(home: Home, say: Say) -> bool:
-    """Set aside damaged files, tell of a damaged publication, and tell whether there was either."""
+    """Set aside damaged files and report a damaged publication; return whether there was any damage."""
     from orchestration.refresh.lock import wait_until_free
 
     wait_until_free(home.working_file, PATIENCE_SECONDS)
@@ -155,7 +155,7 @@ def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult
         with (
             Path(os.devnull).open("w") as nowhere,
             redirect_stdout(nowhere),
-            others_write_to(settings.home.work / OTHER_OUTPUT, console),
+            redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
         ):
             return job.execute_in_process(
                 instance=instance, raise_on_error=False, run_config={"loggers": {"progress": {}}}
@@ -163,9 +163,9 @@ def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult
 
 
 def _note_failure(home: Home, run_id: str | None, message: str) -> None:
-    """Keep the reason for `faultline status`, by default of the latest run.
+    """Write the reason of a failure to ops.runs, for `faultline status`; without a run id, to the latest run.
 
-    A disk too full to write it has been told to the user already.
+    If it cannot be written, for instance on a full disk, the user has seen it on the terminal.
     """
     from assets.warehouse import Warehouse
 

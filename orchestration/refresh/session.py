@@ -1,7 +1,7 @@
 """One refresh at a time, and a row in ops.runs for each: the resource that opens and closes a run.
 
-It writes the run's row when the run starts and closes it however the run ends, so that a failed or killed run is
-visible to `faultline status`. It refuses to start while another process refreshes the home.
+It writes the run's row when the run starts and closes it when the run ends, so that `faultline status` also shows
+failed and killed runs. It refuses to start while another process refreshes the home.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class RefreshSession(dg.ConfigurableResource):
     working_file, lock_file
         Absolute paths.
     home
-        Absolute path of the home; empty where there is none, so that there are no publications to look after.
+        Absolute path of the home. If it is empty, publications are not looked after.
     patience_seconds
-        How long to wait for what a killed refresh has left running.
+        How long to wait for processes that a killed refresh left behind.
     """
 
     working_file: str
@@ -44,13 +44,13 @@ class RefreshSession(dg.ConfigurableResource):
     _umask: ExitStack = PrivateAttr(default_factory=ExitStack)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Take the lock and open the run's row; put in order what a refresh that was killed has left."""
+        """Take the lock, clean up after a killed refresh, and open the run's row."""
         self._umask.enter_context(private_files())
         try:
             self._lock = lock_of_session(Path(self.lock_file))
             wait_until_free(Path(self.working_file), self.patience_seconds)
             if self.home and self._lock is not None:
-                # A refresh from the command line has done so before the run started.
+                # `faultline refresh` does this before it starts the run, and then hands its lock over.
                 heal_before_a_run(Home.at(Path(self.home)), logging.getLogger(__name__).warning)
             self._open_run(_run_id(context))
         except BaseException:
@@ -62,7 +62,7 @@ class RefreshSession(dg.ConfigurableResource):
             if self.home:
                 home = Home.at(Path(self.home))
                 remove_leftovers(home)
-                take_back_what_was_not_published(con, home)
+                mark_unpublished_run_as_failed(con, home)
             con.execute(
                 "update ops.runs set status = 'failed', ended_at = started_at, message = 'stopped without an end'"
                 " where status = 'running'"
@@ -73,7 +73,7 @@ class RefreshSession(dg.ConfigurableResource):
             )
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """Close a row that publication did not close, then let the next refresh in."""
+        """Close the run's row as failed unless publication closed it, then release the lock."""
         try:
             with Warehouse(path=self.working_file).writing() as con:
                 con.execute(
@@ -91,7 +91,7 @@ class RefreshSession(dg.ConfigurableResource):
 
 
 def heal_before_a_run(home: Home, say: Say) -> None:
-    """Set aside what is damaged or of another version; look closely where the last run failed."""
+    """Set aside files that are damaged or of another version; read them from end to end if the last run failed."""
     heal(home, say, deep=_last_run_failed(home.working_file))
     heal_schema(home, say)
 
@@ -107,8 +107,8 @@ def _last_run_failed(file: Path) -> bool:
     return last is not None and last[0] != "succeeded"
 
 
-def take_back_what_was_not_published(con: duckdb.DuckDBPyConnection, home: Home) -> None:
-    """Correct the account of a run that was killed between its last row here and the step that readers see."""
+def mark_unpublished_run_as_failed(con: duckdb.DuckDBPyConnection, home: Home) -> None:
+    """Mark the last run as failed if it was killed after it recorded its publication and before readers saw it."""
     last = con.execute("select run_id from ops.published order by rowid desc limit 1").fetchone()
     if last is None or was_published(home, last[0]):
         return

@@ -1,8 +1,8 @@
-"""Run a command for exactly as long as somebody attends: `python attended.py COMMAND...`.
+"""Run a command until standard input closes: `python attended.py COMMAND...`.
 
-The command gets a process group of its own. The group ends when the command ends, when this process is told to end, or
-when standard input is closed: the kernel closes it however the process at its other end dies. It imports only the
-standard library, because it runs beside every service.
+The command gets a process group of its own. The group is ended when the command ends, when this process gets a signal,
+or when standard input closes; the kernel closes it whenever and however the parent process dies. Only the standard
+library is imported, because this runs beside every service.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def attend(command: list[str]) -> int:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all of its group: politely, after some seconds by force."""
+    """End a process and its group: first with SIGTERM, after some seconds with SIGKILL."""
     for number, patience in ((signal.SIGTERM, SECONDS_TO_END), (signal.SIGKILL, SECONDS_TO_END)):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -1,8 +1,8 @@
 """Serve Dagster's pages behind the guard, beside its daemon and its code server; all three end together.
 
-Only the guarded address can be reached by others. The code server has no authentication of its own, so it listens on a
-socket in a folder that only this user may enter. The few names of Dagster that are not public are the ones that its own
-command line is made of (`dagster_webserver.cli`).
+Others can reach the guarded address only. The code server has no authentication of its own, so it listens on a socket
+in a folder that only this user may enter. The few names of Dagster that are not public are those that its own command
+line uses (`dagster_webserver.cli`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOCATION = "orchestration.definitions"
 """The module that the code server loads, and Dagster's name for it."""
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- the user has to ask for them
-"""Addresses that are no name of this machine, and one by which to reach it."""
+"""Addresses that mean all interfaces, each with the address for a link."""
 SECONDS_TO_LOAD = 180.0
 SECONDS_FOR_OPEN_REQUESTS = 3
 LIVE_DATA_MILLISECONDS = 2000
@@ -55,7 +55,7 @@ class Address:
 
     @contextmanager
     def listening(self) -> Iterator[socket.socket]:
-        """Open it; a Unix socket can be used by this user only, from its first moment on."""
+        """Listen there; a Unix socket can be used by this user only, from its first moment on."""
         try:
             if self.socket_file is not None:
                 listener = _unix_socket(self.socket_file)
@@ -73,7 +73,7 @@ class Address:
                 self.socket_file.unlink(missing_ok=True)
 
     def link(self, listener: socket.socket) -> str:
-        """Return what to open in a browser; for a Unix socket, where the port 3000 is forwarded to it."""
+        """Return the link for a browser; for a Unix socket it assumes that port 3000 is forwarded to the socket."""
         if self.socket_file is not None:
             return "http://localhost:3000/"
         host = ANY_ADDRESS.get(self.host, self.host)
@@ -105,14 +105,14 @@ def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Call
 
 
 class Parts:
-    """The processes beside the web server; each ends with this one, even if this one is killed."""
+    """The processes beside the web server; they end with this process, even if it is killed."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: Sequence[str], keep_open: int | None = None) -> None:
-        """Start one; it holds a file descriptor open for as long as it runs."""
+        """Start a process, which can be given a file descriptor to keep open while it runs."""
         self._running[name] = subprocess.Popen(  # noqa: S603 -- commands of this module
             [sys.executable, attended.__file__, *command],
             stdin=subprocess.PIPE,
@@ -125,11 +125,11 @@ class Parts:
             os.close(keep_open)
 
     def ended(self) -> str | None:
-        """Name one that has ended."""
+        """Return the name of a process that has ended."""
         return next((name for name, process in self._running.items() if process.poll() is not None), None)
 
     def wait_for(self, code_socket: Path) -> None:
-        """Wait until the code server answers; raise `NotServing` when it ends instead, having said why."""
+        """Wait until the code server answers; raise `NotServing` if it ends instead."""
         deadline = time.monotonic() + SECONDS_TO_LOAD
         while not _answers(code_socket):
             if self.ended() or time.monotonic() > deadline:
@@ -156,7 +156,7 @@ def _daemon(workspace_file: Path) -> list[str]:
 
 
 def _write_workspace(folder: Path, code_socket: Path) -> Path:
-    """Tell web server and daemon the same name for the code: by it they agree whether the schedule is on."""
+    """Write the workspace file: under one name for the code, web server and daemon share the schedule's state."""
     server = {"socket": str(code_socket), "host": "localhost", "location_name": LOCATION}
     file = folder / "workspace.yaml"
     file.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
@@ -165,7 +165,7 @@ def _write_workspace(folder: Path, code_socket: Path) -> Path:
 
 @contextmanager
 def _instance(home: Home) -> Iterator[DagsterInstance]:
-    """Open Dagster's storage, which makes its files: two processes that make them at once disturb each other."""
+    """Open Dagster's storage before other processes do: two that create its files at once disturb each other."""
     from orchestration.instance import open_storage
 
     with open_storage(home) as instance:
@@ -222,7 +222,7 @@ def _unix_socket(file: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     if file.is_socket() and not _answers(file):
         file.unlink()
-    # `bind` makes the file, so its mode has to be right before.
+    # `bind` creates the file, so the umask has to be set before.
     mask = os.umask(0o177)
     try:
         listener.bind(str(file))
@@ -240,7 +240,7 @@ def _answers(file: Path) -> bool:
 
 
 def _take_lock(file: Path) -> int | None:
-    """Take the right to run the schedule of a home; None when another web UI has it: two would start each run twice."""
+    """Lock the schedule of a home; return None if another web UI has it, as two would start each run twice."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The secret that opens the web UI: where it comes from, and how a request proves that it has it."""
+"""The token of the web UI: where it comes from, and how a request proves that it has it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MIN_LENGTH = 20
 
 
 class WeakToken(ValueError):
-    """A token that the user gave and that would not keep anybody out."""
+    """A token of the user that is too easy to guess or that others can read."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A token; it is never part of the object's own text.
+    """A token, which is kept out of the object's `repr`.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Token:
         return cls(secrets.token_urlsafe(32))
 
     def equals(self, other: str) -> bool:
-        """Compare in a time that tells nothing."""
+        """Compare in constant time, so that the time reveals nothing."""
         return hmac.compare_digest(other.encode("utf-8", "replace"), self.value.encode())
 
     def is_in_header(self, header: str) -> bool:
@@ -65,7 +65,7 @@ class Token:
         return False
 
     def cookie(self, is_encrypted: bool) -> str:
-        """Return the header `Set-Cookie` for somebody who has shown the token."""
+        """Return the header `Set-Cookie` for a request that had the token."""
         name, value = self._session
         return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict" + ("; Secure" if is_encrypted else "")
 

@@ -261,9 +261,9 @@ def test_others_write_to_a_file_and_the_console_goes_on(tmp_path, is_error):
     code = f"""if True:
         import subprocess, sys
         from pathlib import Path
-        from orchestration.terminal import console, others_write_to
+        from orchestration.terminal import console, redirect_other_output
         ours = console(is_error={is_error})
-        with others_write_to(Path({str(tmp_path / "other.txt")!r}), ours):
+        with redirect_other_output(Path({str(tmp_path / "other.txt")!r}), ours):
             subprocess.run(["sh", "-c", "echo junk >&2"])
             ours.print("progress")
         ours.print("after")

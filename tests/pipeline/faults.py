@@ -24,7 +24,7 @@ from assets.warehouse import Warehouse
 from orchestration.home import Home
 from orchestration.publication.folders import leftovers
 from orchestration.publication.publish import publish_run
-from orchestration.refresh.session import take_back_what_was_not_published
+from orchestration.refresh.session import mark_unpublished_run_as_failed
 
 KINDS = ("kill", "EIO", "ENOSPC")
 CHANGES = {"os.rename", "os.mkdir", "os.symlink", "os.link", "os.remove", "os.rmdir", "os.chmod", "shutil.copyfile"}
@@ -84,7 +84,7 @@ def run(home: Home, run_id: str, points: Points | None = None) -> None:
     """Do what the session and the last step of a refresh do."""
     warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
     with warehouse.writing() as con:
-        take_back_what_was_not_published(con, home)
+        mark_unpublished_run_as_failed(con, home)
         con.execute("insert into ops.runs values (?, now()::timestamp, null, 'running', 'v', null)", [run_id])
         con.execute("create or replace table publication.marts.t as select ? as run_id", [run_id])
     (home.working_reports / "latest" / "index.html").write_text(run_id)

@@ -86,7 +86,7 @@ def story(testbed_home, tmp_path_factory):
 
     file = home.publication.stat().st_ino
     again.unlink()
-    forget(home, "testbed", [], is_meant=True)
+    forget(home, "testbed", [], is_confirmed=True)
     told["last_output"] = refresh(home)
     told["is_same_file"] = home.publication.stat().st_ino == file
     told["at_last"] = content(home.published_file)

@@ -108,7 +108,7 @@ def forget_what_is_gone(home: Home) -> None:
     """Have the warehouse forget every file that is gone from the sources folder."""
     for cluster in home.sources.iterdir():
         with suppress(CannotForget):
-            forget(home, cluster.name, [], is_meant=True)
+            forget(home, cluster.name, [], is_confirmed=True)
 
 
 def _damage(sources: Path, saved: Path) -> Callable[[], None]:
