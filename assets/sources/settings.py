@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from assets.sources.errors import SourceError
 from assets.sources.regular import read_small, unreadable
+from assets.sources.tickets.components import require_patterns
 
 MAX_SETTINGS_BYTES = 1024 * 1024
 
@@ -148,8 +149,8 @@ class TicketColumns(Section):
 class Tickets(Section):
     """How to read ticket exports.
 
-    `date_format` is a strptime format for dates that are not ISO 8601; `components` maps a regular expression, tried
-    in the order written, to a component; `timezone` defaults to the cluster's.
+    `date_format` is a strptime format for dates that are not ISO 8601; `components` maps a regular expression of RE2,
+    tried in the order written, to a component; `timezone` defaults to the cluster's.
     """
 
     columns: TicketColumns = TicketColumns()
@@ -176,11 +177,8 @@ class Tickets(Section):
     @field_validator("components")
     @classmethod
     def _valid_patterns(cls, value: dict[str, Component]) -> dict[str, Component]:
-        for pattern in value:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is not a regular expression ({error})") from error
+        if value:
+            require_patterns(value)
         return value
 
 
@@ -304,6 +302,9 @@ class ClusterSettings(BaseModel):
     def reading_hash(self) -> str:
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
+        if self.settings.tickets.components:
+            # The first pattern that fits wins, so their order matters too.
+            parts["tickets"]["components"] = [*self.settings.tickets.components.items()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 

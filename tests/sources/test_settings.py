@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -106,6 +107,9 @@ def test_every_key(tmp_path):
         ("[quarantine]\nmax_share = 2", ["key 'quarantine.max_share'", "less than or equal to 1"]),
         ("[tickets]\ntimezone = 'here'", ["key 'tickets.timezone'", "IANA"]),
         ("[tickets.components]\n'(' = 'GPU'", ["key 'tickets.components'", "is not a regular expression"]),
+        ("[tickets.components]\n'(a)\\1' = 'GPU'", ["key 'tickets.components'", "syntax of RE2, without references"]),
+        ("[tickets.components]\n'(?!a)b' = 'GPU'", ["key 'tickets.components'", "without lookaround"]),
+        ('[tickets.components]\n"\\u0000" = "GPU"', ["key 'tickets.components'", "zero byte"]),
         ("[tickets.components]\n'x' = 'Gpu'", ["key 'tickets.components.x'", "'GPU'"]),
         ("[tickets.columns]\nhost = 'x'", ["unknown key 'tickets.columns.host'", "closed, component, node, opened"]),
         (
@@ -129,6 +133,19 @@ def test_what_is_refused(text, parts, tmp_path):
     assert shown.startswith("c1/cluster.toml: ")
     missing = [part for part in parts if part not in shown.replace("action, ", "")]
     assert missing == [], shown
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count", "told"),
+    [(r"{n}|(\pL|\pN){{400}}", 90, "patterns are too large together"), ("{n}", 101, "at most 100 patterns")],
+    ids=["large patterns", "many patterns"],
+)
+def test_the_patterns_of_tickets_have_bounds(pattern: str, count: int, told: str, tmp_path: Path) -> None:
+    before = time.process_time()
+    lines = "".join(f"'{pattern.format(n=n)}' = 'GPU'\n" for n in range(count))
+    _, (error,) = read(tmp_path, f"[tickets.components]\n{lines}")
+    assert told in str(error).lower()
+    assert time.process_time() - before < 1
 
 
 SPAN = "[[spans]]\nkind = 'kernel'\n"

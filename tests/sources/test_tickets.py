@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
+import duckdb
 import pytest
 
 from assets.sources.tickets import reader as tickets
 from assets.sources.tickets import values as ticket_values
-from tests.sources.batches import load, read
+from assets.sources.tickets.components import component_of
+from tests.sources.batches import cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case, ids_of
 
 HEADER = "ticket_id,node,opened,closed,component,action,status,summary\n"
@@ -79,7 +83,34 @@ def test_a_quote_that_is_never_closed_is_looked_for_where_quotes_are(monkeypatch
     ],
 )
 def test_component(shown: str | None, meant: str) -> None:
-    assert ticket_values.component(shown, {}) == meant
+    assert component(shown, {}) == meant
+
+
+def component(shown: str | None, configured: dict[str, str]) -> str:
+    """Return the component that a cell means."""
+    query = f"select {component_of('shown', configured)} from (select nullif(?, '') as shown)"
+    return duckdb.execute(query, [shown]).fetchall()[0][0]
+
+
+def test_patterns_of_the_site_are_tried_first_and_in_their_order() -> None:
+    assert component("mobo of gpu", {}) == "GPU"
+    assert component("MOBO of gpu", {"^mobo": "PCIe", "gpu": "NIC"}) == "PCIe"
+    assert component("MOBO of gpu", {"gpu": "NIC", "^mobo": "PCIe"}) == "NIC"
+    one, other = (
+        cluster_of(tickets={"components": dict(pairs)}).reading_hash
+        for pairs in ([("^mobo", "PCIe"), ("gpu", "NIC")], [("gpu", "NIC"), ("^mobo", "PCIe")])
+    )
+    assert one != other, "the files are read again when the order changes"
+
+
+def test_the_time_of_a_pattern_grows_with_the_length_of_the_cell_only() -> None:
+    """An engine that backtracks takes 2**28 steps for the shorter cell, and never ends with the longer one."""
+    cluster = cluster_of(tickets={"components": {"(a+)+$": "NIC"}})
+    for length in (28, 100_000):
+        before = time.process_time()
+        (row,) = read(tickets, f"{HEADER}T1,n1,2024-05-01,,{'a' * length}!,,,\n", cluster=cluster).loaded
+        assert time.process_time() - before < 2
+        assert row["component"] == "other"
 
 
 @pytest.mark.parametrize(

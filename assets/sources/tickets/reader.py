@@ -24,12 +24,13 @@ from assets.sources.settings import ClusterSettings, Tickets
 from assets.sources.sql import times
 from assets.sources.sql.repeats import mark_repeats
 from assets.sources.tickets import values as ticket_values
+from assets.sources.tickets.components import component_of
 from assets.sources.tickets.values import ValueProblem
 
 KIND = "tickets"
 TABLE = "tickets"
 DIALECTS = ("csv",)
-VERSION = 2
+VERSION = 3
 COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
 REQUIRED = ("ticket_id", "node", "opened")
@@ -45,7 +46,7 @@ UNCLOSED = "unexpected end of data"
 Line = tuple[int, str | None]
 """A line's number and text."""
 
-_LOADED = pa.schema(
+_TICKETS = pa.schema(
     [
         ("file_id", pa.int32()),
         ("line_number", pa.int64()),
@@ -53,7 +54,6 @@ _LOADED = pa.schema(
         ("node_name", pa.string()),
         ("opened_at", pa.timestamp("us")),
         ("closed_at", pa.timestamp("us")),
-        ("component", pa.string()),
         ("component_raw", pa.string()),
         ("action", pa.string()),
         ("status", pa.string()),
@@ -107,7 +107,7 @@ class _Outcomes:
     def begin(self) -> None:
         """Make the tables."""
         for name, schema in (
-            ("loaded_rows", _LOADED),
+            ("read_tickets", _TICKETS),
             ("skipped_lines", _SKIPPED),
             ("quarantined_lines", _QUARANTINED),
         ):
@@ -118,7 +118,7 @@ class _Outcomes:
     def write(self, *, at_least: int = 1) -> None:
         """Move rows into their tables, where there are so many."""
         for name, rows, schema in (
-            ("loaded_rows", self.loaded, _LOADED),
+            ("read_tickets", self.loaded, _TICKETS),
             ("skipped_lines", self.skipped, _SKIPPED),
             ("quarantined_lines", self.quarantined, _QUARANTINED),
         ):
@@ -244,7 +244,6 @@ def _ticket(
         "ticket_id": values["ticket_id"],
         "opened_at": opened_at,
         "closed_at": closed_at,
-        "component": ticket_values.component(values.get("component"), settings.components),
         "component_raw": values.get("component"),
         **{name: values.get(name) for name in ("action", "status", "summary")},
     }
@@ -255,7 +254,7 @@ def _ticket(
 
 
 def statements(batch: Batch) -> Sequence[Step]:
-    """Give the step that reads the tickets of all files."""
+    """Give the steps that read the tickets of all files and name their components."""
 
     def read_tickets(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(
@@ -278,7 +277,20 @@ def statements(batch: Batch) -> Sequence[Step]:
             latest = max(modified_at, now) + timedelta(days=1)
             _read_file(outcomes, file_id, partial(_lines_of, con, first, last), batch.cluster, latest)
 
-    return [read_tickets]
+    # Far fewer texts are distinct than there are tickets.
+    components = f"""
+create or replace temp table ticket_components as
+select component_raw, {component_of("component_raw", batch.cluster.settings.tickets.components)} as component
+from (select distinct component_raw from read_tickets)"""
+    return [read_tickets, components, _LOADED]
+
+
+_LOADED = """
+create or replace temp table loaded_rows as
+select tickets.*, components.component
+from read_tickets as tickets
+inner join ticket_components as components
+    on components.component_raw is not distinct from tickets.component_raw"""
 
 
 def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[Line]:

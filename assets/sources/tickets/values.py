@@ -1,26 +1,13 @@
-"""What the cells of a repair ticket mean: dates as people's tools write them, components, lists of nodes."""
+"""What the cells of a repair ticket mean: dates as people's tools write them, and lists of nodes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from assets.sources import nodelists
-
-COMPONENTS: tuple[tuple[str, str], ...] = (
-    ("EUD", r"\beud\b"),
-    ("Optics", r"optic|transceiver|\baoc\b|\bdac\b|\bq?sfp|cable|fib(?:er|re)"),
-    ("GPU", r"gpu|\b(?:h100|h200|a100|b200|v100|gb200)\b|\bhgx\b|\bsxm\d?\b|nvlink|nvswitch|\bhbm"),
-    ("NIC", r"\bnics?\b|\bhca\b|mlx\d|connectx|infiniband|\bib\b|ethernet|network card"),
-    ("PSU", r"\bpsu\b|power supply"),
-    ("DIMM", r"\bdimms?\b|\bram\b|memory"),
-    ("BIOS", r"\bbios\b|\buefi\b|firmware"),
-    ("CPU", r"\bcpus?\b|processor"),
-    ("PCIe", r"\bpci(?:e|-?express)?\b|riser"),
-)
-"""Pattern by component, first match wins; `[tickets.components]` of cluster.toml is asked before."""
 
 _FORMATS = (
     "%d.%m.%Y %H:%M:%S",
@@ -124,24 +111,6 @@ def moment(
     except (ValueError, OverflowError, OSError):
         raise ValueProblem("bad_timestamp", f"not a date: {text[:80]!r}") from None
     return second if not_before is not None and first < not_before else first
-
-
-def component(text: str | None, configured: Mapping[str, str]) -> str:
-    """Name the component a cell means: by the site's patterns, by name, by ours; `other`, or `unknown` when blank.
-
-    >>> component("GPU 3 (H100)", {}), component("mobo", {}), component("mobo", {"mobo": "PCIe"}), component("", {})
-    ('GPU', 'other', 'PCIe', 'unknown')
-    """
-    if not (text or "").strip():
-        return "unknown"
-    shown = str(text).strip()
-    for pattern, name in configured.items():
-        if re.search(pattern, shown, re.IGNORECASE):
-            return name
-    for name, pattern in COMPONENTS:
-        if shown.lower() == name.lower() or re.search(pattern, shown, re.IGNORECASE):
-            return name
-    return "other"
 
 
 def node_names(text: str) -> list[str]:

@@ -1,0 +1,83 @@
+"""Which component a ticket means, as SQL: patterns of the site, then the names and patterns known here.
+
+Patterns are matched by DuckDB, whose engine RE2 takes time in proportion to the length of a text, whatever the pattern.
+Python's engine can take exponential time. RE2 therefore has no references back to a group and no lookaround.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import duckdb
+
+from assets.sql import literal
+
+COMPONENTS: tuple[tuple[str, str], ...] = (
+    ("EUD", r"\beud\b"),
+    ("Optics", r"optic|transceiver|\baoc\b|\bdac\b|\bq?sfp|cable|fib(?:er|re)"),
+    ("GPU", r"gpu|\b(?:h100|h200|a100|b200|v100|gb200)\b|\bhgx\b|\bsxm\d?\b|nvlink|nvswitch|\bhbm"),
+    ("NIC", r"\bnics?\b|\bhca\b|mlx\d|connectx|infiniband|\bib\b|ethernet|network card"),
+    ("PSU", r"\bpsu\b|power supply"),
+    ("DIMM", r"\bdimms?\b|\bram\b|memory"),
+    ("BIOS", r"\bbios\b|\buefi\b|firmware"),
+    ("CPU", r"\bcpus?\b|processor"),
+    ("PCIe", r"\bpci(?:e|-?express)?\b|riser"),
+)
+"""Pattern by component, first match wins; `[tickets.components]` of cluster.toml is asked before."""
+
+MAX_PATTERNS = 100
+"""Patterns of a site."""
+_ALLOWED = "allowed is the syntax of RE2, without references back to groups (\\1) and without lookaround ((?=...))"
+
+
+def require_patterns(patterns: Collection[str]) -> None:
+    """Refuse patterns that RE2 does not take.
+
+    Raises
+    ------
+    ValueError
+        Names the pattern and what is allowed.
+    """
+    if len(patterns) > MAX_PATTERNS:
+        raise ValueError(f"at most {MAX_PATTERNS} patterns are allowed, not {len(patterns)}")
+    with duckdb.connect() as con:
+        # A large pattern takes a third of a second to compile; RE2 bounds the size of all of them as one.
+        together = _error(con, "|".join(f"(?:{pattern})" for pattern in patterns))
+        if together and "too large" in together:
+            raise ValueError("the patterns are too large together; allowed are fewer or smaller repetitions ({n})")
+        for pattern in patterns:
+            error = "it holds a zero byte" if "\0" in pattern else _error(con, pattern)
+            if error:
+                shown = pattern if len(pattern) <= 100 else f"{pattern[:100]}..."
+                raise ValueError(f"{shown!r} is not a regular expression ({error}); {_ALLOWED}")
+
+
+def _error(con: duckdb.DuckDBPyConnection, pattern: str) -> str:
+    """Say what is wrong with a pattern; an empty text means nothing."""
+    try:
+        con.execute("select regexp_matches('', ?, 'i')", [pattern])
+    except duckdb.Error as error:
+        return str(error).removeprefix("Invalid Input Error: ")[:100]
+    return ""
+
+
+def component_of(text: str, configured: Mapping[str, str]) -> str:
+    """Give SQL for the component that a cell means; `other` where no pattern fits, `unknown` of a blank cell.
+
+    Parameters
+    ----------
+    text
+        SQL of the cell, without blanks around it, NULL when empty.
+    configured
+        Components by the site's patterns, which are tried first, in this order.
+    """
+    branches = [
+        f"when regexp_matches({text}, {literal(pattern)}, 'i') then {literal(name)}"
+        for pattern, name in configured.items()
+    ]
+    branches += [
+        f"when lower({text}) = {literal(name.lower())} or regexp_matches({text}, {literal(pattern)}, 'i') "
+        f"then {literal(name)}"
+        for name, pattern in COMPONENTS
+    ]
+    return f"case when {text} is null then 'unknown' {' '.join(branches)} else 'other' end"
