@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.reader import Batch, Step
+from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times
 from assets.sources.sql.repeats import mark_repeats
@@ -49,9 +49,14 @@ def is_timed_by_modification(_path: str, _dialect: str) -> bool:
     return True
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps that read the snapshots."""
-    return [LINES, RECORDS, _typed(batch.cluster.settings.timezone), LOADED, QUARANTINED, SKIPPED]
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the snapshots are read."""
+    return ReadingPlan(
+        prepare=[LINES, RECORDS, _typed(batch.cluster.settings.timezone)],
+        loaded=LOADED,
+        skipped=SKIPPED,
+        quarantined=QUARANTINED,
+    )
 
 
 # Both forms become one text per node. The reason is free text and stands last but for comments.
@@ -190,11 +195,9 @@ from counted"""
 
 
 LOADED = """
-create or replace temp table loaded_rows as
 select * from inventory_nodes where node_name is not null"""
 
 QUARANTINED = """
-create or replace temp table quarantined_lines as
 select file_id, line_number, 'unsupported_schema' as reason, 'no node name' as detail
 from inventory_nodes
 where node_name is null
@@ -204,7 +207,6 @@ from inventory_lines
 where record = 0 and not starts_with(line, '#')"""
 
 SKIPPED = """
-create or replace temp table skipped_lines as
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
 select

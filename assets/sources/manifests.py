@@ -17,10 +17,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
-from assets.sources.reader import Batch, Step
+from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
+from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings, in_utc
+from assets.sources.sql.temp_tables import TempTable
 
 KIND = "manifest"
 TABLE = "manifests"
@@ -31,19 +32,20 @@ COVERS = ("min(from_at)", "max(to_at)")
 MANIFEST_SUFFIX = ".manifest.json"
 MAX_MANIFEST_BYTES = 1024 * 1024
 
-_LOADED = pa.schema(
-    [
-        ("file_id", pa.int32()),
-        ("line_number", pa.int64()),
-        ("kind", pa.string()),
-        ("log_path", pa.string()),
-        ("command", pa.string()),
-        ("from_at", pa.timestamp("us")),
-        ("to_at", pa.timestamp("us")),
-    ]
+_LOADED = TempTable(
+    "manifests_loaded",
+    {
+        "file_id": "integer",
+        "line_number": "bigint",
+        "kind": "varchar",
+        "log_path": "varchar",
+        "command": "varchar",
+        "from_at": "timestamp",
+        "to_at": "timestamp",
+    },
 )
-_SKIPPED = pa.schema([("file_id", pa.int32()), ("line_number", pa.int64()), ("reason", pa.string())])
-_QUARANTINED = _SKIPPED.append(pa.field("detail", pa.string()))
+_SKIPPED = TempTable("manifests_skipped", SKIPPED_LINES.columns)
+_QUARANTINED = TempTable("manifests_quarantined", QUARANTINED_LINES.columns)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
@@ -84,8 +86,8 @@ def _moment(key: str, value: Any, zone: str) -> datetime:
         raise ValueError(f"'{key}' is {value!r}, which is no time in ISO 8601 and no epoch") from None
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the step that reads the manifests of all files."""
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the manifests of all files are read."""
 
     def read_manifests(con: duckdb.DuckDBPyConnection) -> None:
         loaded, skipped, quarantined = [], [], []
@@ -107,16 +109,16 @@ def statements(batch: Batch) -> Sequence[Step]:
                 continue
             kind = path.split("/")[1]
             loaded.append({**first, "kind": kind, "log_path": path.removesuffix(MANIFEST_SUFFIX), **stated})
-        for name, rows, schema in (
-            ("loaded_rows", loaded, _LOADED),
-            ("skipped_lines", skipped, _SKIPPED),
-            ("quarantined_lines", quarantined, _QUARANTINED),
-        ):
-            con.register("manifest_rows", pa.Table.from_pylist(rows, schema))
-            con.execute(f"create or replace temp table {name} as from manifest_rows")
-            con.unregister("manifest_rows")
+        for table, rows in ((_LOADED, loaded), (_SKIPPED, skipped), (_QUARANTINED, quarantined)):
+            table.create(con)
+            table.add(con, rows)
 
-    return [read_manifests]
+    return ReadingPlan(
+        prepare=[read_manifests],
+        loaded="from manifests_loaded",
+        skipped="from manifests_skipped",
+        quarantined="from manifests_quarantined",
+    )
 
 
 def dispositions() -> Sequence[Step]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.reader import Batch, Step
+from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import delimited, times
 from assets.sources.sql.delimited import named_field
@@ -41,11 +41,16 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     raise SourceError(path, "no_header: the first line does not name NodeName and TimeStart", _COMMAND, line=1)
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps that read the rows."""
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the rows are read."""
     zone = batch.cluster.settings.timezone
     is_header = f"list_has_any(names, {list(_STARTS)}) and list_has_any(names, ['nodename', 'clusternodes', 'cluster'])"
-    return [*delimited.field_steps(is_header, "reason", "event_fields"), _typed(zone), LOADED, QUARANTINED, SKIPPED]
+    return ReadingPlan(
+        prepare=[*delimited.field_steps(is_header, "reason", "event_fields"), _typed(zone)],
+        loaded=LOADED,
+        skipped=SKIPPED,
+        quarantined=QUARANTINED,
+    )
 
 
 def _moment(text: str, zone: str, *, second_of_fold: bool = False) -> str:
@@ -132,7 +137,6 @@ inner join batch_files on batch_files.file_id = timed.file_id"""
 
 
 LOADED = """
-create or replace temp table loaded_rows as
 select
     file_id, line_number, event_kind, node_name, started_at, ended_at, state, state_flags, reason, reason_user,
     reason_uid
@@ -140,13 +144,11 @@ from event_rows
 where problem is null"""
 
 QUARANTINED = """
-create or replace temp table quarantined_lines as
 select file_id, line_number, problem as reason, problem_detail as detail
 from event_rows
 where problem is not null"""
 
 SKIPPED = """
-create or replace temp table skipped_lines as
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
 select file_id, line_number, 'header' as reason from event_fields_headers"""

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.sources.reader import Step
+from assets.sources.sql.temp_tables import TempTable
 
 MAXIMUM_HOSTS = 100_000
 """Slurm itself knows 65,536."""
@@ -184,8 +185,17 @@ Ask = Callable[[list[str]], Mapping[str, Printed]]
 _TOGETHER_TOO_MANY = NodeListError("nodelist_too_large", "the lists of these files name too many hosts together")
 
 
+EXPANSION = {
+    "node_list": "varchar",
+    "node_names": "varchar[]",
+    "problem": "varchar",
+    "problem_detail": "varchar",
+}
+"""Columns of expanded lists; the names are NULL when a list cannot be expanded, and the problem then says why."""
+
+
 def expansions(lists: Iterable[str], ask: Ask, max_large_names: int = MAX_LARGE_NAMES) -> Iterator[pa.Table]:
-    """Expand distinct lists into tables (node_list, node_names, problem, problem_detail), each of bounded size."""
+    """Expand distinct lists into tables of the columns `EXPANSION`, each of bounded size."""
     known: set[str] = set()
     rows, left = _Rows(known), MAX_NAMES
     large: list[str] = []
@@ -293,8 +303,7 @@ def expansion_step(printed_lists: str, into: str) -> Step:
     printed_lists
         A query of one column, `node_list`, with a row for every time that a list is printed; NULLs are left out.
     into
-        Temp table to make: node_list, node_names varchar[] (NULL when it cannot be expanded), problem (NULL,
-        bad_nodelist or nodelist_too_large), problem_detail.
+        Temp table to make, of the columns `EXPANSION`. A problem is bad_nodelist or nodelist_too_large.
     """
 
     def expand_lists(con: duckdb.DuckDBPyConnection) -> None:
@@ -303,16 +312,10 @@ def expansion_step(printed_lists: str, into: str) -> Step:
                 f"select node_list, count(*) from ({printed_lists}) where node_list is not null group by node_list"
             ).fetchall()
         )
-        con.execute(
-            f"create or replace temp table {into} "
-            "(node_list varchar, node_names varchar[], problem varchar, problem_detail varchar)"
-        )
+        expanded = TempTable(into, EXPANSION)
+        expanded.create(con)
         printed = {text: Printed(count) for text, count in times.items()}
         for table in expansions(times, lambda _: printed, MAX_LARGE_ROWS):
-            con.register("expanded_node_lists", table)
-            try:
-                con.execute(f"insert into {into} select * from expanded_node_lists")
-            finally:
-                con.unregister("expanded_node_lists")
+            expanded.insert(con, table)
 
     return expand_lists

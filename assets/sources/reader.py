@@ -1,42 +1,8 @@
 """The agreement between the loading core and the format readers.
 
 A reader is a module with the names of `Reader`. The core opens a transaction, puts the files of one kind and one
-cluster into `lines` and `batch_files`, runs the reader's steps and moves what they leave into `raw` and `ops`.
-
-Given to the steps (temp tables):
-
-    lines(file_id integer, line_number bigint, line varchar)
-        Physical lines, 1-based per file; CR and BOM stripped; a blank line is NULL.
-    batch_files(file_id integer, cluster_id varchar, path varchar, dialect varchar, modified_at timestamp,
-                timezone varchar, last_line_open boolean)
-        A batch may mix the dialects of its kind. `last_line_open`: the file does not end with a newline.
-    file_lines(file_id integer, lines_in bigint, last_line bigint)
-        How many lines a file has, and the number of the last.
-    file_warnings(file_id integer, warning varchar)
-        Empty or nearly so; a reader may insert what is odd about a whole file (shown in ops.files.warnings).
-
-    taken_files(file_id integer, line_count bigint)
-        Files that a `WholeFileReader` has read before; their lines are not in `lines`.
-    taken_lines(file_id integer, line_number bigint, line varchar)
-        Empty: such a reader puts the lines there that it quarantines.
-    counted_skips(file_id integer, reason varchar, line_count bigint)
-        Empty: such a reader puts there how many lines of a file it has skipped without naming them in `skipped_lines`.
-    stated_times(file_id integer, stated_at timestamp)
-        Empty: a reader puts times there that lines state which it skips, at least the first and the last of a file.
-
-Left by the steps (temp tables), every line not counted in exactly one of them, several loaded rows per line allowed:
-
-    loaded_rows          file_id, line_number and the columns of the raw table without cluster_id, path, disposition
-                         (a missing nullable column is NULL; leave node_id out, the core resolves it from node_name);
-                         a view is fine, it is read once
-    skipped_lines        file_id, line_number, reason
-    quarantined_lines    file_id, line_number, reason, detail
-
-The core moves `loaded_rows` into raw after the last step, or at the step `KEEP_ROWS`: the steps behind it find what was
-kept in the raw table, and its lines in `loaded_lines(file_id, line_number)`.
-
-A quarantined last line of a file with `last_line_open` becomes `truncated_record`: readers need not care.
-Other temp tables of a reader are made with `create or replace temp table`.
+cluster into the tables of `batch_tables`, runs the `ReadingPlan` that the reader gives for them, and moves what it
+leaves into `raw` and `ops`. Other temp tables of a reader are made with `create or replace temp table`.
 """
 
 from __future__ import annotations
@@ -55,9 +21,6 @@ if TYPE_CHECKING:
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 """One SQL statement, or a function of the connection where Python has to look at distinct values."""
-
-KEEP_ROWS = "keep loaded_rows"
-"""The step at which the core moves `loaded_rows` into raw, for readers that go on with what was kept."""
 
 EDGE_LINES = """
 select lines.file_id, lines.line_number, lines.line
@@ -122,6 +85,28 @@ class Batch:
     dialects: frozenset[str] = field(default_factory=frozenset)
 
 
+@dataclass(frozen=True)
+class ReadingPlan:
+    """How the lines of a batch become rows.
+
+    Every line that is not in `counted_skips` must be in exactly one of the three outcomes. A line may give several
+    loaded rows.
+    """
+
+    prepare: Sequence[Step]
+    """Run first, in their order."""
+    loaded: str
+    """Query of the rows: file_id, line_number and columns of the raw table, without cluster_id, path, disposition and
+    node_id, which the core resolves from node_name. A missing column is NULL. It is read once."""
+    skipped: str
+    """Query of `batch_tables.SKIPPED_LINES`."""
+    quarantined: str
+    """Query of `batch_tables.QUARANTINED_LINES`. A last line without a newline becomes `truncated_record`, whatever the
+    reason."""
+    after_keeping: Sequence[Step] = ()
+    """Run when the rows are in raw and their lines in `loaded_lines`, before the other two queries."""
+
+
 class Reader(Protocol):
     """What a format module defines; the constants are properties here so that a module may narrow their types."""
 
@@ -155,8 +140,8 @@ class Reader(Protocol):
         unsupported_schema, then a colon and the explanation.
         """
 
-    def statements(self, batch: Batch) -> Sequence[Step]:
-        """Give the steps that turn `lines` into `loaded_rows`, `skipped_lines` and `quarantined_lines`."""
+    def plan_reading(self, batch: Batch) -> ReadingPlan:
+        """Say how `lines` become rows, skipped lines and quarantined lines."""
 
     def dispositions(self) -> Sequence[Step]:
         """Give the steps that recompute `disposition` (and what depends on it) of the whole raw table.
@@ -172,10 +157,10 @@ class WholeFileReader(Protocol):
     """What a reader adds that can read some files faster than line by line."""
 
     def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
-        """Read what files it can, given by `file_id`, and put them into `taken_files(file_id, line_count)`.
+        """Read what files it can, given by `file_id`, and put them into `taken_files`.
 
-        The lines of the others only are in `lines`; the reader's steps leave the outcomes of both, but for the lines
-        that it counts in `counted_skips(file_id, reason, line_count)`.
+        Only the lines of the others are in `lines`. The plan gives the outcomes of both, but for the lines that are
+        counted in `counted_skips`. After a failure there are no files, and all are read by lines.
         """
 
 

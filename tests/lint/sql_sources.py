@@ -185,7 +185,11 @@ class Tree:
             found = self._imported(called.value.id, self.scopes[called])
             if found is not None:
                 module = self.modules.get(".".join(part for part in found if part))
-                return [] if module is None else self._own(called.attr, module)
+                if module is not None:
+                    return self._own(called.attr, module)
+                if found[0] not in self.modules:
+                    return []
+                # An object that another module of the tree has made: its methods are meant.
         return [function for function in self.functions[called.attr] if self._may_be_meant(function, called.value)]
 
     def _may_be_meant(self, function: Function, owner: ast.expr) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -14,7 +15,8 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.intake.batch import drop_temporary
+from assets.sources.batch_tables import BATCH_FILES, FILE_LINES, FILE_WARNINGS, LINES
+from assets.sources.intake.batch import carry_out, drop_temporary, take_whole_files
 from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
 
@@ -88,36 +90,22 @@ def run(
     cluster: ClusterSettings | None = None,
     modified_at: datetime = MODIFIED_AT,
 ) -> Outcome:
-    """Read a batch of files given as path below the cluster's kind folder -> text."""
+    """Read a batch of files into raw, given as path below the cluster's kind folder -> text."""
     cluster = cluster or cluster_of()
-    con.execute("create or replace temp table lines (file_id integer, line_number bigint, line varchar)")
-    con.execute(
-        "create or replace temp table batch_files (file_id integer, cluster_id varchar, path varchar, "
-        "dialect varchar, modified_at timestamp, timezone varchar, last_line_open boolean)"
-    )
-    dialects = set()
+    about: list[Row] = []
     rows: list[tuple[int, int, str | None]] = []
     for file_id, (name, text) in enumerate(files.items(), 1):
         path = f"{cluster.cluster_id}/{reader.KIND}/{name}"
         dialect = reader.detect(text[:SAMPLE_CHARACTERS], path, cluster)
         assert dialect in reader.DIALECTS
-        dialects.add(dialect)
-        con.execute(
-            "insert into batch_files values (?, ?, ?, ?, ?, ?, ?)",
-            [file_id, cluster.cluster_id, path, dialect, modified_at, cluster.settings.timezone, text[-1:] != "\n"],
-        )
+        about.append({
+            "file_id": file_id, "cluster_id": cluster.cluster_id, "path": path, "dialect": dialect,
+            "modified_at": modified_at, "timezone": cluster.settings.timezone, "last_line_open": text[-1:] != "\n",
+        })  # fmt: skip
         physical = text.removesuffix("\n").split("\n")
         rows += [(file_id, number, line if line.strip() else None) for number, line in enumerate(physical, 1)]
-    file_ids, numbers, texts = zip(*rows, strict=True)
-    columns = [list(file_ids), list(numbers), list(texts)]
-    con.execute("insert into lines select unnest($1), unnest($2), unnest($3::varchar[])", columns)
-    con.execute(
-        "create or replace temp table file_lines as "
-        "select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id"
-    )
-    con.execute("create or replace temp table stated_times (file_id integer, stated_at timestamp)")
-    for step in reader.statements(Batch(cluster, frozenset(dialects))):
-        con.execute(step) if isinstance(step, str) else step(con)
+    begin(con, reader, about, rows)
+    carry_out(con, reader, reader.plan_reading(Batch(cluster, frozenset(file["dialect"] for file in about))))
     outcome = Outcome(
         len(rows),
         _rows(con, "select * from loaded_rows order by file_id, line_number"),
@@ -128,15 +116,27 @@ def run(
     return outcome
 
 
-def insert(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings | None = None) -> None:
-    """Move what a batch left into the raw table, every host being a node."""
+def begin(
+    con: duckdb.DuckDBPyConnection,
+    reader: Reader,
+    files: Sequence[Mapping[str, Any]],
+    rows: Sequence[tuple[int, int, str | None]],
+) -> None:
+    """Put into place what the core gives a reader, none of the files taken as a whole."""
+    take_whole_files(con, reader, ())
+    BATCH_FILES.create(con)
+    BATCH_FILES.add(con, files)
+    LINES.fill(con, rows)
+    counts = "select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id"
+    FILE_LINES.create_from(con, counts)
+    FILE_WARNINGS.create(con)
+
+
+def name_nodes(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Give the rows of the raw table their node ids, every host being a node."""
     columns = {row["name"] for row in _rows(con, f"select name from pragma_table_info('raw.{reader.TABLE}')")}
-    node = ", lower(node_name) as node_id" if "node_id" in columns else ""
-    con.execute(
-        f"insert into raw.{reader.TABLE} by name select batch_files.cluster_id, batch_files.path, "
-        f"'loaded' as disposition{node}, loaded_rows.* exclude (file_id) from loaded_rows "
-        "join batch_files on batch_files.file_id = loaded_rows.file_id"
-    )
+    if "node_id" in columns:
+        con.execute(f"update raw.{reader.TABLE} set node_id = lower(node_name)")
 
 
 def settle(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
@@ -155,9 +155,7 @@ def read(
 ) -> Outcome:
     """Read one file; each of its lines must be accounted for once and its rows fit the raw table."""
     con = connect()
-    outcome = run(con, reader, {name: text}, cluster, **more)
-    insert(con, reader)
-    return outcome
+    return run(con, reader, {name: text}, cluster, **more)
 
 
 def load(reader: Reader, *batches: dict[str, str], cluster: ClusterSettings | None = None, **more: Any) -> list[Row]:
@@ -165,6 +163,6 @@ def load(reader: Reader, *batches: dict[str, str], cluster: ClusterSettings | No
     con = connect()
     for files in batches:
         run(con, reader, files, cluster, **more)
-        insert(con, reader)
+        name_nodes(con, reader)
         settle(con, reader)
     return table_of(con, reader)

@@ -18,7 +18,7 @@ from tests.sources.folders import SCHEMA, export, load_results
 
 MEMORY_MB, SPARE_MB = 500, 1024
 """What DuckDB may take, and what the process may take beyond it."""
-LISTS, TICKETS = 150, 120_000
+LISTS, TICKETS, TICKET_CHARACTERS = 150, 1_000_000, 1_000
 GOOD = export([{}])
 
 
@@ -54,12 +54,12 @@ def plain_lines() -> dict[str, str | bytes]:
 
 
 def tickets() -> dict[str, str | bytes]:
-    """Tickets of 360 MB in 450 KB, which do not fit into memory as lists of texts; two quotes that are never closed."""
+    """Tickets of a gigabyte, which do not fit into memory as lists of texts; two quotes that are never closed."""
     packer = zstandard.ZstdCompressor().compressobj()
-    ticket = f"{{n}},node001,2024-05-01,{'x' * 3_000}\n"
-    parts = [packer.compress(b"ticket_id,node,opened,notes\n")]
-    parts += [packer.compress(ticket.format(n=n).encode()) for n in range(TICKETS)]
-    parts += [packer.compress(b'7,node001,2024-05-01,"never closed\n' * 2), packer.flush()]
+    ticket = f"{{n}},node{{node:03}},2024-05-01 09:00,2024-05-02 10:00,GPU {{node}},{'x' * TICKET_CHARACTERS}\n"
+    parts = [packer.compress(b"ticket_id,node,opened,closed,component,summary\n")]
+    parts += [packer.compress(ticket.format(n=n, node=n % 1000).encode()) for n in range(TICKETS)]
+    parts += [packer.compress(b'7,node001,2024-05-01,,GPU,"never closed\n' * 2), packer.flush()]
     return {"c1/sacct/a.txt": GOOD, "c1/tickets/a.csv.zst": b"".join(parts)}
 
 

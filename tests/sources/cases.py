@@ -16,7 +16,7 @@ import pytest
 
 from assets.sources.errors import SourceError
 from assets.sources.reader import Reader
-from tests.sources.batches import MODIFIED_AT, cluster_of, connect, insert, run, settle, table_of
+from tests.sources.batches import MODIFIED_AT, cluster_of, connect, name_nodes, run, settle, table_of
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "cases"
 Case = dict[str, Any]
@@ -62,7 +62,7 @@ def check_case(reader: Reader, case: Case) -> None:
     assert dict(outcome.skips) == case.get("skipped", {}), f"skipped {outcome.skips}"
     quarantined = {str(row["line_number"]): row["reason"] for row in outcome.quarantined}
     assert quarantined == case.get("quarantined", {}), f"quarantined {outcome.quarantined}"
-    insert(con, reader, cluster)
+    name_nodes(con, reader)
     settle(con, reader)
     table = table_of(con, reader)
     dispositions = [row["disposition"] for row in table]

@@ -20,7 +20,7 @@ def outcome(name: str, folder: Path) -> dict[str, Any]:
     """Load a bomb in a process of its own, and return what became of it."""
     make(folder / "sources", BOMBS[name]())
     command = [sys.executable, "-m", "tests.sources.bombs", name, str(folder)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -64,7 +64,7 @@ def test_lists_name_no_more_nodes_than_a_cluster_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tickets_are_read_a_part_at_a_time(tmp_path: Path) -> None:
+def test_a_gigabyte_of_tickets_is_read_a_part_at_a_time(tmp_path: Path) -> None:
     found = outcome("tickets", tmp_path)
     assert found["peak"] < MEMORY_MB + SPARE_MB
     assert dict(found["loaded"])["c1/tickets/a.csv.zst"] == TICKETS

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -244,14 +245,16 @@ def test_a_reader_that_fails_on_a_file_refuses_that_file_alone(tmp_path):
         KIND, TABLE, DIALECTS, VERSION, COVERS = "sacct", "sacct", sacct.DIALECTS, 1, sacct.COVERS
         detect = staticmethod(sacct.detect)
         dispositions = staticmethod(sacct.dispositions)
+        take = staticmethod(sacct.take)
 
         @staticmethod
-        def statements(given):
+        def plan_reading(given):
             def fail(con):
                 if con.execute("select count(*) from batch_files where path = 'c2/sacct/d.txt'").fetchone()[0]:
                     raise OverflowError("date value out of range")
 
-            return [fail, *sacct.statements(given)]
+            plan = sacct.plan_reading(given)
+            return replace(plan, prepare=[fail, *plan.prepare])
 
     con = load(folder, readers={"sacct": Fails})
     assert con.execute("select path, reason from ops.files where status = 'refused'").fetchall() == [

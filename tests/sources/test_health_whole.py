@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from assets.sources import inventory
+from assets.sources.batch_tables import COUNTED_SKIPS, TAKEN_FILES
 from assets.sources.health import reader as health
 from assets.sources.health import whole_files as health_whole
 from assets.sources.intake.lines import inspect
@@ -79,7 +80,7 @@ def taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(health, "take", watched)
     at_once = tables(folder)
-    monkeypatch.setattr(health, "take", lambda _con, _files: None)
+    monkeypatch.setattr(health, "take", lambda con, _files: original(con, {}))
     line_by_line = tables(folder)
     for table, expected in line_by_line.items():
         assert at_once[table] == expected, table
@@ -242,8 +243,8 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     found = {name: inspect(tmp_path / name, name).object_lines for name in counts}
     assert found == counts
     con = duckdb.connect(config={"threads": threads})
-    con.execute("create temp table taken_files (file_id integer, line_count bigint)")
-    con.execute("create temp table counted_skips (file_id integer, reason varchar, line_count bigint)")
+    TAKEN_FILES.create(con)
+    COUNTED_SKIPS.create(con)
     files = {
         number: SourceFile(
             "c1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from assets.sources.intake import batch, isolating
 from assets.sources.intake.folder import survey
 from assets.sources.intake.loading import load_kind
 from assets.sources.kernel import reader as kernel
-from assets.sources.reader import Step
+from assets.sources.reader import Batch, ReadingPlan
 from assets.sources.sacct import reader as sacct
 from assets.sources.tickets import reader as tickets
 from tests.sources.folders import connect, export, load_results, make, rows
@@ -29,10 +30,11 @@ def reader_that(step: Callable[[duckdb.DuckDBPyConnection], None] | str, reader=
     """Give a reader with a step before all others."""
     names = ("KIND", "TABLE", "DIALECTS", "VERSION", "COVERS", "detect", "dispositions")
 
-    def statements(given) -> list[Step]:
-        return [step, *reader.statements(given)]
+    def plan_reading(given: Batch) -> ReadingPlan:
+        plan = reader.plan_reading(given)
+        return replace(plan, prepare=[step, *plan.prepare])
 
-    return SimpleNamespace(**{name: getattr(reader, name) for name in names}, statements=statements)
+    return SimpleNamespace(**{name: getattr(reader, name) for name in names}, plan_reading=plan_reading)
 
 
 def raising_at(*codes: int, error: type[Exception] = OverflowError) -> SimpleNamespace:
@@ -123,12 +125,15 @@ def test_a_file_that_stops_its_reader_whatever_is_left_out_is_refused(tmp_path):
 
 
 def test_a_lost_line_refuses_its_file_alone(tmp_path):
+    plan_reading = kernel.plan_reading
+    lost = "select file_id, line_number from lines where line like '%lose me%'"
+
+    def lose_line(given: Batch) -> ReadingPlan:
+        plan = plan_reading(given)
+        return replace(plan, skipped=f"from ({plan.skipped}) anti join ({lost}) using (file_id, line_number)")
+
     lose = reader_that("select 1")
-    lose.statements = lambda given: [
-        *kernel.statements(given),
-        "delete from skipped_lines where (file_id, line_number) in "
-        "(select (file_id, line_number) from lines where line like '%lose me%')",
-    ]
+    lose.plan_reading = lose_line
     folder = make(tmp_path, {"c1/kernel/a.log": log([79]) + "Nov 21 07:34:10 n1 kernel: lose me\n"})
     make(tmp_path, {"c1/kernel/b.log": log([48])})
     con, _ = loaded(folder, lose)
@@ -157,9 +162,9 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
 
 def test_a_file_read_whole_is_read_by_lines_when_that_fails(tmp_path, monkeypatch):
     """Accounting exports are mostly taken as they are; what their reader trips over is found by lines."""
-    real = sacct.statements
+    real = sacct.plan_reading
 
-    def statements(given) -> list[Step]:
+    def plan_reading(given: Batch) -> ReadingPlan:
         def trip(con: duckdb.DuckDBPyConnection) -> None:
             if (
                 con.execute("from taken_files").fetchone()
@@ -167,9 +172,10 @@ def test_a_file_read_whole_is_read_by_lines_when_that_fails(tmp_path, monkeypatc
             ):
                 raise OverflowError("int too big to convert")
 
-        return [trip, *real(given)]
+        plan = real(given)
+        return replace(plan, prepare=[trip, *plan.prepare])
 
-    monkeypatch.setattr(sacct, "statements", statements)
+    monkeypatch.setattr(sacct, "plan_reading", plan_reading)
     jobs = [{"JobID": str(n), "JobIDRaw": str(n), "User": "eve" if n == 7 else "bob"} for n in range(1, 10)]
     con = connect()
     load_results(make(tmp_path, {"c1/sacct/a.txt": export(jobs)}), con)

@@ -8,6 +8,7 @@ import pytest
 from assets.sources.errors import SourceError
 from assets.sources.kernel import reader as kernel
 from assets.sources.masking import MAX_EXCERPT, excerpt, mask, masked
+from assets.sources.reader import ReadingPlan
 from tests.sources.folders import export, load, make
 
 SECRETS = {
@@ -115,7 +116,8 @@ def test_half_a_secret_at_a_limit_is_not_shown(con):
 
 def test_an_error_that_quotes_a_value_is_masked(tmp_path, monkeypatch):
     make(tmp_path, {"c1/sacct/a.txt": export([{}]), "c1/kernel/kern.log": KERNEL_LINE})
-    monkeypatch.setattr(kernel, "statements", lambda batch: ["select 'TOKEN=hunter2'::integer"])
+    plan = ReadingPlan(["select 'TOKEN=hunter2'::integer"], loaded="", skipped="", quarantined="")
+    monkeypatch.setattr(kernel, "plan_reading", lambda batch: plan)
     con = load(tmp_path, readers={"kernel": kernel})
     (row,) = con.execute("select columns(*)::varchar from ops.files").fetchall()
     assert "TOKEN=***" in str(row)

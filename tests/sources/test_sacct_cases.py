@@ -21,7 +21,8 @@ IDS = (
     "N002 N003 N004 N005 N007 N008 N009 N012 N013 N014 N016 N017 N018 N019 N020 N025 N026 N027 N028 N029 N030 N031 "
     "N033 N034 N035 N037 N038 N039 N040 N041 N042 N043 N046 N048 N049 N050 N052 N054 N055 N056 N057 N058 N059 N060 "
     "N062 N063 N064 N065 N066 N067 N069 N071 N072 N073 N079 N082 N083 N084 N085 N087 N088 N089 "
-    "cancelled-while-waiting-by-an-older-slurm gpus-without-a-count waiting-tasks-as-a-star"
+    "cancelled-while-waiting-by-an-older-slurm gpus-without-a-count "
+    "typed-counts-beyond-any-cluster waiting-tasks-as-a-star"
 )
 
 

@@ -15,7 +15,7 @@ from assets.sources.errors import SourceError
 from assets.sources.health import gcm_documents, gcm_records, nhc_records
 from assets.sources.health import stretches as health_stretches
 from assets.sources.health import whole_files as health_whole
-from assets.sources.reader import Batch, Step
+from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times, undated
 
@@ -64,16 +64,21 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
 take = health_whole.take
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps that read the records of both tools."""
-    steps: list[Step] = [EMPTY_RESULTS, health_whole.EMPTY]
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the records of both tools are read."""
+    steps: list[Step] = []
     if "gcm" in batch.dialects:
         steps += gcm_records.result_steps()
     if "gcm_document" in batch.dialects:
         steps += gcm_documents.RESULT_STEPS
     if "nhc" in batch.dialects:
         steps += nhc_records.result_steps(batch.cluster.settings.timezone)
-    return [*steps, SETTLED_CLOCKS, IMPLAUSIBLE, *health_stretches.STEPS, QUARANTINED, LOADED, SKIPPED, SKIPPED_LINES]
+    return ReadingPlan(
+        prepare=[EMPTY_RESULTS, *steps, SETTLED_CLOCKS, IMPLAUSIBLE, *health_stretches.STEPS, BAD_LINES],
+        loaded=LOADED,
+        skipped=SKIPPED,
+        quarantined="from health_bad_lines",
+    )
 
 
 # One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
@@ -104,15 +109,14 @@ where batch_files.file_id = health_results.file_id
     )"""
 
 # A line with several results is quarantined whole when one of them is bad: a line has one outcome.
-QUARANTINED = """
-create or replace temp table quarantined_lines as
+BAD_LINES = """
+create or replace temp table health_bad_lines as
 select file_id, line_number, min(problem) as reason, min(problem_detail) as detail
 from health_results
 where problem is not null
 group by file_id, line_number"""
 
 LOADED = f"""
-create or replace temp view loaded_rows as
 select
     results.file_id, line_number, results.node_name, results.check_name, check_type, result, result_quality,
     started_at, observed_at, job_id_raw, xid_codes, message,
@@ -122,20 +126,15 @@ left join health_stretches as stretches
     on stretches.file_id = results.file_id and {health_stretches.IS_OF_STRETCH}
 anti join health_unchanged as unchanged
     on unchanged.file_id = results.file_id and unchanged.line_number = results.line_number
-anti join quarantined_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number
+anti join health_bad_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number
 where skip_reason is null
 union all by name
 {health_whole.KEPT}"""
 
 SKIPPED = """
-create or replace temp table health_skipped as
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
-select file_id, line_number, skip_reason from health_results where skip_reason is not null"""
-
-SKIPPED_LINES = """
-create or replace temp view skipped_lines as
-from health_skipped
+select file_id, line_number, skip_reason from health_results where skip_reason is not null
 union all
 select file_id, line_number, 'unchanged' from health_unchanged"""
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from assets.sources.health import gcm_records
 from assets.sources.health import stretches as health_stretches
@@ -20,17 +19,31 @@ from assets.sources.intake.lines import is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
 from assets.sources.sql import times
 from assets.sources.sql.one_thread import one_thread
+from assets.sources.sql.temp_tables import TempTable
 
 if TYPE_CHECKING:
     from assets.sources.reader import SourceFile
 
-EMPTY = """
-create temp table if not exists health_whole (
-    file_id integer, line_number bigint, node_name varchar, check_name varchar, check_type varchar, result varchar,
-    result_quality varchar, started_at timestamp, observed_at timestamp, job_id_raw bigint, message varchar,
-    unchanged_since timestamp
-)"""
+TAKEN = TempTable(
+    "health_whole",
+    {
+        "file_id": "integer",
+        "line_number": "bigint",
+        "node_name": "varchar",
+        "check_name": "varchar",
+        "check_type": "varchar",
+        "result": "varchar",
+        "result_quality": "varchar",
+        "started_at": "timestamp",
+        "observed_at": "timestamp",
+        "job_id_raw": "bigint",
+        "message": "varchar",
+        "unchanged_since": "timestamp",
+    },
+)
 """The results that are kept of the files taken; of every file one at least, as the first of a stretch is."""
+
+SCANNED = TempTable("scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint"})
 
 KEPT = f"select *, {gcm_records.xid_codes('message')} as xid_codes from health_whole"
 
@@ -125,7 +138,9 @@ where kept.line_count < taken.line_count"""
 
 def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
     """Read the files that are nothing but GCM's records into `health_whole`; note which, and how much is unchanged."""
-    con.execute(EMPTY)
+    TAKEN.create(con)
+    if not files:
+        return
     with scratch_folder(con) as scratch:
         counts: dict[int, int] = {}
         paths: list[str] = []
@@ -150,16 +165,7 @@ def _as_objects(file: SourceFile, unpacked: Path) -> tuple[Path, int | None]:
 
 
 def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list[str]) -> None:
-    table = pa.table(
-        {
-            "file_index": pa.array(range(len(counts)), pa.int64()),
-            "file_id": pa.array(counts.keys(), pa.int32()),
-            "line_count": pa.array(counts.values(), pa.int64()),
-        }
-    )
-    con.register("scanned_files_table", table)
-    con.execute("create or replace temp table scanned_files as from scanned_files_table")
-    con.unregister("scanned_files_table")
+    SCANNED.fill(con, [(index, file_id, count) for index, (file_id, count) in enumerate(counts.items())])
     # Lines are numbered while they are scanned. One thread keeps their order without being told to.
     with one_thread(con):
         con.execute("set preserve_insertion_order = false")

@@ -7,12 +7,23 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sources.batch_tables import (
+    ASIDE_LINES,
+    COUNTED_SKIPS,
+    FILE_LINES,
+    LOADED_LINES,
+    QUARANTINED_LINES,
+    SKIPPED_LINES,
+    STATED_TIMES,
+    TAKEN_FILES,
+    TAKEN_LINES,
+)
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
 from assets.sources.intake.isolating import Aside
 from assets.sources.masking import masked
-from assets.sources.reader import KEEP_ROWS, Batch, Reader, SourceFile, Step, WholeFileReader
+from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
 from assets.sql import identifier
@@ -74,29 +85,15 @@ def load_batch(
         The reader lost or doubled a line.
     """
     _require_regular_files(files)
-    taken = _take_whole_files(con, reader, files if aside is None else ())
+    taken = take_whole_files(con, reader, files if aside is None else ())
     with scratch_folder(con) as scratch:
         cut = read_batch_lines(con, cluster, files, Path(scratch), taken)
-    con.execute(
-        """
-        create or replace temp table file_lines as
-        select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id
-        union all
-        select file_id, line_count, line_count from taken_files
-        """
-    )
-    con.execute(
-        "create or replace temp table aside_lines as "
-        "select *, null::varchar as reason, null::varchar as detail from lines limit 0"
-    )
+    FILE_LINES.create_from(con, _COUNTS)
+    ASIDE_LINES.create(con)
     if cut or aside is not None:
         set_lines_aside(con, aside)
-    steps = list(reader.statements(Batch(cluster, frozenset(file.dialect for file in files))))
-    until = steps.index(KEEP_ROWS) if KEEP_ROWS in steps else len(steps)
     try:
-        run_steps(con, steps[:until])
-        _keep_rows(con, reader)
-        run_steps(con, steps[until + 1 :])
+        carry_out(con, reader, reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files))))
     except SourceError as error:
         raise SourceErrors([error]) from None
     prove_every_line_accounted_for(con, reader)
@@ -116,15 +113,29 @@ def _require_regular_files(files: Sequence[SourceFile]) -> None:
         raise SourceErrors(wrong)
 
 
-def _take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile]) -> set[int]:
+_COUNTS = """
+select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id
+union all
+select file_id, line_count, line_count from taken_files"""
+
+
+def take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile]) -> set[int]:
     """Let a reader that can do so read whole files at once; give their ids."""
-    con.execute("create or replace temp table taken_files (file_id integer, line_count bigint)")
-    con.execute("create or replace temp table taken_lines (file_id integer, line_number bigint, line varchar)")
-    con.execute("create or replace temp table counted_skips (file_id integer, reason varchar, line_count bigint)")
-    con.execute("create or replace temp table stated_times (file_id integer, stated_at timestamp)")
+    for table in (TAKEN_FILES, TAKEN_LINES, COUNTED_SKIPS, STATED_TIMES):
+        table.create(con)
     if isinstance(reader, WholeFileReader):
         reader.take(con, dict(enumerate(files)))
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
+
+
+def carry_out(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan) -> None:
+    """Move the rows of a plan into raw, and fill `loaded_lines`, `quarantined_lines` and `skipped_lines`."""
+    run_steps(con, plan.prepare)
+    con.execute(f"create or replace temp view loaded_rows as {plan.loaded}")
+    _keep_rows(con, reader)
+    run_steps(con, plan.after_keeping)
+    QUARANTINED_LINES.create_from(con, plan.quarantined)
+    SKIPPED_LINES.create_from(con, plan.skipped)
 
 
 def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
@@ -145,13 +156,13 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         from loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )
-    con.execute(
+    LOADED_LINES.create_from(
+        con,
         f"""
-        create or replace temp table loaded_lines as
         select distinct batch_files.file_id, kept.line_number
         from raw.{reader.TABLE} as kept
         inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
-        """
+        """,
     )
 
 

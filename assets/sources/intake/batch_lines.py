@@ -7,8 +7,8 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
+from assets.sources.batch_tables import BATCH_FILES, FILE_WARNINGS
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.copies import write_copy
 from assets.sources.intake.isolating import READER_ERROR, Aside
@@ -17,9 +17,9 @@ from assets.sources.intake.long_lines import MARK, MAX_LINE, WINDOW
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 
-BATCH_BYTES = 256 * 1024 * 1024
+MAX_BATCH_BYTES = 256 * 1024 * 1024
 """An accounting batch takes about four times its bytes of memory, or of temporary files beside the warehouse."""
-BATCH_FILES = 2000
+MAX_BATCH_FILES = 2000
 TYPICAL_COMPRESSION = 10
 
 
@@ -36,7 +36,7 @@ def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
     total = 0
     for file in files:
         size = file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
-        if batch and (total + size > BATCH_BYTES or len(batch) >= BATCH_FILES):
+        if batch and (total + size > MAX_BATCH_BYTES or len(batch) >= MAX_BATCH_FILES):
             yield batch
             batch, total = [], 0
         batch.append(file)
@@ -83,26 +83,24 @@ def read_batch_lines(
         first_line = str(error).splitlines()[0]
         wrong = SourceError(names, f"cannot be read as lines ({first_line})", "Look for a line of many megabytes.")
         raise SourceErrors([wrong]) from None
-    table = pa.table(
+    about = [
         {
-            "file_id": pa.array(range(len(files)), pa.int32()),
-            "cluster_id": [cluster.cluster_id] * len(files),
-            "path": [file.path for file in files],
-            "dialect": [file.dialect for file in files],
-            "modified_at": pa.array([file.modified_at for file in files], pa.timestamp("us")),
-            "timezone": [cluster.settings.timezone] * len(files),
-            "last_line_open": still_open,
-            "is_cut": [file_id in set(cut) for file_id in range(len(files))],
-            "sha256": [file.sha256 for file in files],
-            "size_bytes": pa.array([file.size_bytes for file in files], pa.int64()),
+            "file_id": file_id,
+            "cluster_id": cluster.cluster_id,
+            "path": file.path,
+            "dialect": file.dialect,
+            "modified_at": file.modified_at,
+            "timezone": cluster.settings.timezone,
+            "last_line_open": is_open,
+            "is_cut": file_id in cut,
+            "sha256": file.sha256,
+            "size_bytes": file.size_bytes,
         }
-    )
-    con.register("batch_files_table", table)
-    con.execute("create or replace temp table batch_files as select * from batch_files_table")
-    con.unregister("batch_files_table")
-    con.execute("create or replace temp table file_warnings (file_id integer, warning varchar)")
-    if damaged:
-        con.executemany("insert into file_warnings values (?, ?)", damaged)
+        for file_id, (file, is_open) in enumerate(zip(files, still_open, strict=True))
+    ]
+    BATCH_FILES.create(con)
+    BATCH_FILES.add(con, about)
+    FILE_WARNINGS.fill(con, damaged)
     return sorted({*cut, *(file_id for file_id, warning in damaged if warning == CUT_LINES)})
 
 

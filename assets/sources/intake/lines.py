@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import zstandard
 from isal import igzip_lib, isal_zlib
 
@@ -22,6 +21,7 @@ from assets.sources.intake.long_lines import MAX_LINE, LineLengths, has_long_lin
 from assets.sources.intake.object_lines import ObjectLines
 from assets.sources.reader import SAMPLE_CHARACTERS
 from assets.sources.regular import open_regular, pieces, unreadable
+from assets.sources.sql.temp_tables import TempTable
 
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 ZSTD_PIECE = 1 << 12
@@ -207,6 +207,7 @@ _BLANK_TO_NULL = """
 """
 
 
+READ_PATHS = TempTable("read_paths", {"file_id": "integer", "read_path": "varchar"})
 NUMBERED_LINES = """
     select read_files.file_id, read_lines.rowid - read_files.first_row + 1 as line_number, read_lines.line
     from read_lines inner join read_files on read_files.filename = read_lines.filename
@@ -229,8 +230,7 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
         con.execute(f"create or replace temp table read_lines as select filename, {_BLANK_TO_NULL} from {_SCAN}", scan)
     else:
         con.execute("create or replace temp table read_lines (filename varchar, line varchar)")
-    paths = [pa.array(files.keys(), pa.int32()), pa.array(scan["paths"], pa.string())]
-    con.register("read_paths", pa.table(paths, names=["file_id", "read_path"]))
+    READ_PATHS.fill(con, [(file_id, str(path)) for file_id, path in files.items()])
     # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
     con.execute(
         """
@@ -240,5 +240,4 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
         inner join read_paths on read_paths.read_path = first_rows.filename
         """
     )
-    con.unregister("read_paths")
     con.execute(f"create or replace temp view lines as {NUMBERED_LINES}")

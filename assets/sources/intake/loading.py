@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from assets.sources.intake.batch import load_batch
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
@@ -22,8 +21,11 @@ from assets.sources.intake.isolating import Aside, load_good_parts
 from assets.sources.reader import Reader, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.one_thread import one_thread
+from assets.sources.sql.temp_tables import TempTable
 from assets.sql import identifier
 from assets.warehouse import transaction
+
+REMOVED_FILES = TempTable("removed_files", {"cluster_id": "varchar", "path": "varchar"})
 
 
 @dataclass
@@ -249,12 +251,9 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
     if not keys:
         return
     con.execute("update ops.unsettled set lost_rows = true where table_name = ?", [reader.TABLE])
-    con.register("removed_files", pa.table({"cluster_id": [key[0] for key in keys], "path": [key[1] for key in keys]}))
-    try:
-        for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips"):
-            con.execute(
-                f"delete from {table} using removed_files as removed "
-                f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"
-            )
-    finally:
-        con.unregister("removed_files")
+    REMOVED_FILES.fill(con, keys)
+    for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips"):
+        con.execute(
+            f"delete from {table} using removed_files as removed "
+            f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"
+        )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import duckdb
-import pyarrow as pa
 
 from assets.sources.intake.batch import run_steps
 from assets.sources.intake.folder import Survey
@@ -17,6 +16,7 @@ from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.intake.settled_accounts import account_for_dispositions
 from assets.sources.reader import Reader
 from assets.sources.sacct.missing_attempts import TOLD_BY, warn_of_missing_attempts
+from assets.sources.sql.temp_tables import TempTable
 
 TABLES_WITH_NODES = (
     "health_checks",
@@ -28,6 +28,7 @@ TABLES_WITH_NODES = (
     "squeue_exclusions",
 )
 NAMING_TABLES = {"sacct", "nodes"}
+RESOLVED = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "varchar", "node_id": "varchar"})
 
 
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
@@ -132,18 +133,7 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
         for cluster_id, name in sorted(everything)
         if cluster_id in names and (node_id := names[cluster_id].resolve(name)) is not None
     ]
-    con.register(
-        "resolved_names",
-        pa.table(
-            {
-                "cluster_id": pa.array([row[0] for row in resolved], pa.string()),
-                "name_as_seen": pa.array([row[1] for row in resolved], pa.string()),
-                "node_id": pa.array([row[2] for row in resolved], pa.string()),
-            }
-        ),
-    )
-    con.execute("create or replace temp table node_names as from resolved_names")
-    con.unregister("resolved_names")
+    RESOLVED.fill(con, resolved)
     # A cluster that is left out keeps its names: what its settings say of them is not known just now.
     con.execute(
         "create or replace temp table surveyed as select unnest($names::varchar[]) as cluster_id", {"names": [*rules]}

@@ -13,7 +13,7 @@ from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.kernel import lines as kernel_lines
 from assets.sources.kernel import symptoms as kernel_symptoms
-from assets.sources.reader import EDGE_LINES, Batch, Step, prevailing
+from assets.sources.reader import EDGE_LINES, Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times, undated
 
@@ -61,19 +61,21 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
     return dialect == "syslog" and not undated.is_named_by_time(path)
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps that read the relevant lines and count the others."""
-    return [
-        CANDIDATES,
-        *kernel_lines.message_steps("kernel_candidates", batch.cluster.settings.timezone),
-        CLASSIFIED,
-        BOOTS,
-        OUTCOMES,
-        LOADED,
-        QUARANTINED,
-        SKIPPED,
-        STATED_TIMES,
-    ]
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the relevant lines are read."""
+    return ReadingPlan(
+        prepare=[
+            CANDIDATES,
+            *kernel_lines.message_steps("kernel_candidates", batch.cluster.settings.timezone),
+            CLASSIFIED,
+            BOOTS,
+            OUTCOMES,
+            STATED_TIMES,
+        ],
+        loaded=LOADED,
+        skipped=SKIPPED,
+        quarantined=QUARANTINED,
+    )
 
 
 STATED_TIMES = f"""
@@ -200,7 +202,6 @@ from anchored
 inner join batch_files on batch_files.file_id = anchored.file_id"""
 
 LOADED = """
-create or replace temp table loaded_rows as
 select
     file_id, line_number, host as node_name, occurred_at, time_quality, kind, code, pci_address, mig_gpu_instance,
     mig_compute_instance, link, process_id, process_name, is_fatal, recovery_action, repeat_count,
@@ -209,13 +210,11 @@ from kernel_outcomes
 where skip_reason is null and problem is null"""
 
 QUARANTINED = """
-create or replace temp table quarantined_lines as
 select file_id, line_number, problem as reason, problem_detail as detail
 from kernel_outcomes
 where skip_reason is null and problem is not null"""
 
 SKIPPED = """
-create or replace temp table skipped_lines as
 select
     lines.file_id,
     lines.line_number,

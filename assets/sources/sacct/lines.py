@@ -14,13 +14,27 @@ from assets.sources.sacct.fields import no_texts, outcome_expression, places_of_
 from assets.sources.sacct.layout import Layout, configured_layout, header_layout, missing_columns
 from assets.sources.sacct.records import OddLine, above_header, assemble
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql.python_rows import put
+from assets.sources.sql.temp_tables import TempTable
 from assets.sql import literal
 
 MAX_LAYOUTS = 20
 """Different headers that are read in one file. Each costs a pass over all lines, and no real export has so many."""
 LONG, MAX_DELIMITERS = 16 * 1024, 4096
 """A line that is longer and holds more delimiters is not split: a record has a hundred fields."""
+HEADERS = TempTable("sacct_headers", {"file_id": "integer", "line_number": "bigint", "layout_id": "integer"})
+ODD = TempTable(
+    "sacct_odd",
+    {
+        "file_id": "integer",
+        "line_number": "bigint",
+        "skipped": "varchar",
+        "quarantined": "varchar",
+        "detail": "varchar",
+    },
+)
+REPAIRED = TempTable(
+    "sacct_repaired", {"file_id": "integer", "line_number": "bigint", "layout_id": "integer", "f": "varchar[]"}
+)
 
 
 def split_step(cluster: ClusterSettings) -> Step:
@@ -87,7 +101,7 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
         if configured is None:
             raise SourceError(path, "no_header: and no [sacct] columns in cluster.toml", "Name the columns there.")
         found.append((file_id, 0, layouts.setdefault(configured, len(layouts))))
-    put(con, "sacct_headers", "file_id integer, line_number bigint, layout_id integer", found)
+    HEADERS.fill(con, found)
     return list(layouts)
 
 
@@ -199,14 +213,9 @@ def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout
     outcomes = [above_header(line) for line in lines if line.layout_id < 0]
     outcomes.extend(assemble((line for line in lines if line.layout_id >= 0), layouts))
     odd = [(o.file_id, o.line_number, o.skipped, o.quarantined, o.detail) for o in outcomes if o.fields is None]
-    put(
-        con,
-        "sacct_odd",
-        "file_id integer, line_number bigint, skipped varchar, quarantined varchar, detail varchar",
-        odd,
-    )
+    ODD.fill(con, odd)
     repaired = [(o.file_id, o.line_number, o.layout_id, o.fields) for o in outcomes if o.fields is not None]
-    put(con, "sacct_repaired", "file_id integer, line_number bigint, layout_id integer, f varchar[]", repaired)
+    REPAIRED.fill(con, repaired)
     for layout_id in {row[2] for row in repaired}:
         con.execute(
             f"""

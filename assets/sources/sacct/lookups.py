@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.sources.intake.nodes import basic_name
-from assets.sources.nodelists import LARGE, NodeListError, Printed, expand, expansions
+from assets.sources.nodelists import EXPANSION, LARGE, NodeListError, Printed, expand, expansions
 from assets.sources.reader import Step
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.counts import count_of
@@ -25,10 +25,31 @@ from assets.sources.sacct.values import (
 )
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times
-from assets.sources.sql.python_rows import put
+from assets.sources.sql.temp_tables import TempTable
 
 MAX_EXCLUDED = 5_000_000
 """Names in the exclusions of a batch; what is excluded beyond them is not known."""
+
+STATES = TempTable(
+    "sacct_states",
+    {"text": "varchar", "state": "varchar", "cancelled_by_uid": "bigint", "was_cut": "boolean", "problem": "varchar"},
+)
+TRES = TempTable(
+    "sacct_tres",
+    {
+        "text": "varchar",
+        "gpu_count": "integer",
+        "gpu_count_source": "varchar",
+        "gpu_type": "varchar",
+        "cpu_count": "integer",
+        "problem": "varchar",
+        "detail": "varchar",
+    },
+)
+DURATIONS = TempTable("sacct_durations", {"text": "varchar", "seconds": "bigint"})
+MEMORY = TempTable("sacct_memory", {"text": "varchar", "mib": "double", "per": "varchar"})
+EXCLUSIONS = TempTable("sacct_exclusions", {"text": "varchar", "node_ids": "varchar[]"})
+EXPANDED = TempTable("expanded_node_lists", {**EXPANSION, "node_ids": "varchar[]"})
 
 
 def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
@@ -55,21 +76,12 @@ def lookup_step(cluster: ClusterSettings) -> Step:
             """,
             {"cluster_id": cluster.cluster_id},
         )
-        states = [_state_row(text) for text in _distinct(con, "states")]
-        put(
-            con, "sacct_states",
-            "text varchar, state varchar, cancelled_by_uid bigint, was_cut boolean, problem varchar", states,
-        )  # fmt: skip
-        tres = [_tres_row(text) for text in _distinct(con, "allocated", "requested")]
-        put(
-            con, "sacct_tres",
-            "text varchar, gpu_count bigint, gpu_count_source varchar, gpu_type varchar, cpu_count bigint, "
-            "problem varchar, detail varchar", tres,
-        )  # fmt: skip
-        durations = [(text, read_duration(text)) for text in _distinct(con, "suspended", "elapsed", "time_limits")]
-        put(con, "sacct_durations", "text varchar, seconds bigint", durations)
+        STATES.fill(con, [_state_row(text) for text in _distinct(con, "states")])
+        TRES.fill(con, [_tres_row(text) for text in _distinct(con, "allocated", "requested")])
+        durations = _distinct(con, "suspended", "elapsed", "time_limits")
+        DURATIONS.fill(con, [(text, read_duration(text)) for text in durations])
         memory = [(text, read_memory(text)) for text in _distinct(con, "memory")]
-        put(con, "sacct_memory", "text varchar, mib double, per varchar", [(t, m.mib, m.per) for t, m in memory])
+        MEMORY.fill(con, [(text, asked.mib, asked.per) for text, asked in memory])
         _expand_node_lists(con, cluster)
         _read_exclusions(con, cluster)
 
@@ -114,23 +126,21 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
     ).fetchall()
     for expanded in expansions([row[0] for row in new], partial(_printed, con)):
         ids = _node_ids(expanded["node_names"].combine_chunks(), cluster)
-        con.register("expanded_node_lists", expanded.append_column("node_ids", ids))
-        try:
-            con.execute("insert into sacct_node_lists by name select * from expanded_node_lists")
-            con.execute(
-                """
-                insert into raw.node_lists by name
-                select $cluster_id as cluster_id, node_list, node_names, node_ids
-                from expanded_node_lists as expanded
-                where len(node_names) > 0 and (len(node_names) <= $large or not exists (
-                    from raw.node_lists as kept
-                    where kept.cluster_id = $cluster_id and kept.node_list = expanded.node_list
-                ))
-                """,
-                {"cluster_id": cluster.cluster_id, "large": LARGE},
-            )
-        finally:
-            con.unregister("expanded_node_lists")
+        EXPANDED.create(con)
+        EXPANDED.insert(con, expanded.append_column("node_ids", ids))
+        con.execute("insert into sacct_node_lists by name select * from expanded_node_lists")
+        con.execute(
+            """
+            insert into raw.node_lists by name
+            select $cluster_id as cluster_id, node_list, node_names, node_ids
+            from expanded_node_lists as expanded
+            where len(node_names) > 0 and (len(node_names) <= $large or not exists (
+                from raw.node_lists as kept
+                where kept.cluster_id = $cluster_id and kept.node_list = expanded.node_list
+            ))
+            """,
+            {"cluster_id": cluster.cluster_id, "large": LARGE},
+        )
 
 
 def _printed(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Printed]:
@@ -163,7 +173,7 @@ def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -
         left -= len(excluded)
         if excluded and len(excluded) <= LARGE and left >= 0:
             rows.append((text, excluded))
-    put(con, "sacct_exclusions", "text varchar, node_ids varchar[]", rows)
+    EXCLUSIONS.fill(con, rows)
 
 
 @lru_cache(maxsize=1024)

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 import duckdb
 
-from assets.sources.reader import KEEP_ROWS, Batch, Step
+from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.sacct.layout import DIALECTS, detect
 from assets.sources.sacct.lines import split_step
 from assets.sources.sacct.lookups import lookup_step, years_printed
 from assets.sources.sacct.typing import type_records
 from assets.sources.sacct.values import OPEN_STATES
-from assets.sources.sacct.whole_files import NOTHING_TAKEN, take
+from assets.sources.sacct.whole_files import take
 from assets.sources.sql import times
 
-__all__ = ["COVERS", "DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "statements", "take"]
+__all__ = ["COVERS", "DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "plan_reading", "take"]
 
 KIND = "sacct"
 TABLE = "sacct"
@@ -35,42 +35,39 @@ COVERS = (
 """An export does not show what had ended before its window began: the earliest end is the first moment it tells of."""
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps from `lines` to typed rows."""
-    return [
-        *NOTHING_TAKEN,
-        split_step(batch.cluster),
-        lookup_step(batch.cluster),
-        "create or replace temp view sacct_texts as from sacct_line_texts union all from sacct_file_texts",
-        _type_step(batch.cluster.settings.timezone),
-        """
-        create or replace temp view loaded_rows as
-        select * exclude (problem, detail) from sacct_typed where problem is null
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how records become typed rows."""
+    return ReadingPlan(
+        prepare=[
+            split_step(batch.cluster),
+            lookup_step(batch.cluster),
+            "create or replace temp view sacct_texts as from sacct_line_texts union all from sacct_file_texts",
+            _type_step(batch.cluster.settings.timezone),
+            # The lookups are smaller than the records, of whose number DuckDB has no idea before it has read the files.
+            "set disabled_optimizers = 'join_order,build_side_probe_side'",
+        ],
+        loaded="select * exclude (problem, detail) from sacct_typed where problem is null",
+        after_keeping=[
+            "reset disabled_optimizers",
+            # What was not kept is typed once more, for its problem.
+            _remove_kept_texts,
+            """
+            delete from sacct_repaired using loaded_lines as kept
+            where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
+            """,
+            _WARN_ABOUT_FILES,
+        ],
+        skipped="""
+            select file_id, line_number, reason from sacct_aside where reason <> 'odd'
+            union all
+            select file_id, line_number, skipped as reason from sacct_odd where skipped is not null
         """,
-        """
-        create or replace temp table skipped_lines as
-        select file_id, line_number, reason from sacct_aside where reason <> 'odd'
-        union all
-        select file_id, line_number, skipped as reason from sacct_odd where skipped is not null
+        quarantined="""
+            select file_id, line_number, problem as reason, detail from sacct_typed where problem is not null
+            union all
+            select file_id, line_number, quarantined as reason, detail from sacct_odd where quarantined is not null
         """,
-        # The lookups are smaller than the records, of whose number DuckDB has no idea before it has read the files.
-        "set disabled_optimizers = 'join_order,build_side_probe_side'",
-        KEEP_ROWS,
-        "reset disabled_optimizers",
-        # What was not kept is typed once more, for its problem.
-        _remove_kept_texts,
-        """
-        delete from sacct_repaired using loaded_lines as kept
-        where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
-        """,
-        """
-        create or replace temp table quarantined_lines as
-        select file_id, line_number, problem as reason, detail from sacct_typed where problem is not null
-        union all
-        select file_id, line_number, quarantined as reason, detail from sacct_odd where quarantined is not null
-        """,
-        _WARN_ABOUT_FILES,
-    ]
+    )
 
 
 def _type_step(zone: str) -> Step:

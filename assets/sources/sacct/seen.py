@@ -5,6 +5,7 @@ from __future__ import annotations
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.moments import MOMENTS
+from assets.sources.sql.temp_tables import TempTable
 
 _TEXTS = {
     "states": ("State", "true"),
@@ -19,11 +20,15 @@ _TEXTS = {
     "failed_nodes": ("FailedNode", "true"),
 }
 """Lists of distinct texts: of which field, in which records."""
-NOTHING_SEEN = f"""
-create temp table if not exists sacct_seen_in_files (
-    {", ".join(f"{name} varchar[]" for name in _TEXTS)}, exclusions varchar[], other_cluster_files integer[],
-    {", ".join(f"years_{name} varchar[]" for name in MOMENTS)}
-)"""
+SEEN_IN_FILES = TempTable(
+    "sacct_seen_in_files",
+    {
+        **{name: "varchar[]" for name in _TEXTS},
+        "exclusions": "varchar[]",
+        "other_cluster_files": "integer[]",
+        **{f"years_{name}": "varchar[]" for name in MOMENTS},
+    },
+)
 
 
 def seen_in(texts: str, *more: str) -> str:

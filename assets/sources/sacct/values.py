@@ -124,21 +124,27 @@ def read_tres(text: str) -> Tres:
         if value.lower() in NO_COUNT:
             is_uncounted = is_uncounted or is_gpu
             continue
-        if not re.fullmatch(r"[0-9]{1,20}", value) or int(value) > MAX_COUNT:
-            raise ValueProblem("bad_tres", f"{item[:80]!r} in {text[:200]!r} is not a count")
+        number = _tres_count(value, f"{item[:80]!r} in {text[:200]!r}")
         if name == "cpu":
-            cpus = int(value)
+            cpus = number
         elif name == "gres/gpu":
-            untyped = int(value)
+            untyped = number
         else:
             kind = name.removeprefix("gres/gpu:")
-            typed[kind] = typed.get(kind, 0) + int(value)
+            typed[kind] = typed.get(kind, 0) + number
     gpu_type = None if not typed else next(iter(typed)) if len(typed) == 1 else "mixed"
     if untyped is not None:
         return Tres(untyped, "tres", gpu_type, cpus)
     if typed:
-        return Tres(sum(typed.values()), "tres_typed", gpu_type, cpus)
+        total = _tres_count(str(sum(typed.values())), f"the number of GPUs in {text[:200]!r}")
+        return Tres(total, "tres_typed", gpu_type, cpus)
     return Tres(gpu_count_source="no_count" if is_uncounted else "none", cpu_count=cpus)
+
+
+def _tres_count(value: str, what: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,20}", value) or int(value) > MAX_COUNT:
+        raise ValueProblem("bad_tres", f"{what} is not a count")
+    return int(value)
 
 
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)([nc]?)", re.I)

@@ -20,7 +20,8 @@ from assets.sources.regular import open_regular, pieces
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.fields import no_texts, texts_of
 from assets.sources.sacct.layout import Layout, header_layout
-from assets.sources.sacct.seen import NOTHING_SEEN, seen_in
+from assets.sources.sacct.seen import SEEN_IN_FILES, seen_in
+from assets.sources.sql.temp_tables import TempTable
 from assets.sql import literal
 
 if TYPE_CHECKING:
@@ -28,11 +29,7 @@ if TYPE_CHECKING:
 
 MAX_HEADER_CHARACTERS = 65536
 STRICT = "strict_mode = true"
-NOTHING_TAKEN = (
-    NOTHING_SEEN,
-    "create temp table if not exists sacct_aside_in_files (file_id integer, line_number bigint, reason varchar)",
-    f"create temp view if not exists sacct_file_texts as {no_texts()}",
-)
+ASIDE_IN_FILES = TempTable("sacct_aside_in_files", {"file_id": "integer", "line_number": "bigint", "reason": "varchar"})
 _NUMBERED = " and ".join(
     f"{text} >= '0' and {text} < ':'" for text in (f"coalesce({TEXTS['JobID']}, {TEXTS['JobIDRaw']})", TEXTS["Submit"])
 )
@@ -80,8 +77,9 @@ def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> Non
 
     The view `sacct_file_texts` gives their attempts: reading a file again costs far less than keeping its texts.
     """
-    for statement in NOTHING_TAKEN:
-        con.execute(statement)
+    SEEN_IN_FILES.create(con)
+    ASIDE_IN_FILES.create(con)
+    con.execute(f"create or replace temp view sacct_file_texts as {no_texts()}")
     found_exports = [look_at(file_id, file.absolute) for file_id, file in files.items() if file.is_plain]
     exports = sorted(filter(None, found_exports), key=lambda export: (export.layout.delimiter, export.layout.columns))
     while exports:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources import nodelists
 from assets.sources.errors import SourceError
-from assets.sources.reader import EDGE_LINES, Batch, Step, prevailing
+from assets.sources.reader import EDGE_LINES, Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld import messages as slurmctld_messages
 from assets.sources.sql import times, undated
@@ -59,8 +59,8 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
     return dialect in ("bracketed_short", "syslog") and not undated.is_named_by_time(path)
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps that read the relevant lines and count the others."""
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the relevant lines are read."""
     zone = batch.cluster.settings.timezone
     shapes = ", ".join(_extract(name) for name in _SHAPES)
     stamps = rf"""
@@ -137,7 +137,13 @@ select slurmctld_lines.file_id, slurmctld_lines.logged_at
 from slurmctld_lines
 inner join batch_files on batch_files.file_id = slurmctld_lines.file_id
 where not {_IS_IMPLAUSIBLE}"""
-    return [*years, candidates, shaped, events, expansion, problems, LOADED, QUARANTINED, SKIPPED, stated]
+    return ReadingPlan(
+        prepare=[*years, candidates, shaped, events, expansion, problems, stated],
+        loaded=LOADED,
+        skipped=SKIPPED,
+        # Only a line that was understood to matter can be quarantined.
+        quarantined="from slurmctld_problems",
+    )
 
 
 def _extract(name: str) -> str:
@@ -183,7 +189,6 @@ from judged
 where found_problem is not null"""
 
 LOADED = """
-create or replace temp table loaded_rows as
 select
     parsed.file_id, parsed.line_number, parsed.logged_at, parsed.kind, parsed.job_id_raw,
     parsed.instigator_job_id_raw, parsed.instigator_array_job_id, parsed.preempt_mode,
@@ -194,17 +199,11 @@ left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
 anti join slurmctld_problems as bad on bad.file_id = parsed.file_id and bad.line_number = parsed.line_number
 where len(coalesce(lists.node_names, [null])) > 0"""
 
-# Only a line that was understood to matter can be quarantined.
-QUARANTINED = """
-create or replace temp table quarantined_lines as
-select file_id, line_number, reason, detail from slurmctld_problems"""
-
 SKIPPED = """
-create or replace temp table skipped_lines as
 select file_id, line_number, case when line is null then 'blank' else 'not_relevant' end as reason
 from lines
-where (file_id, line_number) not in (select (file_id, line_number) from loaded_rows)
-    and (file_id, line_number) not in (select (file_id, line_number) from quarantined_lines)"""
+anti join loaded_lines using (file_id, line_number)
+anti join quarantined_lines using (file_id, line_number)"""
 
 
 def dispositions() -> Sequence[Step]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources import nodelists
 from assets.sources.errors import SourceError
-from assets.sources.reader import Batch, Step
+from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import delimited, undated
 from assets.sources.sql.delimited import named_field
@@ -62,18 +62,21 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
     return dialect != "gcm_jobs" and not undated.is_named_by_time(path)
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps that read the exclusions."""
-    return [
-        *delimited.field_steps("list_contains(names, 'excnodes')", "reason", "squeue_fields"),
-        EXCLUSIONS,
-        ROWS,
-        *(gcm_jobs.ROW_STEPS if "gcm_jobs" in batch.dialects else ()),
-        nodelists.expansion_step("select node_list from squeue_rows", "squeue_node_lists"),
-        QUARANTINED,
-        LOADED,
-        SKIPPED,
-    ]
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the exclusions are read."""
+    return ReadingPlan(
+        prepare=[
+            *delimited.field_steps("list_contains(names, 'excnodes')", "reason", "squeue_fields"),
+            EXCLUSIONS,
+            ROWS,
+            *(gcm_jobs.ROW_STEPS if "gcm_jobs" in batch.dialects else ()),
+            nodelists.expansion_step("select node_list from squeue_rows", "squeue_node_lists"),
+            BAD_LINES,
+        ],
+        loaded=LOADED,
+        skipped=SKIPPED,
+        quarantined="from squeue_bad_lines",
+    )
 
 
 # Few jobs exclude nodes; the others need no further look.
@@ -131,8 +134,8 @@ union all
 select * from unlabelled where is_cut or lower(node_list) not in ('(null)', 'n/a', 'none')"""
 
 # A line that states several jobs is quarantined whole when one of them is bad: a line has one outcome.
-QUARANTINED = """
-create or replace temp table quarantined_lines as
+BAD_LINES = """
+create or replace temp table squeue_bad_lines as
 select
     squeue_rows.file_id,
     squeue_rows.line_number,
@@ -150,7 +153,6 @@ where squeue_rows.is_cut or squeue_rows.job_id_raw is null or lists.problem is n
 group by squeue_rows.file_id, squeue_rows.line_number"""
 
 LOADED = f"""
-create or replace temp table loaded_rows as
 select
     squeue_rows.file_id,
     squeue_rows.line_number,
@@ -162,11 +164,10 @@ select
 from squeue_rows
 join squeue_node_lists as lists on lists.node_list = squeue_rows.node_list
 join batch_files on batch_files.file_id = squeue_rows.file_id
-anti join quarantined_lines as bad
+anti join squeue_bad_lines as bad
     on bad.file_id = squeue_rows.file_id and bad.line_number = squeue_rows.line_number"""
 
 SKIPPED = f"""
-create or replace temp table skipped_lines as
 select
     lines.file_id,
     lines.line_number,
@@ -179,8 +180,10 @@ select
     end as reason
 from lines
 join batch_files on batch_files.file_id = lines.file_id
-where (lines.file_id, lines.line_number) not in (select (file_id, line_number) from loaded_rows)
-    and (lines.file_id, lines.line_number) not in (select (file_id, line_number) from quarantined_lines)"""
+anti join loaded_lines
+    on loaded_lines.file_id = lines.file_id and loaded_lines.line_number = lines.line_number
+anti join quarantined_lines as bad
+    on bad.file_id = lines.file_id and bad.line_number = lines.line_number"""
 
 
 def dispositions() -> Sequence[Step]:

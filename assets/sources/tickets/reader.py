@@ -16,13 +16,14 @@ from itertools import islice
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
+from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
 from assets.sources.errors import SourceError
-from assets.sources.reader import Batch, Step
+from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings, Tickets
 from assets.sources.sql import times
 from assets.sources.sql.repeats import mark_repeats
+from assets.sources.sql.temp_tables import TempTable
 from assets.sources.tickets import values as ticket_values
 from assets.sources.tickets.components import component_of
 from assets.sources.tickets.values import ValueProblem
@@ -46,22 +47,23 @@ UNCLOSED = "unexpected end of data"
 Line = tuple[int, str | None]
 """A line's number and text."""
 
-_TICKETS = pa.schema(
-    [
-        ("file_id", pa.int32()),
-        ("line_number", pa.int64()),
-        ("ticket_id", pa.string()),
-        ("node_name", pa.string()),
-        ("opened_at", pa.timestamp("us")),
-        ("closed_at", pa.timestamp("us")),
-        ("component_raw", pa.string()),
-        ("action", pa.string()),
-        ("status", pa.string()),
-        ("summary", pa.string()),
-    ]
+_TICKETS = TempTable(
+    "read_tickets",
+    {
+        "file_id": "integer",
+        "line_number": "bigint",
+        "ticket_id": "varchar",
+        "node_name": "varchar",
+        "opened_at": "timestamp",
+        "closed_at": "timestamp",
+        "component_raw": "varchar",
+        "action": "varchar",
+        "status": "varchar",
+        "summary": "varchar",
+    },
 )
-_SKIPPED = pa.schema([("file_id", pa.int32()), ("line_number", pa.int64()), ("reason", pa.string())])
-_QUARANTINED = _SKIPPED.append(pa.field("detail", pa.string()))
+_SKIPPED = TempTable("tickets_skipped", SKIPPED_LINES.columns)
+_QUARANTINED = TempTable("tickets_quarantined", QUARANTINED_LINES.columns)
 
 
 def delimiter_of(header: str, settings: Tickets) -> str:
@@ -106,26 +108,14 @@ class _Outcomes:
 
     def begin(self) -> None:
         """Make the tables."""
-        for name, schema in (
-            ("read_tickets", _TICKETS),
-            ("skipped_lines", _SKIPPED),
-            ("quarantined_lines", _QUARANTINED),
-        ):
-            self.con.register("ticket_rows", schema.empty_table())
-            self.con.execute(f"create or replace temp table {name} as from ticket_rows")
-            self.con.unregister("ticket_rows")
+        for table in (_TICKETS, _SKIPPED, _QUARANTINED):
+            table.create(self.con)
 
     def write(self, *, at_least: int = 1) -> None:
         """Move rows into their tables, where there are so many."""
-        for name, rows, schema in (
-            ("read_tickets", self.loaded, _TICKETS),
-            ("skipped_lines", self.skipped, _SKIPPED),
-            ("quarantined_lines", self.quarantined, _QUARANTINED),
-        ):
+        for table, rows in ((_TICKETS, self.loaded), (_SKIPPED, self.skipped), (_QUARANTINED, self.quarantined)):
             if len(rows) >= at_least:
-                self.con.register("ticket_rows", pa.Table.from_pylist(rows, schema))
-                self.con.execute(f"insert into {name} from ticket_rows")
-                self.con.unregister("ticket_rows")
+                table.add(self.con, rows)
                 rows.clear()
 
 
@@ -253,8 +243,8 @@ def _ticket(
     return [{**shared, "node_name": name} for name in names]
 
 
-def statements(batch: Batch) -> Sequence[Step]:
-    """Give the steps that read the tickets of all files and name their components."""
+def plan_reading(batch: Batch) -> ReadingPlan:
+    """Say how the tickets of all files are read and their components named."""
 
     def read_tickets(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(
@@ -282,11 +272,15 @@ def statements(batch: Batch) -> Sequence[Step]:
 create or replace temp table ticket_components as
 select component_raw, {component_of("component_raw", batch.cluster.settings.tickets.components)} as component
 from (select distinct component_raw from read_tickets)"""
-    return [read_tickets, components, _LOADED]
+    return ReadingPlan(
+        prepare=[read_tickets, components],
+        loaded=LOADED,
+        skipped="from tickets_skipped",
+        quarantined="from tickets_quarantined",
+    )
 
 
-_LOADED = """
-create or replace temp table loaded_rows as
+LOADED = """
 select tickets.*, components.component
 from read_tickets as tickets
 inner join ticket_components as components

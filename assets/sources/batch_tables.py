@@ -1,0 +1,61 @@
+"""The temp tables through which the loading core and a reader hand each other a batch, each with its columns.
+
+The core makes them from these declarations. A test checks against them what each reader leaves.
+"""
+
+from __future__ import annotations
+
+from assets.sources.sql.temp_tables import TempTable
+
+_PLACE = {"file_id": "integer", "line_number": "bigint"}
+
+LINES = TempTable("lines", {**_PLACE, "line": "varchar"})
+"""Given: physical lines, 1-based per file, without CR and BOM; a blank line is NULL. It is a view."""
+
+BATCH_FILES = TempTable(
+    "batch_files",
+    {
+        "file_id": "integer",
+        "cluster_id": "varchar",
+        "path": "varchar",
+        "dialect": "varchar",
+        "modified_at": "timestamp",
+        "timezone": "varchar",
+        "last_line_open": "boolean",
+        "is_cut": "boolean",
+        "sha256": "varchar",
+        "size_bytes": "bigint",
+    },
+)
+"""Given: the files, which may have several dialects of one kind. `last_line_open`: the file does not end with a
+newline. `is_cut`: it is an archive that ended early."""
+
+FILE_LINES = TempTable("file_lines", {"file_id": "integer", "lines_in": "bigint", "last_line": "bigint"})
+"""Given: how many lines a file has, and the number of the last."""
+
+LOADED_LINES = TempTable("loaded_lines", _PLACE)
+"""Given once the rows are kept: the lines that raw now holds."""
+
+FILE_WARNINGS = TempTable("file_warnings", {"file_id": "integer", "warning": "varchar"})
+"""For the reader to add to: what is odd about a whole file (`ops.files.warnings`)."""
+
+STATED_TIMES = TempTable("stated_times", {"file_id": "integer", "stated_at": "timestamp"})
+"""For the reader to add to: times in lines that it skips, at least the first and the last of a file."""
+
+TAKEN_FILES = TempTable("taken_files", {"file_id": "integer", "line_count": "bigint"})
+"""For a `WholeFileReader`: the files that it has read; their lines are not in `lines`."""
+
+TAKEN_LINES = TempTable("taken_lines", {**_PLACE, "line": "varchar"})
+"""For a `WholeFileReader`: those lines of them that it quarantines."""
+
+COUNTED_SKIPS = TempTable("counted_skips", {"file_id": "integer", "reason": "varchar", "line_count": "bigint"})
+"""For a `WholeFileReader`: how many lines of a file it has skipped without naming them."""
+
+ASIDE_LINES = TempTable("aside_lines", {**_PLACE, "line": "varchar", "reason": "varchar", "detail": "varchar"})
+"""Of the core alone: lines that the reader is not to see, and why they are quarantined."""
+
+QUARANTINED_LINES = TempTable("quarantined_lines", {**_PLACE, "reason": "varchar", "detail": "varchar"})
+"""Filled by the core from `ReadingPlan.quarantined`."""
+
+SKIPPED_LINES = TempTable("skipped_lines", {**_PLACE, "reason": "varchar"})
+"""Filled by the core from `ReadingPlan.skipped`, for which `loaded_lines` and `quarantined_lines` are there."""

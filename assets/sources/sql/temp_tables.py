@@ -1,0 +1,45 @@
+"""Temp tables by their names and columns, and rows of Python on their way into them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class TempTable:
+    """A temp table: its name, and its columns with their SQL types."""
+
+    name: str
+    columns: Mapping[str, str]
+
+    def create(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table, empty, in place of one that is there."""
+        columns = ", ".join(f"{name} {sql_type}" for name, sql_type in self.columns.items())
+        con.execute(f"create or replace temp table {self.name} ({columns})")
+
+    def create_from(self, con: duckdb.DuckDBPyConnection, query: str) -> None:
+        """Make the table of what a query gives."""
+        con.execute(f"create or replace temp table {self.name} as select {', '.join(self.columns)} from ({query})")
+
+    def insert(self, con: duckdb.DuckDBPyConnection, rows: pa.Table) -> None:
+        """Add rows, which have all the columns.
+
+        They are not registered: DuckDB keeps all that is registered in a transaction in memory until its end.
+        """
+        con.from_arrow(rows.select(list(self.columns))).insert_into(self.name)
+
+    def add(self, con: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add rows of Python, by way of Arrow, as `executemany` inserts row by row; a missing value is NULL."""
+        if rows:
+            values = [pa.array([row.get(name) for row in rows]) for name in self.columns]
+            self.insert(con, pa.table(values, names=list(self.columns)))
+
+    def fill(self, con: duckdb.DuckDBPyConnection, rows: Sequence[Sequence[Any]]) -> None:
+        """Make the table of rows of Python, whose values are in the order of the columns."""
+        self.create(con)
+        self.add(con, [dict(zip(self.columns, row, strict=True)) for row in rows])

@@ -1,0 +1,69 @@
+"""What the loading core and the readers hand each other is what `batch_tables` and the raw tables declare."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from assets.sources.batch_tables import (
+    BATCH_FILES,
+    FILE_LINES,
+    LINES,
+    LOADED_LINES,
+    QUARANTINED_LINES,
+    SKIPPED_LINES,
+)
+from assets.sources.formats import READERS
+from assets.sources.intake import batch
+from assets.sources.intake.batch import carry_out
+from assets.sources.reader import Batch
+from assets.sources.sql.temp_tables import TempTable
+from tests.sources.batches import begin, cluster_of, connect
+from tests.sources.folders import export, load, make
+
+OF_THE_CORE = {"cluster_id", "path", "disposition", "node_id"}
+
+
+def types(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
+    """Return the columns of a table or query with their types."""
+    rows = con.execute(f"select column_name, column_type from (describe from {relation})").fetchall()
+    return {name.lower(): sql_type.lower() for name, sql_type in rows}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_reader_leaves_the_columns_that_are_declared(kind: str) -> None:
+    """The columns do not depend on the lines, so a batch without any shows them for all dialects."""
+    con, reader = connect(), READERS[kind]
+    begin(con, reader, [], [])
+    plan = reader.plan_reading(Batch(cluster_of("Europe/Berlin"), frozenset(reader.DIALECTS)))
+    carry_out(con, reader, plan)
+    assert types(con, f"({plan.skipped})") == SKIPPED_LINES.columns
+    assert types(con, f"({plan.quarantined})") == QUARANTINED_LINES.columns
+    loaded, raw = types(con, "loaded_rows"), types(con, f"raw.{reader.TABLE}")
+    place = {name: LINES.columns[name] for name in ("file_id", "line_number")}
+    assert {name: loaded.pop(name) for name in place} == place
+    assert not OF_THE_CORE & loaded.keys()
+    # DuckDB holds an enumeration in a byte while a batch is read; raw holds its text.
+    assert {name: "varchar" if sql_type.startswith("enum") else sql_type for name, sql_type in loaded.items()} == {
+        name: sql_type for name, sql_type in raw.items() if name in loaded
+    }
+    required = con.execute(
+        "select column_name from duckdb_columns() where schema_name = 'raw' and table_name = ? and not is_nullable",
+        [reader.TABLE],
+    ).fetchall()
+    assert {name for (name,) in required} <= loaded.keys() | OF_THE_CORE | place.keys()
+
+
+def test_the_core_gives_the_columns_that_are_declared(tmp_path, monkeypatch) -> None:
+    given: list[tuple[TempTable, dict[str, str]]] = []
+    real = batch.carry_out
+
+    def look(con: duckdb.DuckDBPyConnection, *rest) -> None:
+        real(con, *rest)
+        given.extend((table, types(con, table.name)) for table in (LINES, BATCH_FILES, FILE_LINES, LOADED_LINES))
+
+    monkeypatch.setattr(batch, "carry_out", look)
+    load(make(tmp_path, {"c1/sacct/a.txt": export([{}])}))
+    assert len(given) == 4
+    for table, found in given:
+        assert found == table.columns, table.name
