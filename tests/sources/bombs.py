@@ -56,7 +56,7 @@ def plain_lines() -> dict[str, str | bytes]:
 def tickets() -> dict[str, str | bytes]:
     """Tickets of a gigabyte, which do not fit into memory as lists of texts; two quotes that are never closed."""
     packer = zstandard.ZstdCompressor().compressobj()
-    ticket = f"{{n}},node{{node:03}},2024-05-01 09:00,2024-05-02 10:00,GPU {{node}},{'x' * TICKET_CHARACTERS}\n"
+    ticket = f"{{n}},node001,2024-05-01 09:00,2024-05-02 10:00,GPU {{node}},{'x' * TICKET_CHARACTERS}\n"
     parts = [packer.compress(b"ticket_id,node,opened,closed,component,summary\n")]
     parts += [packer.compress(ticket.format(n=n, node=n % 1000).encode()) for n in range(TICKETS)]
     parts += [packer.compress(b'7,node001,2024-05-01,,GPU,"never closed\n' * 2), packer.flush()]
