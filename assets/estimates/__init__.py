@@ -1,5 +1,5 @@
-"""The schema `estimates`: what is fitted, one asset per table, the maths in `assets.model`.
+"""The schema `estimates`: fitted values, one asset per table. The mathematics is in `assets.model`.
 
-Each module declares its table as `TABLE`, reads marts through SQL that aggregates first, and writes limits, event
-count and exposure beside every value. What cannot be estimated is NULL with a note that says why.
+Each module declares its table as `TABLE`, reads aggregates of the marts, and writes limits, event count and exposure
+beside every value. A value that cannot be estimated is NULL, with a note that says why.
 """

@@ -28,7 +28,7 @@ NOTES = {
 
 
 def measures(upstream: tuple[str, ...]) -> tuple[Column, ...]:
-    """Declare the counts, the three shares with their limits, and what they rest on.
+    """Declare the columns of the counts, of the three shares with their limits, and of their evidence.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def measures(upstream: tuple[str, ...]) -> tuple[Column, ...]:
 
 
 def row_of(sizes: pd.DataFrame) -> dict[str, Any]:
-    """Hold the failed attempts of all sizes against their control."""
+    """Compare the failed attempts of all sizes with their control."""
     failed_hits, failed, control_hits, control = (sizes[name].to_numpy(dtype=np.int64) for name in COUNTS)
     found = chance_of_coincidence(failed_hits, failed, control_hits, control)
     shares = {"attributed_ratio": found.attributed, "chance_ratio": found.chance, "corrected_ratio": found.corrected}
@@ -106,7 +106,7 @@ def row_of(sizes: pd.DataFrame) -> dict[str, Any]:
 
 
 def note_of(found: ChanceResult) -> str | None:
-    """Say why a share is missing, or what the control leaves out."""
+    """Return the note: why a share is missing, or what the control leaves out."""
     if found.method in NOTES:
         return NOTES[found.method]
     if np.isnan(found.corrected.value):

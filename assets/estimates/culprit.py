@@ -1,7 +1,7 @@
-"""An estimate that fails on the rows of one cluster is made without that cluster.
+"""If an estimate fails on the rows of one cluster, it is computed without that cluster.
 
-Which one it is shows when each is hidden in turn, the one with the most failures first. The culprit's rows stay hidden:
-it cannot be published anew, and what stands of it in tables made before is replaced by its last good rows.
+The cluster is found by hiding each one in turn, starting with the one that has the most failures. Its rows stay hidden
+for the rest of the run, and its rows in tables made before are replaced by its last good rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OF_DATA = (
     ArithmeticError, LookupError, TypeError, ValueError,
     duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError,
 )  # fmt: skip
-"""Errors that rows can cause; a full disk or too little memory is none of them."""
+"""Errors that rows can cause. A full disk or too little memory is not among them."""
 
 Compute = Callable[[Warehouse], dg.MaterializeResult[None]]
 
@@ -43,25 +43,25 @@ _STORED = f"""
     where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
     order by column_index
 """
-"""A column with an expression is worked out when it is read: no table here has a column with a default."""
+"""A column with an expression is computed when it is read. No table here has a column with a default."""
 
 
 def compute_without_culprit(compute: Compute, warehouse: Warehouse, table: str) -> dg.MaterializeResult[None]:
-    """Compute an estimate; where rows of one cluster make it fail, note that in ops.cluster_failures and go on without.
+    """Compute an estimate. If the rows of one cluster make it fail, record that and compute it without the cluster.
 
     Parameters
     ----------
     compute
         Reads the marts and writes the table.
     warehouse
-        What it reads and writes.
+        The warehouse that it reads and writes.
     table
-        Its name, for the note.
+        Its name, for the row of ops.cluster_failures.
 
     Raises
     ------
     Exception
-        What the estimate raised, where leaving out no single cluster helps.
+        The error of the estimate, if leaving out a single cluster does not help.
     """
     try:
         return compute(warehouse)

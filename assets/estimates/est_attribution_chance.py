@@ -1,4 +1,4 @@
-"""estimates.est_attribution_chance: how much of the attribution to each cause is coincidence, by a negative control.
+"""estimates.est_attribution_chance: the share of each cause's attributions that is chance, by a negative control.
 
 Read from marts.agg_attribution_controls: the same window and rules on attempts that COMPLETED.
 """
@@ -36,7 +36,7 @@ TABLE = TableSpec(
 
 
 def with_chance(sizes: pd.DataFrame) -> pd.DataFrame:
-    """Fold the sizes of each cluster and category into one row."""
+    """Combine the sizes of each cluster and category into one row."""
     import pandas as pd
 
     keys = ["cluster_id", "failure_category"]
@@ -45,7 +45,7 @@ def with_chance(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(chance: pd.DataFrame) -> str:
-    """Say how many attributions there are, and how many coincidences to expect among them."""
+    """Return a sentence: the number of attributions, and how many of them to expect by chance."""
     known = chance[chance["chance_ratio"].notna()]
     expected = (known["chance_ratio"] * known["failed_count"]).sum()
     return f"{chance['attributed_count'].sum():.0f} attributions, some {expected:.1f} by chance"
@@ -53,7 +53,7 @@ def headline(chance: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_attribution_chance(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Hold the attributed failures of each cause against attempts that ended well."""
+    """Compare the attributed failures of each cause with attempts that ended well."""
     with warehouse.writing() as con:
         chance = with_chance(con.execute(TABLE.query).df())
         return write(con, TABLE, chance, headline(chance))

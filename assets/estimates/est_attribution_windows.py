@@ -1,6 +1,6 @@
-"""estimates.est_attribution_windows: how attribution would change with a narrower or wider window, chance beside it.
+"""estimates.est_attribution_windows: attribution and chance with a narrower or wider window.
 
-Read from marts.agg_attribution_controls. A window too narrow misses causes, one too wide collects coincidences.
+Read from marts.agg_attribution_controls. A narrow window misses causes, and a wide one collects coincidences.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ TABLE = TableSpec(
 
 
 def with_shares(sizes: pd.DataFrame) -> pd.DataFrame:
-    """Fold the sizes of each cluster and window into one row."""
+    """Combine the sizes of each cluster and window into one row."""
     import pandas as pd
 
     keys = ["cluster_id", "before_seconds", "after_seconds", "is_configured"]
@@ -69,7 +69,7 @@ def with_shares(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def unseen() -> dict[str, Any]:
-    """Give the row of a cluster in whose logs no fault was ever seen: nothing can be said."""
+    """Return the row of a cluster in whose logs no fault was ever seen. It has no values."""
     return dict.fromkeys(TABLE.column_names[4:]) | {
         "exposure": np.nan,
         "confidence_level": CONFIDENCE_LEVEL,
@@ -80,7 +80,7 @@ def unseen() -> dict[str, Any]:
 
 
 def headline(windows: pd.DataFrame) -> str:
-    """Say what the configured window of each cluster explains."""
+    """Return a sentence: what the configured window of each cluster explains."""
     return "; ".join(
         f"{row.cluster_id}: {row.attributed_count} of {row.failed_count} failed attempts explained"
         for row in windows[windows["is_configured"] & windows["failed_count"].notna()].itertuples()
@@ -89,7 +89,7 @@ def headline(windows: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_attribution_windows(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Attribute in every window, and hold each against attempts that ended well."""
+    """Attribute failures in every window, and compare each window with attempts that ended well."""
     with warehouse.writing() as con:
         windows = with_shares(con.execute(TABLE.query).df())
         return write(con, TABLE, windows, headline(windows))

@@ -1,4 +1,4 @@
-"""estimates.est_checkpoint_plans: how often to checkpoint a run of any size, and what ETTR that leads to.
+"""estimates.est_checkpoint_plans: how often to checkpoint a run of each size, and the ETTR to expect.
 
 Read from estimates.est_failure_rates, marts.dim_clusters and the cluster's settings. `faultline plan` answers the same
 for any run.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TARGET = 0.9
 PLANNED_DAYS = 30.0
-# The standard error of a probability is at most 0.016. One seed for all rows: sizes differ by their size alone.
+# The standard error of a probability is at most 0.016. All rows use one seed, so rows differ by their size alone.
 SIMULATED_RUNS = 1_000
 SEED = 20_241_029
 
@@ -153,7 +153,7 @@ def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(plans: pd.DataFrame) -> str:
-    """Say for each cluster up to which size a run is likely to reach the target."""
+    """Return a sentence: the largest size at which a run is likely to reach the target, for each cluster."""
     likely = plans[plans["probability_ettr_ge_target"] >= 0.5].groupby("cluster_id")["gpu_count"].max()
     return "; ".join(
         f"{cluster_id}: ETTR {TARGET} up to {likely[cluster_id]:,} GPUs"

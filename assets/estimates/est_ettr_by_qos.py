@@ -1,6 +1,6 @@
 """estimates.est_ettr_by_qos: the measured ETTR of long runs by QOS and size.
 
-The paper's figure 9 shows the runs of the highest priority alone; which QOS that is, each site knows.
+The paper's figure 9 shows only the runs of the highest priority. Which QOS that is differs between sites.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TABLE = TableSpec(
 
 
 def headline(ettr: pd.DataFrame) -> str:
-    """Say how many runs there are in how many QOS."""
+    """Return a sentence: the number of runs and of QOS."""
     return f"{ettr['run_count'].sum():.0f} runs with 24 scheduled hours and more, in {ettr['qos'].nunique()} QOS"
 
 

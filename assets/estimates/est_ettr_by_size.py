@@ -99,7 +99,7 @@ def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(ettr: pd.DataFrame) -> str:
-    """Say how many runs were long enough to be judged."""
+    """Return a sentence: the number of runs that were long enough."""
     if ettr.empty:
         return "no run with 24 scheduled hours"
     return f"{ettr['run_count'].sum():.0f} runs with 24 scheduled hours and more, in {len(ettr)} sizes"
@@ -107,7 +107,7 @@ def headline(ettr: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_ettr_by_size(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Average the ETTR of long runs by size and work out what the reference rate leads to expect."""
+    """Average the ETTR of long runs by size, and compute the ETTR to expect at the reference rate."""
     with warehouse.writing() as con:
         ettr = with_ettr(con.execute(TABLE.query).df())
         return write(con, TABLE, ettr, headline(ettr))

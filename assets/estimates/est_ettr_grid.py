@@ -1,6 +1,6 @@
 """estimates.est_ettr_grid: the ETTR to expect at any size, failure rate and checkpoint interval; the paper's figure 10.
 
-It rests on no data: rates are assumed, and which of them is a cluster's own is said by estimates.est_failure_rates.
+The table uses no data. Rates are assumed; estimates.est_failure_rates has the rates of the clusters.
 """
 
 from __future__ import annotations

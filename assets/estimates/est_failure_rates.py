@@ -1,6 +1,6 @@
 """estimates.est_failure_rates: failures per 1,000 node-days of each cluster, with limits.
 
-Read from marts.fct_attempt_exposures and marts.fct_node_days; every cluster has all its rows, also where nothing can be
+Read from marts.fct_attempt_exposures and marts.fct_node_days. Every cluster has all rows, even if nothing can be
 estimated.
 """
 
@@ -148,7 +148,7 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(rates: pd.DataFrame) -> str:
-    """Say each cluster's reference rate with its count and exposure."""
+    """Return a sentence: each cluster's reference rate with its count and exposure."""
     return "; ".join(
         f"{row.cluster_id}: {row.failure_count:.4g} failures in {row.node_days:.4g} node-days ({row.population})"
         for row in rates[rates["is_reference"]].itertuples()

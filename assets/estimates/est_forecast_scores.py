@@ -1,6 +1,6 @@
-"""estimates.est_forecast_scores: what each month was expected to bring, from the months before, and what it brought.
+"""estimates.est_forecast_scores: the failures forecast for each month from the months before, and those that happened.
 
-Read from marts.fct_attempt_exposures, month by month, for the population that the cluster's rate is quoted of.
+Read from marts.fct_attempt_exposures by month, for the population of the cluster's quoted rate.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MIN_SEEN_DAYS = 21.0
-"""Days that must have been seen before a month is forecast."""
+"""Smallest number of days seen before a month that is forecast."""
 MIN_MONTHS = 2
-"""Months that must have been seen before a month's node-days are forecast, whose scatter one month does not tell."""
+"""Smallest number of months seen before a month whose node-days are forecast. One month shows no variance."""
 
 EXPOSURES = "marts.fct_attempt_exposures"
 POPULATION = ("estimates.est_failure_rates.population", "estimates.est_failure_rates.is_reference")
@@ -143,7 +143,7 @@ TABLE = TableSpec(
 
 
 def with_forecasts(months: pd.DataFrame) -> pd.DataFrame:
-    """Forecast each month from the cluster's months before it and hold it against what happened.
+    """Forecast each month from the cluster's months before it, and compare the forecast with what happened.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def _forecasts(before: pd.DataFrame, month: pd.Series[Any], is_over: bool) -> di
 
 
 def _limits(name: str, forecast: CountForecast, factor: float) -> dict[str, float]:
-    """Name expectation and limits of a forecast; where the expectation lies outside, they are widened to hold it."""
+    """Return expectation and limits of a forecast. The limits are widened to include the expectation."""
     mean, low, high = float(forecast.mean), float(forecast.low), float(forecast.high)
     return {
         name: factor * mean,
@@ -251,7 +251,7 @@ def _limits(name: str, forecast: CountForecast, factor: float) -> dict[str, floa
 
 
 def headline(scores: pd.DataFrame) -> str:
-    """Say how many months were scored, and how often the limits held."""
+    """Return a sentence: how many months were scored, and how often the limits held."""
     scored = scores[scores["log_score"].notna()]
     if scored.empty:
         return "no month could be scored yet"

@@ -1,6 +1,6 @@
-"""estimates.est_lemon_effects: how often large jobs fail, with the lemons and without: the paper's 14% to 4%.
+"""estimates.est_lemon_effects: how often large jobs fail, with and without the lemons (the paper: 14% and 4%).
 
-The lemons are found on the same days, which flatters them; est_lemon_evaluations says the same of the days after.
+The lemons are found on the same days, so the effect is overstated. est_lemon_evaluations uses the days after.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def with_ratios(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(ratios: pd.DataFrame) -> str:
-    """Say each cluster's share of failed large attempts, with lemons and as if they had failed none."""
+    """Return a sentence: each cluster's share of failed large attempts, with lemons and as if they had failed none."""
     known = ratios[ratios["failure_ratio"].notna()]
     all_of, without = (
         dict(zip(own["cluster_id"], own["failure_ratio"], strict=True))

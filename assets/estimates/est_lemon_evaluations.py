@@ -1,6 +1,6 @@
-"""estimates.est_lemon_evaluations: whether lists made in the past were right, judged by the weeks that followed.
+"""estimates.est_lemon_evaluations: whether past lists of lemons were right, judged by the weeks that followed.
 
-Every period of the record is judged by the list that could have been made on the day before it began.
+For each period, the list is made from the days before it, and judged by the failures in it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOO_SHORT = "the record is too short to make a list and judge it"
 
 
 def with_limits(name: str, unit: str, description: str, upstream: tuple[str, ...]) -> tuple[Column, Column, Column]:
-    """Declare a value with its limits."""
+    """Declare the columns of a value and its limits."""
     return (
         Column(name, "double", unit, description, upstream),
         Column(f"{name}_low", "double", unit, "Lower limit.", upstream),
@@ -106,7 +106,7 @@ def with_evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataF
 
 
 def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Judge the lists of one cluster, the oldest first; a period that the record does not cover is left out."""
+    """Judge the lists of one cluster, oldest first. A period that the record does not cover is left out."""
     first = uses.iloc[0]
     days = int(first["judged_days"])
     oldest = int(first["day_count"]) // days - 1 if days else 0
@@ -146,7 +146,7 @@ def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame)
 
 
 def used_nodes(uses: pd.DataFrame, is_wanted: pd.Series[bool]) -> pd.DataFrame:
-    """Add up the time in use of every node over some periods, 0 where it was not used in them."""
+    """Add up the time in use of every node over some periods; 0 if it was not used."""
     days = uses["in_use_node_days"].where(is_wanted, 0.0)
     return days.groupby(uses["node_id"], sort=True).sum().reset_index()
 
@@ -154,7 +154,7 @@ def used_nodes(uses: pd.DataFrame, is_wanted: pd.Series[bool]) -> pd.DataFrame:
 def judged(
     uses: pd.DataFrame, suspects: pd.DataFrame, period: int, is_named: NDArray[np.bool_], normal_rate: float
 ) -> dict[str, Any]:
-    """Judge a list by the failures of a period whose culprit is known."""
+    """Judge a list by those failures of a period whose culprit is known."""
     nodes = used_nodes(uses, uses["period"] == period)
     known = suspects[(suspects["period"] == period) & suspects["is_known"].astype(bool)]
     number = node_numbers(nodes, known)
@@ -178,7 +178,7 @@ def judged(
 
 
 def large_jobs(large: pd.DataFrame, named: set[str]) -> dict[str, Any]:
-    """Count failed large jobs, and those that are left when the named nodes fail none."""
+    """Count failed large jobs, and those that would have failed if the named nodes had failed none."""
     count, failed = int(large["attempt_count"].sum()), float(large["failure_count"].sum())
     spared = min(failed, float(large.loc[large["node_id"].isin(named), "failure_count"].sum()))
     ratio = "large_job_failure_ratio"
@@ -190,7 +190,7 @@ def large_jobs(large: pd.DataFrame, named: set[str]) -> dict[str, Any]:
 
 
 def limited(name: str, share: Share) -> dict[str, float]:
-    """Name a share and its limits."""
+    """Return a share and its limits by column."""
     return {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
 
 
@@ -205,7 +205,7 @@ def headline(lists: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_lemon_evaluations(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Make the lists of the past and judge each by the period after it."""
+    """Make the lists of the past, and judge each by the period after it."""
     with warehouse.writing() as con:
         lists = with_evaluations(*(con.execute(part).df() for part in con.extract_statements(TABLE.query)))
         return write(con, TABLE, lists, headline(lists))

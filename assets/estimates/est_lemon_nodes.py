@@ -168,7 +168,7 @@ def sightings(signals: np.ndarray, standing: StandingOut, configured: dict[str, 
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits, and without powers of ten.
+    """Format a number with so many significant digits and without an exponent.
 
     >>> rounded(24417.0), rounded(0.0734), rounded(986.4, 2)
     ('24,400', '0.0734', '990')
@@ -177,7 +177,7 @@ def rounded(value: float, digits: int = 3) -> str:
 
 
 def last_failures(days_ago: np.ndarray, is_over: np.ndarray) -> list[list[str]]:
-    """Say of each node how long ago it last failed.
+    """Return for each node how long ago it last failed.
 
     >>> last_failures(np.array([34.56, np.nan]), np.array([True, False]))
     [['all of one burst, the last 35 days ago'], []]
@@ -189,7 +189,7 @@ def last_failures(days_ago: np.ndarray, is_over: np.ndarray) -> list[list[str]]:
 
 
 def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[list[str]]) -> list[str]:
-    """Say of each node what its verdict rests on."""
+    """Return for each node the reasons of its verdict."""
     texts = []
     for number, days in enumerate(exposure):
         known, total = float(blame.known_count[number]), float(blame.event_count[number])
@@ -206,7 +206,7 @@ def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[l
 
 
 def headline(judged: pd.DataFrame) -> str:
-    """Say how many lemons each cluster has, or why nobody can tell."""
+    """Return a sentence: how many lemons each cluster has, or why that is unknown."""
     found = []
     for cluster_id, own in judged.groupby("cluster_id"):
         count = (own["verdict"] == LEMON).sum()
@@ -216,7 +216,7 @@ def headline(judged: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_lemon_nodes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Infer who caused what, fit the fleet, and judge every node."""
+    """Infer which node caused each failure, fit the fleet, and judge every node."""
     with warehouse.writing() as con:
         nodes, suspects = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
         judged = with_verdicts(nodes, suspects)

@@ -1,4 +1,4 @@
-"""estimates.est_lemon_root_causes: what was wrong with the lemons, by their repair tickets: the paper's table II."""
+"""estimates.est_lemon_root_causes: root causes of the lemons, by their repair tickets; the paper's table II."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def with_ratios(causes: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(causes: pd.DataFrame) -> str:
-    """Say what is wrong with how many."""
+    """Return a sentence: how many lemons have which root cause."""
     return "; ".join(f"{row.cluster_id}: {row.root_cause} {row.node_count}" for row in causes.itertuples())
 
 

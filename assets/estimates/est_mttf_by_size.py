@@ -1,4 +1,4 @@
-"""estimates.est_mttf_by_size: the MTTF that jobs of each size had, beside the line that the failure rate predicts.
+"""estimates.est_mttf_by_size: the measured MTTF of jobs by size, and the MTTF that the failure rate predicts.
 
 Read from marts.fct_attempt_exposures and, for the line, from estimates.est_failure_rates. The paper's figure 7.
 """

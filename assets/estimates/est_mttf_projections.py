@@ -1,4 +1,4 @@
-"""estimates.est_mttf_projections: how long a job of any size would run between failures at the cluster's own rate.
+"""estimates.est_mttf_projections: the MTTF of a job of any size at the cluster's own failure rate.
 
 Read from estimates.est_failure_rates and marts.dim_clusters. The paper's projection to 131,072 GPUs.
 """
@@ -123,7 +123,7 @@ def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(projections: pd.DataFrame) -> str:
-    """Say for each cluster how long a job that fills it would run, or that nothing is known."""
+    """Return a sentence: how long a job that fills each cluster would run, or that this is unknown."""
     own = projections[projections["is_cluster_size"]]
     times = zip(own["cluster_id"], own["gpu_count"], numbers(own, "mttf_hours"), strict=True)
     return "; ".join(
@@ -134,7 +134,7 @@ def headline(projections: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_mttf_projections(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Spread each cluster's reference rate over the nodes of every size."""
+    """Project each cluster's reference rate to jobs of every size."""
     with warehouse.writing() as con:
         projections = with_projections(con.execute(TABLE.query).df())
         return write(con, TABLE, projections, headline(projections))

@@ -1,8 +1,8 @@
 """estimates.est_rate_changes: when a cluster's rate of incidents changed, by how much, and what happened then.
 
 Read from marts.fct_incidents and marts.agg_failure_rates_daily, for all incidents and cause by cause, over the whole
-days of the study period. An incident counts with its probability, the largest of its failures. What is known to have
-happened comes from marts.dim_annotations and marts.agg_check_introductions.
+days of the study period. An incident counts by its probability, the largest of its failures. Known events come from
+marts.dim_annotations and marts.agg_check_introductions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from datetime import date
 
-# How far from a change, or from its limits, something known may lie and still be named beside it.
+# Largest distance of a known event from a change, or from its limits, at which it is named with the change.
 ANNOTATION_DAYS = 7
 
 INCIDENTS = (
@@ -143,7 +143,7 @@ TABLE = TableSpec(
 
 @dataclass(frozen=True)
 class _Series:
-    """Days of one cluster, of all its incidents or of one cause: their sums of w and of w (2 - w), and node-days."""
+    """The days of one cluster for one cause or all incidents: sums of w and of w (2 - w), and node-days."""
 
     days: list[pd.Timestamp]
     count: Floats
@@ -152,7 +152,7 @@ class _Series:
 
     @classmethod
     def of(cls, row: dict[Hashable, Any]) -> _Series:
-        """Take a row of the query, whose lists are NULL where there is no day."""
+        """Make a series of a row of the query, whose lists are NULL if there is no day."""
         if not isinstance(row["days"], np.ndarray | list):
             return cls([], np.zeros(0), np.zeros(0), np.zeros(0))
         node_days = np.array(row["node_days"], dtype=float)
@@ -164,7 +164,7 @@ class _Series:
 
 
 def with_changes(series: pd.DataFrame) -> pd.DataFrame:
-    """Look for changes in every series; those of a cluster share one promise of how seldom one is found in vain."""
+    """Look for changes in every series. The error probability holds for all series of a cluster together."""
     rows = []
     for _, of_cluster in series.groupby("cluster_id", sort=False):
         for row in of_cluster.to_dict("records"):
@@ -198,7 +198,7 @@ def _rows(row: dict[Hashable, Any], family_size: int) -> list[dict[str, Any]]:
 
 
 def _unchanged(count: Floats, trend: TrendTest) -> tuple[str, str]:
-    """Say why there is no change."""
+    """Return the note of a series without a change."""
     if count.sum() == 0:
         return "no_events", "no incident"
     if count.size < 2 * MINIMUM_CELLS:
@@ -208,7 +208,7 @@ def _unchanged(count: Floats, trend: TrendTest) -> tuple[str, str]:
 
 
 def _nothing(series: _Series, method: str, note: str) -> dict[str, Any]:
-    """Fill a row without a change: what is known is the rate of all days."""
+    """Make a row without a change, which has the rate of all days."""
     count, node_days = series.count.sum(), series.node_days.sum()
     rate = weighted_interval(count, series.variance.sum(), node_days)
     return {
@@ -223,7 +223,7 @@ def _nothing(series: _Series, method: str, note: str) -> dict[str, Any]:
 
 
 def _change(segments: RateSegments, i: int, series: _Series, notes: Any) -> dict[str, Any]:
-    """Fill the row of the change between two spans."""
+    """Make the row of the change between two spans."""
     k, t = segments.event_count[i - 1 : i + 1], segments.exposure[i - 1 : i + 1]
     edges = np.append(segments.start, series.count.size)
     variance = np.add.reduceat(np.append(series.variance, 0.0), edges)[i - 1 : i + 1]
@@ -252,7 +252,7 @@ def _change(segments: RateSegments, i: int, series: _Series, notes: Any) -> dict
 
 
 def nearest_note(notes: Any, at: date, low: date, high: date) -> str | None:
-    """Find what is known to have happened nearest to a change, not too far outside its limits.
+    """Find the known event nearest to a change, not too far outside its limits.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def nearest_note(notes: Any, at: date, low: date, high: date) -> str | None:
 
 
 def headline(changes: pd.DataFrame) -> str:
-    """Say how many changes were found."""
+    """Return a sentence: how many changes were found."""
     found = changes["changed_at"].notna()
     of_all = found & (changes["failure_category"] == "all")
     return f"{of_all.sum()} changes of a cluster's rate, {found.sum() - of_all.sum()} of a single cause's"

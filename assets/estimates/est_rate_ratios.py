@@ -1,4 +1,4 @@
-"""estimates.est_rate_ratios: one failure rate over another, cluster against cluster and period against period.
+"""estimates.est_rate_ratios: the ratio of two failure rates, between clusters and between periods.
 
 Read from estimates.est_failure_rates, marts.agg_failure_rates_daily, marts.fct_incidents and marts.dim_annotations.
 """
@@ -140,7 +140,7 @@ def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(ratios: pd.DataFrame) -> str:
-    """Say how many of the ratios to quote leave 1 outside their limits."""
+    """Return a sentence: for how many of the quoted ratios the limits exclude 1."""
     quoted = ratios[ratios["is_reference"]]
     differ = (quoted["ratio_low"] > 1) | (quoted["ratio_high"] < 1)
     return f"{differ.sum()} of {len(quoted)} comparisons show different rates"
@@ -148,7 +148,7 @@ def headline(ratios: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_rate_ratios(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Divide the rates of clusters and of periods by each other."""
+    """Compute the ratios of the rates of clusters and of periods."""
     with warehouse.writing() as con:
         ratios = with_ratios(con.execute(TABLE.query).df())
         return write(con, TABLE, ratios, headline(ratios))

@@ -1,6 +1,6 @@
 """estimates.est_scale_tests: whether a cluster's failures per node-day are the same at every job size.
 
-Read from marts.fct_attempt_exposures. Every cluster has its row; `cannot tell` is an answer, with the reason in note.
+Read from marts.fct_attempt_exposures. Every cluster has a row. The verdict may be `cannot tell`; the note says why.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _row(cluster_id: Hashable, sizes: pd.DataFrame) -> dict[str, Any]:
 
 
 def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
-    """Say why there is no verdict, and what the fit leaves out."""
+    """Return the note: why there is no verdict, and what the fit leaves out."""
     reason = None
     if not counts["attempt_count"]:
         reason = "no attempt in the study period"
@@ -163,7 +163,7 @@ def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
 
 
 def headline(tests: pd.DataFrame) -> str:
-    """Say each cluster's verdict."""
+    """Return a sentence: each cluster's verdict."""
     return "; ".join(f"{row.cluster_id}: {row.verdict}" for row in tests.itertuples())
 
 

@@ -1,6 +1,6 @@
 """estimates.est_time_to_failure: whether jobs become more or less likely to fail as they run, by size.
 
-Read from marts.fct_attempt_exposures. Behind every MTTF stands the belief that they do not: a Weibull shape of 1.
+Read from marts.fct_attempt_exposures. Every MTTF assumes that they do not: a Weibull shape of 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AGE = ("marts.fct_attempt_exposures.entry_seconds", "marts.fct_attempt_exposures
 ALL = (FAILURES[0], "marts.fct_attempt_exposures.incident_id", *AGE)
 
 BAD_FIT = 0.01
-"""A fit with a smaller p-value says so."""
+"""A fit with a smaller p-value has a note about it."""
 
 TABLE = TableSpec(
     table="est_time_to_failure",
@@ -130,7 +130,7 @@ def _row(classes: pd.DataFrame) -> dict[str, Any]:
 
 
 def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
-    """Say why there is no fit, and what it leaves out."""
+    """Return the note: why there is no fit, or what it leaves out."""
     parts = []
     if not size["size_attempt_count"]:
         parts.append("no attempt in the study period")
@@ -154,7 +154,7 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
 
 
 def headline(fits: pd.DataFrame) -> str:
-    """Say how many sizes could be judged, and how."""
+    """Return a sentence: how many sizes have a verdict, and which."""
     verdicts = fits["verdict"].value_counts()
     return ", ".join(f"{verdict}: {count} sizes" for verdict, count in verdicts.items())
 

@@ -1,4 +1,4 @@
-"""The columns that every estimate carries: which cluster, how sure, by which method, resting on how much.
+"""The columns that every estimate has: cluster, confidence level, method, event count and exposure.
 
 `write` of `assets.estimates.table` fills in the method's version.
 """
@@ -49,9 +49,9 @@ def evidence(
     Parameters
     ----------
     methods
-        What the values of `method` mean.
+        The meaning of each value of `method`.
     events, exposure
-        What is counted, and over what.
+        Descriptions of the count and of the exposure.
     event_upstream, exposure_upstream
         Where they come from, as `schema.table.column`.
     """

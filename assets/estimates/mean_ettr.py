@@ -1,4 +1,4 @@
-"""What the tables of measured ETTR share: the columns of the mean over long runs, and its limits."""
+"""Columns and values that the tables of measured ETTR share: the mean over long runs, and its limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METHODS = (
 
 
 def measured_columns(runs: tuple[str, ...]) -> tuple[Column, ...]:
-    """Give the columns of the mean with its limits and bounds; `runs` names the columns that select the runs."""
+    """Return the columns of the mean with its limits and bounds. `runs` names the columns that select the runs."""
     return (
         Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", runs, is_required=True),
         Column("ettr_measured", "double", RATIO, "Mean ETTR of the runs.", _of("ettr", runs), is_required=True),
@@ -58,7 +58,7 @@ def _of(column: str, runs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def measured_values(groups: pd.DataFrame) -> dict[str, Any]:
-    """Work out the values of these columns and of the evidence from counts, means and deviations of groups of runs."""
+    """Compute these columns and the evidence from the counts, means and deviations of groups of runs."""
     names = ("run_count", "ettr_mean", "ettr_deviation", "ettr_lowest", "ettr_highest")
     mean = mean_or_bounds(*(numbers(groups, name) for name in names))
     return {

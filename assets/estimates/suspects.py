@@ -1,4 +1,4 @@
-"""Rows of marts.fct_incident_suspects as the index pairs that `assets.model.culprits` takes."""
+"""Converts rows of marts.fct_incident_suspects to the pairs of indices that `assets.model.culprits` takes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ IN_USE = ("marts.fct_node_days.in_use_hours", "marts.agg_lemon_windows.rate_days
 
 
 def clusters_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Give each cluster's nodes, numbered from 0, and the suspects among them."""
+    """Return each cluster's nodes, numbered from 0, and the suspects among them."""
     by_cluster = dict(iter(suspects.groupby("cluster_id", sort=False)))
     for cluster_id, own in nodes.groupby("cluster_id", sort=True):
         yield own.reset_index(drop=True), by_cluster.get(cluster_id, suspects.iloc[:0])
 
 
 def node_numbers(nodes: pd.DataFrame, suspects: pd.DataFrame) -> NDArray[np.int64]:
-    """Give the number of each suspect's node."""
+    """Return the number of each suspect's node."""
     return pd.Index(nodes["node_id"]).get_indexer(suspects["node_id"]).astype(np.int64)
 
 
 def blame_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Blame:
-    """Infer the culprits of one cluster; an incident with several known culprits is a failure of each."""
+    """Infer the culprits of one cluster. An incident with several known culprits is a failure of each of them."""
     number = node_numbers(nodes, suspects)
     is_known = suspects["is_known"].to_numpy(dtype=bool)
     failure = pd.MultiIndex.from_arrays([suspects["incident_id"], np.where(is_known, number, -1)])
@@ -55,11 +55,11 @@ def blame_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Blame:
 def days_ago(
     nodes: pd.DataFrame, suspects: pd.DataFrame, blame: Blame, last_day: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Count the days since each node's first and last failure, by those that are more likely its own than not.
+    """Count the days since each node's first and last failure, among failures that are more likely its own than not.
 
     Returns
     -------
-    Both in the order of the nodes, up to the end of the last day; `nan` where there is none.
+    Both in the order of the nodes, up to the end of the last day; `nan` for a node without a failure.
     """
     is_own = blame.share * numbers(suspects, "incident_probability") >= LIKELY
     own = suspects[is_own].groupby("node_id")["failed_at"].agg(["min", "max"]).reindex(nodes["node_id"])
@@ -70,5 +70,5 @@ def days_ago(
 
 
 def summed(numbers_of_nodes: NDArray[np.int64], amounts: NDArray[np.float64], node_count: int) -> NDArray[np.float64]:
-    """Add amounts up by node; an unknown amount adds nothing."""
+    """Add up amounts by node. An unknown amount adds nothing."""
     return np.bincount(numbers_of_nodes, np.nan_to_num(amounts), minlength=node_count).astype(float)

@@ -1,7 +1,7 @@
-"""How an estimate's table is declared, and how it is written: one declaration for all who want to know of it.
+"""Declares and writes the table of an estimate.
 
-From a `TableSpec` come the DDL, the comments that analysts read, the schema and lineage that Dagster shows, the rows
-of ops.lineage and the asset's upstream keys.
+A `TableSpec` gives the DDL, the comments in the database, the schema and lineage in Dagster, the rows of ops.lineage
+and the asset's upstream keys.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ class TableSpec:
 
     @property
     def ddl(self) -> str:
-        """What stands between the parentheses of `create table`."""
+        """The text between the parentheses of `create table`."""
         return ",\n".join(f"{c.name} {c.type}{' not null' if c.is_required else ''}" for c in self.columns)
 
     @property
     def query(self) -> str:
-        """The SQL, in the file of the table's name, that reads and aggregates what the estimate needs."""
+        """The SQL that reads and aggregates the input of the estimate, from the file with the table's name."""
         return (Path(__file__).parent / f"{self.table}.sql").read_text(encoding="utf-8")
 
     @property
     def comments(self) -> list[str]:
-        """The statements that put meaning and unit into the database."""
+        """The statements that comment the table and its columns in the database."""
         texts = [("table", self.name, self.description)]
         texts += [("column", f"{self.name}.{column.name}", column.comment) for column in self.columns]
         return [f"comment on {kind} {target} is '{text.replace(chr(39), chr(39) * 2)}'" for kind, target, text in texts]
@@ -113,10 +113,10 @@ class TableSpec:
 
 
 def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeResult[None]]], dg.AssetsDefinition]:
-    """Make the decorated function the asset of the table: key, group, upstream keys and description from the spec.
+    """Make the decorated function the asset of the table. Key, group, upstream keys and description come from the spec.
 
-    A table that reads nothing still comes after the marts, which begin the file of the publication anew. Where rows of
-    one cluster make the function fail, it is run without that cluster.
+    A table that reads nothing still comes after the marts, because these create the file of the publication. If the
+    rows of one cluster make the function fail, it is run without that cluster.
     """
 
     def made(compute: Compute) -> dg.AssetsDefinition:
@@ -139,7 +139,7 @@ def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeR
 def write(
     con: duckdb.DuckDBPyConnection, spec: TableSpec, frame: pd.DataFrame, headline: str
 ) -> dg.MaterializeResult[None]:
-    """Replace the table by the frame's columns, explain it in the database, and report what was done.
+    """Replace the table by the frame's columns, add its comments, and return the result for Dagster.
 
     `headline` is the sentence that Dagster shows beside the row count. Every row gets the version of the methods.
     """
@@ -151,10 +151,10 @@ def write(
 
 
 def numbers(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
-    """Take a column as floats, NULL as `nan`."""
+    """Return a column as floats, with `nan` for NULL."""
     return frame[column].to_numpy(dtype=float, na_value=np.nan)
 
 
 def bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn `inf`, the model's word for "no upper limit", into the table's NULL."""
+    """Replace `inf`, which means no upper limit in the model, by NULL."""
     return np.where(np.isfinite(values), values, np.nan)

@@ -37,7 +37,7 @@ MAX_REPAIR_SECONDS = 14 * DAY
 
 
 FOUND_ONLY_BY = {"mounted directory": "filesystem_mount"}
-"""Categories that only one check can find, and the check."""
+"""Checks that alone can find a category, with the category."""
 ALARM_TICKS = 2
 """Largest number of periodic checks until a false alarm is over."""
 

@@ -1,6 +1,6 @@
-"""The way in: a profile's name and a folder give simulated clusters' logs, their truth beside them, and a summary.
+"""The entry point: `simulate` writes the logs and the truth of a profile's clusters into a folder.
 
-A folder that holds a cluster which is not simulated is never touched.
+A folder that holds a cluster which is not simulated is never changed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from assets.simulation.truth import planted
 from assets.simulation.writing import write_cluster
 
 SIMULATED_SHARE = 0.65
-"""Share of a cluster's work that is simulating; the rest is writing."""
+"""Share of the progress that stands for simulating a cluster; the rest stands for writing its files."""
 
 
 @dataclass(frozen=True)
 class SimulatedCluster:
-    """One cluster that was simulated and where it lies.
+    """One cluster that was simulated, and its folders.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class SimulatedCluster:
     truth
         The folder of what was planted.
     planted
-        The planted rates and what came of them, as in `planted.json`.
+        The planted rates and the resulting counts, as in `planted.json`.
     spoiled_line_count
         Lines that were spoiled on purpose.
     """
@@ -53,7 +53,7 @@ class SimulatedCluster:
     spoiled_line_count: int
 
     def text(self) -> str:
-        """Say in a few lines what was made and where it lies."""
+        """Describe in a few lines what was written and where."""
         numbers = self.planted
         dirt = f", {self.spoiled_line_count:,} lines spoiled" if self.spoiled_line_count else ""
         return (
@@ -69,18 +69,18 @@ class SimulatedCluster:
 
 @dataclass(frozen=True)
 class Summary:
-    """What was simulated: the clusters of a profile and the time they took together."""
+    """The simulated clusters of a profile, and the time that they took together."""
 
     profile: str
     seconds: float
     clusters: tuple[SimulatedCluster, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as plain values."""
+        """Return everything as plain values."""
         return asdict(self)
 
     def text(self) -> str:
-        """Say in a few lines per cluster what was made and where it lies."""
+        """Describe in a few lines per cluster what was written and where."""
         return "\n\n".join(cluster.text() for cluster in self.clusters)
 
 
@@ -96,7 +96,7 @@ class Order:
 
     @property
     def node_days(self) -> int:
-        """The size of the work."""
+        """Size of the cluster, for shares of the progress."""
         return self.profile.node_count * self.profile.days
 
 
@@ -117,7 +117,7 @@ def simulate(
     Parameters
     ----------
     profile
-        Name of a profile, which may stand for several clusters; or the profile of one cluster of one's own.
+        Name of a profile, which may have several clusters, or the description of one cluster.
     out
         Folder for `sources/<cluster>` and `truth/<cluster>`.
     days
@@ -125,20 +125,20 @@ def simulate(
     scale
         Factor on the number of nodes, and with it on the work.
     seed
-        Same seed, same bytes, whatever else is simulated beside a cluster.
+        The same seed gives the same bytes, whatever other clusters are simulated with it.
     dirt
-        Share of the lines that are spoiled: cut off, doubled, and the like.
+        Share of the lines that are spoiled, such as cut off or written twice.
     progress
-        Told the share done, from 0 to 1.
+        Called with the share done, from 0 to 1.
     sources_dir, truth_dir
-        Parents of the cluster folders, where they are not to lie under `out`.
+        Parents of the cluster folders, if they are not to be below `out`.
 
     Raises
     ------
     ValueError
         For an unknown profile, or a number out of range.
     FileExistsError
-        When a folder of logs holds something that is not a simulated cluster; nothing has been done then.
+        When a folder of logs holds something that is not a simulated cluster. Nothing has been written then.
     """
     _refuse_bad_numbers(days, scale, seed, dirt)
     if isinstance(profile, Profile):
@@ -188,7 +188,7 @@ def _fulfil(order: Order, tell: Callable[[float], None]) -> SimulatedCluster:
     rng = np.random.default_rng([order.seed, *profile.cluster_id.encode()])
     ledger = simulate_cluster(profile, rng, lambda share: tell(share * SIMULATED_SHARE))
     record = Record(profile, ledger, order.seed)
-    # Beside the truth, not beside the logs: a refresh at the same time must not take half a cluster for one.
+    # The unfinished folder stands beside the truth, because a refresh at the same time would read it beside the logs.
     unfinished = truth.with_name(f".{truth.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     logs, answers = unfinished / "logs", unfinished / "truth"

@@ -1,9 +1,9 @@
-"""Which waiting job starts next and where: priorities, whole-node gangs, one backfill reservation, preemption.
+"""Decides which waiting job starts next and where: by priority, with one backfill reservation and preemption.
 
-Higher classes go first, then the longest waiting. The first gang that does not fit is promised the nodes that come
-free soonest; others may start around the promise if they are gone in time. Work of the lowest class may be evicted
-once it has run for the protected time. Jobs of one class and size are alike: when the first of them finds no room,
-the others are not tried.
+Higher classes start first, and within a class the job that has waited longest. A job of whole nodes is called a gang.
+The first gang without room gets a promise of the nodes that become free soonest; other jobs may use these nodes if they
+end in time. Work of the lowest class may be preempted once it has run for the protected time. If a job finds no room,
+no other job of its class and size is tried.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ IDLE_PASS_SECONDS = 300
 """Time between two passes while jobs wait and nothing else happens."""
 HANDOVER_SECONDS = 4
 PATIENCE_SECONDS = {QOS.index("normal"): 300, QOS.index("high"): 60}
-"""How long a blocked job waits before it may evict others."""
+"""How long a blocked job waits before it may preempt others."""
 KEPT_SECONDS = 900
 """How long the nodes of a failed job of the highest class are kept for it."""
 PROMISE_SECONDS = 300
-"""How long a promise stands before it is worked out anew."""
+"""How long a promise lasts before it is computed again."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """Nodes kept for the first gang that does not fit, and when it can have them."""
+    """Nodes that are kept for the first gang without room, and the time at which they are free."""
 
     job: int
     others: BoolArray
@@ -66,7 +66,7 @@ class Scheduler:
         self.wake()
 
     def keep(self, job: int, nodes: list[int]) -> None:
-        """Keep nodes free for a job that will start again in a moment; others may not slip in between."""
+        """Keep nodes free for a job that will start again in a moment, so that no other job takes them."""
         free = np.ones(self.world.pool.count, np.bool_)
         free[nodes] = False
         self._kept[job] = free, self.world.clock.now + KEPT_SECONDS
@@ -102,10 +102,10 @@ class Scheduler:
             self._book(self.world.clock.now + IDLE_PASS_SECONDS)
 
     def _serve(self, qos: int) -> None:
-        """Start what fits of one class, the longest waiting first; a size without room waits for the next pass."""
+        """Start the jobs of one class that fit, longest waiting first. A size without room waits for the next pass."""
         heads = [(queue[0][0], gpus) for (kind, gpus), queue in self._waiting.items() if kind == qos and queue]
         heapq.heapify(heads)
-        # The handover keeps Slurm busy for a moment: nobody else starts in the second in which others are evicted.
+        # The handover keeps Slurm busy for a moment: no other job starts in the second of a preemption.
         while heads and not self._has_evicted:
             _, gpus = heads[0]
             queue = self._waiting[qos, gpus]
@@ -113,7 +113,7 @@ class Scheduler:
             if self.jobs.waits(job) and not self._start(job, gpus, qos):
                 heapq.heappop(heads)
                 if qos == QOS_SCAVENGER and gpus >= self.world.pool.gpus_per_node:
-                    # Nothing of this class makes room for itself, so larger gangs cannot start either.
+                    # Jobs of this class cannot preempt, so larger gangs cannot start either.
                     heads = [head for head in heads if head[1] < gpus]
                     heapq.heapify(heads)
                 continue
@@ -124,7 +124,7 @@ class Scheduler:
                 heapq.heappop(heads)
 
     def _start(self, job: int, gpus: int, qos: int) -> bool:
-        """Start a job if it fits beside the promise, or if it may make room for itself."""
+        """Start a job if it fits without breaking the promise, or if it may preempt others."""
         world, pool = self.world, self.world.pool
         now, lowest = world.clock.now, qos == QOS_SCAVENGER
         hold = world.profile.preemption_after_seconds if lowest else self._columns["limit"][job]
@@ -154,7 +154,7 @@ class Scheduler:
         return False
 
     def _open_to(self, job: int, nodes: BoolArray, excluded: tuple[int, ...], promise: Promise | None) -> BoolArray:
-        """Take from the nodes what is promised to another job or kept for one, and what this one does not want."""
+        """Remove the nodes that are promised to or kept for another job, and those that this job excludes."""
         if promise is not None:
             nodes = nodes & promise.others
         for other, (free, _) in self._kept.items():
@@ -166,7 +166,7 @@ class Scheduler:
         return nodes
 
     def _renew_promise(self, job: int, need: int, excluded: tuple[int, ...]) -> None:
-        """Promise the nodes that come free soonest, from the time at which the last of them does."""
+        """Promise the nodes that become free soonest, from the time at which the last of them is free."""
         now = self.world.clock.now
         if self._promise is not None and self._promise.job == job and now - self._promise.made < PROMISE_SECONDS:
             return
@@ -198,7 +198,7 @@ class Scheduler:
             nodes, mask = sorted(chosen[:need]), pool.full
         else:
             nodes, mask = chosen[:1], pool.full >> (pool.gpus_per_node - gpus)
-        # The flag is of the run's last end; this start is what a failed job does to others.
+        # The flag belongs to the last end of the run: this start is the effect of a failed job on others.
         second_order = ledger.runs["failed_by_fault"][self._columns["run"][job]]
         instigator = self.jobs.start(job, nodes, mask, now + HANDOVER_SECONDS, backfilled=False)
         for attempt in victims:
@@ -210,7 +210,7 @@ class Scheduler:
         return True
 
     def _choose_victims(self, available: BoolArray, need: int) -> tuple[list[int], list[int]]:
-        """Choose enough nodes and whom to evict from them: unused nodes first, then the smallest and youngest work."""
+        """Choose enough nodes and the attempts to preempt: empty nodes first, then the smallest, youngest work."""
         pool = self.world.pool
         nodes = np.flatnonzero(available)
         in_use = pool.hold_until[nodes] > 0

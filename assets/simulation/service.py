@@ -1,4 +1,4 @@
-"""Nodes going out of service and coming back, as Slurm records it: DOWN at once, DRAIN when the last job has left."""
+"""Takes nodes out of service and brings them back, as Slurm does: DOWN at once, DRAIN when the last job has left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assets.simulation.world import World
 
 FIRST_TICKET = 6201
 BOOT_SECONDS = 240
-"""A node restarts this long before it is back; its checks are quiet in between."""
+"""A node restarts this long before it is back in service. No check runs in between."""
 NOT_RESPONDING = "Not responding"
 REBOOTED = "Node unexpectedly rebooted"
 PROLOG_ERROR = "Prolog error"
@@ -20,7 +20,7 @@ SLURMS_OWN = (NOT_RESPONDING, REBOOTED, PROLOG_ERROR)
 
 @dataclass(frozen=True)
 class Drain:
-    """A wish to take a node out: why, for how long, asked when; `fault` is -1 for planned work."""
+    """A request to take a node out: why, for how long, and when it was made. `fault` is -1 for planned work."""
 
     fault: int
     reason: str
@@ -49,7 +49,7 @@ class Service:
     _tickets: int = FIRST_TICKET
 
     def ticket(self) -> int:
-        """Give a ticket number."""
+        """Return a new ticket number."""
         self._tickets += 1
         return self._tickets
 
@@ -58,12 +58,12 @@ class Service:
         return node in self._out
 
     def next_check(self, node: int) -> int:
-        """Give the node's next periodic check; nodes are checked in turn."""
+        """Return the time of the node's next periodic check. Nodes are checked in turn."""
         period, now = self.world.profile.check_seconds, self.world.clock.now
         return now + period - (now - check_phase(node, period)) % period
 
     def drain(self, node: int, wish: Drain) -> None:
-        """Let the node's jobs end and then take it out; a second wish replaces the first."""
+        """Take the node out once its jobs have ended. A second request replaces the first."""
         if self.is_out(node):
             return
         self.world.pool.set_accepts(node, False)
@@ -72,17 +72,17 @@ class Service:
             self.emptied(node)
 
     def cancel_drain(self, node: int) -> None:
-        """Forget a wish because something worse has struck the node; it goes on accepting nothing."""
+        """Forget a request because a worse fault has struck the node. The node still accepts no work."""
         self._draining.pop(node, None)
 
     def emptied(self, node: int) -> None:
-        """Take a draining node out: its last job has left."""
+        """Take a draining node out, after its last job has left."""
         wish = self._draining.pop(node, None)
         if wish is not None:
             self._open(node, wish, is_down=False)
 
     def take_down(self, node: int, wish: Drain) -> None:
-        """Take a node out at once, with jobs on it."""
+        """Take a node out at once, even if jobs run on it."""
         self._draining.pop(node, None)
         self.world.pool.set_accepts(node, False)
         self._open(node, wish, is_down=True)
@@ -114,7 +114,7 @@ class Service:
         return int(written[1]) if len(written) == 2 else self.ticket()
 
     def _hand_to_repair(self, node: int) -> None:
-        """Write the repair's reason on a lost node: Slurm closes the first interval and opens another at once."""
+        """Write the reason of the repair on a lost node. Slurm closes the first interval and opens another at once."""
         ledger, now, row = self.world.ledger, self.world.clock.now, self._out[node]
         ledger.outages["end"][row] = now
         kept = {name: int(ledger.outages[name][row]) for name in ("fault", "ticket")}
@@ -131,5 +131,5 @@ class Service:
 
 
 def check_phase(node: int, period: int) -> int:
-    """Give the second within the period at which a node runs its checks."""
+    """Return the second within the period at which a node runs its checks."""
     return (node * 37 + 11) % period

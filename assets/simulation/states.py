@@ -1,4 +1,4 @@
-"""Names that are stored as small numbers: states and outcomes of attempts, scheduling classes, kinds of faults."""
+"""Names that are stored as small numbers: states and outcomes of attempts, scheduling classes, and mechanisms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QOS_SCAVENGER, TOP_QOS = 0, 2
 
 CRASH, EVICT, REQUEUE, LOST, REBOOT, OPERATOR, LAUNCH, DRAIN, ALARM = range(9)
 MECHANISMS = ("crash", "evict", "requeue", "lost", "reboot", "operator", "launch", "drain", "alarm")
-"""How a fault reaches the jobs of its node.
+"""How a fault affects the jobs of its node.
 
 crash      the application dies within seconds: FAILED; the epilog check or the next periodic one finds the fault
 evict      the application hangs; the next check finds the fault and sets the node DOWN: NODE_FAIL

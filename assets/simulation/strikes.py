@@ -1,4 +1,7 @@
-"""When faults strike and where: memoryless per node, in bursts, several neighbours at once; and planned work."""
+"""Draws when and where faults strike: on single nodes (memoryless), in bursts, and on several neighbours at once.
+
+Planned maintenance and crash loops are booked here as well.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST, REQUEUE, 
 from assets.simulation.world import World
 
 FIRST_SHARED_INCIDENT = 1_000_000
-"""An incident of a single fault carries the fault's number; those of several start here."""
+"""The incident of a single fault has the fault's number. Numbers of shared incidents start here."""
 SHARED_WITHIN_SECONDS = 60
 LOOP_SECONDS = (3600, 12000)
-"""When a crash-looping job brings its node down, after its start."""
+"""Shortest and longest time from the start of a crash-looping job until it brings its node down."""
 LOOP_JOB_SECONDS, LOOP_END_SECONDS = 5 * DAY, HOUR
-"""Work of a crash-looping job: more than it can do while it loops, and what is left once its owner has found out."""
+"""Work of a crash-looping job: at first more than it can finish, and what is left when the loop ends."""
 
 
 class Strikes:
-    """Books everything that goes wrong, or is planned, on every node."""
+    """Books all faults and all planned work of a simulation."""
 
     def __init__(  # noqa: PLR0917
         self,
@@ -147,7 +150,7 @@ class Strikes:
         self._loops[run], self._jobs.requeue_seconds[run] = loop.failures + 1, loop.requeue_seconds
 
     def _started(self, attempt: int, job: int) -> None:
-        """Let a looping job bring down a node a while after each of its starts, until it has failed often enough."""
+        """Let a looping job bring down a node some time after each of its starts, until it has failed often enough."""
         run = self.world.ledger.jobs["run"][job]
         if not self._loops or run not in self._loops:
             return

@@ -1,6 +1,6 @@
-"""How job ids are born: entries of the workload, arrays, retries, the next piece of a chained run.
+"""Creates jobs: entries of the workload, array tasks, retries, and the next piece of a chained run.
 
-Users learn here: who has lost work to a node may exclude it from later submissions.
+Users learn: a user who has lost work to a node may exclude it from later submissions.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from assets.simulation.world import World
 FIRST_JOB_ID = 410_237
 AVOID_SECONDS = 14 * DAY
 AVOID_CHANCES = (0.03, 0.4, 0.8)
-"""Chance that users exclude a node on which they lost work, by how often it has failed before: word gets around."""
+"""Probability that a user excludes a node on which work was lost, by how often the node has failed before."""
 MAX_AVOIDED = 6
-"""Nodes that one user keeps on the list; the oldest goes first."""
+"""Largest number of nodes on one user's list. The oldest is dropped first."""
 SAME_FAILURE_SECONDS = HOUR
 SUPERSTITION = 0.004
-"""Share of submissions that exclude a node which did nothing wrong."""
+"""Share of submissions that exclude a node which had no fault."""
 
 
 class Submissions:
-    """Gives out job ids and hands jobs to the queue."""
+    """Assigns job ids and puts jobs into the queue."""
 
     def __init__(self, world: World, enqueue: Callable[[int], None], give_up: Callable[[int], None]) -> None:
         self.world, self._enqueue, self._give_up = world, enqueue, give_up
@@ -73,7 +73,7 @@ class Submissions:
                 self.world.clock.at(self.world.clock.now + work.patience[entry], self._give_up, job)
 
     def submit_important(self, gpus: int, seconds: int) -> int:
-        """Submit a job of the highest class that may be requeued and runs to its end, and give its row."""
+        """Submit a job of the highest class that may be requeued and runs to its end, and return its row."""
         name = FAMILY_NAMES.index(FAMILIES[1 << 30][0]) << NAME_BITS | int(self.world.rng.random() * (1 << NAME_BITS))
         profile = self.world.profile
         values = (
@@ -125,7 +125,7 @@ class Submissions:
         return tuple(sorted(nodes))
 
     def learn(self, user: int, culprit: int) -> None:
-        """Let a user who lost work to a node perhaps exclude it for a while."""
+        """Let a user who lost work to a node exclude it for a while, with some probability."""
         now, failed = self.world.clock.now, self._failed.setdefault(culprit, [])
         if not failed or now - failed[-1] > SAME_FAILURE_SECONDS:
             failed.append(now)

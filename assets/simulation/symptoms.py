@@ -1,7 +1,7 @@
-"""What each cause shows: kernel lines, failing checks in GCM's words, and the reason written on the drained node.
+"""The symptoms of each cause: kernel lines, failing checks in GCM's words, and the reason written on the drained node.
 
-Co-occurrence is part of it: a PCIe fault often brings Xid 79, and then often a critical interrupt in the BMC's log; a
-few faults of hardware show a second category, and `others` of the symptoms names what came along.
+A fault may show several symptoms. A PCIe fault often brings Xid 79, and then often a critical interrupt in the BMC's
+log. A few hardware faults show a second category, which `others` of the symptoms names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assets.simulation.states import LOST
 from assets.simulation.xids import GPU_BUSES, XID_CATEGORIES, xid_finding, xid_line
 
 Chance = Callable[[str], float]
-"""Gives a number from 0 to 1 to the question that it is to decide."""
+"""Returns a number from 0 to 1 that decides a question."""
 
 COMPANIONS = {
     "pcie": ("gpu_memory", "gpu_nvlink"),
@@ -30,9 +30,9 @@ COMPANIONS = {
     "host_hardware": ("eth_link",),
     "eth_link": ("system_services",),
 }
-"""Faults of hardware and what may come along: always something less telling, so that the cause can still be found."""
+"""Hardware faults and the category that may come along. It is always less telling, so the cause can still be found."""
 GPU_COMPANIONS = ("gpu_memory", "gpu_nvlink", "gpu_unavailable")
-"""What may come along with an InfiniBand fault, though it tells more and hides it: adapter and GPU share a switch."""
+"""What may come along with an InfiniBand fault and hides it, because adapter and GPU share a PCIe switch."""
 
 
 @dataclass
@@ -53,30 +53,30 @@ class Scene:
     reason: str = ""
 
     def says(self, line: str, after: float = 0.0) -> None:
-        """Let the kernel say something, so many seconds after the fault."""
+        """Add a kernel line, so many seconds after the fault."""
         self.kernel.append((self.later + after, line))
 
     def fails(self, check: str, message: str) -> None:
-        """Let a check fail."""
+        """Add a failing check."""
         self.checks[check] = message
 
     def says_xid(self, code: int, after: float = 0.0) -> None:
-        """Let the driver log an Xid."""
+        """Add the driver's line for an Xid."""
         self.says(xid_line(code, self.gpu, self.process), after)
 
     def shows_xid(self, code: int, after: float = 0.0) -> None:
-        """Let the driver log an Xid and the check find it; the check names each code once, all in one message."""
+        """Add an Xid to the kernel log and to the check. The check names each code once, all in one message."""
         self.says_xid(code, after)
         found = self.checks.get("xid errors", "")
         if xid_finding(code) not in found:
             self.fails("xid errors", found + xid_finding(code))
 
     def brings(self, category: str) -> None:
-        """Note that another category shows too."""
+        """Note that another category shows as well."""
         self.others.append(category)
 
     def symptoms(self) -> Symptoms:
-        """Give all that was shown; the first failing check is the reason on the node."""
+        """Return all symptoms. The first failing check is the reason on the node."""
         reason = self.reason
         if not reason and self.checks:
             check, message = next(iter(self.checks.items()))
@@ -154,7 +154,7 @@ def _block_device(scene: Scene, together: Cooccurrence) -> None:
 
 
 def _host_hardware(scene: Scene, together: Cooccurrence) -> None:
-    # A person's reason alone would lose against the evidence of whatever came along.
+    # Without it, a person's reason alone would lose against the evidence of what came along.
     if scene.companion or scene.rng.random() < 0.5:
         scene.fails("ipmitool sel", "Detected error: Power Supply #0x51, Power Supply AC lost")
     scene.reason = f"PSU failure, ticket {scene.ticket}"
@@ -189,9 +189,9 @@ SHOWS: dict[str, Callable[[Scene, Cooccurrence], None]] = {
     "system_services": _system_services,
 }
 SHOWS_ALONG = SHOWS | {"host_hardware": _machine_check}
-"""What a category shows that comes along with another: of the host, no power supply but a machine check."""
+"""What a category shows when it comes along with another one. The host shows a machine check, not a power supply."""
 HAS_LAST_WORDS = ("gpu_unavailable", "pcie", "main_memory")
-"""What the kernel still tells before the node falls silent; other causes leave nothing."""
+"""Causes that leave kernel lines before the node falls silent. The other causes leave none."""
 
 ALARMS: tuple[tuple[str, str], ...] = (
     ("link flaps", "ib link flap detected.\n"),
@@ -202,11 +202,11 @@ ALARMS: tuple[tuple[str, str], ...] = (
     ("mounted directory", "Directory /checkpoint: directory is not mounted."),
     ("service status", "Service sssd: not running. error_code: 3, output: inactive\n"),
 )
-"""Checks that cry wolf, in the words they use in earnest."""
+"""Checks that raise false alarms, with the messages of real failures."""
 
 
 def _companion(rng: np.random.Generator, chance: Chance, together: Cooccurrence, category: str) -> str | None:
-    """Draw what comes along with a fault, mostly nothing."""
+    """Draw the category that comes along with a fault, mostly none."""
     if category not in COMPANIONS:
         return None
     drawn, among = chance("ib companion" if category == "ib_link" else "companion"), COMPANIONS[category]
@@ -227,16 +227,16 @@ def show(  # noqa: PLR0917
     code: int | None = None,
     chance: Chance | None = None,
 ) -> Symptoms:
-    """Give the symptoms of one fault.
+    """Return the symptoms of one fault.
 
     Parameters
     ----------
     rng
         Source of chance.
     cooccurrence
-        How often something comes along.
+        How often other symptoms come along.
     category, mechanism
-        What broke and how it reaches the jobs.
+        What broke and how it affects the jobs.
     gpu
         The GPU concerned, for causes that have one.
     ticket
@@ -244,7 +244,7 @@ def show(  # noqa: PLR0917
     code
         The Xid to show instead of the category's usual ones.
     chance
-        Source of the numbers that decide what comes along, by question; `rng` when left out.
+        Source of the numbers that decide what comes along; `rng` if it is left out.
 
     Raises
     ------
@@ -260,20 +260,20 @@ def show(  # noqa: PLR0917
     scene = Scene(rng, gpu, chance, ticket, process, code, _companion(rng, chance, cooccurrence, category))
     SHOWS[category](scene, cooccurrence)
     if scene.companion:
-        # NVLink shows its Xid here: a switch's SXid would name no GPU.
+        # NVLink shows its Xid here, because the SXid of a switch would name no GPU.
         scene.code, scene.later = (74 if scene.companion == "gpu_nvlink" else None), float(rng.uniform(0.1, 0.9))
         SHOWS_ALONG[scene.companion](scene, cooccurrence)
         scene.brings(scene.companion)
     if mechanism == LOST:
         before = float(rng.uniform(3, 20))
         spoken = [(after - before, line) for after, line in scene.kernel]
-        # What only a check could have told is not told: a PCIe fault's interrupt.
+        # What only a check could have found is not found: the interrupt of a PCIe fault.
         return Symptoms(spoken, others=tuple(other for other in scene.others if other != category))
     return scene.symptoms()
 
 
 def show_low_severity(rng: np.random.Generator, category: str, gpu: int) -> Symptoms:
-    """Give the symptoms of a finding that can wait until the node's jobs have ended."""
+    """Return the symptoms of a finding that can wait until the node's jobs have ended."""
     scene = Scene(rng, gpu, lambda question: float(rng.random()))
     if category == "gpu_memory":
         scene.says_xid(63)
@@ -287,6 +287,6 @@ def show_low_severity(rng: np.random.Generator, category: str, gpu: int) -> Symp
 
 
 def show_alarm(rng: np.random.Generator, gpu: int) -> Symptoms:
-    """Give the symptoms of a false alarm: one check fails, in the words of a real failure, and the kernel is quiet."""
+    """Return the symptoms of a false alarm: one check fails with a real failure's message. The kernel is quiet."""
     check, message = ALARMS[int(rng.random() * len(ALARMS))]
     return Symptoms(checks=[(check, message.format(gpu=gpu, bus=GPU_BUSES[gpu]))], reason="")

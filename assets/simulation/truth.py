@@ -1,6 +1,6 @@
-"""What was planted, as Parquet beside the logs and never among them: causes, culprits, instigators, lemons, rates.
+"""Writes what was planted as Parquet, apart from the logs: causes, culprits, instigators, lemons and rates.
 
-Tables are made of the ledger's columns as they are; names are stored once and referred to by number.
+The tables are made of the columns of the ledger. Names are stored once, as dictionaries.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from assets.simulation.window import has_any_evidence, has_false_evidence
 
 Table = dict[str, Any]
 ROWS_PER_GROUP = 1 << 18
-"""Rows of a Parquet row group; it is also what is named at once, so that names of millions of runs take no memory."""
+"""Rows of a Parquet row group. Names are made group by group, so those of millions of runs take little memory."""
 CATEGORIES = [cause.category for cause in CAUSES]
 ENDED_BY = ("fault", "maintenance")
 LARGE_GPUS = 128
-"""The population of attempts whose rate is the reference has more GPUs than this."""
+"""The reference rate is that of attempts with more GPUs than this."""
 
 
 def _keys(record: Record, attempts: Any, prefix: str = "") -> Table:
-    """Give the two columns that say which attempt is meant."""
+    """Return the two columns that identify an attempt."""
     ledger = record.ledger
     return {
         f"{prefix}job_id_raw": whole(ledger.jobs["job_id"][ledger.attempts["job"][attempts]]),
@@ -47,7 +47,7 @@ def _keys(record: Record, attempts: Any, prefix: str = "") -> Table:
 
 
 def _attempts(record: Record) -> Table:
-    """One row per attempt; what else ended than by fault or maintenance ended as its user or Slurm wanted."""
+    """One row per attempt. An attempt without a fault or maintenance ended as its user or Slurm wanted."""
     ledger = record.ledger
     attempts, jobs, held = ledger.attempts, ledger.jobs, ledger.nodes
     job, accounting = attempts["job"], Accounting(record.profile, ledger)
@@ -126,12 +126,12 @@ def _faults(record: Record) -> Table:
 
 
 def _ends_jobs(ledger: Ledger) -> NDArray[np.bool_]:
-    """Tell the faults that end jobs from low-severity findings and false alarms, which never do."""
+    """Tell which faults can end jobs. Findings of low severity and false alarms cannot."""
     return ~np.isin(ledger.faults["mechanism"], (DRAIN, ALARM))
 
 
 def _incidents(record: Record) -> Table:
-    """One row per incident that could end jobs; it is over when the last of its nodes is back, null if one is not."""
+    """One row per incident that could end jobs. It is over when its last node is back; null if one is not."""
     faults = record.ledger.faults
     rows = np.flatnonzero(_ends_jobs(record.ledger))
     numbers, first, incident = np.unique(faults["incident"][rows], return_index=True, return_inverse=True)
@@ -157,7 +157,7 @@ def _incidents(record: Record) -> Table:
 
 
 def _preemptions(record: Record) -> Table:
-    """One row per attempt that made room for another; only a controller's log can name for whom."""
+    """One row per preempted attempt. Only a controller's log can name the instigator."""
     rows = record.ledger.preemptions
     return {
         **_keys(record, rows["victim"]),
@@ -186,7 +186,7 @@ def _outages(record: Record) -> Table:
 
 
 def _nodes(record: Record) -> Table:
-    """One row per node; the rate is the mean over all days, with those of the bursts."""
+    """One row per node. The rate is the mean over all days, including the bursts."""
     profile = record.profile
     lemons = {profile.node_at(lemon.position): lemon for lemon in profile.lemons}
     nodes = range(profile.node_count)
@@ -199,14 +199,14 @@ def _nodes(record: Record) -> Table:
 
 
 def _wallclock_seconds(record: Record) -> NDArray[np.int64]:
-    """Give the time each attempt was queued, from its eligibility on, or held its nodes."""
+    """Return the time that each attempt was queued, from its eligibility on, or held its nodes."""
     attempts = record.ledger.attempts
     ends = np.where(attempts["end"] >= 0, attempts["end"], record.profile.horizon)
     return (ends - attempts["eligible"]).clip(0).astype(np.int64)
 
 
 def _runs(record: Record) -> Table:
-    """One row per run; an attempt that has not ended has no productive time yet, so compare runs that have ended."""
+    """One row per run. An attempt that still runs has no productive time yet, so compare only runs that have ended."""
     ledger = record.ledger
     attempts, count = ledger.attempts, len(ledger.runs)
     run = ledger.jobs["run"][attempts["job"]]
@@ -243,7 +243,7 @@ def _crash_loops(record: Record) -> Table:
 
 
 def _months(record: Record) -> Table:
-    """One row per calendar month: its factor on the rate of faults, and what came of it."""
+    """One row per calendar month: its factor on the rate of faults, and the resulting counts."""
     profile, ledger = record.profile, record.ledger
     starts = month_starts(profile)
     ends = [*starts[1:], profile.horizon]
@@ -274,8 +274,8 @@ def _months(record: Record) -> Table:
 def _populations(record: Record) -> Table:
     """One row per population of attempts, over the time in which the accounting is complete.
 
-    `expected_fault_count` is what the nodes were to expect while the attempts held them: the planted rate is that over
-    the node-days, once the failures of shared faults, which are planted one by one, are added.
+    `expected_fault_count` is the number of faults to expect on the nodes while the attempts held them. The planted rate
+    is this number, plus the failures of shared faults, which are planted one by one, over the node-days.
     """
     profile, ledger, failures = record.profile, record.ledger, record.ledger.failures
     low, high = profile.accounting_from, profile.accounting_until
@@ -303,7 +303,7 @@ def _populations(record: Record) -> Table:
 
 
 def _rate_changes(record: Record) -> Table:
-    """One row per planted change of the rate of independent faults; a null category means all of them."""
+    """One row per planted change of the rate of independent faults. A null category means all categories."""
     changes = rate_changes(record.profile, record.ledger)
     return {
         "changed_epoch": epochs(record.epoch, np.array([change.at for change in changes], np.int64)),
@@ -314,7 +314,7 @@ def _rate_changes(record: Record) -> Table:
 
 
 def _exposures(record: Record) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Give the GPUs and the node-days of every attempt, until the end of the simulation for those still running."""
+    """Return the GPUs and the node-days of every attempt. Running attempts count to the end of the simulation."""
     ledger = record.ledger
     starts, ends = ledger.attempts["start"], ledger.attempts["end"]
     seconds = np.where(starts >= 0, np.where(ends >= 0, ends, record.profile.horizon) - starts, 0).clip(0)
@@ -330,7 +330,7 @@ def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float | None:
 
 
 def planted(record: Record) -> dict[str, Any]:
-    """Sum up what was planted and what came of it."""
+    """Summarise what was planted and the resulting counts."""
     profile, ledger = record.profile, record.ledger
     faults, failures = ledger.faults, ledger.failures
     gpus, node_days = _exposures(record)

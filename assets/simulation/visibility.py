@@ -1,4 +1,4 @@
-"""Which of the failures that happened the logs let be found, and under which name."""
+"""Which failures the logs show, and under which category."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assets.simulation.ledger import Ledger
 
 
 def visible_categories(ledger: Ledger) -> NDArray[Any]:
-    """Give for each failure the category under which the logs let it be found, None where they do not show it."""
+    """Return for each failure the category under which the logs show it, None if they do not show it."""
     faults, symptoms = ledger.faults, ledger.symptoms
     rows, of = np.unique(ledger.failures["fault"], return_inverse=True)
     kinds = [faults[name][rows].tolist() for name in ("cause", "mechanism", "has_evidence")]

@@ -1,4 +1,4 @@
-"""Evidence in the attribution window of attempts that ended: what a reader of the logs finds, right or wrong."""
+"""Evidence in the attribution window of attempts that ended, whether it is right or wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIME_BITS = 33
 
 
 def onsets(ledger: Ledger, faults: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give where and when the given faults begin to show, sorted: the node in the high bits, the second in the low."""
+    """Return where and when faults begin to show, sorted: the node in the high bits, the second in the low."""
     nodes, at, checks_from = (ledger.faults[name] for name in ("node", "at", "checks_from"))
     found: list[tuple[int, int]] = []
     for fault in faults.tolist():
@@ -28,9 +28,9 @@ def onsets(ledger: Ledger, faults: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def has_onset(ledger: Ledger, keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which attempts ended with an onset on one of their nodes, from ten minutes before to five after.
+    """Tell which attempts had an onset on one of their nodes, from ten minutes before their end to five after.
 
-    What began before the attempt started does not count.
+    An onset before the start of the attempt does not count.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ def has_onset(ledger: Ledger, keys: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def has_any_evidence(ledger: Ledger) -> NDArray[np.bool_]:
-    """Tell which attempts ended with evidence of anything in their window."""
+    """Tell which attempts have any evidence in their window."""
     return has_onset(ledger, onsets(ledger, np.arange(len(ledger.faults))))
 
 
 def has_false_evidence(ledger: Ledger) -> NDArray[np.bool_]:
-    """Tell which attempts ended with a false alarm, or a finding of low severity, in their window."""
+    """Tell which attempts have a false alarm, or a finding of low severity, in their window."""
     faults = np.flatnonzero(np.isin(ledger.faults["mechanism"], (ALARM, DRAIN)))
     return has_onset(ledger, onsets(ledger, faults))

@@ -1,6 +1,6 @@
-"""Work that arrives from outside: who asks for what and when, drawn in columns before the clock starts.
+"""Draws all submissions of a simulation, as columns, before the clock starts: user, size, time, outcome.
 
-Retries, requeues and later pieces of a chained run are born inside the simulation and are not here.
+Retries, requeues and later pieces of a chained run are created during the simulation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LIMIT_HOURS = np.array([1, 2, 4, 8, 12, 24, 48, 72, 120, 168])
 MIN_SECONDS = 40
 LARGE_GPUS = 64
 HIGH_SHARE, HIGH_SHARE_LARGE = 0.06, 0.2
-"""Share of the main stream's work, and of its large work, that has the highest class."""
+"""Share of the main stream's submissions, and of its large ones, that have the highest class."""
 PIECE_SECONDS = 30 * HOUR
-"""Long runs of many GPUs are often cut into chained jobs of at most this length, but not those of the highest class."""
+"""Long runs of many GPUs are often cut into chained jobs of at most this length, except in the highest class."""
 EARLY_FAILURE = (0.03, 0.7)
-"""Failed and cancelled work ends at this share of the time it would have taken."""
+"""Failed and cancelled work ends at a share of its run time between these two."""
 CHECKPOINT_SECONDS, CHECKPOINT_SHARES = np.array([900, 1800, 3600, 7200]), (0.15, 0.25, 0.45, 0.15)
-"""How often runs save their state; the logs do not say it."""
+"""Checkpoint intervals of runs, and their shares. The logs do not show them."""
 USER_EXITS = ((1, 0), (1, 0), (1, 0), (1, 0), (2, 0), (6, 0), (0, 11), (127, 0), (0, 9))
 """Exit code and signal of users' own failures."""
 USER_XIDS = (31, 13, 43)
@@ -45,12 +45,12 @@ FAMILY_NAMES = tuple(name for names in FAMILIES.values() for name in names)
 
 @dataclass(frozen=True)
 class Workload:
-    """One entry per submission, ordered by arrival; times in seconds, every column an array of 32-bit integers.
+    """One entry per submission, ordered by arrival. Times are seconds; every column is an array of 32-bit integers.
 
     Attributes
     ----------
     seconds
-        Run time until the outcome, without restarts.
+        Run time until the outcome, without the time of restarts.
     segments
         Number of chained job ids the work is cut into.
     tasks
@@ -79,18 +79,18 @@ class Workload:
 
 
 def hour_weights() -> NDArray[np.float64]:
-    """Give the relative number of submissions in each hour of a week that starts on Monday at midnight."""
+    """Return the relative number of submissions in each hour of a week that starts on Monday at midnight."""
     hours = np.arange(24)
     day = 0.35 + np.exp(-0.5 * ((hours - 14.5) / 3.8) ** 2)
     return np.concatenate([day * factor for factor in (1.0, 1.05, 1.05, 1.0, 0.9, 0.45, 0.4)])
 
 
 def _arrivals(rng: np.random.Generator, profile: Profile, gpus: int, count: int) -> IntArray:
-    """Draw arrival times; a backlog waits when the cluster opens, or its first days would show an empty machine."""
+    """Draw arrival times. A backlog waits at the start; otherwise the cluster would be empty in its first days."""
     first_weekday = profile.first_day.weekday() * 24
     opening_share = min(0.3, 0.45 / profile.days)
     if gpus >= LARGE_GPUS:
-        # Few and heavy: spread evenly, or the load of a month would hang on the luck of a dozen dates.
+        # Large jobs are few, so they are spread evenly: a dozen random dates would decide the load of a month.
         times = ((np.arange(count) + rng.random(count)) * profile.horizon / count).astype(np.int64)
         return np.where(rng.random(count) < 2 * opening_share, rng.integers(600, 4 * HOUR, count), times)
     weights = np.resize(np.roll(hour_weights(), -first_weekday), profile.days * 24)
@@ -167,7 +167,7 @@ def _names(rng: np.random.Generator, gpus: int, count: int) -> IntArray:
 
 
 def _users(rng: np.random.Generator, users: int, gpus: int, count: int) -> IntArray:
-    """Draw users with a few heavy ones; large work comes from the first quarter of the list."""
+    """Draw users, a few of whom submit much. Large work comes from the first quarter of the list."""
     pool = max(users // 4, 1) if gpus >= LARGE_GPUS else users
     weights = 1.0 / np.arange(1, pool + 1) ** 0.7
     return rng.choice(pool, count, p=weights / weights.sum())
@@ -176,7 +176,7 @@ def _users(rng: np.random.Generator, users: int, gpus: int, count: int) -> IntAr
 def draw_workload(rng: np.random.Generator, profile: Profile) -> Workload:
     """Draw all submissions of a profile's days.
 
-    Sizes above `largest_share` of the cluster are left out, and the others of their stream take over their time.
+    Sizes above `largest_share` of the cluster are left out, and the other sizes of the stream get their time.
     """
     largest = profile.largest_share * profile.node_count * profile.gpus_per_node
     parts = []

@@ -1,4 +1,4 @@
-"""What the parts of the simulation share: the profile, the clock, the nodes, the ledger, and one source of chance."""
+"""What the parts of the simulation share: profile, clock, nodes, ledger, and the random generator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assets.simulation.profiles import Profile
 
 @dataclass(frozen=True)
 class World:
-    """One simulated cluster at work."""
+    """One cluster during its simulation."""
 
     profile: Profile
     clock: Clock

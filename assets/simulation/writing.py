@@ -1,6 +1,6 @@
-"""A simulated cluster's record handed to all its writers, for a large cluster to several of them at the same time.
+"""Runs all writers of a simulated cluster's logs, two at a time for a large cluster.
 
-No writer knows of another, and each has its own source of chance: the bytes do not depend on who writes when.
+The writers are independent, and each has its own random generator, so the bytes do not depend on their order.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ WRITERS = {
     "tickets": write_tickets,
     "inventory": write_inventory,
 }
-"""By folder, the longest first."""
+"""The writers by folder, the slowest first."""
 LONG = {"health": 8, "sacct": 8, "slurmctld": 5, "squeue": 2, "truth": 2}
-"""What a writer takes in proportion to the others, which take 1 at most."""
+"""Time of a slow writer in proportion to the others, which take at most 1."""
 MANY_ATTEMPTS = 200_000
-"""From so many attempts on, a second process is worth its start."""
+"""Number of attempts from which on a second process saves time."""
 
 PROCESSES = 2
 
@@ -47,7 +47,7 @@ Work = dict[str, Callable[[], None]]
 
 
 def write_cluster(record: Record, folder: Path, truth: Path, tell: Callable[[float], None]) -> None:
-    """Write all logs and the settings into `folder`, the truth into `truth`, and tell the share done."""
+    """Write all logs and the settings into `folder` and the truth into `truth`, and report the share done."""
     work: Work = {"truth": lambda: write_truth(record, truth)}
     for kind, write in WRITERS.items():
         work[kind] = lambda write=write, kind=kind: write(record, folder / kind)  # type: ignore[misc]
@@ -69,7 +69,7 @@ def _run(work: Work) -> Iterator[str]:
 
 
 def _run_side_by_side(work: Work) -> Iterator[str]:
-    """Run the tasks in forked processes, two at a time; they see the record without a copy of it."""
+    """Run the tasks in forked processes, two at a time. They share the record without copying it."""
     context, waiting = multiprocessing.get_context("fork"), list(work)
     running: list[ForkProcess] = []
     try:
@@ -91,5 +91,5 @@ def _run_side_by_side(work: Work) -> Iterator[str]:
 
 def _run_and_leave(task: Callable[[], None]) -> None:
     task()
-    # Without flushing the streams the parent shares: a progress bar's thread may have held their lock at the fork.
+    # The exit does not flush the shared streams: a thread of the progress bar may have held their lock at the fork.
     os._exit(0)

@@ -1,4 +1,4 @@
-"""The Xids that the simulated GPUs report: what the driver logs, what GCM says may cause them, what they stand for."""
+"""The Xids of simulated GPUs: the driver's kernel line, the causes that GCM names, and the category of each."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ XID_CATEGORIES = {
     95: "gpu_memory",
     119: "gpu_driver_firmware",
 }
-"""The Xids of faults by the category they stand for; the others come from users' programs or can wait."""
+"""The category of each Xid of a fault. The other Xids come from users' programs or are of low severity."""
 
 
 def xid_line(code: int, gpu: int, process: int) -> str:
-    """Give the driver's kernel line for an Xid."""
+    """Return the driver's kernel line for an Xid."""
     return f"NVRM: Xid (PCI:0000:{GPU_BUSES[gpu]}:00): {code}, {XID_TEXT[code].format(pid=process, gpu=gpu)}"
 
 
 def xid_finding(code: int) -> str:
-    """Give what the check says of an Xid, a piece of its message."""
+    """Return the part of the check's message about an Xid."""
     return f"XID error: {code}, XID causes: {XID_CAUSES[code]}. "

@@ -1,4 +1,4 @@
-"""The ledger written down in the dialects that sites have: one module per kind of log.
+"""Writes the ledger as logs in the formats of real sites: one module per kind of log.
 
-Writers decide only how things look. What happened is in the ledger, what was broken in the truth.
+Writers decide only how things look. The ledger says what happened, and the truth says what was broken.
 """

@@ -1,4 +1,4 @@
-"""What an export of the accounting shows of the attempts: those of its time, in the state in which it found them."""
+"""The attempts that an export of the accounting shows, in their state at the time of the export."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Accounting:
     until
         The second of the export.
     shown
-        Rows of the attempts that it holds: those that had not ended before it begins and were submitted before it ends.
+        Rows of the attempts in the export: those that ended after its beginning and were submitted before its end.
     """
 
     def __init__(self, profile: Profile, ledger: Ledger) -> None:
@@ -40,6 +40,6 @@ class Accounting:
         self._attempts = attempts
 
     def column(self, name: str) -> NDArray[Any]:
-        """Give a column of all attempts as the export shows it."""
+        """Return a column of all attempts as the export shows it."""
         column: NDArray[Any] = self._columns.get(name, self._attempts[name])
         return column

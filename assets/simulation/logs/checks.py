@@ -1,4 +1,4 @@
-"""The health checks a node runs: their names and what they say when all is well."""
+"""The health checks of a node: their names, and their messages when all is well."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ FREQUENT = {
     "check ibstat": "all ib links are up.",
     "mounted directory": "mounted directory /checkpoint is present.",
 }
-"""Good results are kept every few hours, those of different checks in turn."""
+"""Checks whose good results are kept every few hours, in turn."""
 
 DAILY = {
     "nvidia smi gpu_num": "Number of GPUs present is the same as the expected number, 8. Number of GPUs present: 8",
@@ -23,7 +23,7 @@ DAILY = {
     "service status": "All services are running.",
     "disk usage": "Disk usage of / is below the thresholds.",
 }
-"""Good results are kept once a day or less."""
+"""Checks whose good results are kept once a day or less."""
 
 ALL = FREQUENT | DAILY
 NUMBERS = {check: number for number, check in enumerate(ALL)}

@@ -1,6 +1,6 @@
-"""When a node says nothing, and when one of its checks is not well: what every log about a node must respect.
+"""When a node is silent, and when one of its checks fails. Every log about a node uses this.
 
-Spans of time are kept sorted by node, so that thousands of nodes and times are judged at once.
+Spans of time are sorted by node, so thousands of nodes and times are looked up at once.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Number = TypeVar("Number", int, Ints)
 Span = tuple[int, int, int]
-"""Where, from when, until when (exclusive)."""
+"""Place, start, and end (exclusive)."""
 
 UP_AGAIN_SECONDS = 110
-"""A restarting node answers again this long before it is back in service."""
+"""Seconds before its return to service at which a restarting node answers again."""
 TIME_BITS = 33
-"""A place and a second make one number, with the seconds in the low bits."""
+"""A place and a second are combined into one number, with the second in these low bits."""
 
 
 class Spans:
-    """Spans of time at numbered places; those at one place may overlap."""
+    """Spans of time at numbered places. Spans at one place may overlap."""
 
     def __init__(self, spans: list[Span]) -> None:
         rows = np.array(spans, np.int64).reshape(-1, 3)
         rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
         base = rows[:, 0] << TIME_BITS
         self._lows = base + rows[:, 1]
-        # The furthest end so far never reaches into the next place's numbers.
+        # The largest end so far never reaches into the numbers of the next place.
         self._highs = np.maximum.accumulate(base + rows[:, 2])
 
     def cover(self, places: Ints, times: Ints) -> Bools:
@@ -54,7 +54,7 @@ class Conditions:
     Attributes
     ----------
     silent
-        When each node is dead or restarting.
+        Spans in which each node is dead or restarting.
     """
 
     def __init__(self, record: Record) -> None:
@@ -76,7 +76,7 @@ class Conditions:
             for check, _ in symptoms.checks:
                 place = self._place(NUMBERS[check], node)
                 if mechanism == ALARM:
-                    # To the check's first run afterwards, whose good result is kept because of the alarm.
+                    # Until the first run of the check afterwards, whose good result is kept because of the alarm.
                     alarms.append((place, found, until + record.profile.check_seconds))
                 else:
                     failing.append((place, at, until))
@@ -91,24 +91,24 @@ class Conditions:
         return node * len(NUMBERS) + check
 
     def exist(self, checks: Ints, times: Ints) -> Bools:
-        """Tell which checks, by number, had been introduced."""
+        """Tell whether the checks, by number, existed at these times."""
         introduced: Bools = times >= self._introduced[checks]
         return introduced
 
     def sound(self, nodes: Ints, checks: Ints, times: Ints) -> Bools:
-        """Tell where the node answers and the check, by number, is there and has no reason to fail."""
+        """Tell whether the node answers, and the check, by number, exists and has no reason to fail."""
         is_broken = self._failing.cover(self._place(checks, nodes), times)
         return ~self.silent.cover(nodes, times) & ~is_broken & self.exist(checks, times)
 
     def well(self, nodes: Ints, checks: Ints, times: Ints) -> Bools:
-        """Tell where the check is sound and does not raise a false alarm either."""
+        """Tell whether the check is sound and raises no false alarm either."""
         return self.sound(nodes, checks, times) & ~self._alarms.cover(self._place(checks, nodes), times)
 
 
 def fails_until(record: Record) -> Ints:
-    """Give for each fault the second from which its checks no longer fail: its node restarts, or the alarm is over.
+    """Return for each fault when its checks stop failing: its node restarts, or the alarm is over.
 
-    A fault that is not cleared when the simulation ends fails on to its end.
+    The checks of a fault that is not cleared fail until the end of the simulation.
     """
     faults = record.ledger.faults
     cleared = faults["cleared"].astype(np.int64)

@@ -1,4 +1,4 @@
-"""What the controller's log says of nodes: lost, restarted, drained, back; and of launches that their prolog failed."""
+"""The lines of the controller's log about nodes (lost, restarted, drained, back) and about failed prologs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assets.simulation.service import BOOT_SECONDS, PROLOG_ERROR, REBOOTED
 
 
 class NodeLine(NamedTuple):
-    """A line: its second, its rank within the second, its text."""
+    """A line: its second, its rank within the second, and its text."""
 
     at: int
     rank: int
@@ -19,7 +19,7 @@ class NodeLine(NamedTuple):
 
 
 class _Boots:
-    """When each node has restarted."""
+    """The restarts of each node."""
 
     def __init__(self, record: Record) -> None:
         self._times: dict[int, list[int]] = {}
@@ -28,13 +28,13 @@ class _Boots:
             self._times.setdefault(node, []).append(at)
 
     def last(self, node: int, until: int) -> int:
-        """Give the node's last restart up to a second."""
+        """Return the node's last restart up to a second."""
         times = self._times[node]
         return times[bisect.bisect_right(times, until) - 1]
 
 
 def node_lines(record: Record) -> Iterator[NodeLine]:
-    """Give the lines about nodes, in no order of time."""
+    """Return the lines about nodes, not sorted by time."""
     names = ("node", "requested", "start", "end", "is_silent", "is_down")
     rows = list(zip(*(record.ledger.outages[name].tolist() for name in names), strict=True))
     boots, follows = _Boots(record), {(row[0], row[2]) for row in rows}
@@ -54,7 +54,7 @@ def node_lines(record: Record) -> Iterator[NodeLine]:
             state = "DOWN" if is_down else "DRAINED" if requested == start else "DRAINING"
             yield NodeLine(requested, 3, f"update_node: node {name} reason set to: {reason}")
             yield NodeLine(requested, 6, f"update_node: node {name} state set to {state}")
-        # One outage under two reasons is two intervals: the node is back only after the second.
+        # An outage with two reasons has two intervals. The node is back only after the second.
         if end >= 0 and (node, end) not in follows:
             back = f"node {name} returned to service" if is_silent else f"update_node: node {name} state set to IDLE"
             yield NodeLine(end - BOOT_SECONDS // 4, 1, f"Node {name} now responding")

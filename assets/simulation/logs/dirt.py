@@ -1,7 +1,6 @@
-"""What years of collecting do to logs: lines cut off, written twice, or empty, bytes of another encoding, stray pipes.
+"""Spoils lines of finished logs: cuts them off, doubles or empties them, or adds wrong bytes and pipes.
 
-A pass over the finished files, so that no writer knows of it. The first line of a file stays as it is: the header, or
-what a reader knows the file's form by.
+The writers know nothing of it. The first line of a file is never spoiled, because a reader recognises the format by it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 """What may happen to the lines of a folder; tickets and the inventory are small files made in one go."""
 LATIN_1 = "\N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1")
 NAME_PLACE = 7
-"""Place of the job's name among the fields of the accounting."""
+"""Position of the job's name among the fields of the accounting."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,12 @@ class Spoiled:
 
 
 def _cut(line: bytes, at: float) -> bytes:
-    """Give a line without its end, or what is left of it: at least one byte, and never all."""
+    """Cut off the end of a line. At least one byte stays, and at least one is cut off."""
     return line[: 1 + int(at * (len(line) - 2))] if len(line) > 1 else line
 
 
 def _pipe(line: bytes) -> bytes | None:
-    """Put a pipe into the job's name, wherever the line has it; None for a step, whose name is Slurm's own."""
+    """Put a pipe into the job's name. None for a step, whose name comes from Slurm."""
     fields = line.split(b"|")
     name = fields[NAME_PLACE]
     if b"." in fields[0] or len(name) < 2:
@@ -59,7 +58,7 @@ def _pipe(line: bytes) -> bytes | None:
 
 
 def _spoil(line: bytes, kind: str, at: float) -> list[bytes]:
-    """Give what stands in the file in the place of a line; what was spoiled is the last."""
+    """Return the lines that replace a line. The last of them is the spoiled one."""
     place = int(at * len(line))
     if kind == TWICE:
         return [line, line]
@@ -71,7 +70,7 @@ def _spoil(line: bytes, kind: str, at: float) -> list[bytes]:
 
 
 def _spoil_lines(lines: list[bytes], kinds: tuple[str, ...], share: float, rng: np.random.Generator) -> Iterator[Any]:
-    """Spoil lines in place, from the last to the first, and give the row and the kind of each."""
+    """Spoil lines in place, from the last to the first, and return the row and the kind of each."""
     rows = 1 + np.flatnonzero(rng.random(max(0, len(lines) - 1)) < share)
     drawn, places = rng.integers(len(kinds), size=len(rows)).tolist(), rng.random(len(rows)).tolist()
     for row, number, at in zip(rows[::-1].tolist(), drawn, places, strict=True):
@@ -84,7 +83,7 @@ def _spoil_lines(lines: list[bytes], kinds: tuple[str, ...], share: float, rng: 
 
 
 def _spoil_file(path: Path, kinds: tuple[str, ...], share: float, rng: np.random.Generator) -> list[tuple[int, str]]:
-    """Spoil lines of a file and give the number of each, as it is afterwards, and the kind."""
+    """Spoil lines of a file, and return the new line number and the kind of each."""
     is_packed = path.suffix == ".gz"
     content = gzip.decompress(path.read_bytes()) if is_packed else path.read_bytes()
     lines = content.split(b"\n")[:-1]
@@ -106,7 +105,7 @@ def _spoil_file(path: Path, kinds: tuple[str, ...], share: float, rng: np.random
 
 
 def spoil(record: Record, folder: Path, share: float) -> list[Spoiled]:
-    """Spoil a share of the lines of a cluster's finished logs; paths are given relative to the folder of all clusters."""
+    """Spoil a share of the lines of a cluster's logs. Paths are relative to the folder of all clusters."""
     spoiled = []
     for kind, kinds in KINDS.items():
         for path in sorted((folder / kind).glob("*")):

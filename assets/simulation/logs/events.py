@@ -1,4 +1,4 @@
-"""Node events as `sacctmgr -P show event` prints them: one row per state and reason, open rows with an unknown end."""
+"""Node events as `sacctmgr -P show event` prints them: one row per state and reason. Open rows have an unknown end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADER = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"
 
 
 def write_events(record: Record, folder: Path) -> None:
-    """Write `events.psv`, by node and then by time, with the cluster's own row first."""
+    """Write `events.psv`: the row of the cluster first, then the nodes, each by time."""
     outages, cluster, clock = record.ledger.outages, record.profile.cluster_id, record.wall_clock
     order = np.lexsort((outages["start"], outages["node"]))
     ends = outages["end"][order]

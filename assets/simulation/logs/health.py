@@ -20,7 +20,7 @@ from assets.simulation.logs.record import Record
 from assets.simulation.profiles import DAY
 
 LEVEL = 3
-"""Of gzip: a sixth more bytes than level 6 in half the time."""
+"""Level of gzip: a sixth more bytes than level 6, in half the time."""
 GZIP = 16 + zlib.MAX_WBITS
 SOURCES = (Routine, Validations, Failing, AroundJobs)
 
@@ -42,7 +42,7 @@ class Phrases:
         self._epoch = record.epoch
 
     def lines(self, results: Results, rng: np.random.Generator) -> list[str]:
-        """Write results in the order of their time, down to the milliseconds at which each check begins and ends."""
+        """Write results in order of time, with the milliseconds at which each check begins and ends."""
         begun = 1000 * (results.seconds + self._epoch) + rng.integers(20, 950, len(results.seconds))
         took = 1 + rng.exponential(40.0, len(begun)).astype(np.int64)
         order = np.lexsort((results.wordings, results.nodes, begun))
@@ -74,6 +74,6 @@ def write_health(record: Record, folder: Path) -> None:
         results = Results(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
         lines = phrases.lines(results, rng)
         if lines:
-            # Without a time in its header, which makes the same seed give the same bytes.
+            # The gzip header has no time, so the same seed gives the same bytes.
             name = f"health-{record.utc(low):%Y-%m-%d}.jsonl.gz"
             (folder / name).write_bytes(zlib.compress("".join(lines).encode(), LEVEL, GZIP))

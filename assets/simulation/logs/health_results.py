@@ -1,6 +1,6 @@
-"""The results of health checks as columns, one day at a time: good ones in turn, failing ones each time, around jobs.
+"""The results of health checks as columns, one day at a time: good results, failing results, and results around jobs.
 
-What a result says is a number into `Wordings`; its time is the second at which the check begins.
+The text of a result is a number in `Wordings`. Its time is the second at which the check begins.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from assets.simulation.xids import XID_CAUSES
 OK, WARN, CRITICAL = 0, 1, 2
 PERIODIC, BEFORE_JOB, AFTER_JOB = "nagios", "prolog", "epilog"
 VALIDATION_SECONDS = 60
-"""The full round of checks begins this long before a node is put back, a check a second."""
+"""All checks of a node run this long before it is put back into service, one per second."""
 
 
 class Results(NamedTuple):
-    """Columns of results; the job is 0 for a periodic check."""
+    """Columns of results. The job of a periodic check is 0."""
 
     seconds: Ints
     nodes: Ints
@@ -32,7 +32,7 @@ class Results(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """What a result says but for when, where and for which job."""
+    """The content of a result, except its time, node and job."""
 
     result: int
     check: str
@@ -41,26 +41,26 @@ class Wording(NamedTuple):
 
 
 class Wordings:
-    """All that results can say, numbered as it comes up."""
+    """All wordings of results, numbered in order of their first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[Wording, int] = {}
 
     def number(self, result: int, check: str, message: str, kind: str = PERIODIC) -> int:
-        """Give the number of a wording."""
+        """Return the number of a wording."""
         return self._numbers.setdefault(Wording(result, check, message, kind), len(self._numbers))
 
     def good(self, check: str, kind: str = PERIODIC) -> int:
-        """Give the number of a check's good result."""
+        """Return the number of a check's good result."""
         return self.number(OK, check, ALL[check], kind)
 
     def all(self) -> list[Wording]:
-        """Give the wordings by number."""
+        """Return the wordings in order of their numbers."""
         return list(self._numbers)
 
 
 def _repeated(counts: Ints) -> tuple[Ints, Ints]:
-    """Give for every row and each of its repetitions the row's number and which repetition it is."""
+    """Return the row's number and the number of the repetition, for every repetition of every row."""
     rows = np.repeat(np.arange(len(counts)), counts)
     return rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
 
@@ -71,14 +71,14 @@ def _whole(column: Any) -> Ints:
 
 
 def _in_order(times: Any, chosen: Any) -> Ints:
-    """Give the chosen rows and their times, in the order of time."""
+    """Return the chosen rows and their times, in order of time."""
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(times[rows], kind="stable")]
     return np.stack((rows, _whole(times[rows])))
 
 
 class Routine:
-    """Good results of the periodic checks, thinned out: each check of a node every so often, spread over the fleet."""
+    """Good results of the periodic checks. Few are kept, at regular intervals that are spread over the fleet."""
 
     def __init__(self, record: Record, conditions: Conditions, wordings: Wordings) -> None:
         period, logs, nodes = record.profile.check_seconds, record.profile.logs, np.arange(record.profile.node_count)
@@ -108,7 +108,7 @@ class Routine:
 
 
 class Validations:
-    """The full round of good results with which a node comes back."""
+    """Good results of all checks, which run before a node returns to service."""
 
     def __init__(self, record: Record, conditions: Conditions, wordings: Wordings) -> None:
         rows, self._ends = _in_order(record.ledger.outages["end"], record.ledger.outages["end"] >= 0)
@@ -128,7 +128,7 @@ class Validations:
 
 
 class Failing:
-    """Failing checks: every time they run, in the epilog that finds the fault, and once passing after an alarm."""
+    """Failing checks: every run, the epilog that finds the fault, and one good result after an alarm."""
 
     def __init__(self, record: Record, conditions: Conditions, wordings: Wordings) -> None:
         faults, self._period, horizon = record.ledger.faults, record.profile.check_seconds, record.profile.horizon
@@ -166,7 +166,7 @@ class Failing:
         heard = ~self._conditions.silent.cover(nodes[rows], seconds) & self._conditions.exist(checks[rows], seconds)
         seconds, rows = seconds[heard], rows[heard]
         points = self._points[:, slice(*np.searchsorted(self._points[0], (low, high)).tolist())]
-        # An alarm that ends while the check has a true reason to fail is not followed by a good result.
+        # No good result follows an alarm that ends while the check has a true reason to fail.
         has_result = self._conditions.exist(points[2], points[0])
         has_result &= (points[4] > 0) | self._conditions.sound(points[1], points[2], points[0])
         at, where, _, said, jobs = points[:, has_result]
@@ -179,7 +179,7 @@ class Failing:
 
 
 class AroundJobs:
-    """The check before a job and the one after it, on each of its nodes; good ones of a share of the attempts only."""
+    """The checks before and after a job, on each of its nodes. Good results are kept for a share of the attempts."""
 
     def __init__(self, record: Record, conditions: Conditions, wordings: Wordings) -> None:
         ledger, attempts = record.ledger, record.ledger.attempts
@@ -210,7 +210,7 @@ class AroundJobs:
         return Results(*(np.concatenate(columns) for columns in zip(before, after, strict=True)))
 
     def _find_results(self, attempts: Ints, position: Ints, seconds: Ints, check: str, xids: Ints) -> Results:
-        """Give the results of one check on the attempts' nodes at those positions."""
+        """Return the results of one check on the attempts' nodes at these positions."""
         nodes = _whole(self._nodes[self._firsts[attempts] + position])
         said = np.where(xids > 0, self._by_xid[xids], self._good[check])
         well = self._conditions.well(nodes, np.full_like(nodes, NUMBERS[check]), seconds)

@@ -1,6 +1,6 @@
 """Kernel messages as rsyslog collects them from all nodes: ISO times with offset, one file per local day.
 
-Faults and users' own GPU errors speak here, and so do restarts and the chatter of healthy machines.
+The messages come from faults, users' own GPU errors, restarts, and healthy machines.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CHATTER = (
     "audit: backlog limit exceeded",
 )
 REPEATS = {13: 6, 31: 1, 43: 1}
-"""How often the driver repeats the Xids of users' programs."""
+"""Number of times that the driver repeats the Xids of users' programs."""
 MICRO = 1_000_000
 TIME_BITS = 46
-"""A node and a microsecond make one number, with the time in the low bits."""
+"""A node and a microsecond are combined into one number, with the time in these low bits."""
 QUARTER_HOUR = 900
-"""Offsets from UTC change on the quarter hour, if at all."""
+"""Offsets from UTC change at a quarter of an hour, if at all."""
 
 
 class Lines:
@@ -45,11 +45,11 @@ class Lines:
         self.texts.append(text)
 
     def repeat(self, times: Ints, nodes: Ints, texts: Ints) -> None:
-        """Add many lines with texts that are there already."""
+        """Add many lines with texts that exist already."""
         self._columns.append(np.stack((times, nodes, texts)))
 
     def in_order(self) -> tuple[Ints, Ints, Ints]:
-        """Give times, nodes and texts in the order of time."""
+        """Return times, nodes and texts in order of time."""
         single = np.array(self._single, np.int64).reshape(-1, 3).T
         times, nodes, texts = np.concatenate((single, *self._columns), axis=1)
         order = np.lexsort((texts, nodes, times))
@@ -67,7 +67,7 @@ def _add_faults(record: Record, lines: Lines, rng: np.random.Generator) -> None:
 
 
 def _add_programs(record: Record, lines: Lines, rng: np.random.Generator) -> None:
-    """Add what users' programs do: errors on their GPUs, and too much memory."""
+    """Add the lines that users' programs cause: errors on their GPUs, and too much memory."""
     attempts, nodes = record.ledger.attempts, record.ledger.nodes
     xids, out_of_memory = attempts["app_xid"], attempts["state"] == OUT_OF_MEMORY
     rows = np.flatnonzero((attempts["end"] >= 0) & (np.diff(nodes.starts) > 0) & ((xids > 0) | out_of_memory))
@@ -95,9 +95,9 @@ def _add_chatter(record: Record, lines: Lines, rng: np.random.Generator) -> None
 
 
 def _uptimes(record: Record, times: Ints, nodes: Ints, texts: Ints) -> Ints:
-    """Give microseconds since each line's node last started; a line that tells of a start is its first."""
+    """Return the microseconds since each line's node last started. The line about a start is the first after it."""
     ages = record.rng("kernel boots").integers(DAY * MICRO, 30 * DAY * MICRO, record.profile.node_count)
-    # Shifted so that the starts before the first day are no negative times.
+    # Shifted, so that starts before the first day have no negative times.
     before = 30 * DAY * MICRO
     boots = texts == 0
     started = np.concatenate((before - ages, times[boots] + before))
@@ -108,7 +108,7 @@ def _uptimes(record: Record, times: Ints, nodes: Ints, texts: Ints) -> Ints:
 
 
 def _stamps(record: Record, times: Ints) -> list[str]:
-    """Write times as rsyslog does: the wall clock to the microsecond, and its offset from UTC."""
+    """Format times as rsyslog does: the wall clock to the microsecond, and its offset from UTC."""
     seconds, micros = np.divmod(times, MICRO)
     quarters, where = np.unique(seconds // QUARTER_HOUR, return_inverse=True)
     offsets = [record.local(quarter * QUARTER_HOUR).isoformat()[-6:] for quarter in quarters.tolist()]
@@ -117,7 +117,7 @@ def _stamps(record: Record, times: Ints) -> list[str]:
 
 
 def write_kernel(record: Record, folder: Path) -> None:
-    """Write `kern-<day>.log`; a line carries the seconds since its node's last start, as printk does."""
+    """Write `kern-<day>.log`. A line has the seconds since its node's last start, as with printk."""
     lines, rng = Lines(), record.rng("kernel")
     reboots = np.stack((record.ledger.reboots["at"], record.ledger.reboots["node"])).astype(np.int64)
     lines.repeat(reboots[0] * MICRO + rng.integers(0, MICRO, reboots.shape[1]), reboots[1], np.zeros_like(reboots[0]))

@@ -1,4 +1,4 @@
-"""What every log writer gets: the ledger with the clock, the names and the chance to write it down."""
+"""What every log writer gets: the ledger, the wall clock, the names, and random generators."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class Record:
         return self.wall_clock.epoch
 
     def rng(self, writer: str) -> np.random.Generator:
-        """Give a writer its own source of chance, so that one writer's changes leave the others' bytes alone."""
+        """Return a random generator for one writer. A change of one writer leaves the bytes of the others alone."""
         return np.random.default_rng([self.seed, *self.profile.cluster_id.encode(), *writer.encode()])
 
     def local(self, seconds: float) -> datetime:
-        """Turn simulated seconds into the cluster's wall clock."""
+        """Convert simulated seconds to the cluster's wall clock."""
         return datetime.fromtimestamp(self.epoch + seconds, self.zone)
 
     def utc(self, seconds: float) -> datetime:
-        """Turn simulated seconds into UTC."""
+        """Convert simulated seconds to UTC."""
         return datetime.fromtimestamp(self.epoch + seconds, UTC)
 
     def text(self, seconds: float) -> str:
-        """Give wall-clock time as Slurm prints it: no zone, whole seconds."""
+        """Format wall-clock time as Slurm does: whole seconds without a zone."""
         return f"{self.local(int(seconds)):%Y-%m-%dT%H:%M:%S}"
 
     @cached_property
@@ -81,7 +81,7 @@ class Record:
         return [name.removeprefix("node") for name in self.node_names]
 
     def node_list(self, nodes: Sequence[int] | NDArray[Any]) -> str:
-        """Write nodes, at least one and in ascending order, as Slurm does: node[001-004,007]."""
+        """Format nodes as Slurm does: node[001-004,007]. At least one node is given, in ascending order."""
         if len(nodes) == 1:
             return self.node_names[nodes[0]]
         numbers = self._node_numbers
@@ -112,18 +112,18 @@ class Record:
 
     @cached_property
     def users(self) -> list[str]:
-        """Logins of the users, by number."""
+        """Login names of the users, by number."""
         count = int(self.ledger.jobs["user"].max(initial=-1)) + 1
         return [
             USERS[user % len(USERS)] + ("" if user < len(USERS) else str(user // len(USERS))) for user in range(count)
         ]
 
     def run_name(self, code: int) -> str:
-        """Give the job name of a run from its stored number."""
+        """Return the job name of a run from its stored number."""
         return f"{FAMILY_NAMES[code >> NAME_BITS]}-{code & (1 << NAME_BITS) - 1:05x}"
 
     def shown_job_ids(self, jobs: NDArray[Any]) -> list[str]:
-        """Give job ids as sacct shows them: 123 or, for a task of an array, 123_4."""
+        """Return job ids as sacct shows them: 123 or, for a task of an array, 123_4."""
         columns = (self.ledger.jobs[name][jobs].tolist() for name in ("job_id", "array_id", "array_task"))
         return [f"{array}_{task}" if array else str(own) for own, array, task in zip(*columns, strict=True)]
 

@@ -1,6 +1,6 @@
-"""Accounting as `sacct -a -D -P --noconvert` prints it, one file per day of the jobs' end; open jobs in the last file.
+"""Accounting as `sacct -a -D -P --noconvert` prints it: one file per day on which jobs ended, open jobs in the last.
 
-A day at a time, its columns as plain lists: millions of rows pass through here.
+A day is written at a time, with its columns as plain lists, because there are millions of rows.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ HEADER = (
 )
 STEP_STATES = {COMPLETED: "COMPLETED", FAILED: "FAILED", OUT_OF_MEMORY: "OUT_OF_MEMORY", RUNNING: "RUNNING"}
 REASONS = ("None", "Priority", "Resources", "BeginTime")
-"""Why a job last waited; a requeued one for its time to begin, others for their turn or for room."""
+"""Last reason for waiting: a requeued job waits for its begin time, others for their turn or for nodes."""
 UNNOTICED_WAIT = 60
-"""A job that starts within so many seconds has never been given a reason."""
+"""A job that starts within so many seconds never gets a reason."""
 
 
 @lru_cache
 def tres(gpus: int, nodes: int, billing: bool = True, charged: int = 0) -> str:
-    """Write trackable resources in Slurm's order.
+    """Format trackable resources in Slurm's order.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def tres(gpus: int, nodes: int, billing: bool = True, charged: int = 0) -> str:
     billing
         Whether the weighted sum is written.
     charged
-        GPUs whose share of processors and memory is charged; 0 for those that the job has.
+        GPUs whose share of processors and memory is charged. 0 means those of the job.
     """
     paid = charged or gpus
     cpus = paid * CPUS_PER_GPU
@@ -52,35 +52,35 @@ def tres(gpus: int, nodes: int, billing: bool = True, charged: int = 0) -> str:
 
 @dataclass(frozen=True)
 class Day:
-    """The columns of some attempts, ready to be joined."""
+    """The columns of some attempts, as texts."""
 
     record: Record
     rows: IntArray
     accounting: Accounting
 
     def attempts(self, name: str) -> NDArray[Any]:
-        """Give a column of the attempts."""
+        """Return a column of the attempts."""
         column: NDArray[Any] = self.accounting.column(name)[self.rows]
         return column
 
     def jobs(self, name: str) -> NDArray[Any]:
-        """Give a column of the attempts' jobs."""
+        """Return a column of the attempts' jobs."""
         column: NDArray[Any] = self.record.ledger.jobs[name][self.attempts("job")]
         return column
 
     def names(self) -> list[str]:
-        """Give the jobs' names."""
+        """Return the jobs' names."""
         return [self.record.run_name(code) for code in self.record.ledger.runs["name"][self.jobs("run")].tolist()]
 
     def states(self) -> list[str]:
-        """Give the states, with the user who cancelled: root, where planned work took the nodes."""
+        """Return the states, with the user who cancelled: root if planned work took the nodes."""
         is_planned = np.isin(self.rows, self.record.ledger.planned_ends["attempt"])
         uids = np.where(is_planned, 0, FIRST_UID + self.jobs("user")).tolist()
         pairs = zip(self.attempts("state").tolist(), uids, strict=True)
         return [f"CANCELLED by {uid}" if state == CANCELLED else STATES[state] for state, uid in pairs]
 
     def times(self, name: str, never: str) -> list[str]:
-        """Give a column of times as text, `never` for those that have not come."""
+        """Return a column of times as text, and `never` for times that have not come."""
         seconds = self.attempts(name)
         texts = self.record.wall_clock.texts(np.maximum(seconds, 0))
         for row in np.flatnonzero(seconds < 0).tolist():
@@ -88,28 +88,28 @@ class Day:
         return texts
 
     def started(self) -> list[str]:
-        """Give the starts: unknown while a job waits, none when it was cancelled before."""
+        """Return the starts: Unknown while a job waits, None if it was cancelled before it started."""
         texts = self.times("start", "None")
         for row in np.flatnonzero(self.attempts("state") == PENDING).tolist():
             texts[row] = "Unknown"
         return texts
 
     def elapsed(self) -> list[int]:
-        """Give the run times in seconds, up to the export for what runs on."""
+        """Return the run times in seconds. Attempts that still run count up to the export."""
         start, end = self.attempts("start"), self.attempts("end")
         until = np.where(end >= 0, end, self.accounting.until)
         seconds: list[int] = np.where(start >= 0, np.maximum(until - start, 0), 0).tolist()
         return seconds
 
     def reasons(self) -> list[str]:
-        """Give the last reasons for waiting."""
+        """Return the last reasons for waiting."""
         waited = self.attempts("start") - self.attempts("eligible")
         codes = np.where(self.jobs("gpus") >= 8, 2, 1)
         codes = np.where((waited >= 0) & (waited <= UNNOTICED_WAIT), 0, codes)
         return [REASONS[code] for code in np.where(self.attempts("number") > 1, 3, codes).tolist()]
 
     def submit_lines(self, names: list[str]) -> list[str]:
-        """Give the command lines the jobs were submitted with."""
+        """Return the command lines with which the jobs were submitted."""
         record, per_node = self.record, self.record.profile.gpus_per_node
         keeps_id = record.ledger.runs["can_requeue"][self.jobs("run")].tolist()
         excludes, node_names = record.ledger.excludes, record.node_names
@@ -126,7 +126,7 @@ class Day:
 
 
 def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
-    """Write the rows of some attempts, those of the kept batch steps after their jobs'."""
+    """Return the rows of some attempts. The row of a batch step follows the row of its job."""
     record, rows = day.record, day.rows
     cluster, per_node, users = (
         record.profile.cluster_id,
@@ -136,7 +136,7 @@ def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
     lines: list[str] = []
     names, has_submit_lines = day.names(), record.profile.logs.has_submit_lines
     submit_lines = day.submit_lines(names) if has_submit_lines else [""] * len(rows)
-    # Who waits has no nodes yet, whatever it was given later.
+    # A job that still waits has no nodes yet, even if it got some later.
     where = [
         nodes if start >= 0 else ""
         for nodes, start in zip(record.node_lists(rows), day.attempts("start").tolist(), strict=True)
@@ -176,7 +176,7 @@ def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
 
 
 def _days(record: Record, accounting: Accounting) -> Iterator[tuple[int, IntArray]]:
-    """Give each local day with the attempts that ended on it, in order; the last day has the open ones too."""
+    """Give each local day with the attempts that ended on it, in order. The last day also has the open attempts."""
     shown, until = accounting.shown, accounting.until
     ends = accounting.column("end")[shown]
     days = record.wall_clock.days(np.where(ends >= 0, ends, until - 1))

@@ -1,4 +1,4 @@
-"""The cluster's `cluster.toml`: says first of all that the cluster is simulated."""
+"""Writes the cluster's `cluster.toml`. Its first setting says that the cluster is simulated."""
 
 from __future__ import annotations
 

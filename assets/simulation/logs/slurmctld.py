@@ -1,6 +1,6 @@
-"""The controller's own log: submissions, allocations, ends, evictions, failed nodes, drains and returns.
+"""The controller's log: submissions, allocations, ends, preemptions, failed nodes, drains and returns.
 
-Lines carry milliseconds of the local clock; what happens in one second keeps its order. A day is written at a time.
+Times are local, with milliseconds; the events of one second keep their order. A day is written at a time.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from assets.simulation.states import CANCELLED, COMPLETED, FAILED, NODE_FAIL, OU
 
 IntArray = NDArray[Any]
 ONE_FILE_DAYS = 120
-"""A log of more days is kept as one file per local day, as log rotation leaves it."""
+"""A log of more days is written as one file per local day, as log rotation does."""
 RANKS = 16
-"""Most lines of one second come in the order of their rank, which is less than this."""
+"""Number of ranks. Lines of one second are ordered by their rank."""
 
 
 class Happenings:
-    """One kind of line: when it is written, its rank within the second, and how to write it.
+    """Lines of one kind: their times, their rank within a second, and a function for their texts.
 
     Parameters
     ----------
     record
         The cluster.
     rows, seconds
-        What is written about, as row numbers for `write`, and when.
+        Row numbers for `write`, and the second of each line.
     rank
-        The place within the second.
+        Position within the second.
     write
-        Gives the texts for some of the rows.
+        Returns the texts for some of the rows.
     """
 
     def __init__(
@@ -47,18 +47,18 @@ class Happenings:
         self._firsts, self._write = np.searchsorted(days, np.arange(days.max(initial=-1) + 2)).tolist(), write
 
     def last_day(self) -> int:
-        """Give the last local day with a line, -1 for none."""
+        """Return the last local day with a line, -1 if there is none."""
         return len(self._firsts) - 2
 
     def on(self, day: int) -> tuple[IntArray, list[str]]:
-        """Give the lines of a local day with the keys they are sorted by."""
+        """Return the lines of a local day with the keys for sorting them."""
         lines = slice(*self._firsts[day : day + 2]) if day <= self.last_day() else slice(0, 0)
         keys = self._seconds[lines].astype(np.int64) * RANKS + self._rank
         return keys, self._write(self._rows[lines])
 
 
 class Jobs:
-    """Writes what the controller says of jobs."""
+    """The controller's lines about jobs."""
 
     def __init__(self, record: Record) -> None:
         self._record, self._attempts, self._jobs = record, record.ledger.attempts, record.ledger.jobs
@@ -70,7 +70,7 @@ class Jobs:
         self._by_root[record.ledger.planned_ends["attempt"]] = True
 
     def happenings(self, has_job_lines: bool) -> Iterator[Happenings]:
-        """Give all lines about jobs, or only those of requeues, failed nodes and preemption."""
+        """Return all lines about jobs, or only those about requeues, failed nodes and preemption."""
         record, attempts, jobs = self._record, self._attempts, self._jobs
         ends, states = attempts["end"], attempts["state"]
         if has_job_lines:
@@ -188,7 +188,7 @@ def _on_nodes(record: Record) -> Iterator[Happenings]:
 
 
 def _stamped(record: Record, rng: np.random.Generator, keys: IntArray, texts: list[str]) -> list[str]:
-    """Sort the lines of a day and give them their time; the lines of one second are a millisecond apart."""
+    """Sort the lines of a day and add their times. The lines of one second are a millisecond apart."""
     order = np.argsort(keys, kind="stable")
     seconds = keys[order] // RANKS
     place = np.arange(len(seconds))
@@ -199,7 +199,7 @@ def _stamped(record: Record, rng: np.random.Generator, keys: IntArray, texts: li
 
 
 def write_slurmctld(record: Record, folder: Path) -> None:
-    """Write `slurmctld.log`, or one `slurmctld.log-<day>` per local day where the log is long; nothing if none is kept."""
+    """Write `slurmctld.log`, or one `slurmctld.log-<day>` per local day if it is long. Some sites keep none."""
     profile = record.profile
     if not profile.logs.has_controller_log:
         return

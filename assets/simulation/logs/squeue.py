@@ -1,6 +1,6 @@
 """Snapshots of the queue as `squeue -a -r -h -o '%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r'` prints them.
 
-They show what the accounting does not keep everywhere: the nodes that a job's submission excluded.
+They show the nodes that a job's submission excluded, which the accounting does not keep at every site.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ IntArray = NDArray[Any]
 
 
 class Queue:
-    """Who waits and who runs at a time; asked about one time after another, it looks at nobody who has left."""
+    """The waiting and running jobs at a time. Times must be asked for in ascending order."""
 
     def __init__(self, record: Record) -> None:
         attempts, horizon = record.ledger.attempts, record.profile.horizon
@@ -32,7 +32,7 @@ class Queue:
         self._running: dict[int, str] = {}
 
     def at(self, second: int) -> list[str]:
-        """Give the lines of a snapshot: who waits, and then who runs, by priority."""
+        """Return the lines of a snapshot: waiting jobs, then running jobs, by priority."""
         low, self._seen = self._seen, int(np.searchsorted(self._submits, second, side="right"))
         present = np.concatenate([self._present, self._arrivals[low : self._seen]])
         self._present = present = np.sort(present[self._leaves[present] > second])
@@ -61,7 +61,7 @@ class Queue:
         started = self._record.wall_clock.texts(self._attempts["start"][new])
         lines = self._lines(new, "RUNNING", started, self._record.node_lists(new), ["None"] * len(new))
         known.update(zip(new.tolist(), lines, strict=True))
-        # A line of a running job never changes: kept while the job runs, and no longer.
+        # The line of a running job never changes, so it is kept while the job runs.
         self._running = {row: known[row] for row in self._by_priority(rows).tolist()}
         return list(self._running.values())
 
@@ -83,14 +83,14 @@ class Queue:
 
 
 def snapshots(record: Record) -> Iterator[tuple[int, list[str]]]:
-    """Give the second and the lines of every snapshot."""
+    """Return the second and the lines of every snapshot."""
     queue, period = Queue(record), record.profile.logs.squeue_seconds
     for second in range(period, record.profile.horizon, period):
         yield second, queue.at(second)
 
 
 def write_squeue(record: Record, folder: Path) -> None:
-    """Write the snapshots of a local day into `squeue.<epoch of its last>.txt`; nothing if the site takes none."""
+    """Write the snapshots of each local day to `squeue.<epoch of the last>.txt`. Some sites take none."""
     if not record.profile.logs.squeue_seconds:
         return
     lines: list[str] = []

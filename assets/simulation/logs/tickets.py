@@ -1,6 +1,6 @@
 """Repair tickets as a CSV export: one for every fault that needed a part.
 
-On a lemon the repair finds what is wrong with the node, whatever the fault looked like, unless nobody ever finds out.
+The repair of a lemon finds its root cause, whatever the fault looked like, unless the root cause is unresolved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ACTIONS = {
     "CPU": "replaced CPU",
     "other": "replaced part",
 }
-"""What was done, by the component it was done to."""
+"""The repair, by component."""
 
 
 def _component(lemons: dict[int, str], node: int, cause: int) -> str:
@@ -32,7 +32,7 @@ def _component(lemons: dict[int, str], node: int, cause: int) -> str:
 
 
 def write_tickets(record: Record, folder: Path) -> None:
-    """Write `tickets.csv`; a node's second interval of one fault belongs to the same ticket."""
+    """Write `tickets.csv`. Both intervals of one fault of a node belong to one ticket."""
     outages, faults, profile = record.ledger.outages, record.ledger.faults, record.profile
     lemons = {profile.node_at(lemon.position): lemon.root_cause for lemon in profile.lemons}
     tickets: dict[int, tuple[int, int]] = {}

@@ -1,6 +1,6 @@
-"""The cluster's wall clock for whole columns of times at once, daylight saving included.
+"""The cluster's wall clock, with daylight saving, for whole columns of times at once.
 
-It gives what `datetime.fromtimestamp(..., zone)` gives, without a datetime per row.
+It returns what `datetime.fromtimestamp(..., zone)` returns, without a datetime per row.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from assets.simulation.profiles import DAY
 
 MARGIN_DAYS = 400
-"""Times this long before the first day and after the last may be asked for: boots, repairs."""
+"""Times may lie so many days before the first day or after the last, such as boots and repairs."""
 
 
 class WallClock:
-    """Turns simulated seconds into local time.
+    """Converts simulated seconds to local time.
 
     Parameters
     ----------
     zone
         The zone of the cluster.
     first_day, days
-        What is simulated; second 0 is the first day's local midnight.
+        The simulated days. Second 0 is the first day's local midnight.
     """
 
     def __init__(self, zone: ZoneInfo, first_day: date, days: int) -> None:
@@ -36,19 +36,19 @@ class WallClock:
         self._changes, self._offsets = _offsets(zone, self.epoch + self._low, self.epoch + self._high)
 
     def _local(self, seconds: NDArray[Any]) -> NDArray[np.int64]:
-        """Give local time as seconds since 1970 on the wall clock."""
+        """Return local time as seconds since 1970 on the wall clock."""
         if len(seconds) and not self._low <= int(seconds.min()) <= int(seconds.max()) < self._high:
             raise ValueError(f"a time is more than {MARGIN_DAYS} days away from what is simulated")
         utc = seconds.astype(np.int64) + self.epoch
         return utc + self._offsets[np.searchsorted(self._changes, utc, side="right") - 1]
 
     def texts(self, seconds: NDArray[Any]) -> list[str]:
-        """Write times as Slurm prints them: no zone, whole seconds."""
+        """Format times as Slurm does: whole seconds without a zone."""
         written: list[str] = np.datetime_as_string(self._local(seconds).astype("datetime64[s]")).tolist()
         return written
 
     def texts_with_milliseconds(self, seconds: NDArray[Any], milliseconds: NDArray[Any]) -> list[str]:
-        """Write times as the controller's log does."""
+        """Format times as the controller's log does."""
         local = (self._local(seconds) * 1000 + milliseconds).astype("datetime64[ms]")
         written: list[str] = np.datetime_as_string(local).tolist()
         return written
@@ -58,12 +58,12 @@ class WallClock:
         return self._local(seconds) // DAY - self._first_day.astype(np.int64)
 
     def date(self, day: int) -> str:
-        """Write the date of a local day."""
+        """Format the date of a local day."""
         return str(self._first_day + day)
 
 
 def _offsets(zone: ZoneInfo, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the epochs from which each offset from UTC holds, and the offsets in seconds."""
+    """Return the epochs from which each offset from UTC holds, and the offsets in seconds."""
 
     def offset(epoch: int) -> int:
         shift = datetime.fromtimestamp(epoch, UTC).astimezone(zone).utcoffset() or timedelta()
