@@ -6,6 +6,7 @@ seconds (`SLURM_TIME_FORMAT=%s`) where Slurm honours it: they need no time zone.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -42,8 +43,8 @@ class LogKind:
     """What readers may find about a whole file (`ops.files.warnings`)."""
 
     def export_to(self, folder: object = "FOLDER", start: str = "START") -> str:
-        """Give the command for a folder and a first day."""
-        return self.export.replace("FOLDER", str(folder)).replace("START", start)
+        """Give the command for a folder and a first day; the folder's name is quoted for the shell."""
+        return self.export.replace("FOLDER", shlex.quote(str(folder))).replace("START", start)
 
 
 _SACCT = (

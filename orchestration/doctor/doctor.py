@@ -6,6 +6,7 @@ It changes nothing, and it does not read logs from end to end: a refresh reports
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from dataclasses import asdict
 
@@ -75,7 +76,7 @@ def home_findings(home: Home) -> list[Finding]:
             findings.append(Finding("error", f"damaged: {problem}", str(home.published_file), step))
         for path in set_aside_files(home):
             what = "was damaged and is kept aside; nothing needs it"
-            findings.append(Finding("note", what, str(path), f"look at it, or rm -r '{path}'"))
+            findings.append(Finding("note", what, str(path), f"look at it, or rm -r {shlex.quote(str(path))}"))
         for path in leftovers(home):
             what = "left behind by a refresh that was killed while it published; readers never saw it"
             findings.append(Finding("note", what, str(path), "`faultline refresh` removes it"))

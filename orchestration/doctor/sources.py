@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from assets.log_kinds import LOG_KINDS
 from assets.sources.errors import SourceErrors
 from assets.sources.intake.candidates import IGNORED_SUFFIXES, shown
 from assets.sources.intake.folder import cluster_folders
+from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import KINDS, ClusterSettings, read_settings
 from orchestration.doctor.findings import Finding, Level
 
@@ -55,10 +57,16 @@ def _kind_findings(folder: Path) -> list[Finding]:
         for path in files:
             place = shown(path, folder.parent)
             level: Level = "error" if kind == "sacct" else "warning"
+            try:
+                size = require_regular(path).st_size
+            except OSError as error:
+                problem = unreadable(place, error)
+                findings.append(Finding(level, problem.what, place, problem.next_step))
+                continue
             if not os.access(path, os.R_OK):
-                findings.append(Finding(level, "unreadable", place, f"chmod a+r '{path}'"))
-            elif path.stat().st_size == 0:
-                findings.append(Finding(level, "empty", place, f"export it again, or rm '{path}'"))
+                findings.append(Finding(level, "unreadable", place, f"chmod a+r {shlex.quote(str(path))}"))
+            elif size == 0:
+                findings.append(Finding(level, "empty", place, f"export it again, or rm {shlex.quote(str(path))}"))
     unknown = sorted(
         entry.name
         for entry in folder.iterdir()

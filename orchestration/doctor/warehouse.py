@@ -79,7 +79,7 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
             findings.append(Finding("warning", warning.replace("_", " "), path, seen))
         else:
             folder = home.sources / path.partition("/")[0]
-            step = gap.command.replace("FOLDER", str(folder)).replace("START", START)
+            step = gap.command.replace("FOLDER", shlex.quote(str(folder))).replace("START", START)
             findings.append(Finding("warning", f"{gap.name}: {gap.consequence}", path, step))
     return findings
 

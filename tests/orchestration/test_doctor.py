@@ -1,6 +1,8 @@
 """What `faultline doctor` finds wrong or missing, and the next step it names."""
 
 import json
+import os
+import shlex
 import subprocess
 
 import duckdb
@@ -54,6 +56,25 @@ class TestDoctor:
         found = findings()
         assert found["alpha/sacct/empty.psv"].level == "error"
         assert "kernel" in found["alpha/syslogs"].next_step
+
+    def test_what_is_no_regular_file_is_told_as_the_refresh_tells_it(self, home, findings):
+        folder = home.sources / "alpha" / "sacct"
+        os.mkfifo(folder / "pipe.psv")
+        (folder / "loop.psv").symlink_to("loop.psv")
+        (folder / "nowhere.psv").symlink_to("gone.psv")
+        found = findings()
+        assert "named pipe" in found["alpha/sacct/pipe.psv"].what
+        assert "leads back to itself" in found["alpha/sacct/loop.psv"].next_step
+        assert "leads nowhere" in found["alpha/sacct/nowhere.psv"].next_step
+
+    def test_a_shell_finds_nothing_to_run_in_the_names_of_advised_commands(self, home, findings):
+        cluster = home.sources / "x'$(touch owned);y"
+        (cluster / "sacct").mkdir(parents=True)
+        (cluster / "sacct" / "a';touch owned;'.psv").touch()
+        found = findings()
+        assert shlex.quote(str(cluster / "kernel")) in found[f"{cluster.name}/kernel"].next_step
+        empty = cluster / "sacct" / "a';touch owned;'.psv"
+        assert found[f"{cluster.name}/sacct/{empty.name}"].next_step.endswith(f"rm {shlex.quote(str(empty))}")
 
     def test_an_export_without_duplicates_is_told(self, home, findings):
         with duckdb.connect(str(home.published_file)) as con:
