@@ -1,4 +1,4 @@
-"""Each kind of planted anomaly is named with its table and value, a broken file with its lines."""
+"""Each kind of planted anomaly fails its check, and the message names the table and the value."""
 
 import pytest
 
@@ -421,7 +421,11 @@ ANOMALIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("statements", "name", "check", "words"), ANOMALIES, ids=[case[2] for case in ANOMALIES])
+@pytest.mark.parametrize(
+    ("statements", "name", "check", "words"),
+    ANOMALIES,
+    ids=[f"{'.'.join(case[1])} fails {case[2]}" for case in ANOMALIES],
+)
 def test_a_planted_anomaly_is_named(own_warehouse, statements, name, check, words):
     spoil(own_warehouse, *statements)
     verdict = failed(own_warehouse, *name)[check]
