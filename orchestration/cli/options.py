@@ -24,10 +24,10 @@ def fail(message: str, status: int = 1) -> NoReturn:
     raise typer.Exit(status)
 
 
-def settings_of(home: Path | None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
+def settings_of(home: Path | None, sources: Path | None = None) -> HomeSettings:
     """Read the settings from the options and the environment; exit with a message if a value is not allowed."""
     try:
-        return read_settings(home, sources, is_full)
+        return read_settings(home, sources)
     except WrongSetting as error:
         fail(str(error))
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, JsonOption, fail, settings_of
+from orchestration.cli.options import HomeOption, JsonOption, fail
+from orchestration.environment import WrongSetting, read_settings
 
 EXAMPLES = "Example: `faultline refresh --sources /var/log/clusters --home /srv/faultline`"
 
@@ -30,12 +31,12 @@ def refresh(
     from orchestration.refresh.failures import RefreshFailed, RefreshInterrupted
     from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh
 
-    settings = settings_of(home, sources, full)
     console = terminal.console(is_error=as_json)
     try:
+        settings = read_settings(home, sources, full)
         check_sources_of_a_new_home(settings.home)
         outcome = run_refresh(settings, console)
-    except RefreshFailed as error:
+    except (RefreshFailed, WrongSetting) as error:
         if as_json:
             terminal.say_json({"status": "failed", "message": str(error)})
         fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)

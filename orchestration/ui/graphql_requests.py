@@ -12,11 +12,11 @@ MAX_TOKENS = 20_000
 
 
 class BadRequest(ValueError):
-    """Not one GraphQL request in JSON."""
+    """The body is not exactly one GraphQL request in JSON."""
 
 
 def check_request(body: bytes) -> bool:
-    """Return whether a request holds a mutation; raise `BadRequest` for anything but one request.
+    """Tell whether a request has a mutation; raise `BadRequest` unless it is exactly one request.
 
     A list of requests and a request without its text (a persisted query) are refused: Dagster knows neither.
     """

@@ -1,7 +1,7 @@
-"""What stands before Dagster's web server: nothing reaches it but requests of somebody who has the token.
+"""The guard before Dagster's web server: only requests with the token reach it.
 
 Dagster's server has no users, accepts any Host and Origin, and executes mutations sent by GET. The guard is a plain
-ASGI middleware that knows nothing of Dagster but a few paths. What it does not expect, it refuses.
+ASGI middleware that knows only a few paths of Dagster. Whatever it does not expect is refused.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ GRAPHQL = "/graphql"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 MAX_BODY_BYTES = 4 * 1024 * 1024
 POLICY_VIOLATION = 1008
-"""The code with which a websocket is closed."""
-WITHOUT_USE = re.compile(r"/(dagit/)?notebook/*", re.IGNORECASE)
-"""Dagster opens any notebook on the disk for a page; Faultline has none to show."""
+"""The status code with which the guard closes a websocket."""
+NOTEBOOKS = re.compile(r"/(dagit/)?notebook/*", re.IGNORECASE)
+"""Paths that show any notebook on the disk; Faultline has no notebooks."""
 
 _AUTHORITY = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/]+)", re.ASCII)
 _ODD_PATH = re.compile(r"[\x00-\x1f\x7f\\]|^(?!/)|^//|/\.\.?(/|$)")
-_OF_THE_GUARD = [
+_OWN_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 ]
-_OF_EVERY_ANSWER = {
+_COMMON_HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
     b"cross-origin-resource-policy": b"same-origin",
@@ -51,7 +51,7 @@ SIGN_IN = (
 
 
 class Refused(Exception):
-    """A request that does not pass.
+    """A request that the guard refuses.
 
     Parameters
     ----------
@@ -69,15 +69,15 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Rules:
-    """What passes.
+    """The requests that the guard passes on.
 
     Attributes
     ----------
     token
-        The secret that every request needs.
+        The token that every request needs.
     hosts
-        Names that the header Host may have, in lower case, without a port. A page of another site whose name was made
-        to point here (DNS rebinding) carries that site's name.
+        Allowed names in the header Host, in lower case, without a port. A page of another site whose name was made to
+        point here (DNS rebinding) sends that site's name.
     is_read_only
         Refuse every mutation.
     """
@@ -88,14 +88,14 @@ class Rules:
 
 
 class Guard:
-    """An ASGI application that passes on what the rules allow."""
+    """An ASGI application that passes allowed requests on to another one."""
 
     def __init__(self, app: App, rules: Rules) -> None:
         self.app = app
         self.rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection of any kind; a kind that nobody knows ends with an error."""
+        """Serve one connection; an unknown type of connection ends with an error."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
@@ -159,7 +159,7 @@ class Guard:
         await self.app(_without_secrets(scope), receive_checked, send_while_open)
 
     def _check_site(self, scope: Scope) -> None:
-        """Refuse what a page of another site, or of another server on this machine, makes a browser send."""
+        """Refuse requests that a page of another site, or of another server on this machine, makes a browser send."""
         host = _AUTHORITY.fullmatch(_only(scope, b"host").lower())
         if host is None or host["name"] not in self.rules.hosts:
             raise Refused(403, "the header Host names another server; see --allowed-host")
@@ -181,7 +181,7 @@ class Guard:
         raise Refused(401, "the token is missing or wrong")
 
     def _address_without_token(self, scope: Scope) -> str | None:
-        """Return where to go on after a token in the address; None when there is none."""
+        """Return the address without its token; None if the address has no token."""
         if scope["method"] == "POST":
             return None
         parameters = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -192,7 +192,7 @@ class Guard:
         return quote(scope["path"], safe="/~") + query
 
     async def _sign_in(self, scope: Scope, send: Send, address: str) -> None:
-        """Change a token in the address for a cookie, so that it stays in no history, log or Referer."""
+        """Exchange a token in the address for a cookie, so that no history, log or Referer keeps it."""
         parameters = parse_qsl(scope["query_string"].decode("latin-1"))
         headers = [(b"location", address.encode())]
         if any(name == "token" and self.rules.token.equals(value) for name, value in parameters):
@@ -203,7 +203,7 @@ class Guard:
         await _respond(send, 303, "", headers)
 
     async def _checked_body(self, receive: Receive) -> Receive:
-        """Read the body of a GraphQL request, judge it, and give a `receive` that reads it again."""
+        """Read and check the body of a GraphQL request; return a `receive` that gives it once more."""
         body = b""
         while True:
             message = await receive()
@@ -235,12 +235,12 @@ class Guard:
 def _check_path(path: str) -> None:
     if _ODD_PATH.search(path):
         raise Refused(400, "the path of the address is malformed")
-    if WITHOUT_USE.fullmatch(path):
+    if NOTEBOOKS.fullmatch(path):
         raise Refused(404, "there are no notebooks here")
 
 
 def _check_method(scope: Scope) -> None:
-    """Let GET read and let POST reach GraphQL alone: not the endpoints that report materializations of assets."""
+    """Allow GET except for GraphQL, and POST for GraphQL only: other endpoints would report materializations."""
     method, is_graphql = scope["method"], scope["path"].rstrip("/").lower() == GRAPHQL
     if method == "POST":
         if scope["path"] != GRAPHQL:
@@ -252,7 +252,7 @@ def _check_method(scope: Scope) -> None:
 
 
 def _check_content_type(scope: Scope) -> None:
-    """Refuse what a page of another site may send without asking: forms and texts, but never JSON."""
+    """Demand JSON: a page of another site may send forms and plain text without asking, but not JSON."""
     media_type, _, _ = _only(scope, b"content-type", needed=False).partition(";")
     if media_type.strip().lower() != "application/json":
         raise Refused(415, "a request has the content type application/json")
@@ -272,7 +272,7 @@ def _all(scope: Scope, name: bytes) -> list[str]:
 
 
 def _only(scope: Scope, name: bytes, needed: bool = True) -> str:
-    """Return a header that stands once; twice, the server behind might read the other one."""
+    """Return the value of a header that is there once; of two, the server behind might read the other one."""
     values = _all(scope, name)
     if len(values) > 1 or (needed and not values):
         raise Refused(400, f"the header {name.decode()} stands {len(values)} times")
@@ -280,7 +280,7 @@ def _only(scope: Scope, name: bytes, needed: bool = True) -> str:
 
 
 def _without_secrets(scope: Scope) -> Scope:
-    """Keep the credentials from the server behind, which could log them."""
+    """Remove the credentials, which the server behind could log."""
     kept = [(key, value) for key, value in scope["headers"] if key.lower() not in {b"authorization", b"cookie"}]
     return {**scope, "headers": kept}
 
@@ -290,8 +290,8 @@ def _hardened(send: Send) -> Send:
 
     async def send_hardened(message: Message) -> None:
         if message["type"] == "http.response.start":
-            kept = [(key, value) for key, value in message.get("headers", []) if key.lower() not in _OF_EVERY_ANSWER]
-            message = {**message, "headers": [*kept, *_OF_EVERY_ANSWER.items()]}
+            kept = [(key, value) for key, value in message.get("headers", []) if key.lower() not in _COMMON_HEADERS]
+            message = {**message, "headers": [*kept, *_COMMON_HEADERS.items()]}
         await send(message)
 
     return send_hardened
@@ -303,5 +303,5 @@ async def _respond(send: Send, status: int, text: str, headers: list[tuple[bytes
     own = [(b"content-type", kind + b"; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     if status == 401:
         own.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": [*own, *_OF_THE_GUARD, *(headers or [])]})
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *_OWN_HEADERS, *(headers or [])]})
     await send({"type": "http.response.body", "body": body})

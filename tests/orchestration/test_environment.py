@@ -95,10 +95,12 @@ class TestSettings:
         with pytest.raises(WrongSetting, match=f"{name} is a whole number of at least 1, not '{value}'"):
             read_settings()
 
-    def test_a_command_says_which_variable_is_wrong(self, monkeypatch, tmp_path):
+    @pytest.mark.parametrize("command", [["refresh"], ["refresh", "--json"], ["status"], ["ui"]], ids=" ".join)
+    def test_a_command_says_which_variable_is_wrong(self, monkeypatch, tmp_path, command):
         monkeypatch.setenv("FAULTLINE_THREADS", "many")
-        result = CliRunner().invoke(app, ["refresh", "--home", str(tmp_path)])
+        result = CliRunner().invoke(app, [*command, "--home", str(tmp_path)])
         assert result.exit_code == 1
+        assert ('"status": "failed"' in result.stdout) == ("--json" in command)
         assert result.stderr == (
             "faultline: FAULTLINE_THREADS is a whole number of at least 1, not 'many'; correct it or unset it\n"
         )
