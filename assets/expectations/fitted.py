@@ -1,4 +1,4 @@
-"""What every fitted number must be: possible, finite, inside its own interval, and resting on counts that are told."""
+"""Rules for fitted numbers: possible, finite, inside their own interval, and shown with the counts they rest on."""
 
 from __future__ import annotations
 

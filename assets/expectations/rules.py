@@ -1,9 +1,9 @@
 """The few shapes of rule the suites are written in, each one Great Expectations expectation.
 
-A rule counts violations in SQL, by cluster, and brings back at most a few sentences about them, so that a table of
-millions of rows costs one scan. Every rule carries its name and the sentence that must hold; a rule that only warns
-says so. What must hold of the code holds of every row; what must hold of the data holds but for the share of odd rows
-that the cluster's `[quarantine] max_share` allows (`of_data`).
+A rule counts violations per cluster in SQL and returns at most a few sentences about them, so a table of millions of
+rows costs one scan. Every rule has a name, the sentence that must hold, and a severity: it blocks or only warns. Rules
+that the code guarantees hold for every row. Rules about the data (`of_data`) allow the share of odd rows that the
+cluster's `[quarantine] max_share` sets.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def no_finding(check: str, query: str, holds: str, warns: bool = False) -> Expec
 
 
 def of_data(expectations: Iterable[Expectation]) -> list[Expectation]:
-    """Let each cluster have odd rows, one or the share that its `[quarantine] max_share` allows, with a warning."""
+    """Change rules so that they only warn while a cluster has one odd row, or the share that its settings allow."""
     return [
         _finder(meta["query"], _SHARE_TOLERATED, rule.severity == FailureSeverity.WARNING, meta)
         if "query" in (meta := rule.meta or {})
@@ -98,7 +98,7 @@ def of_data(expectations: Iterable[Expectation]) -> list[Expectation]:
 
 
 def without_cluster(expectations: Iterable[Expectation]) -> list[Expectation]:
-    """Judge a table that is about no cluster: what is wrong with it concerns all."""
+    """Change rules for a table without clusters: a violation concerns all clusters."""
     return [
         no_finding(
             meta["check"],
@@ -154,7 +154,7 @@ def in_order(earlier: str, later: str, *shows: str) -> Expectation:
 
 
 def believable_time(column: str, *shows: str) -> Expectation:
-    """Demand a time between the year 2000 and a day from now of most rows: else a clock or a format was misread."""
+    """Demand that most times are between the year 2000 and tomorrow; otherwise a clock or a format was misread."""
     rule = no_row(
         f"{column}_believable",
         f"{column} < timestamp '{EARLIEST}' or {column} > timezone('UTC', now()) + interval 1 day",
@@ -165,7 +165,7 @@ def believable_time(column: str, *shows: str) -> Expectation:
 
 
 def ratio(column: str, *shows: str) -> Expectation:
-    """Demand a share between 0 and 1; a hair is left for floating point. NaN, greater than all in DuckDB, is none."""
+    """Demand a share between 0 and 1, with a tolerance for floating point. NaN fails: DuckDB orders it above all."""
     return no_row(
         f"{column}_in_0_1",
         f"{column} not between -1e-9 and 1 + 1e-9",
@@ -187,7 +187,7 @@ def interval(value: str, *shows: str) -> Expectation:
 
 
 def finite(names: Sequence[str], *shows: str, check: str = "numbers_finite") -> Expectation:
-    """Demand that no number is infinite or undefined: what cannot be said is NULL."""
+    """Demand that no number is infinite or NaN: an unknown value is NULL."""
     return no_row(
         check,
         " or ".join(f"not isfinite({name}::double)" for name in names),

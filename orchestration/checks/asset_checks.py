@@ -54,7 +54,7 @@ def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str
     with validating(warehouse) as validator:
         for schema, table in tables:
             name = f"{schema}.{table}"
-            if validator.has_table(schema, table):
+            if (schema, table) in validator.tables:
                 suite = getattr(import_module(f"assets.expectations.{schema}"), table)()
                 results = validator.validate(schema, table, suite)
                 found[schema, table] = [verdict for result in results for verdict in verdicts.verdicts_of(name, result)]

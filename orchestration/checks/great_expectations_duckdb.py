@@ -68,13 +68,8 @@ class Validator:
 
     con: duckdb.DuckDBPyConnection
     datasource: Any
-
-    def has_table(self, schema: str, table: str) -> bool:
-        """Tell whether the table or view exists."""
-        found = self.con.execute(
-            "select count(*) from information_schema.tables where table_schema = ? and table_name = ?", [schema, table]
-        ).fetchall()
-        return bool(found[0][0])
+    tables: frozenset[tuple[str, str]]
+    """Schema and name of every table and view of the file."""
 
     def validate(self, schema: str, table: str, suite: Sequence[Expectation]) -> list[ExpectationValidationResult]:
         """Run a suite on a table. Results are in GX's own order: identify them by their `meta`, not by position."""
@@ -108,4 +103,5 @@ def validating(warehouse: Warehouse) -> Iterator[Validator]:
             create_temp_table=False,
             kwargs={"creator": lambda: duckdb_engine.ConnectionWrapper(con), "poolclass": StaticPool},
         )
-        yield Validator(con, datasource)
+        tables = con.execute("select table_schema, table_name from information_schema.tables").fetchall()
+        yield Validator(con, datasource, frozenset(tables))
