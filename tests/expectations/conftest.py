@@ -1,4 +1,4 @@
-"""The small warehouse, built once and copied for each test that spoils it."""
+"""The small warehouse: built once, and copied for each test that changes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def good_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def own_warehouse(good_warehouse: Path, tmp_path: Path) -> Path:
-    """A copy to spoil."""
+    """A copy that a test may change."""
     path = tmp_path / "faultline.duckdb"
     shutil.copy(good_warehouse, path)
     return path

@@ -1,4 +1,4 @@
-"""Spoil a warehouse, and see which rules notice."""
+"""Plant anomalies in a warehouse, and list the checks that fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def spoil(path: Path, *statements: str) -> None:
 
 
 def failed(path: Path, schema: str, table: str) -> dict[str, Verdict]:
-    """Give the failed checks of a table by their names, of several clusters that of the first."""
+    """Return the failed checks of a table by name; if a check failed for several clusters, the first one."""
     found: dict[str, Verdict] = {}
     for verdict in judge(Warehouse(path=str(path)), [(schema, table)])[schema, table]:
         if not verdict.passed:

@@ -1,4 +1,4 @@
-"""A few rows in every table the suites judge, all consistent with each other: two clusters, eight attempts."""
+"""A few consistent rows in every table that has a suite: two clusters, eight attempts."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ BREAK_17_OF_337 = """
     insert into ops.quarantine
     select 'alpha', 'alpha/sacct/all.psv', 12 + i, 'bad_timestamp', 'x', 'raw' from range(1, 17) t(i)
 """
-# (what is planted, schema, table, check that must fail, words its message must have)
+# (statements that plant it, (schema, table), check that must fail, words of its message)
 ANOMALIES = [
     (
         [BREAK_17_OF_337, "update ops.files set quarantined = 17, loaded = 286 where lines_in = 337"],
@@ -434,7 +434,7 @@ def test_a_planted_anomaly_is_named(own_warehouse, statements, name, check, word
         assert word in str(verdict)
 
 
-def test_a_line_of_the_breaker_reads_as_promised(own_warehouse):
+def test_the_message_about_too_many_quarantined_lines_has_the_documented_form(own_warehouse):
     spoil(own_warehouse, BREAK_17_OF_337)
     assert str(failed(own_warehouse, "ops", "files")["breaker"]).startswith(
         "raw: ops.files breaker: alpha/sacct/all.psv: 17 of 303 lines quarantined (5.6% > 1.0%), "
@@ -442,16 +442,16 @@ def test_a_line_of_the_breaker_reads_as_promised(own_warehouse):
     )
 
 
-def test_unknown_nodes_and_a_truncated_end_do_not_trip_the_breaker(own_warehouse):
+def test_unknown_nodes_and_a_truncated_end_do_not_fail_the_share_of_quarantined_lines(own_warehouse):
     spoil(own_warehouse, BREAK_17_OF_337.replace("bad_timestamp", "unknown_node"))
     assert "breaker" not in failed(own_warehouse, "ops", "files")
 
 
-def test_one_bad_line_in_a_short_file_is_forgiven(own_warehouse):
+def test_one_bad_line_in_a_short_file_is_tolerated(own_warehouse):
     spoil(own_warehouse, "insert into ops.quarantine values ('beta', 'beta/sacct/all.psv', 2, 'field_count', '', '')")
     assert "breaker" not in failed(own_warehouse, "ops", "files")
 
 
-def test_the_breaker_obeys_the_clusters_own_share(own_warehouse):
+def test_a_cluster_can_set_the_tolerated_share_of_quarantined_lines(own_warehouse):
     spoil(own_warehouse, BREAK_17_OF_337, "update raw.clusters set quarantine_max_share = 0.1")
     assert "breaker" not in failed(own_warehouse, "ops", "files")

@@ -1,4 +1,4 @@
-"""A small warehouse to judge, and to ask; a published home of the five clusters, and `faultline plan` run on it."""
+"""A small warehouse, a published home of five clusters, and `faultline plan` run on it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a dbt build found stands in ops.checks beside the verdicts of the suites."""
+"""Results of dbt's tests are written to ops.checks, as those of the suites are."""
 
 import json
 from datetime import datetime

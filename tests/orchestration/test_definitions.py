@@ -1,4 +1,4 @@
-"""What Dagster loads: it loads, it names every table by its path, and its schedule keeps the configured zone."""
+"""Dagster's definitions load, name every table by its path, and have a schedule in the configured zone."""
 
 import json
 

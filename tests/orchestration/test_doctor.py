@@ -1,4 +1,4 @@
-"""What `faultline doctor` finds wrong or missing, and the next step it names."""
+"""`faultline doctor`: its findings, and the next step that each of them names."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Marts that another engine built: all of them come into the working file, or none."""
+"""Marts of another engine: either all of them are imported or none."""
 
 import shutil
 
@@ -12,7 +12,7 @@ from orchestration.reading.published import ReadingError
 
 @pytest.fixture
 def home(testbed_home, tmp_path):
-    """A home of one's own that was refreshed."""
+    """A copy of a refreshed home."""
     home = Home.at(tmp_path / "home")
     home.work.mkdir(parents=True)
     shutil.copy(testbed_home.working_file, home.working_file)

@@ -1,4 +1,4 @@
-"""`faultline forget`: what it lists, deletes and leaves, and how it says no."""
+"""`faultline forget`: what it lists, deletes and keeps, and its messages when it refuses."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ def read(home):
 
 @pytest.fixture
 def home(tmp_path):
-    """Clusters a and b were read; of a, two exports and a kernel log are gone since."""
+    """Clusters a and b were read; then two exports and a kernel log of a were removed from the sources."""
     home = Home.at(tmp_path / "home")
     files = {
         "a/sacct/2023-01.txt": jobs(1, 2), "a/sacct/2023-02.txt": f"{jobs(3)}odd\n", "a/sacct/2024-01.txt": jobs(2, 4),
@@ -55,14 +55,14 @@ def forget(home):
 
 
 def run(home, *arguments):
-    """Run the command; give its exit status and what it said."""
+    """Run the command; return its exit status and its output."""
     done = CliRunner().invoke(app, ["forget", *arguments, "--home", str(home.root)])
     assert "Traceback" not in done.output
     return done.exit_code, done.output
 
 
 def content(home):
-    """Give the rows that are kept, by table, save who read them."""
+    """Return the kept rows by table, without the run that read them."""
     with duckdb.connect(str(home.working_file), read_only=True) as con:
         queries = {table: f"select columns(lambda c: c <> 'run_id') from {table} order by all" for table in TABLES}
         return {table: con.execute(query).fetchall() for table, query in queries.items()}

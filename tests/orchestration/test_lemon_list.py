@@ -1,4 +1,4 @@
-"""`faultline lemons`: ranked nodes with evidence and a line for Slurm, and what it says when it cannot tell."""
+"""`faultline lemons`: ranked nodes with evidence and a line for Slurm, and its answer when data are missing."""
 
 import json
 

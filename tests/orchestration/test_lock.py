@@ -1,4 +1,4 @@
-"""The lock of a home: the second refresh touches nothing that the first works on, however close together they start."""
+"""The lock of a home: a second refresh touches no file of the first, however close together they start."""
 
 import json
 import random
@@ -127,7 +127,7 @@ except refreshing.RefreshFailed as error:
 
 @pytest.mark.slow
 def test_of_two_refreshes_at_random_delays_none_is_lost(tmp_path):
-    """Fifty pairs: the one that gets the lock ends well, and no two are ever inside at once."""
+    """Fifty pairs of processes: the one with the lock succeeds, and no two ever hold it at once."""
     rng, ends = random.Random(7), []
     for number in range(50):
         root = tmp_path / str(number)

@@ -1,4 +1,4 @@
-"""The parsed dbt project is shared by all who run from one checkout: it is replaced whole or not at all."""
+"""All users of a checkout share the parsed dbt project, so it is replaced in one step."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from orchestration.home import Home
 
 
 def outdated(folder: Path, patch: pytest.MonkeyPatch) -> Path:
-    """Let the shared manifest be one that is older than the project's files."""
+    """Put a manifest that is older than the project's files in the place of the shared one."""
     manifest = folder / "target" / "manifest.json"
     manifest.parent.mkdir()
     manifest.write_text('{"parsed": "before"}')
@@ -25,7 +25,7 @@ def outdated(folder: Path, patch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def parsed(tmp_path_factory):
-    """The manifest of the parsed project, and what others read of it between the end of dbt and the replacement."""
+    """The new manifest, and what other processes read of the old one while dbt was parsing."""
     folder, seen = tmp_path_factory.mktemp("parsed"), []
     run = subprocess.run
     with pytest.MonkeyPatch.context() as patch:

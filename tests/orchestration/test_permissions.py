@@ -1,4 +1,4 @@
-"""Who may read a home: its owner alone, and what is published, a group where one is named."""
+"""Permissions of a home: only its owner may read it; a group may read publications if the settings name it."""
 
 import grp
 import os

@@ -1,4 +1,4 @@
-"""`faultline plan` for people: what it says, what it refuses, and with which exit status."""
+"""`faultline plan` for people: its lines, its refusals and their exit status."""
 
 import duckdb
 import pytest

@@ -1,4 +1,4 @@
-"""The file for readers: their tables with types, constraints and comments, and nothing else."""
+"""The published file has the readers' tables with types, constraints and comments, and no other tables."""
 
 import shutil
 

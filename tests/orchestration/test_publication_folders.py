@@ -1,4 +1,4 @@
-"""One switch: readers see the warehouse and the report of one run, whatever happens while the next is published."""
+"""Readers see the warehouse and the report of one run, whatever happens while the next one is published."""
 
 import shutil
 
@@ -39,7 +39,7 @@ def run_of(path):
 
 
 def seen(home):
-    """What a reader of the public paths gets: the run of the warehouse and that of the report."""
+    """Return the run of the warehouse and the run of the report at the public paths."""
     return run_of(home.published_file), home.report.read_text()
 
 
@@ -212,7 +212,7 @@ class TestRollback:
         assert seen(home) == ("run-2", "run-2")
 
     def test_a_pin_of_another_publication_does_not_count(self, home):
-        """As a rollback leaves it that was killed before it changed the link."""
+        """A rollback was killed before it changed the link."""
         publish(home, "run-1")
         publish(home, "run-2")
         (home.publications / "pinned.json").write_text('{"run_id": "run-1", "newest": 2}')

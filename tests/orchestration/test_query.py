@@ -1,4 +1,4 @@
-"""What the reading commands answer, and that none of them can change, reach or block anything."""
+"""`faultline query`, `tables` and `where`: their answers, and that they change and block nothing."""
 
 import io
 import json

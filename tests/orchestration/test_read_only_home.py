@@ -1,4 +1,4 @@
-"""A home on a disk that cannot be written: it can be asked as before, and a refresh says in one line what is wrong."""
+"""A home on a read-only disk: reading commands work, and a refresh says in one line what is wrong."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def run(read_only):
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("query", "select count(*) from marts.fct_attempts"), ("tables",)])
-def test_it_can_be_asked(run, arguments):
+def test_reading_commands_work(run, arguments):
     done = run(*arguments)
     assert done.exit_code == 0, done.output
 

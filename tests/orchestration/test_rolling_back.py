@@ -1,4 +1,4 @@
-"""`faultline rollback`, and what a refresh makes of a publication that it has pinned."""
+"""`faultline rollback`, and refreshes after it, which leave the pinned publication until new logs come."""
 
 import io
 import shutil
@@ -21,7 +21,7 @@ from tests.conftest import CAPTURE
 
 @pytest.fixture
 def home(testbed_home, tmp_path):
-    """The capture's home with the same published once more."""
+    """The capture's home with a second publication of the same data."""
     home = Home.at(tmp_path / "home")
     shutil.copytree(testbed_home.root, home.root, symlinks=True)
     publish(home, "second", code_version(), home.publication, home.working_reports / "latest")

@@ -1,4 +1,4 @@
-"""Nothing in a run's configuration can name a program, a path or a setting: all of it is bound to the home in code."""
+"""A run's configuration cannot name a program, a path or a setting: the code binds all of it to the home."""
 
 import re
 

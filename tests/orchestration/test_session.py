@@ -1,4 +1,4 @@
-"""One refresh at a time, and a run's row that tells how it ended even when the process was killed."""
+"""A run's session: one refresh at a time, and a row in ops.runs that is right even after the process was killed."""
 
 import dagster as dg
 import pytest

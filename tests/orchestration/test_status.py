@@ -1,4 +1,4 @@
-"""What `faultline status` tells, and that it never touches the working file while a refresh runs."""
+"""`faultline status`: its content, and that it leaves the working file alone while a refresh runs."""
 
 import fcntl
 import json
@@ -110,7 +110,7 @@ class TestPublications:
         assert found["published"]["published_at"] == "2025-11-20T00:00:00Z"
         assert found["last_run"]["run_id"] == "run-2"
 
-    def test_a_rollback_is_told(self, published_twice):
+    def test_a_rollback_is_shown(self, published_twice):
         roll_back(published_twice)
         found = status(published_twice)
         assert (found["published"]["run_id"], found["pinned"]) == ("run-1", 1)

@@ -1,4 +1,4 @@
-"""What leaves for a terminal, a pipe or a spreadsheet obeys nobody but us."""
+"""Output to a terminal, a pipe or a spreadsheet has no control characters but our own."""
 
 import contextlib
 import csv
@@ -25,7 +25,7 @@ from orchestration.terminal import json_text, visible
 FAULTLINE = Path(sys.executable).with_name("faultline")
 HOSTILE = "a\x1b]0;owned\x07\x1b[2Jb\x9b31mc\u202ed\u2066e\u200bf\u00adg\ud800h\rI\x7f\u2028j"
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
-"""Any character that a terminal obeys or that nobody sees, save the end of a line."""
+"""Any control or invisible character except the line break."""
 CROSS_JOIN = "select count(*) from range(10000000) a, range(10000000) b where hash(a.range, b.range) = 3"
 
 
@@ -58,7 +58,7 @@ def test_json_escapes_what_cannot_be_seen_and_keeps_its_value():
 
 @pytest.fixture
 def hostile_home(small_home):
-    """A home whose names and texts are hostile wherever a user or a machine chooses them."""
+    """A home with hostile text wherever a user or a machine chooses a name."""
     clean = HOSTILE.replace("\ud800", "")
     with duckdb.connect(str(small_home.published_file)) as con:
         con.execute("alter table marts.fct_attempts add column job_name varchar")

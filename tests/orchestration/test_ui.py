@@ -1,4 +1,4 @@
-"""`faultline ui` for real: hostile requests change nothing, the token opens it, and all of it ends together."""
+"""A real `faultline ui`: hostile requests change nothing, the token gives access, and its processes end together."""
 
 import asyncio
 import http.client
@@ -43,7 +43,7 @@ LAUNCH = """mutation {
 
 
 class Server:
-    """A running web UI, asked as programs and pages ask it."""
+    """A running web UI, with requests as programs and browsers send them."""
 
     def __init__(self, process, link):
         self.process = process

@@ -1,4 +1,4 @@
-"""What an attended command starts lives exactly as long as somebody attends it, whoever is killed and how."""
+"""An attended command and its children end when the process that attends them ends, however it ends."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What `faultline ui` refuses before it starts, and where and how it listens."""
+"""Options of `faultline ui`: what is refused, and where it listens."""
 
 import os
 import socket
@@ -121,7 +121,7 @@ def test_a_socket_that_a_killed_server_left_is_replaced(tmp_path):
         pass
 
 
-def test_an_address_in_use_is_told(tmp_path):
+def test_an_address_in_use_is_reported(tmp_path):
     file = tmp_path / "ui.sock"
     with Address(socket_file=file).listening(), pytest.raises(NotServing, match="in use"):
         Address(socket_file=file).listening().__enter__()

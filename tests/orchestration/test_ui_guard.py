@@ -1,4 +1,4 @@
-"""The guard before Dagster's web server: no hostile request reaches it, whatever kind of connection carries it."""
+"""The guard before Dagster's web server: no hostile request passes, over HTTP or a websocket."""
 
 import asyncio
 import json

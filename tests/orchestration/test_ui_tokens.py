@@ -1,4 +1,4 @@
-"""The token of the web UI: random unless given, never weak, never shown by accident."""
+"""The token of the web UI: random unless given, never weak, and never part of a printed object."""
 
 import pytest
 
