@@ -1,4 +1,4 @@
-"""The settings of a process, read from its environment once, and the environment of the programs that it starts.
+"""The settings of a process, read from its environment once, and what other programs read of the environment.
 
 `os.environ` is read and changed here and nowhere else, but in dbt's own process (orchestration/dbt/command.py). A test
 holds that. The module imports nothing heavy, so that `faultline query` answers at once.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ THREADS = "FAULTLINE_THREADS"
 SCHEDULE = "FAULTLINE_SCHEDULE"
 TIMEZONE = "FAULTLINE_TIMEZONE"
 KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
+DAGSTER_HOME = "DAGSTER_HOME"
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
@@ -123,7 +124,7 @@ def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:
         **os.environ,
         HOME: str(settings.home.root),
         SOURCES: str(settings.home.sources),
-        "DAGSTER_HOME": str(settings.home.dagster),
+        DAGSTER_HOME: str(settings.home.dagster),
         "DO_NOT_TRACK": "1",
     }
 
@@ -133,14 +134,22 @@ def environment_of_dbt(settings: HomeSettings) -> dict[str, str]:
     return {**os.environ, **_variables_of_profile(settings)}
 
 
-@contextmanager
-def given_to_dbt(settings: HomeSettings) -> Iterator[None]:
-    """Put what dbt's profile reads into the environment of this process, and take it out again.
+def given_to_dbt(settings: HomeSettings) -> AbstractContextManager[None]:
+    """Set what dbt's profile reads in the environment of this process for as long as the block runs.
 
-    dagster-dbt copies the environment of this process for the dbt that it starts, and takes no other. Where it makes an
+    dagster-dbt copies the environment of this process for the dbt that it starts, and takes no other. When it makes an
     adapter in this process, the adapter reads the same profile.
     """
-    variables = _variables_of_profile(settings)
+    return _set_for_a_while(_variables_of_profile(settings))
+
+
+def given_to_dagster(home: Home) -> AbstractContextManager[None]:
+    """Set the folder of Dagster's storage for as long as the block runs: Dagster takes it from the environment only."""
+    return _set_for_a_while({DAGSTER_HOME: str(home.dagster)})
+
+
+@contextmanager
+def _set_for_a_while(variables: Mapping[str, str]) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from orchestration.environment import given_to_dagster
 from orchestration.home import Home
 from orchestration.refresh.healing import heal_run_history
 
@@ -40,8 +43,12 @@ def prepare_storage(home: Home) -> None:
         seen.write_text("seen: 1\n", encoding="utf-8")
 
 
-def open_storage(home: Home) -> DagsterInstance:
-    """Open the storage that was prepared. `DagsterInstance.get` would take its folder from the environment."""
+@contextmanager
+def open_storage(home: Home) -> Iterator[DagsterInstance]:
+    """Open the storage that was prepared, and close it afterwards."""
     from dagster import DagsterInstance
 
-    return DagsterInstance.local_temp(str(home.dagster))
+    with given_to_dagster(home):
+        opened = DagsterInstance.get()
+    with opened as instance:
+        yield instance

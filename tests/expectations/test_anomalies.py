@@ -434,7 +434,7 @@ def test_a_planted_anomaly_is_named(own_warehouse, statements, name, check, word
         assert word in str(verdict)
 
 
-def test_the_message_about_too_many_quarantined_lines_has_the_documented_form(own_warehouse):
+def test_a_line_of_the_breaker_reads_as_promised(own_warehouse):
     spoil(own_warehouse, BREAK_17_OF_337)
     assert str(failed(own_warehouse, "ops", "files")["breaker"]).startswith(
         "raw: ops.files breaker: alpha/sacct/all.psv: 17 of 303 lines quarantined (5.6% > 1.0%), "
