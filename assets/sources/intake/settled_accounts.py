@@ -131,14 +131,24 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
     """
     con.execute(
         """
-        create or replace temp table newly_unknown as
-        select odd_lines.* from odd_lines
-        anti join (select * from ops.quarantine where reason = 'unknown_node') as kept
-            using (cluster_id, path, line_number)
-        where odd_lines.outcome = 'unknown_node'
+        create or replace temp table new_places as
+        select cluster_id, path, line_number from odd_lines where outcome = 'unknown_node'
+        except
+        select cluster_id, path, line_number from ops.quarantine where reason = 'unknown_node'
         """
     )
-    wanted = set(con.execute("select distinct cluster_id, path from newly_unknown").fetchall())
+    wanted = set(con.execute("select distinct cluster_id, path from new_places").fetchall())
+    if not wanted:
+        return
+    con.execute(
+        f"""
+        create or replace temp table newly_unknown as
+        select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
+        from raw.{reader.TABLE} semi join new_places using (cluster_id, path, line_number)
+        where disposition = 'unknown_node'
+        group by all
+        """
+    )
     pending: dict[str, list[SourceFile]] = {}
     for file in survey.of_kind(reader.KIND):
         if file.key in wanted and file.absolute.is_file():
@@ -147,28 +157,35 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
         for batch in batches(files):
             with scratch_folder(con) as scratch:
                 read_batch_lines(con, survey.clusters[cluster_id], batch, Path(scratch))
-            raw = excerpt("lines.line", "'=' || split_part(names.detail, ',', 1)")
-            lines = "inner join batch_files using (cluster_id, path) left join lines using (file_id, line_number)"
-            _quarantine(con, reader, raw, lines)
-    if wanted - {file.key for files in pending.values() for file in files}:
-        _quarantine(con, reader, "''", "anti join ops.quarantine as kept using (cluster_id, path, line_number)")
+            _quarantine_found_lines(con)
+    con.execute(
+        """
+        insert into ops.quarantine by name
+        select *, 'unknown_node' as reason, '' as raw
+        from newly_unknown anti join ops.quarantine using (cluster_id, path, line_number)
+        """
+    )
 
 
-def _quarantine(con: duckdb.DuckDBPyConnection, reader: Reader, raw: str, lines: str) -> None:
+def _quarantine_found_lines(con: duckdb.DuckDBPyConnection) -> None:
+    """Quarantine those of `newly_unknown` that are in `lines`."""
+    # The texts are on the side of the join that is not held in memory, which may be a gigabyte of them.
+    con.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")
     con.execute(
         f"""
         insert into ops.quarantine by name
         select
-            newly_unknown.cluster_id, newly_unknown.path, newly_unknown.line_number,
-            'unknown_node' as reason, names.detail, {raw} as raw
-        from newly_unknown
-        {lines}
+            unknown.cluster_id, unknown.path, lines.line_number, 'unknown_node' as reason, unknown.detail,
+            {excerpt("lines.line", "'=' || split_part(unknown.detail, ',', 1)")} as raw
+        from lines
         inner join (
-            select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
-            from raw.{reader.TABLE} where disposition = 'unknown_node' group by all
-        ) as names using (cluster_id, path, line_number)
+            select newly_unknown.*, batch_files.file_id
+            from newly_unknown inner join batch_files using (cluster_id, path)
+        ) as unknown
+            on unknown.file_id = lines.file_id and unknown.line_number = lines.line_number
         """
     )
+    con.execute("reset disabled_optimizers")
 
 
 def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
