@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assets.estimates.evidence import evidence
-from assets.estimates.table import Column
+from assets.estimates.table import Column, with_limits
 from assets.model.coincidence import NO_CONTROL, NO_FAILURES, ChanceResult, chance_of_coincidence
 
 if TYPE_CHECKING:
@@ -53,11 +53,7 @@ def measures(upstream: tuple[str, ...]) -> tuple[Column, ...]:
         ),
         Column("coincidence_count", "bigint", "attempts", "COMPLETED attempts that evidence would explain.", upstream),
         Column("completed_count", "bigint", "attempts", "COMPLETED attempts, the control.", upstream),
-        *(
-            Column(f"{name}{suffix}", "double", RATIO, meaning, upstream)
-            for name, text in shares.items()
-            for suffix, meaning in (("", text), ("_low", "Lower limit."), ("_high", "Upper limit."))
-        ),
+        *(column for name, text in shares.items() for column in with_limits(name, RATIO, text, upstream)),
         Column(
             "credible_ratio",
             "double",

@@ -12,7 +12,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, with_limits, write
 from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import plan_checkpoints, predict_interruptions, run_outlook
@@ -56,9 +56,7 @@ TABLE = TableSpec(
             "incidents: the rate is that of nodes.",
             ("estimates.est_failure_rates.counted_as", "estimates.est_failure_rates.is_reference"),
         ),
-        Column("failures_per_1000_node_days", "double", RATE_UNIT, "The rate. NULL: see note.", REFERENCE_RATE),
-        Column("failures_per_1000_node_days_low", "double", RATE_UNIT, "Lower limit.", REFERENCE_RATE),
-        Column("failures_per_1000_node_days_high", "double", RATE_UNIT, "Upper limit.", REFERENCE_RATE),
+        *with_limits("failures_per_1000_node_days", RATE_UNIT, "The rate. NULL: see note.", REFERENCE_RATE),
         Column("mttf_hours", "double", "hours", "Mean time between failures of the run.", RATE),
         Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", RATE),
         Column("mttf_hours_high", "double", "hours", "At the lower limit of the rate.", RATE),
@@ -101,8 +99,7 @@ TABLE = TableSpec(
 def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add rate, MTTF, interruptions, intervals and ETTR to sizes with their counts and costs."""
     nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
-    variance = numbers(sizes, "failure_variance")
-    rate = weighted_interval(numbers(sizes, "failure_count"), variance, numbers(sizes, "node_days"))
+    rate, variance = node_day_rate(sizes), numbers(sizes, "failure_variance")
     mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * PLANNED_DAYS)
     costs = {name: numbers(sizes, name) for name in ("restart_minutes", "write_minutes")}
     plan = plan_checkpoints(rate, nodes, **costs)

@@ -12,10 +12,9 @@ import numpy as np
 
 from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, evidence
 from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measured_values
-from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, write
 from assets.model.checkpoint import expected_ettr_v2
 from assets.model.ettr import expected_ettr, expected_ettr_exact
-from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -79,9 +78,7 @@ TABLE = TableSpec(
 
 def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add limits of the measured mean, and both expected forms at the rate and its limits."""
-    rate = weighted_interval(
-        numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_failure_variance"), numbers(sizes, "rate_node_days")
-    )
+    rate = node_day_rate(sizes, "rate_")
     nodes, productive = numbers(sizes, "node_count_median"), numbers(sizes, "productive_hours_mean") / 24
     settings = {name: numbers(sizes, name) for name in ("checkpoint_minutes", "restart_minutes", "write_minutes")} | {
         "queue_minutes": numbers(sizes, "queue_minutes_mean"),

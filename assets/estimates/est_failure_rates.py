@@ -12,8 +12,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, estimate, numbers, write
-from assets.model.incident_counts import weighted_interval
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, with_limits, write
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -84,15 +83,12 @@ TABLE = TableSpec(
             "Allocated nodes times days of all attempts; of population nodes: days that nodes were in use.",
             NODE_DAYS,
         ),
-        Column(
+        *with_limits(
             "failures_per_1000_node_days",
-            "double",
             "failures per 1,000 node-days",
             "Failure rate r_f. NULL: no exposure, or no failure yet; the upper limit then still holds.",
             RATE,
         ),
-        Column("failures_per_1000_node_days_low", "double", "failures per 1,000 node-days", "Lower limit.", RATE),
-        Column("failures_per_1000_node_days_high", "double", "failures per 1,000 node-days", "Upper limit.", RATE),
         Column(
             "unexplained_count",
             "bigint",
@@ -132,9 +128,7 @@ TABLE = TableSpec(
 
 def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
     """Add rates and limits to failure counts with their variance and node-days."""
-    rate = weighted_interval(
-        numbers(counts, "failure_count"), numbers(counts, "failure_variance"), numbers(counts, "node_days")
-    )
+    rate = node_day_rate(counts)
     return counts.assign(
         failures_per_1000_node_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
         failures_per_1000_node_days_low=1000 * rate.low,

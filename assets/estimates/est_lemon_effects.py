@@ -11,7 +11,7 @@ import dagster as dg
 
 from assets.estimates.evidence import evidence
 from assets.estimates.suspects import CLUSTER
-from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
 from assets.model.coincidence import binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.warehouse import Warehouse
@@ -45,9 +45,7 @@ TABLE = TableSpec(
             "with_lemon_node, without_lemon_node: attempts on at least one lemon, and on none.",
             is_required=True,
         ),
-        Column("failure_ratio", "double", RATIO, "Share of attempts that failed. NULL: no attempt.", FAILED),
-        Column("failure_ratio_low", "double", RATIO, "Lower limit.", FAILED),
-        Column("failure_ratio_high", "double", RATIO, "Upper limit.", FAILED),
+        *with_limits("failure_ratio", RATIO, "Share of attempts that failed. NULL: no attempt.", FAILED),
         Column("attempt_count", "bigint", "attempts", "Large attempts that ended.", LARGE, is_required=True),
         Column("failure_count", "double", "failures", "Those that failed, by probability.", FAILED, is_required=True),
         Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512.", LARGE[1:]),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assets.estimates.evidence import evidence
 from assets.estimates.suspects import BLAMED, CLUSTER, blame_of, clusters_of, days_ago, node_numbers, summed
-from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
 from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_evaluation import evaluate_forward
@@ -37,15 +37,6 @@ LARGE = (
 )
 RATIO = "ratio 0 to 1"
 TOO_SHORT = "the record is too short to make a list and judge it"
-
-
-def with_limits(name: str, unit: str, description: str, upstream: tuple[str, ...]) -> tuple[Column, Column, Column]:
-    """Declare the columns of a value and its limits."""
-    return (
-        Column(name, "double", unit, description, upstream),
-        Column(f"{name}_low", "double", unit, "Lower limit.", upstream),
-        Column(f"{name}_high", "double", unit, "Upper limit.", upstream),
-    )
 
 
 TABLE = TableSpec(

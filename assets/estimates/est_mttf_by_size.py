@@ -11,8 +11,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
-from assets.model.incident_counts import weighted_interval
+from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, write
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime, nodes_of
 from assets.warehouse import Warehouse
 
@@ -97,9 +96,7 @@ def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
         numbers(sizes, "runtime_hours"),
         failure_variance=numbers(sizes, "failure_variance"),
     )
-    rate = weighted_interval(
-        numbers(sizes, "rate_failure_count"), numbers(sizes, "rate_failure_variance"), numbers(sizes, "rate_node_days")
-    )
+    rate = node_day_rate(sizes, "rate_")
     upper_edge = nodes_of(numbers(sizes, "gpu_size_bin"), numbers(sizes, "gpus_per_node"))
     mean_node_count = numbers(sizes, "mean_node_count")
     theory = mttf_at_scale(

@@ -11,8 +11,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
-from assets.model.incident_counts import weighted_interval
+from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, write
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.prediction import prediction_interval
 from assets.warehouse import Warehouse
@@ -100,9 +99,7 @@ TABLE = TableSpec(
 def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add node counts, and the MTTF with its limits, to sizes and reference rates."""
     nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
-    rate = weighted_interval(
-        numbers(sizes, "failure_count"), numbers(sizes, "failure_variance"), numbers(sizes, "node_days")
-    )
+    rate = node_day_rate(sizes)
     mttf = mttf_at_scale(rate, nodes)
     planned = prediction_interval(rate.event_count, rate.exposure, nodes * PLANNED_DAYS, dispersion=rate.dispersion)
     return sizes.assign(

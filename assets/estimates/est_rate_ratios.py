@@ -11,7 +11,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
 from assets.model.rate_ratio import rate_ratio
 from assets.warehouse import Warehouse
 
@@ -99,9 +99,9 @@ TABLE = TableSpec(
         Column("other_failure_count", "bigint", "failures", "Of the second side. NULL: unknown.", EVENTS),
         Column("other_node_days", "double", "node-days", "Of the second side. NULL: unknown.", NODE_DAYS),
         Column("other_rate", "double", UNIT, "Of the second side.", RATIO),
-        Column("ratio", "double", "none", "rate over other_rate. NULL: see note.", RATIO),
-        Column("ratio_low", "double", "none", "Lower limit.", RATIO),
-        Column("ratio_high", "double", "none", "Upper limit. NULL: there is none.", RATIO),
+        *with_limits(
+            "ratio", "none", "rate over other_rate. NULL: see note.", RATIO, "Upper limit. NULL: there is none."
+        ),
         Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that both rates are equal, two-sided.", RATIO),
         *evidence(
             "conditional_binomial: Clopper and Pearson's limits of the split; no_events: neither side has one; "

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
 from assets.model.survival import MINIMUM_EVENTS, WeibullFit, fit_weibull
 from assets.warehouse import Warehouse
 
@@ -23,6 +23,8 @@ ALL = (FAILURES[0], "marts.fct_attempt_exposures.incident_id", *AGE)
 
 BAD_FIT = 0.01
 """A fit with a smaller p-value has a note about it."""
+
+UPPER_LIMIT = "Upper limit. NULL: there is none."
 
 TABLE = TableSpec(
     table="est_time_to_failure",
@@ -39,12 +41,10 @@ TABLE = TableSpec(
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs rounded up to a power of two; 0: none; NULL: unknown.", SIZE),
         Column("attempt_count", "bigint", "attempts", "Attempts that ran in the study period.", AGE, is_required=True),
         Column("late_entry_count", "bigint", "attempts", "Those that ran before it began.", AGE),
-        Column("weibull_shape", "double", "none", "Shape. NULL: see note.", ALL),
-        Column("weibull_shape_low", "double", "none", "Lower limit.", ALL),
-        Column("weibull_shape_high", "double", "none", "Upper limit. NULL: there is none.", ALL),
-        Column("scale_hours", "double", "hours", "Time by which 63.2% would have failed, if nothing else ended.", ALL),
-        Column("scale_hours_low", "double", "hours", "Lower limit.", ALL),
-        Column("scale_hours_high", "double", "hours", "Upper limit. NULL: there is none.", ALL),
+        *with_limits("weibull_shape", "none", "Shape. NULL: see note.", ALL, UPPER_LIMIT),
+        *with_limits(
+            "scale_hours", "hours", "Time by which 63.2% would have failed, if nothing else ended.", ALL, UPPER_LIMIT
+        ),
         Column(
             "p_value",
             "double",

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from assets.estimates.culprit import Compute, compute_without_culprit
 from assets.estimates.method_version import METHOD_VERSION
+from assets.model.failure_rate import RateInterval
+from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse, replace_lineage, replace_table
 
 if TYPE_CHECKING:
@@ -150,9 +152,26 @@ def write(
     return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
 
 
+def with_limits(
+    name: str, unit: str, description: str, upstream: tuple[str, ...], upper_limit: str = "Upper limit."
+) -> tuple[Column, Column, Column]:
+    """Declare the columns of a value and its limits."""
+    return (
+        Column(name, "double", unit, description, upstream),
+        Column(f"{name}_low", "double", unit, "Lower limit.", upstream),
+        Column(f"{name}_high", "double", unit, upper_limit, upstream),
+    )
+
+
 def numbers(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
     """Return a column as floats, with `nan` for NULL."""
     return frame[column].to_numpy(dtype=float, na_value=np.nan)
+
+
+def node_day_rate(frame: pd.DataFrame, prefix: str = "") -> RateInterval:
+    """Compute failures per node-day with limits, from the columns of count, variance and node-days."""
+    columns = (f"{prefix}{name}" for name in ("failure_count", "failure_variance", "node_days"))
+    return weighted_interval(*(numbers(frame, column) for column in columns))
 
 
 def bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
