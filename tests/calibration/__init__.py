@@ -1,4 +1,4 @@
-"""Holds simulated clusters against the paper: each of its values, what the cluster shows, and whether the two agree.
+"""Compares simulated clusters with the paper: each value of the paper, the simulated value, and whether they agree.
 
 `python -m tests.calibration` simulates both clusters and prints the table.
 """

@@ -1,4 +1,4 @@
-"""The command: simulate both clusters, print the table, exit with 1 when the whole is outside a tolerance."""
+"""Simulates both clusters and prints the table. Exits with 1 if whole clusters are outside a tolerance."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def show_progress(shares: dict[str, float]) -> None:
-    """Write over one line of stderr."""
+    """Show the progress on one line of stderr."""
     text = ", ".join(f"{cluster} {share:.0%}" for cluster, share in shares.items())
     print(f"\rsimulating: {text}", end="", file=sys.stderr, flush=True)
 
 
 def is_outside(rows: Sequence[Row]) -> bool:
-    """Tell whether the whole was simulated and a row is outside; a part proves nothing."""
+    """Tell whether a row is outside and whole clusters were simulated. A part proves nothing."""
     return all(row.is_judged for row in rows) and not all(row.is_inside for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""Rows on the two clusters together: what they add up to, and how the second differs from the first."""
+"""Rows about both clusters: their totals, and the differences between them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MID_SIZES = (16, 1024)
 
 @dataclass(frozen=True)
 class Totals:
-    """What the comparison needs of one cluster; shares in percent, rates per GPU-hour.
+    """What the comparison needs of one cluster. Shares are in percent, rates per GPU-hour.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Totals:
 
 
 def total(seen: Observed) -> Totals:
-    """Sum up a cluster for the comparison."""
+    """Compute the totals of a cluster."""
     ended, time = seen.is_ended, seen.gpu_seconds[seen.is_ended]
     gpu_hours = float(seen.gpu_seconds.sum()) / HOUR
     attributed = seen.incident[seen.failures.category != UNATTRIBUTED]
@@ -88,7 +88,7 @@ def total(seen: Observed) -> Totals:
 
 
 def compare(first: Totals, second: Totals) -> list[Row]:
-    """Hold the two clusters against what the paper says of both.
+    """Compare the two clusters with what the paper says about both.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Shares, rates and means of simulated clusters with their standard errors, as numpy sees millions of attempts."""
+"""Shares, rates and means of simulated clusters with their standard errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its standard error and the count behind it in words."""
+    """A value with its standard error, and the counts behind it as text."""
 
     value: float
     error: float = 0.0
@@ -20,14 +20,14 @@ class Estimate:
 
 
 def ratio(numerators: NDArray[Any], denominators: NDArray[Any], factor: float = 1.0) -> Estimate:
-    """Give the ratio of two sums over the same units, with its linearised error; not a number over nothing.
+    """Return the ratio of two sums over the same units, with its linearised error; `nan` if the divisor is 0.
 
     Parameters
     ----------
     numerators, denominators
-        One value per unit (attempt, run, day); units are taken as independent of each other.
+        One value per unit (attempt, run, day). Units are assumed to be independent.
     factor
-        What the ratio is multiplied with: 100 for percent.
+        Factor on the ratio: 100 for percent.
     """
     above, below = numerators.astype(np.float64), denominators.astype(np.float64)
     total = float(below.sum())
@@ -38,9 +38,9 @@ def ratio(numerators: NDArray[Any], denominators: NDArray[Any], factor: float = 
 
 
 def share(chosen: NDArray[np.bool_], weights: NDArray[Any] | None = None) -> Estimate:
-    """Give the share of units in percent, by count or by weight.
+    """Return the share of units in percent, by count or by weight.
 
-    Its error is that of Agresti and Coull where the sample's own is smaller: none of four does not mean never.
+    The error is at least that of Agresti and Coull, because none of four does not mean never.
     """
     weighed = np.ones(len(chosen)) if weights is None else weights.astype(np.float64)
     counted = f"{int(chosen.sum()):,} of {len(chosen):,}"
@@ -54,21 +54,21 @@ def share(chosen: NDArray[np.bool_], weights: NDArray[Any] | None = None) -> Est
 
 
 def mean(values: NDArray[Any]) -> Estimate:
-    """Give the mean of values."""
+    """Return the mean of values."""
     return ratio(values, np.ones(len(values)))
 
 
 def rate(incidents: NDArray[np.int64], exposure: float, factor: float = 1.0) -> Estimate:
-    """Give events per exposure; events of one incident come together, so that chance is in the incidents.
+    """Return events per exposure. The error is that of the incidents, because events of one incident come together.
 
     Parameters
     ----------
     incidents
         The incident of each event.
     exposure
-        What the events are divided by, node-days or GPU-hours.
+        Node-days or GPU-hours.
     factor
-        What the rate is multiplied with.
+        Factor on the rate.
     """
     if exposure <= 0:
         return Estimate(math.nan)
@@ -79,13 +79,13 @@ def rate(incidents: NDArray[np.int64], exposure: float, factor: float = 1.0) -> 
 
 
 def difference(minuend: Estimate, subtrahend: Estimate) -> Estimate:
-    """Give the difference of two independent estimates."""
+    """Return the difference of two independent estimates."""
     counted = f"{minuend.value:.3g} and {subtrahend.value:.3g}"
     return Estimate(minuend.value - subtrahend.value, math.hypot(minuend.error, subtrahend.error), counted)
 
 
 def quotient(dividend: Estimate, divisor: Estimate) -> Estimate:
-    """Give the quotient of two independent estimates; not a number unless both are positive."""
+    """Return the quotient of two independent estimates; `nan` unless both are positive."""
     if not divisor.value > 0 or not dividend.value > 0:
         return Estimate(math.nan)
     value = dividend.value / divisor.value

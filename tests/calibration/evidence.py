@@ -1,4 +1,4 @@
-"""What each fault leaves in the logs: when, whether it counts as critical, and which signatures it shows."""
+"""The evidence of each fault in the logs: its time, whether it is critical, and its signatures."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CRITICAL_CHECKS = {
     "mounted directory": "filesystem_mount",
     "service status": "system_services",
 }
-"""Checks whose failure alone says that a node is broken, and the category they stand for."""
+"""Checks whose failure alone shows that a node is broken, and their category."""
 
 
 def xids(symptoms: Symptoms) -> set[int]:
-    """Give the Xid codes in the kernel lines and in the messages of the checks."""
+    """Return the Xid codes in the kernel lines and in the messages of the checks."""
     texts = [line for _, line in symptoms.kernel] + [message for _, message in symptoms.checks]
     return {int(kernel or check) for text in texts for kernel, check in XID.findall(text)}
 
@@ -41,18 +41,17 @@ class Evidence:
     Attributes
     ----------
     category
-        What the fault's evidence names: its cause, or for a false alarm what the failing check stands for.
+        Category of the evidence: the cause of the fault, or for a false alarm the category of the failing check.
     is_critical
-        Whether an attempt that ends badly meanwhile counts as failed by it.
+        Whether an attempt that ends badly in this time counts as failed by the fault.
     fails_check
         Whether a check failed.
     first, last
-        When the critical evidence begins to show and when the last of it does; a check that goes on failing says
-        nothing new.
+        Times of the first and of the last critical evidence. A check that continues to fail adds no evidence.
     has_xid, has_gsp_xid
-        Whether an Xid shows, and one of the GPU's system processor.
+        Whether there is an Xid, and one of the GPU's system processor.
     has_xid_79, has_interrupt
-        What a PCIe error may bring along.
+        Whether there is an Xid 79, and a critical interrupt, which a PCIe error may bring along.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -77,5 +76,5 @@ class Evidence:
 
 
 def _alarmed(symptoms: Symptoms) -> str | None:
-    """Give the category of the first failing check that is critical; None when none is."""
+    """Return the category of the first failing check that is critical; None if there is none."""
     return next((CRITICAL_CHECKS[check] for check, _ in symptoms.checks if check in CRITICAL_CHECKS), None)

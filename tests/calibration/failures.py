@@ -1,4 +1,4 @@
-"""Rows on failures: their causes and what comes along (Figure 4), their course (Figure 5), their rate (Figure 7)."""
+"""Rows about failures: causes and co-occurrence (Figure 4), course over time (Figure 5), rate (Figure 7)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ MIN_UNATTRIBUTED = 10.0
 WINDOW_DAYS = 30
 BURST = 2.0
 XID_BURST = 1.5
-"""All Xids together have a higher floor than one kind of failure, so their burst stands out less."""
+"""All Xids together are more frequent than one kind of failure, so their burst stands out less."""
 MIN_IN_BURST = 10
 FEW_NODES, MIN_SHARE_OF_FEW_NODES = 5, 50.0
 MOUNT_CHECK = "mounted directory"
 
 
 def write_causes(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write Figure 4: which causes lead, how many stay without one, and what comes together."""
+    """Write Figure 4: the leading causes, the failures without a cause, and co-occurrence."""
     category = seen.failures.category
     if words.has_course:
         names, counts = np.unique(category[category != UNATTRIBUTED].astype(str), return_counts=True)
@@ -77,22 +77,22 @@ def _others(seen: Observed, fault: int) -> set[str]:
 
 
 def _companions(seen: Observed, fault: int, cause: str) -> set[str]:
-    """Give the other categories, hardware among their causes, that a fault showed beside its own signature."""
+    """Return the other categories that a fault shows and that hardware can cause."""
     own = PCIE_SIGNATURE if cause == "pcie" else {cause}
     return (_others(seen, fault) & (HARDWARE | SOMETIMES_HARDWARE)) - own
 
 
 def _incident_days(seen: Observed, chosen: BoolArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the day and the node of each fault that failed attempts, once per fault."""
+    """Return the day and the node of each fault that failed attempts, once per fault."""
     _, first = np.unique(seen.failures.fault[chosen], return_index=True)
     ends = seen.end[seen.failures.attempt[chosen][first]]
     return (ends // DAY).clip(0, seen.profile.days - 1), seen.failures.node[chosen][first]
 
 
 def peak(days: NDArray[np.int64], period: int) -> tuple[float, int]:
-    """Give how much the strongest 30 days stand out over the median 30 days, and the day they begin.
+    """Return the ratio of the strongest 30 days to the median 30 days, and the day on which they begin.
 
-    Not a number when nothing can stand out: over less than two such windows, or of fewer than ten faults.
+    The ratio is `nan` if the period is shorter than two such windows, or if there are fewer than ten faults.
     """
     if period < 2 * WINDOW_DAYS:
         return np.nan, 0
@@ -104,7 +104,7 @@ def peak(days: NDArray[np.int64], period: int) -> tuple[float, int]:
 
 
 def write_course(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write Figure 5: bursts as the strongest 30 days over the usual ones, and the check that was introduced."""
+    """Write Figure 5: bursts, as the strongest 30 days over the median ones, and the check that was introduced."""
     if not words.has_course:
         return
     failures, period = seen.failures, seen.profile.days
@@ -113,12 +113,12 @@ def write_course(sheet: Sheet, seen: Observed, words: Paper) -> None:
         ("GSP timeouts", "regression, then patched", BURST, seen.evidence.has_gsp_xid[failures.fault]),
         ("InfiniBand failures", "burst in summer 2024", BURST, failures.category == "ib_link"),
     )
-    for name, story, least, chosen in bursts:
+    for name, story, minimum, chosen in bursts:
         height, first = peak(_incident_days(seen, chosen)[0], period)
         begun = seen.profile.first_day + timedelta(days=first)
         found = Estimate(height, counted=f"from {begun}")
         quantity = f"{name}: strongest 30 days over the median 30 days"
-        sheet.write("5", quantity, found, above(least, story), unit="times", needs=WHOLE)
+        sheet.write("5", quantity, found, above(minimum, story), unit="times", needs=WHOLE)
     days, nodes = _incident_days(seen, failures.category == "ib_link")
     first = peak(days, period)[1]
     struck = np.bincount(nodes[(days >= first) & (days < first + WINDOW_DAYS)], minlength=1)

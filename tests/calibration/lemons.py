@@ -1,4 +1,4 @@
-"""Rows on lemon nodes (Figure 11): how many there are, whose work they touch, what the largest jobs lose to them."""
+"""Rows about lemon nodes (Figure 11): their number, their share of jobs, and the large jobs that they fail."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.calibration.rows import SCALE, WHOLE, Sheet, exactly, near
 
 LARGE_GPUS = 512
 FLEET_POINTS = 0.2
-"""The paper gives these shares to a tenth: two points would hold for any fleet."""
+"""The paper gives these shares to a tenth. A tolerance of two points would accept any fleet."""
 
 
 def write_lemons(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write Figure 11 in numbers."""
+    """Write Figure 11."""
     lemons, days = words.lemons, seen.profile.days
     count = int(seen.is_lemon.sum())
     sheet.write("11", "lemon nodes", count, exactly(lemons.count), unit="", needs=(SCALE,))

@@ -1,4 +1,4 @@
-"""Rows on what failures cost: lost goodput and crash loops (Figure 8), the ETTR of the largest runs (Figure 9)."""
+"""Rows about the cost of failures: lost goodput and crash loops (Figure 8), ETTR of the largest runs (Figure 9)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def size_bins(gpus: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def lost_gpu_hours(seen: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Give per lost piece of work its GPU-hours, the part of them that is second order, and its size bin."""
+    """Return for each loss of work the GPU-hours, the part of them that is second order, and the size bin."""
     preemptions = seen.ledger.preemptions
     victims = preemptions["victim"][preemptions["is_second_order"]]
     attempts = np.concatenate([seen.failures.attempt, victims])
@@ -37,7 +37,7 @@ def lost_gpu_hours(seen: Observed) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 
 def write_lost_goodput(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write Figure 8: the second-order share, where the loss is, and the crash loop."""
+    """Write Figure 8: the second-order share, the sizes that lose most, and the crash loop."""
     if words.second_order is None or words.crash_loop is None:
         return
     lost, second, size = lost_gpu_hours(seen)
@@ -59,10 +59,10 @@ def write_lost_goodput(sheet: Sheet, seen: Observed, words: Paper) -> None:
 
 
 def run_ettr(seen: Observed) -> NDArray[np.float64]:
-    """Give the measured ETTR of each run of 24 h and more of scheduled time at top priority on 2,048 to 4,096 GPUs.
+    """Return the measured ETTR of each run at top priority on 2,048 to 4,096 GPUs with at least 24 h of scheduled time.
 
-    `R / W` with `W` = time queued since eligible + time scheduled, and per attempt `R = max(0, t - u0 - lost)`; what an
-    interruption lost is taken as half the assumed interval, and as nothing at the work's own end.
+    ETTR is `R / W` with `W` = time queued since eligible + time scheduled, and `R = max(0, t - u0 - lost)` per attempt.
+    An interruption loses half the assumed checkpoint interval. The natural end of the work loses nothing.
     """
     runs, count = seen.ledger.runs, len(seen.ledger.runs)
     chosen = (runs["qos"] == TOP_PRIORITY) & (runs["gpus"] >= ETTR_GPUS[0]) & (runs["gpus"] <= ETTR_GPUS[1])
@@ -80,7 +80,7 @@ def run_ettr(seen: Observed) -> NDArray[np.float64]:
 
 
 def write_ettr(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write Figure 9: the mean ETTR of the largest runs, checkpoints every hour and restarts of 5 minutes assumed."""
+    """Write Figure 9: the mean ETTR of the largest runs, assuming hourly checkpoints and restarts of 5 minutes."""
     if words.ettr is None:
         return
     values = run_ettr(seen)

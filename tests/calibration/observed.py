@@ -1,7 +1,7 @@
-"""What a cluster's logs show of a frozen ledger: attempts with their size and time, and the failures they let be found.
+"""What the logs of a simulated cluster show: attempts with their size and time, and the failures that can be found.
 
-An attempt failed by infrastructure when it is NODE_FAIL, or when it is FAILED or REQUEUED and a critical event struck
-one of its nodes from ten minutes before its end to five minutes after: its own fault's, or by chance another's.
+Infrastructure failed an attempt if it is NODE_FAIL, or if it is FAILED or REQUEUED and a critical event struck one of
+its nodes from ten minutes before its end to five minutes after. The event may belong to another fault, by chance.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BEFORE_SECONDS, AFTER_SECONDS = 600, 300
 
 @dataclass(frozen=True)
 class Failures:
-    """Attempts that failed by infrastructure, one row each; `category` is what the logs name as the cause."""
+    """Attempts that infrastructure failed, one row each. `category` is the cause that the logs name."""
 
     attempt: IntArray
     fault: IntArray
@@ -37,7 +37,7 @@ class Failures:
 
 
 class Occupancy:
-    """Which attempts held which node, by when they let go of it."""
+    """Looks up the attempts that ended on a node within a span of time."""
 
     def __init__(self, ledger: Ledger, ends: IntArray) -> None:
         self._span = int(ends.max(initial=0)) + 1
@@ -47,7 +47,7 @@ class Occupancy:
         self._key, self._attempt = key[order], attempt[order]
 
     def ended(self, nodes: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-        """Find the attempts that ended on a node within a span of time.
+        """Find the attempts that ended on each node within its span of time.
 
         Returns
         -------
@@ -64,7 +64,7 @@ class Occupancy:
 
 
 class Observed:
-    """One cluster's frozen ledger as columns per attempt."""
+    """The frozen ledger of one cluster, as columns per attempt."""
 
     def __init__(self, profile: Profile, ledger: Ledger) -> None:
         attempts = ledger.attempts
@@ -88,10 +88,10 @@ class Observed:
 
     @cached_property
     def failures(self) -> Failures:
-        """The attempts that failed by infrastructure, as far as the logs show it."""
+        """The attempts that infrastructure failed, as far as the logs show it."""
         failures = self.ledger.failures
         category = visible_categories(self.ledger)
-        # Whatever the fault left behind: the state alone says that a node failed.
+        # The state alone shows that a node failed, whatever evidence the fault left.
         is_node_fail = self.state[failures["attempt"]] == NODE_FAIL
         category[is_node_fail & ~is_named(category)] = UNATTRIBUTED
         shown = is_named(category)
@@ -121,7 +121,7 @@ class Observed:
 
     @cached_property
     def is_failed(self) -> BoolArray:
-        """Per attempt, whether it failed by infrastructure."""
+        """Per attempt, whether infrastructure failed it."""
         failed = np.zeros(len(self.state), np.bool_)
         failed[self.failures.attempt] = True
         return failed
@@ -134,7 +134,7 @@ class Observed:
 
     @cached_property
     def saw_failed_check(self) -> BoolArray:
-        """Per attempt, whether it completed though a check failed on one of its nodes, up to five minutes after."""
+        """Per attempt, whether it completed although a check failed on one of its nodes, up to five minutes after."""
         evidence = self.evidence
         faults = np.flatnonzero(evidence.fails_check)
         low, high = self.ledger.faults["checks_from"][faults], self.ledger.faults["cleared"][faults]

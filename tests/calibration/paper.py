@@ -27,12 +27,12 @@ ROOT_CAUSES = {
     "Optics": 1,
     "CPU": 1,
 }
-"""Table II prints percentages; all are whole numbers of 39 nodes."""
+"""Table II has percentages, which are all whole numbers of 39 nodes."""
 
 
 @dataclass(frozen=True)
 class CrashLoop:
-    """The one crash loop the paper tells of."""
+    """The crash loop that the paper describes."""
 
     gpus: int = 1024
     requeues: int = 35
@@ -41,18 +41,18 @@ class CrashLoop:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Figure 6: shares of jobs and of GPU time by size; `least` and `most` are bounds."""
+    """Figure 6: shares of jobs and of GPU time by size. `min_` and `max_` are bounds."""
 
-    one_gpu_jobs_least: float = 40.0
-    one_node_jobs_least: float = 90.0
-    one_node_time_most: float = 10.0
-    largest_jobs_most: float = 1.0
+    min_one_gpu_jobs: float = 40.0
+    min_one_node_jobs: float = 90.0
+    max_one_node_time: float = 10.0
+    max_largest_jobs: float = 1.0
     largest_time: float = 12.0
 
 
 @dataclass(frozen=True)
 class Lemons:
-    """Figure 11: how many nodes, and what part they have; the last three for one cluster only."""
+    """Figure 11: number of lemons and their shares. The last three are known for one cluster only."""
 
     count: int
     fleet: float
@@ -74,7 +74,7 @@ class Paper:
     pcie_with_xid_79, pcie_with_interrupt, ib_with_gpu, hardware_with_other
         Figure 4: co-occurrence.
     has_course
-        Whether Figure 5's bursts are told of this cluster.
+        Whether Figure 5 shows this cluster.
     large_time
         Figure 6: share of GPU time in jobs of 256 GPUs and more.
     failure_rate
@@ -82,7 +82,7 @@ class Paper:
     second_order
         Figure 8: share of the lost goodput that preemptions by failed jobs cost.
     ettr
-        Figure 9: least ETTR of the longest and largest runs at top priority.
+        Figure 9: lower bound of the ETTR of the longest and largest runs at top priority.
     """
 
     node_count: int

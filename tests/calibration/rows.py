@@ -1,7 +1,7 @@
-"""Rows of the calibration table: what the paper says, what a simulated cluster shows, inside which tolerance.
+"""Rows of the calibration table: the paper's value, the simulated value, and the tolerance.
 
-On a part of a cluster the tolerance is widened by what chance does to the smaller counts, and what only the whole can
-show is not judged.
+If only a part of a cluster is simulated, the tolerance is widened because the counts are smaller, and rows that need
+the whole cluster are not judged.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from tests.calibration.estimates import Estimate
 
 CHANCE = 3.0
-"""Standard errors by which the tolerance is widened on a part."""
+"""Number of standard errors by which the tolerance of a part is widened."""
 SCALE, PERIOD = "all nodes", "all days"
 WHOLE = (SCALE, PERIOD)
 
 
 @dataclass(frozen=True)
 class Band:
-    """Where a value must lie, ends included: for which value or words of the paper, and the same in words."""
+    """The range of a value, ends included, with the paper's value or words and the tolerance as text."""
 
     paper: str
     low: float
@@ -28,49 +28,49 @@ class Band:
 
 
 def near(paper: float, points: float) -> Band:
-    """Ask for the paper's value within so many points."""
+    """Accept the paper's value within so many points."""
     return Band(shown(paper), paper - points, paper + points, f"± {points:g} points")
 
 
 def about(paper: float, percent: float) -> Band:
-    """Ask for the paper's value within so many percent of it."""
+    """Accept the paper's value within so many percent of it."""
     margin = paper * percent / 100
     return Band(shown(paper), paper - margin, paper + margin, f"± {percent:g}%")
 
 
 def exactly(paper: float) -> Band:
-    """Ask for the paper's value."""
+    """Accept the paper's value only."""
     return Band(shown(paper), paper, paper, "exact")
 
 
 def within_twice(paper: float) -> Band:
-    """Ask for the paper's order of magnitude: of what hangs on who happened to run where."""
+    """Accept half to twice the paper's value, for values that depend on which jobs happened to run where."""
     return Band(shown(paper), paper / 2, paper * 2, "half to twice")
 
 
-def above(least: float, words: str = "") -> Band:
+def above(low: float, words: str = "") -> Band:
     """Ask for a bound of the paper's, or for one that stands for its words."""
-    return Band(words or f"> {shown(least)}", least, math.inf, f"at least {shown(least)}")
+    return Band(words or f"> {shown(low)}", low, math.inf, f"at least {shown(low)}")
 
 
-def below(most: float, words: str = "") -> Band:
+def below(high: float, words: str = "") -> Band:
     """Ask for a bound of the paper's, or for one that stands for its words."""
-    return Band(words or f"< {shown(most)}", -math.inf, most, f"at most {shown(most)}")
+    return Band(words or f"< {shown(high)}", -math.inf, high, f"at most {shown(high)}")
 
 
 def negative(words: str) -> Band:
-    """Ask for less than nothing, where the paper's words say so of a difference."""
+    """Accept a negative difference, if the paper says so in words."""
     return Band(words, -math.inf, math.nextafter(0, -1), "below 0")
 
 
 def positive(words: str) -> Band:
-    """Ask for more than nothing, where the paper's words say so of a difference."""
+    """Accept a positive difference, if the paper says so in words."""
     return Band(words, math.nextafter(0, 1), math.inf, "above 0")
 
 
-def between(least: float, most: float, words: str) -> Band:
-    """Ask for a value between bounds that stand for words of the paper."""
-    return Band(words, least, most, f"{shown(least)} to {shown(most)}" if least < most else f"must be {shown(most)}")
+def between(low: float, high: float, words: str) -> Band:
+    """Accept a value between bounds that represent words of the paper."""
+    return Band(words, low, high, f"{shown(low)} to {shown(high)}" if low < high else f"must be {shown(high)}")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Row:
     figure
         Figure or table of the paper; empty for its text.
     is_judged
-        False where this part of a cluster cannot show the value.
+        False if the simulated part of a cluster cannot show the value.
     counted
         The counts behind the value.
     """
@@ -98,12 +98,12 @@ class Row:
 
     @property
     def is_inside(self) -> bool:
-        """Tell whether the value is within its band; what is not a number never is."""
+        """Tell whether the value is within its band. `nan` never is."""
         return self.band.low <= self.value <= self.band.high
 
     @property
     def verdict(self) -> str:
-        """Say yes or no, or that this part cannot tell."""
+        """Return yes, no or not judged."""
         return ("yes" if self.is_inside else "no") if self.is_judged else "not judged"
 
 
@@ -120,12 +120,12 @@ class Part:
         return self.has_all_nodes and self.has_all_days
 
     def shows(self, needs: tuple[str, ...], value: float) -> bool:
-        """Tell whether a value that needs all nodes or all days can be judged; on a part there may be none at all."""
+        """Tell whether a value that needs all nodes or all days can be judged. On a part it may be `nan`."""
         has = {SCALE: self.has_all_nodes, PERIOD: self.has_all_days}
         return all(has[need] for need in needs) and (self.is_whole or not math.isnan(value))
 
     def widened(self, band: Band, error: float) -> Band:
-        """Give the band itself for the whole, a wider one for a part."""
+        """Return the band itself for the whole, and a wider one for a part."""
         wider = 0.0 if self.is_whole or math.isnan(error) else CHANCE * error
         if not wider:
             return band
@@ -134,7 +134,7 @@ class Part:
 
 
 class Sheet:
-    """The rows of one cluster, or of several together, as they are written."""
+    """Collects the rows of one cluster, or of several together."""
 
     def __init__(self, cluster: str, part: Part) -> None:
         self.cluster, self.part = cluster, part
@@ -150,20 +150,20 @@ class Sheet:
         unit: str = "%",
         needs: tuple[str, ...] = (),
     ) -> None:
-        """Write a row.
+        """Add a row.
 
         Parameters
         ----------
         figure, quantity
             What is compared.
         seen
-            What the simulated cluster shows; a plain number is known without error.
+            The simulated value. A plain number has no error.
         band
-            Where it must lie.
+            The accepted range.
         unit
             Unit of the value and of the band.
         needs
-            What must have been simulated for the value to say something.
+            What must have been simulated for the value to be judged.
         """
         found = seen if isinstance(seen, Estimate) else Estimate(seen)
         self.rows.append(
@@ -181,7 +181,7 @@ class Sheet:
 
 
 def shown(value: float) -> str:
-    """Write a number with three digits or more, as many as it takes for whole numbers."""
+    """Format a number with three digits, or more for whole numbers."""
     if math.isnan(value):
         return "none"
     if value == round(value, 0) or abs(value) >= 1000:

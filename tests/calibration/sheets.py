@@ -27,14 +27,14 @@ WRITERS = (
 
 
 def calibrate(profile: Profile, ledger: Ledger) -> list[Row]:
-    """Hold a simulated cluster against the paper's values.
+    """Compare a simulated cluster with the paper's values.
 
     Parameters
     ----------
     profile
-        A cluster that the paper has, by its id; with fewer nodes or days it is judged as a part.
+        A cluster with the id of one in the paper. With fewer nodes or days it is judged as a part.
     ledger
-        What happened there, frozen.
+        Its frozen ledger.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def calibrate(profile: Profile, ledger: Ledger) -> list[Row]:
 
 
 def calibrate_observed(seen: Observed) -> list[Row]:
-    """Hold what a cluster's logs show against the paper's values."""
+    """Compare what a cluster's logs show with the paper's values."""
     cluster = seen.profile.cluster_id
     if cluster not in PAPERS:
         raise ValueError(f"the paper has no cluster '{cluster}'; it has: {', '.join(sorted(PAPERS))}")

@@ -1,4 +1,4 @@
-"""Both of the paper's clusters simulated in memory, each in a process of its own, and held against the paper."""
+"""Simulates both clusters of the paper in memory, each in a process of its own, and compares them with the paper."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ class Calibrated:
 
 
 def simulate_profile(profile: Profile, seed: int, progress: Callable[[float], None] = lambda share: None) -> Ledger:
-    """Simulate a cluster in memory; the same seed as for its logs gives what they tell of."""
+    """Simulate a cluster in memory. The seed that wrote its logs gives the same ledger."""
     return simulate_cluster(profile, np.random.default_rng([seed, *profile.cluster_id.encode()]), progress)
 
 
 def calibrate_profile(
     profile: Profile, seed: int, progress: Callable[[float], None] = lambda share: None
 ) -> Calibrated:
-    """Simulate a cluster and hold it against the paper."""
+    """Simulate a cluster and compare it with the paper."""
     seen = Observed(profile, simulate_profile(profile, seed, progress))
     return Calibrated(calibrate_observed(seen), total(seen))
 
 
 def _listen(shares: Any) -> None:
-    """Remember, in a process of the pool, where to say how far it is."""
+    """Remember in a process of the pool where to report its progress."""
     global _shares  # noqa: PLW0603 - a pool hands shared memory to its processes only when it starts them
     _shares = shares
 
@@ -66,11 +66,11 @@ def calibrate_clusters(
     Parameters
     ----------
     scale, days
-        The part to simulate: a factor on the number of nodes, and days or None for all.
+        The part to simulate: a factor on the number of nodes, and the days, or None for all.
     seed
         Same seed, same rows.
     tell
-        Told, every second, the share of each cluster's time that has passed.
+        Called every second with the share of each cluster's time that has passed.
     """
     profiles = [read_cluster(cluster).resized(days, scale) for cluster in CLUSTERS]
     context = get_context("spawn")

@@ -10,32 +10,32 @@ from tests.calibration.rows import CHANCE, Row, shown
 INTRODUCTION = """# The simulated clusters and the paper
 
 Kokolis et al., *Revisiting Reliability in Large-Scale Machine Learning Research Clusters* (HPCA 2025), describe two
-clusters, RSC-1 and RSC-2. The profiles `rsc1` and `rsc2` simulate clusters like them; this page holds what their logs
-show against the paper's values. It is written by `{command}`.
+clusters, RSC-1 and RSC-2. The profiles `rsc1` and `rsc2` simulate clusters like them. This page compares what their
+logs show with the paper's values. It is written by `{command}`.
 
-A failure here is what the logs let be found: NODE_FAIL, or FAILED or REQUEUED with a critical event on one of the
-attempt's nodes from ten minutes before its end to five minutes after. Shares are of attempts that have ended. Where
-the paper has words instead of a number, the tolerance is the condition that stands for them.
+A failure on this page is one that the logs show: NODE_FAIL, or FAILED or REQUEUED with a critical event on one of the
+attempt's nodes from ten minutes before its end to five minutes after. Shares are of attempts that have ended. If the
+paper has words instead of a number, the tolerance is a condition that represents them.
 """
 COLUMNS = ("figure", "quantity", "cluster", "paper", "simulated", "tolerance", "inside", "counted")
 
 
 def render(rows: Sequence[Row], command: str) -> str:
-    """Write the page: what it is, how many rows are inside, the table.
+    """Return the page: an introduction, the number of rows inside, and the table.
 
     Parameters
     ----------
     rows
         The rows in the order to show them.
     command
-        The command that gives the same page again.
+        The command that writes the same page again.
     """
     lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS)), *(_line(_cells(row)) for row in rows)]
     return "\n".join([INTRODUCTION.format(command=command), summary(rows), "", *lines, ""])
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Say how many rows are inside, and what was not judged."""
+    """Return a sentence: how many rows are inside, and how many were not judged."""
     judged = [row for row in rows if row.is_judged]
     outside = sum(not row.is_inside for row in judged)
     text = f"**{len(judged) - outside} of {len(judged)} rows are inside their tolerance.**"

@@ -1,4 +1,4 @@
-"""Rows on the cluster and its work: nodes, jobs per day, the scheduler's rules, states (Figure 3), sizes (Figure 6)."""
+"""Rows about the cluster and its work: nodes, jobs per day, rules, states (Figure 3), sizes (Figure 6)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.calibration.rows import PERIOD, SCALE, WHOLE, Sheet, about, above, be
 
 
 def daily_gpu_seconds(seen: Observed) -> NDArray[np.float64]:
-    """Give the allocated GPU-seconds of each day."""
+    """Return the allocated GPU-seconds of each day."""
     midnights = np.arange(seen.profile.days + 1) * DAY
     until = np.zeros(len(midnights))
     gpus = seen.gpus[seen.is_started].astype(np.float64)
@@ -30,7 +30,7 @@ def daily_gpu_seconds(seen: Observed) -> NDArray[np.float64]:
 
 
 def write_cluster(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write the cluster's size and its load."""
+    """Write the size and the load of the cluster."""
     profile = seen.profile
     gpus = words.node_count * paper.GPUS_PER_NODE
     sheet.write("", "nodes", profile.node_count, exactly(words.node_count), unit="", needs=(SCALE,))
@@ -45,7 +45,7 @@ def write_cluster(sheet: Sheet, seen: Observed, words: Paper) -> None:
 
 
 def write_rules(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write the rules that the scheduler and the health checks keep, the same on both clusters."""
+    """Write the rules of the scheduler and of the health checks, which both clusters share."""
     preempted = seen.seconds[seen.state == PREEMPTED] / HOUR
     shortest = float(preempted.min()) if len(preempted) else np.nan
     found = Estimate(shortest, counted=f"{len(preempted):,} preemptions")
@@ -61,12 +61,12 @@ def write_rules(sheet: Sheet, seen: Observed, words: Paper) -> None:
 
 
 def points(expected: float) -> float:
-    """Give Figure 3's tolerance: half a point, or half of a share so small that half a point would allow none."""
+    """Return the tolerance for Figure 3: half a point, or half of the share if that is smaller."""
     return min(0.5, expected / 2)
 
 
 def write_states(sheet: Sheet, seen: Observed, words: Paper) -> None:
-    """Write Figure 3: how attempts end, how many fail by infrastructure, and how well checks mean what they say."""
+    """Write Figure 3: states of attempts, infrastructure failures, and completed attempts with a failed check."""
     states = seen.state[seen.is_ended]
     for name, expected in words.states.items():
         sheet.write("3", f"attempts {name}", share(states == STATES.index(name)), near(expected, points(expected)))
@@ -86,10 +86,10 @@ def write_sizes(sheet: Sheet, seen: Observed, words: Paper) -> None:
     gpus, time = seen.gpus[kept], seen.gpu_seconds[kept]
     if words.sizes is not None:
         sizes, is_small, is_4k = words.sizes, gpus <= paper.GPUS_PER_NODE, (gpus > 2048) & (gpus <= 4096)
-        sheet.write("6", "jobs of 1 GPU", share(gpus == 1), above(sizes.one_gpu_jobs_least))
-        sheet.write("6", "jobs of at most 8 GPUs", share(is_small), above(sizes.one_node_jobs_least))
-        sheet.write("6", "their GPU time", share(is_small, time), below(sizes.one_node_time_most), needs=(SCALE,))
-        sheet.write("6", "jobs of 4,096 GPUs", share(is_4k), below(sizes.largest_jobs_most), needs=(SCALE,))
+        sheet.write("6", "jobs of 1 GPU", share(gpus == 1), above(sizes.min_one_gpu_jobs))
+        sheet.write("6", "jobs of at most 8 GPUs", share(is_small), above(sizes.min_one_node_jobs))
+        sheet.write("6", "their GPU time", share(is_small, time), below(sizes.max_one_node_time), needs=(SCALE,))
+        sheet.write("6", "jobs of 4,096 GPUs", share(is_4k), below(sizes.max_largest_jobs), needs=(SCALE,))
         sheet.write("6", "their GPU time", share(is_4k, time), near(sizes.largest_time, 2), needs=(SCALE,))
     large = share(gpus >= 256, time)
     sheet.write("6", "GPU time of jobs of 256 GPUs and more", large, near(words.large_time, 2), needs=(SCALE,))

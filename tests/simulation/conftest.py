@@ -1,4 +1,4 @@
-"""One small simulated cluster for all tests of this room."""
+"""One small simulated cluster for all tests of the simulator."""
 
 from __future__ import annotations
 

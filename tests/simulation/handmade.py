@@ -1,4 +1,4 @@
-"""Ledgers made by hand: a few nodes, on which nothing happens but what a test puts in."""
+"""Ledgers made by hand: a few nodes, on which only those things happen that a test adds."""
 
 from __future__ import annotations
 

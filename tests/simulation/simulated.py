@@ -1,4 +1,4 @@
-"""A simulated cluster's logs and truth read back, without any code of the pipeline that will read them in earnest."""
+"""Reads the logs and the truth of a simulated cluster without any code of the pipeline."""
 
 from __future__ import annotations
 

@@ -57,6 +57,6 @@ class SmallLedger:
 
 
 def site(**changes: Any) -> Profile:
-    """Give a cluster of 600 nodes over 10 days, without lemons, that goes by the name of RSC-1."""
+    """Return a cluster of 600 nodes over 10 days, without lemons, with the id rsc1."""
     steady = {"node_count": 600, "days": 10, "lemons": (), "checks_introduced": ()}
     return replace(read_cluster("demo-llm"), **({"cluster_id": "rsc1"} | steady | changes))

@@ -1,4 +1,4 @@
-"""A cluster like the paper's: states, sizes, utilization, preemption; and planted rates that counting gives back."""
+"""The simulated cluster is like the paper's in states, sizes, utilization and preemption, and has the planted rates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_states_have_the_papers_shares(ledgers: list[Ledger], state: str, percen
     assert 100 * counts[state] / sum(counts.values()) == pytest.approx(percent, abs=tolerance)
 
 
-def test_the_cluster_is_as_busy_and_as_large_as_promised(ledgers: list[Ledger]) -> None:
+def test_utilization_attempts_and_failures_lie_in_their_ranges(ledgers: list[Ledger]) -> None:
     for ledger, seed in zip(ledgers, SEEDS, strict=True):
         numbers = planted(Record(DEMO, ledger, seed))
         assert 0.74 < numbers["utilization"] < 0.86
@@ -77,7 +77,7 @@ def test_only_scavengers_are_preempted_and_only_after_two_hours(ledgers: list[Le
         assert preemptions["is_second_order"].sum() > 0
 
 
-def test_counting_faults_over_days_in_service_gives_the_planted_rates_back(ledgers: list[Ledger]) -> None:
+def test_faults_over_days_in_service_are_the_planted_rates(ledgers: list[Ledger]) -> None:
     lemons = {DEMO.node_at(lemon.position): lemon.rate for lemon in DEMO.lemons}
     expected, counted = {False: 0.0, True: 0.0}, {False: 0, True: 0}
     for ledger in ledgers:

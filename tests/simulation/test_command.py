@@ -41,7 +41,7 @@ def test_its_help_names_the_profiles() -> None:
         assert profile in done.stdout
 
 
-def test_what_it_refuses_is_one_line_on_stderr(tmp_path: Path) -> None:
+def test_a_refusal_is_one_line_on_stderr(tmp_path: Path) -> None:
     done = run("rsc9", "--out", str(tmp_path), *SMALL)
     assert done.exit_code == 1
     assert done.stderr.startswith("faultline: unknown profile 'rsc9'")

@@ -1,4 +1,4 @@
-"""Dirt is where the truth says, of the kind it says, and nowhere else; without it nothing is touched."""
+"""Exactly the lines that the truth names are spoiled, in the way it says. All other lines are unchanged."""
 
 from __future__ import annotations
 

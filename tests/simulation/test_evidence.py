@@ -1,4 +1,4 @@
-"""The logs say what was planted and nothing else: evidence where it was left, silence where it was not."""
+"""The logs show the planted faults and nothing else: evidence where a fault left some, and none elsewhere."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def test_a_failing_check_repeats_every_five_minutes_without_a_good_result_betwee
         last[key] = row
 
 
-def test_lost_nodes_say_nothing(demo: Simulated, health: list[Row], kernel: list[tuple[float, str, str]]) -> None:
+def test_lost_nodes_leave_no_health_results(
+    demo: Simulated, health: list[Row], kernel: list[tuple[float, str, str]]
+) -> None:
     lost = [fault for fault in demo.truth("faults") if fault["mechanism"] == "lost"]
     assert lost
     for fault in lost:

@@ -1,4 +1,4 @@
-"""What a site keeps of its logs: a profile's habits decide what is there, never what it says."""
+"""The log habits of a profile decide which logs are kept, never what the kept logs say."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def keep(tmp_path: Path) -> Keep:
     return run
 
 
-def test_a_site_may_keep_little(keep: Keep) -> None:
+def test_a_site_that_keeps_little_has_the_same_accounting(keep: Keep) -> None:
     much, little = keep(), keep(**KEEPS_LITTLE)
     rows = little.psv("sacct/*.psv")
     assert "SubmitLine" not in rows[0]
@@ -120,7 +120,7 @@ def test_a_days_snapshots_lie_in_a_file_named_for_the_last(keep: Keep) -> None:
     assert all((second.date() - first.date()).days == 1 for first, second in pairwise(times))
 
 
-def test_a_lemon_that_nobody_understands_has_tickets_for_what_its_faults_showed(tmp_path: Path) -> None:
+def test_tickets_of_an_unresolved_lemon_name_what_its_faults_showed(tmp_path: Path) -> None:
     lemon = Lemon(0.3, "unresolved", 3.0)
     kept = Simulated(simulate(replace(DEMO_LLM, days=30, lemons=(lemon,)), tmp_path, seed=2).clusters[0])
     node = f"node{DEMO_LLM.node_at(lemon.position) + 1:03d}"

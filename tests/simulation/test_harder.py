@@ -181,7 +181,7 @@ def test_months_run_at_their_factor() -> None:
     assert Months(site(days=70), np.random.default_rng(1)).after(7, 11) == 18
 
 
-def test_what_nodes_were_to_expect_while_attempts_held_them() -> None:
+def test_expected_faults_on_the_nodes_of_attempts() -> None:
     profile = site(
         fault_rate=0.01,
         lemons=(Lemon(0.0, "GPU", 0.1),),
@@ -202,7 +202,7 @@ def test_what_nodes_were_to_expect_while_attempts_held_them() -> None:
     assert held_node_days(ledger, DAY, 2 * DAY).tolist() == [1, 2, 0]
 
 
-def test_the_cluster_itself_stays_as_easy_as_it_was() -> None:
+def test_the_original_cluster_is_unchanged() -> None:
     rsc2 = read_cluster("rsc2")
     assert rsc2.false_alarms is None and not rsc2.month_variation
     assert {planned.ends_jobs_as for planned in rsc2.maintenance} == {None}

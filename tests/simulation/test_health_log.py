@@ -35,7 +35,7 @@ def by_check(rows: list[Row]) -> dict[tuple[str, str], list[int]]:
 
 
 @pytest.mark.parametrize(("habits", "days"), [({}, 3), (SPARSE, 22)])
-def test_good_results_come_at_the_promised_intervals(tmp_path: Path, habits: dict[str, float], days: int) -> None:
+def test_good_results_come_at_the_intervals_of_the_profile(tmp_path: Path, habits: dict[str, float], days: int) -> None:
     profile = site(days=days, habits=habits)
     times = by_check(Handmade(profile).health(tmp_path))
     assert set(times) == {(f"node{node:03d}", check) for node in (1, 2, 3) for check in ALL}
@@ -75,7 +75,7 @@ def test_a_failing_check_is_kept_each_time_until_the_restart(tmp_path: Path) -> 
     assert not [row for row in rows if row["result"] == OK and 10_000 <= row["at"] < 20_000 - 240]
 
 
-def test_a_node_comes_back_with_a_full_round_of_checks(tmp_path: Path) -> None:
+def test_all_checks_run_before_a_node_returns(tmp_path: Path) -> None:
     made = Handmade(site())
     made.outage(0, start=50_000, end=60_000)
     made.outage(2, start=250_000, end=-1)

@@ -47,7 +47,7 @@ def read(made: Handmade, folder: Path) -> list[Line]:
     return lines
 
 
-def test_symptoms_are_spoken_at_their_time(tmp_path: Path) -> None:
+def test_kernel_lines_have_the_time_of_their_symptom(tmp_path: Path) -> None:
     made = Handmade(site(habits=QUIET))
     made.fault(1, at=50_000, cleared=60_000, symptoms=Symptoms([(0.0, "first"), (2.0, "second")]))
     made.fault(0, at=5, cleared=60_000, mechanism=LOST, symptoms=Symptoms([(-15.0, "last words")]))
@@ -57,13 +57,13 @@ def test_symptoms_are_spoken_at_their_time(tmp_path: Path) -> None:
     assert second.at - first.at == pytest.approx(2.0, abs=2e-6)
 
 
-def test_what_was_said_before_the_first_midnight_is_said_at_midnight(tmp_path: Path) -> None:
+def test_lines_before_the_first_midnight_are_moved_to_midnight(tmp_path: Path) -> None:
     made = Handmade(site(habits=QUIET))
     made.fault(0, at=5, cleared=60_000, mechanism=LOST, symptoms=Symptoms([(-15.0, "last words")]))
     assert [(line.at, line.text) for line in read(made, tmp_path)] == [(0.0, "last words")]
 
 
-def test_an_alarm_is_no_matter_of_the_kernel(tmp_path: Path) -> None:
+def test_an_alarm_leaves_no_kernel_line(tmp_path: Path) -> None:
     made = Handmade(site(habits=QUIET))
     for at in range(10_000, 200_000, 10_000):
         symptoms = show_alarm(np.random.default_rng(at), 0)
@@ -89,7 +89,7 @@ def test_uptimes_begin_with_each_start(tmp_path: Path) -> None:
     assert len(never_restarted) == 1
 
 
-def test_chatter_is_as_frequent_as_promised_and_not_heard_from_silent_nodes(tmp_path: Path) -> None:
+def test_chatter_has_the_rate_of_the_profile_and_stops_on_silent_nodes(tmp_path: Path) -> None:
     made = Handmade(site(node_count=20, days=10, habits={"chatter_per_node_day": 3.0}))
     for node in range(10):
         made.fault(node, at=2 * DAY, cleared=7 * DAY, mechanism=LOST, symptoms=Symptoms())

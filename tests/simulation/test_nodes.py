@@ -1,4 +1,4 @@
-"""The pool of nodes under random use: what it thinks is free is what a plain count of the takings leaves."""
+"""The pool of nodes under random use: its free GPUs are those that a plain count leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile plants happens: bursts, crash loops, a check that comes late, false alarms, lemons, shared events."""
+"""Everything that a profile plants happens: bursts, crash loops, a late check, false alarms, lemons, shared events."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_an_event_of_a_switch_strikes_neighbours_within_a_minute(ledger: Ledger)
 
 
 def test_every_gpu_second_is_used_or_out_of_service_or_idle(ledger: Ledger) -> None:
-    """Sweep each node's timeline by itself: what is used, what is out, and the rest add up, and nothing is negative."""
+    """Used, out-of-service and idle time of each node add up, and none is negative."""
     horizon, nodes = DEMO_LLM.horizon, DEMO_LLM.node_count
     attempts, outages = ledger.attempts, ledger.outages
     steps: list[list[tuple[int, int, int]]] = [[] for _ in range(nodes)]

@@ -80,7 +80,7 @@ def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None, clust
         ({"dirt": 0.9}, "from 0 to 0.5"),
     ],
 )
-def test_what_cannot_be_simulated_is_said(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+def test_wrong_arguments_are_refused_with_a_reason(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         simulate(out=tmp_path, **{"profile": "demo", "days": 1} | options)
     assert not list(tmp_path.iterdir())

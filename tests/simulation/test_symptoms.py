@@ -1,4 +1,4 @@
-"""What faults show: as often together as planned, in words the product's tables know, and never hiding the cause."""
+"""Symptoms of faults: they co-occur as often as planned, the pipeline knows their texts, and the cause can be seen."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_visible_categories(category: str, mechanism: int, has_evidence: bool, v
     assert visible_category(BY_CATEGORY[category], mechanism, has_evidence) == visible
 
 
-def test_the_order_is_the_products() -> None:
+def test_the_order_of_categories_is_that_of_the_pipeline() -> None:
     assert sorted(MOST_TELLING_FIRST, key=PRIORITIES.__getitem__) == list(MOST_TELLING_FIRST)
     assert set(MOST_TELLING_FIRST) == set(BY_CATEGORY) <= set(PRIORITIES)
 
@@ -208,7 +208,7 @@ def test_an_xid_of_another_category_is_refused() -> None:
         show(np.random.default_rng(1), RSC_1, "gpu_memory", CRASH, 0, 6200, code=119)
 
 
-def test_last_words_come_before_the_silence_and_no_check_hears_them() -> None:
+def test_a_lost_node_leaves_kernel_lines_but_no_failed_check() -> None:
     spoke = Counter()
     for category in BY_CATEGORY:
         for symptoms in many(ALWAYS, category, LOST, 100):

@@ -1,4 +1,4 @@
-"""The truth in tables: complete, of the types it had, and in agreement with the logs it lies beside."""
+"""The tables of the truth are complete, have the right types, and agree with the logs."""
 
 from __future__ import annotations
 

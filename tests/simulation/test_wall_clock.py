@@ -1,4 +1,4 @@
-"""Local time of whole columns is what the standard library gives row by row, around every change of the clocks."""
+"""Local time of whole columns equals that of the standard library row by row, around every change of the clocks."""
 
 from __future__ import annotations
 

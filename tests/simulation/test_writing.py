@@ -1,4 +1,4 @@
-"""Writers that work side by side write what they write one after another, and their failure is told."""
+"""Writers that run side by side write the same bytes as one after another, and a failure of one is reported."""
 
 from __future__ import annotations
 
