@@ -141,10 +141,8 @@ def simulate(
         When a folder of logs holds something that is not a simulated cluster. Nothing has been written then.
     """
     _refuse_bad_numbers(days, scale, seed, dirt)
-    if isinstance(profile, Profile):
-        name, clusters = profile.cluster_id, (profile,)
-    else:
-        name, clusters = profile, read_profile(profile)
+    name = profile.cluster_id if isinstance(profile, Profile) else profile
+    clusters = (profile,) if isinstance(profile, Profile) else read_profile(profile)
     started, tell = time.monotonic(), progress or (lambda share: None)
     orders = [
         Order(
