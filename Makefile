@@ -55,7 +55,7 @@ lint: .venv/.installed  ## Only the style and architecture tests.
 bench: .venv/.installed  ## Measure time, memory and disk against a hand-written DuckDB script; BENCH='--scales 1/16,1 --write docs/benchmarks.md'.
 	@$(BIN)/python -m tests.benchmarks $(BENCH)
 
-calibration: .venv/.installed  ## Hold the simulated clusters rsc1 and rsc2 against the paper; writes docs/calibration.md.
+calibration: .venv/.installed  ## Compare the simulated clusters rsc1 and rsc2 with the paper; writes docs/calibration.md.
 	@$(BIN)/python -m tests.calibration --write docs/calibration.md
 
 recovery: .venv/.installed  ## Refresh simulated logs and compare with what was planted; writes docs/recovery.md.

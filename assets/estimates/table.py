@@ -170,8 +170,11 @@ def numbers(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
 
 def node_day_rate(frame: pd.DataFrame, prefix: str = "") -> RateInterval:
     """Compute failures per node-day with limits, from the columns of count, variance and node-days."""
-    columns = (f"{prefix}{name}" for name in ("failure_count", "failure_variance", "node_days"))
-    return weighted_interval(*(numbers(frame, column) for column in columns))
+    return weighted_interval(
+        numbers(frame, f"{prefix}failure_count"),
+        numbers(frame, f"{prefix}failure_variance"),
+        numbers(frame, f"{prefix}node_days"),
+    )
 
 
 def bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
