@@ -27,14 +27,17 @@ def fitted(value: str, *row: str) -> list[Expectation]:
     ]
 
 
-def evidenced(*row: str) -> list[Expectation]:
+def evidenced(*row: str, is_of_two_clusters: bool = False) -> list[Expectation]:
     """Return the rules for the columns that say how sure an estimate is and what it rests on.
 
     Parameters
     ----------
     row
         Columns that name a row.
+    is_of_two_clusters
+        A row may be about two clusters: that one of them has no exposure is said of that one alone, elsewhere.
     """
+    stated = " and method is distinct from 'no_exposure'" if is_of_two_clusters else ""
     return [
         no_row(
             "confidence_level_stated",
@@ -47,7 +50,7 @@ def evidenced(*row: str) -> list[Expectation]:
         finite(("exposure",), *row, check="exposure_finite"),
         no_row(
             "value_needs_evidence",
-            "event_count > 0 and coalesce(exposure, 0) = 0",
+            f"event_count > 0 and coalesce(exposure, 0) = 0{stated}",
             (*row, "event_count", "exposure"),
             "events were seen over some exposure",
         ),

@@ -434,6 +434,11 @@ def test_a_planted_anomaly_is_named(own_warehouse, statements, name, check, word
         assert word in str(verdict)
 
 
+def test_a_cluster_without_run_time_breaks_no_rule_of_one_that_it_is_compared_with(own_warehouse):
+    spoil(own_warehouse, "update estimates.est_rate_ratios set event_count = 3, exposure = 0, method = 'no_exposure'")
+    assert "value_needs_evidence" not in failed(own_warehouse, "estimates", "est_rate_ratios")
+
+
 def test_a_line_of_the_breaker_reads_as_promised(own_warehouse):
     spoil(own_warehouse, BREAK_17_OF_337)
     assert str(failed(own_warehouse, "ops", "files")["breaker"]).startswith(
