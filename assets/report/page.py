@@ -9,15 +9,16 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import hashlib
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.report.blocks import Block, Chapter, Figure, Page, Pair
+from assets.report.blocks import Block, Chapter, Figure, Page, Pair, Section, Text
 from assets.report.names import hide_names
 from assets.report.numbers import gpus, moment, printable, whole
 from assets.report.queries import Frames, Row
@@ -38,6 +39,7 @@ from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
 
+_log = logging.getLogger(__name__)
 MAX_REASON_CHARACTERS = 600
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
@@ -135,9 +137,23 @@ def chapter(frames: Frames, cluster: Row) -> Chapter:
         anchor=anchor_of(cluster_id),
         subtitle=f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}",
         is_simulated=bool(cluster["is_simulated"]),
-        sections=tuple(builder(frames, cluster) for builder in BUILDERS),
+        sections=tuple(_section(builder, frames, cluster) for builder in BUILDERS),
         stale=stale(cluster),
     )
+
+
+def _section(builder: Callable[[Frames, Row], Section], frames: Frames, cluster: Row) -> Section:
+    """Build a section; where rows of the cluster make it fail, say so in its place and go on with the others.
+
+    The page tells only the kind of error: its words may hold a name that is to be hidden.
+    """
+    try:
+        return builder(frames, cluster)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        _log.exception("section %s of the report could not be made", builder.__name__)
+        name = builder.__name__.replace("_", " ").capitalize()
+        said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
+        return Section(builder.__name__.replace("_", "-"), name, f"{name}: not made", (Text(said, "warning"),))
 
 
 def anchor_of(cluster_id: str) -> str:

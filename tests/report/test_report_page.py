@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import pytest
 
+from assets.report.page import build
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, parse, table
 
@@ -39,6 +41,23 @@ def test_every_cluster_has_every_section(root, demo, hall):
         assert [element.attributes["data-section"] for element in chapter.all("section")] == SECTIONS
     assert root.all("section", data_section="provenance")
     assert root.all("section", data_section="definitions")
+
+
+def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(frames, page):
+    spoilt = {**frames["checkpoint_plans"][0], "event_count": 3.0, "failures_per_1000_node_days": None}
+    plans = [row for row in frames["checkpoint_plans"] if row["cluster_id"] != spoilt["cluster_id"]]
+    other = build({**frames, "checkpoint_plans": [spoilt, *plans]}, dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    assert [section.key for chapter in other.chapters for section in chapter.sections] == [
+        section.key for chapter in page.chapters for section in chapter.sections
+    ]
+    failed = [
+        (chapter.cluster_id, section.name)
+        for chapter in other.chapters
+        for section in chapter.sections
+        if section.title.endswith(": not made")
+    ]
+    assert failed == [(spoilt["cluster_id"], "Checkpoints")]
+    assert not any(section.title.endswith(": not made") for chapter in page.chapters for section in chapter.sections)
 
 
 def test_the_index_leads_to_every_section(root):
