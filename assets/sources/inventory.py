@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
+from assets.sources.nodelists import MAX_NAME_LENGTH
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times
@@ -18,7 +19,7 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "inventory"
 TABLE = "nodes"
 DIALECTS = ("scontrol_blocks", "scontrol_lines")
-VERSION = 2
+VERSION = 3
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
@@ -34,7 +35,9 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if re.match(r"(scontrol|slurm_load_\w+|sinfo):? .*error|\w+: error:", first):
         raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
-    if re.search(r"^(?:ClusterName|SlurmctldHost|PartitionName|NodeName=DEFAULT\b|NodeName=\S*\[)", sample, re.M):
+    is_configured = re.search(r"^(?:ClusterName|SlurmctldHost|PartitionName)", sample, re.M)
+    # One odd line among nodes as scontrol shows them does not make a slurm.conf.
+    if is_configured or (" CPUTot=" not in sample and re.search(r"^NodeName=(?:DEFAULT\b|\S*\[)", sample, re.M)):
         raise SourceError(path, "unsupported_schema: a slurm.conf or a list of partitions, not of nodes", _COMMAND)
     record = _RECORD.search(sample)
     if record is not None:
@@ -194,13 +197,20 @@ select
 from counted"""
 
 
-LOADED = """
-select * from inventory_nodes where node_name is not null"""
+IS_NODE = f"length(node_name) <= {MAX_NAME_LENGTH} and not regexp_matches(node_name, '[\\[\\],]')"
+"""Whether a name can be the name of one node."""
 
-QUARANTINED = """
-select file_id, line_number, 'unsupported_schema' as reason, 'no node name' as detail
+LOADED = f"""
+select * from inventory_nodes where {IS_NODE}"""
+
+QUARANTINED = f"""
+select
+    file_id,
+    line_number,
+    'unsupported_schema' as reason,
+    if(node_name is null, 'no node name', 'not the name of one node') as detail
 from inventory_nodes
-where node_name is null
+where not coalesce({IS_NODE}, false)
 union all
 select file_id, line_number, 'unsupported_schema' as reason, 'stands before the first node' as detail
 from inventory_lines
