@@ -54,7 +54,7 @@ DEFAULTS: dict[str, Columns] = {
     },
     "marts.fct_incidents": {"touched_node_count": "1"},
     "marts.fct_job_runs": {"qos": "'normal'"},
-    "marts.fct_incident_suspects": {"incident_probability": "1", "suspect_count": "1"},
+    "marts.fct_failures": {"posterior_probability": "1"},
     "staging.stg_config__clusters": {"attribution_before_seconds": "600", "attribution_after_seconds": "300"},
 }
 """What columns hold where a row does not say, as SQL."""

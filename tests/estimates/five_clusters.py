@@ -7,7 +7,7 @@ untracked  no GPU count is known
 empty      configured, and no attempt at all
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from assets.estimates.est_attribution_chance import est_attribution_chance
 from assets.estimates.est_attribution_windows import est_attribution_windows
@@ -29,7 +29,7 @@ from assets.estimates.est_rate_ratios import est_rate_ratios
 from assets.estimates.est_scale_tests import est_scale_tests
 from assets.estimates.est_time_to_failure import est_time_to_failure
 from assets.warehouse import Warehouse
-from tests.estimates import lemon_marts
+from tests.warehouses import Row, create_tables, insert
 
 ASSETS = (
     est_failure_rates,
@@ -53,91 +53,68 @@ ASSETS = (
     est_lemon_root_causes,
 )
 
-MARTS = """
-create schema marts;
-create schema staging;
-create schema intermediate;
-create table intermediate.int_failure_draws (
-    cluster_id varchar, attempt_id varchar, draw bigint, probability double
-);
-create table marts.dim_clusters (
-    cluster_id varchar, is_simulated boolean, gpus_per_node integer, gpu_count bigint,
-    has_health_checks boolean default true, has_kernel_messages boolean default false,
-    has_node_events boolean default false, has_slurmctld_log boolean default false,
-    has_accounting boolean default true,
-    study_from_at timestamp default timestamp '2026-01-01', study_to_at timestamp default timestamp '2026-12-31'
-);
-create table marts.fct_attempts (
-    cluster_id varchar, attempt_id varchar, run_id varchar, is_terminal boolean, is_infrastructure_failure boolean,
-    incident_id varchar, gpu_count bigint, gpu_size_bin bigint, node_count bigint, runtime_seconds bigint,
-    node_days double,
-    started_at timestamp, ended_at timestamp, culprit_node_id varchar
-);
-create table marts.fct_incidents (
-    cluster_id varchar, incident_id varchar, started_at timestamp, failure_category varchar,
-    touched_node_count integer generated always as (1)
-);
-create table marts.agg_failure_rates_daily (
-    cluster_id varchar, day_date date, failure_category varchar, failure_count bigint, node_days double
-);
-create table marts.dim_annotations (cluster_id varchar, annotated_date date, annotation varchar);
-create table marts.agg_check_introductions (
-    cluster_id varchar, check_name varchar, failure_category varchar, first_reported_at timestamp,
-    is_introduction boolean
-);
-create table marts.fct_job_runs (
-    cluster_id varchar, run_id varchar, gpu_size_bin bigint, node_count bigint, attempt_count bigint,
-    queue_hours double, productive_hours double, scheduled_hours double, ettr double, ettr_low double,
-    ettr_high double, infrastructure_failure_count bigint, qos varchar default 'normal'
-);
-create table staging.stg_config__clusters (
-    cluster_id varchar, checkpoint_minutes double, restart_minutes double, write_minutes double,
-    attribution_before_seconds integer default 600, attribution_after_seconds integer default 300
-);
-create table marts.agg_attribution_controls (
-    cluster_id varchar, before_seconds integer, after_seconds integer, is_configured boolean, is_control boolean,
-    gpu_size_bin integer, failure_category varchar, attempt_count bigint, hit_count bigint
-);
+DEFAULTS = """
+alter table marts.dim_clusters alter is_simulated set default false;
+alter table marts.dim_clusters alter has_health_checks set default true;
+alter table marts.dim_clusters alter has_kernel_messages set default false;
+alter table marts.dim_clusters alter has_node_events set default false;
+alter table marts.dim_clusters alter has_slurmctld_log set default false;
+alter table marts.dim_clusters alter study_from_at set default timestamp '2026-01-01';
+alter table marts.dim_clusters alter study_to_at set default timestamp '2026-12-31';
+alter table marts.fct_failures alter culprit_node_id set default 'n1';
 """
+"""Clusters have checks and a study of one year, and one node is the culprit of every failure."""
 
 # What the logs of a cluster could show.
 SHOWABLE = """
-create schema seeds;
-create table marts.dim_failure_categories as
+insert into marts.dim_failure_categories by name
 from (values ('pcie', true, true), ('node_fail_unattributed', true, true), ('oom', true, false))
     as categories (failure_category, is_cause, is_infrastructure);
-create table seeds.kernel_kinds as from (values ('pcie')) as kinds (failure_category);
-create table seeds.xids as from (values ('pcie')) as codes (failure_category);
-create table seeds.node_reason_rules as from (values ('pcie')) as rules (failure_category);
+insert into seeds.kernel_kinds values ('pcie');
+insert into seeds.xids values ('pcie');
+insert into seeds.node_reason_rules values ('pcie');
 """
 
 # The view of that name, of attempts that were never suspended; a failure without a row in fct_failures is certain.
 EXPOSURES = """
+drop table marts.fct_attempt_exposures;
 create view marts.fct_attempt_exposures as
 with watched as (
     select
         attempts.*,
         failures.posterior_probability,
-        if(attempts.is_infrastructure_failure, 'NODE_FAIL', 'COMPLETED') as state,
-        attempts.gpu_count >= attempts.node_count * gpus_per_node as is_whole_node,
+        if(failures.attempt_id is null, 'n1', failures.culprit_node_id) as culprit_node_id,
+        gpus_per_node,
         study_from_at,
         study_to_at,
         case
-            when runtime_seconds is not null
-                then least(greatest(coalesce(epoch(study_from_at) - epoch(started_at), 0), 0), runtime_seconds)
+            when attempts.runtime_seconds is not null
+                then least(
+                    greatest(coalesce(epoch(study_from_at) - epoch(attempts.started_at), 0), 0),
+                    attempts.runtime_seconds
+                )
         end as entry_seconds,
-        runtime_seconds - greatest(coalesce(epoch(ended_at) - epoch(study_to_at), 0), 0) as exit_seconds
+        attempts.runtime_seconds
+            - greatest(coalesce(epoch(attempts.ended_at) - epoch(study_to_at), 0), 0) as exit_seconds
     from marts.fct_attempts as attempts
     inner join marts.dim_clusters using (cluster_id)
     left join marts.fct_failures as failures using (cluster_id, attempt_id)
 )
 
 select
-    * exclude (node_days),
+    cluster_id,
+    attempt_id,
+    if(is_infrastructure_failure, 'NODE_FAIL', 'COMPLETED') as state,
+    gpu_count,
+    node_count,
+    gpu_size_bin,
+    gpu_count >= node_count * gpus_per_node as is_whole_node,
+    entry_seconds,
+    exit_seconds,
     exit_seconds - entry_seconds as exposure_seconds,
     node_count * (exit_seconds - entry_seconds) / 86400 as node_days,
     gpu_count * (exit_seconds - entry_seconds) / 3600 as gpu_hours,
-    if(is_infrastructure_failure, 'pcie', null) as failure_category,
+    is_terminal as has_ended,
     if(is_infrastructure_failure, ended_at, null) as failed_at,
     case
         when is_infrastructure_failure and coalesce(ended_at between study_from_at and study_to_at, true)
@@ -145,10 +122,14 @@ select
         else 0
     end as failure_probability,
     coalesce(is_infrastructure_failure, false) as is_paper_failure,
-    is_terminal as has_ended
+    incident_id,
+    culprit_node_id,
+    if(is_infrastructure_failure, 'pcie', null) as failure_category,
+    started_at
 from watched;
 """
 
+OF_CLUSTERS = ("cluster_id", "gpus_per_node", "gpu_count")
 CLUSTERS = [("large", 8, 2000), ("small", 4, 16), ("quiet", 8, 512), ("untracked", 8, None), ("empty", 8, 64)]
 
 # cluster, attempt, run, is_terminal, is_failure, incident, GPUs, size bin, nodes, days
@@ -167,7 +148,10 @@ ATTEMPTS = [
     ("untracked", "a1", "r1", True, True, "i1", None, None, 2, 5.0),
 ]
 
-# cluster, run, size bin, nodes, attempts, queue, productive, scheduled hours, ETTR with bounds, failures
+OF_RUNS = (
+    "cluster_id", "run_id", "gpu_size_bin", "node_count", "attempt_count", "queue_hours", "productive_hours",
+    "scheduled_hours", "ettr", "ettr_low", "ettr_high", "infrastructure_failure_count",
+)  # fmt: skip
 RUNS = [
     ("large", "r1", 256, 32, 1, 1.0, 238.0, 240.0, 0.98, 0.97, 0.99, 0),
     ("large", "r2", 256, 32, 2, 3.0, 118.0, 120.0, 0.94, 0.92, 0.96, 1),
@@ -179,7 +163,10 @@ RUNS = [
     ("untracked", "r1", None, 2, 1, 0.5, 119.0, 120.0, 0.99, 0.99, 0.99, 1),
 ]
 
-# cluster, before, after, is_configured, is_control, size bin, category, attempts, hits
+OF_CONTROLS = (
+    "cluster_id", "before_seconds", "after_seconds", "is_configured", "is_control", "gpu_size_bin",
+    "failure_category", "attempt_count", "hit_count",
+)  # fmt: skip
 CONTROLS = [
     ("large", 600, 300, True, False, 8, "pcie", 80, 4),
     ("large", 600, 300, True, True, 8, "pcie", 100, 1),
@@ -201,66 +188,78 @@ CONTROLS = [
 
 # Days that nodes were in use: as many as attempts had, save where jobs of the large cluster shared some.
 NODE_DAYS = """
-insert into marts.fct_node_days
-select cluster_id, 'n' || n, date '2026-01-01' + cast(d as integer), 24
+insert into marts.fct_node_days by name
+select
+    cluster_id, 'n' || n as node_id, date '2026-01-01' + cast(d as integer) as day_date, 24 as in_use_hours,
+    24 as study_hours
 from
     (values ('large', 32, 29), ('small', 3, 1), ('quiet', 21, 5), ('untracked', 2, 5))
     as uses (cluster_id, nodes, days),
     range(nodes) as numbers (n), range(days) as spans (d);
-insert into marts.fct_incidents
-select distinct cluster_id, coalesce(incident_id, attempt_id), timestamp '2025-06-01', 'pcie'
+insert into marts.fct_incidents by name
+select distinct
+    cluster_id, coalesce(incident_id, attempt_id) as incident_id, timestamp '2025-06-01' as started_at,
+    'pcie' as failure_category
 from marts.fct_attempts where is_infrastructure_failure;
 """
 
 # Two months of the large cluster: an incident every fourth day, and a day's worth of them two days in three after that.
 DAYS = """
-insert into marts.agg_failure_rates_daily
+insert into marts.agg_failure_rates_daily by name
 select
-    'large', date '2026-01-01' + cast(d as integer), 'pcie', if(d < 40, if(d % 4 = 0, 2, 0), if(d % 3 = 0, 0, 2)), 13.8
+    'large' as cluster_id, date '2026-01-01' + cast(d as integer) as day_date, 'pcie' as failure_category,
+    if(d < 40, if(d % 4 = 0, 2, 0), if(d % 3 = 0, 0, 2)) as failure_count, 13.8 as node_days
 from range(60) as days (d);
-insert into marts.fct_incidents
-select cluster_id, 'i' || cast(day_date as varchar), day_date, failure_category
+insert into marts.fct_incidents by name
+select cluster_id, 'i' || cast(day_date as varchar) as incident_id, day_date as started_at, failure_category
 from marts.agg_failure_rates_daily where failure_count > 0;
-insert into marts.fct_failures (cluster_id, attempt_id, incident_id)
-select cluster_id, incident_id, incident_id from marts.fct_incidents;
-insert into marts.dim_annotations values
+insert into marts.fct_failures (cluster_id, attempt_id, incident_id, culprit_node_id)
+select cluster_id, incident_id, incident_id, null from marts.fct_incidents;
+insert into marts.dim_annotations (cluster_id, annotated_date, annotation) values
     ('large', date '2026-02-08', 'driver 550'), ('large', date '2026-01-05', 'new racks'),
     ('quiet', date '2026-01-05', 'moved');
-insert into marts.agg_check_introductions values
-    ('large', 'check_pcie', 'pcie', timestamp '2026-02-11 08:00', true);
+insert into marts.agg_check_introductions by name
+select
+    'large' as cluster_id, 'check_pcie' as check_name, 'pcie' as failure_category,
+    timestamp '2026-02-11 08:00' as first_reported_at, true as is_introduction;
 """
 
 
 def build(house: Warehouse) -> None:
     """Fill the marts of the five clusters; nothing is estimated yet."""
+    settings = {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0}
     with house.writing() as con:
-        con.execute(MARTS)
-        con.executemany(
-            "insert into marts.dim_clusters (cluster_id, is_simulated, gpus_per_node, gpu_count) "
-            "values ($1, false, $2, $3)",
-            CLUSTERS,
-        )
-        con.executemany(
-            "insert into marts.fct_attempts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10 * 86400, $9 * $10, "
-            "$11, $11 + to_seconds($10 * 86400), 'n1')",
-            [(*attempt, datetime(2026, 1, 1 + int(attempt[1][1]))) for attempt in ATTEMPTS],
-        )
-        lemon_marts.create(con)
-        con.execute(EXPOSURES)
-        con.execute(NODE_DAYS)
-        con.execute(SHOWABLE)
-        con.execute(DAYS)
-        con.executemany(
-            "insert into marts.agg_attribution_controls values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", CONTROLS
-        )
-        con.executemany(
-            "insert into marts.fct_job_runs values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, default)", RUNS
-        )
-        con.executemany(
-            "insert into staging.stg_config__clusters (cluster_id, checkpoint_minutes, restart_minutes, write_minutes) "
-            "values ($1, 60, 5, 0)",
-            [(cluster[0],) for cluster in CLUSTERS],
-        )
+        create_tables(con)
+        con.execute(DEFAULTS)
+        insert(con, "marts.dim_clusters", [dict(zip(OF_CLUSTERS, row, strict=True)) for row in CLUSTERS])
+        insert(con, "marts.fct_attempts", [attempt_row(*attempt) for attempt in ATTEMPTS])
+        insert(con, "marts.fct_job_runs", [dict(zip(OF_RUNS, row, strict=True)) for row in RUNS])
+        insert(con, "marts.agg_attribution_controls", [dict(zip(OF_CONTROLS, row, strict=True)) for row in CONTROLS])
+        insert(con, "staging.stg_config__clusters", [settings | {"cluster_id": cluster[0]} for cluster in CLUSTERS])
+        for script in (EXPOSURES, NODE_DAYS, SHOWABLE, DAYS):
+            con.execute(script)
+
+
+def attempt_row(
+    cluster_id: str,
+    attempt_id: str,
+    run_id: str,
+    is_terminal: bool,
+    is_failure: bool | None,
+    incident_id: str | None,
+    gpu_count: int | None,
+    gpu_size_bin: int | None,
+    node_count: int,
+    days: float,
+) -> Row:
+    """Give an attempt that began on the day of January of its number."""
+    started_at = datetime(2026, 1, 1 + int(attempt_id[1]))
+    return {
+        "cluster_id": cluster_id, "attempt_id": attempt_id, "run_id": run_id, "is_terminal": is_terminal,
+        "is_infrastructure_failure": is_failure, "incident_id": incident_id, "gpu_count": gpu_count,
+        "gpu_size_bin": gpu_size_bin, "node_count": node_count, "runtime_seconds": round(days * 86400),
+        "node_days": node_count * days, "started_at": started_at, "ended_at": started_at + timedelta(days=days),
+    }  # fmt: skip
 
 
 def read(house: Warehouse, table: str, **key: object) -> list[dict[str, object]]:

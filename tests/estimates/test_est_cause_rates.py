@@ -7,34 +7,31 @@ from scipy import stats
 
 from assets.estimates.est_cause_rates import TABLE, with_rates
 from assets.warehouse import Warehouse
+from tests.warehouses import create_tables
 
 MARTS = """
-create schema marts;
-create schema seeds;
-create schema intermediate;
-create table intermediate.int_failure_draws as
+insert into intermediate.int_failure_draws by name
 from (values ('checked', 'c', 1, 0.25), ('checked', 'c', 2, 0.75)) as draws (cluster_id, attempt_id, draw, probability);
-create table seeds.kernel_kinds as from (values ('ib_link'), ('none')) as kinds (failure_category);
-create table seeds.xids as from (values ('gpu_memory'), ('user_code')) as codes (failure_category);
-create table seeds.node_reason_rules as from (values ('nccl_timeout'), ('pcie')) as rules (failure_category);
-create table marts.dim_clusters as
+insert into seeds.kernel_kinds by name from (values ('ib_link'), ('none')) as kinds (failure_category);
+insert into seeds.xids by name from (values ('gpu_memory'), ('user_code')) as codes (failure_category);
+insert into seeds.node_reason_rules by name from (values ('nccl_timeout'), ('pcie')) as rules (failure_category);
+insert into marts.dim_clusters by name
 from (values
     ('checked', true, false, false, false), ('logged', true, true, false, false), ('told', true, false, true, false),
     ('bare', true, false, false, false), ('no jobs', false, true, true, true)
 ) as clusters (cluster_id, has_accounting, has_kernel_messages, has_node_events, has_slurmctld_log);
-create table marts.dim_failure_categories as
+insert into marts.dim_failure_categories by name
 from (values
     ('pcie', true, true), ('ib_link', true, true), ('gpu_memory', true, true), ('nccl_timeout', true, true),
     ('unattributed', true, true), ('node_fail_unattributed', true, true), ('oom', true, false),
     ('planned', false, false)
 ) as categories (failure_category, is_cause, is_infrastructure);
-create table marts.agg_check_introductions as
+insert into marts.agg_check_introductions by name
 from (values ('checked', 'pcie'), ('checked', 'ib_link'), ('checked', 'oom')) as checks (cluster_id, failure_category);
-create table marts.fct_attempt_exposures (
-    cluster_id varchar, attempt_id varchar, gpu_hours double, failure_probability double, failure_category varchar,
-    incident_id varchar
-);
-insert into marts.fct_attempt_exposures values
+insert into marts.fct_attempt_exposures (
+    cluster_id, attempt_id, gpu_hours, failure_probability, failure_category, incident_id
+)
+values
     ('checked', 'a', 1000, 1.0, 'pcie', 'i1'), ('checked', 'b', 1000, 1.0, 'pcie', 'i1'),
     ('checked', 'c', 500, 0.5, 'pcie', null), ('checked', 'd', 500, 0, null, null),
     ('logged', 'a', 100, 0, null, null), ('told', 'a', 100, 0, null, null), ('bare', 'a', null, 1.0, 'pcie', null);
@@ -46,6 +43,7 @@ def rates(tmp_path_factory):
     """The rates of four clusters, by cluster and cause."""
     house = Warehouse(path=str(tmp_path_factory.mktemp("causes") / "faultline.duckdb"))
     with house.writing() as con:
+        create_tables(con)
         con.execute(MARTS)
         found = with_rates(con.execute(TABLE.query).df())
     return {(row.cluster_id, row.failure_category): row for row in found.itertuples()}

@@ -26,8 +26,10 @@ def test_ten_runs_of_a_size_have_limits(warehouse):
     """Ten runs, five of 0.98 and five of 0.92: s = 0.03162, t = 1.833 with 9 degrees, logit(0.95) -/+ 0.3859."""
     with warehouse.writing() as con:
         con.execute(
-            "insert into marts.fct_job_runs select 'small', 's' || i, 64, 16, 1, 1, 29, 30, if(i % 2 = 0, 0.98, 0.92), "
-            "0.9, 0.99, 0, 'normal' from range(10) as runs (i)"
+            "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
+            "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, 1 as queue_hours, 29 as productive_hours, "
+            "30 as scheduled_hours, if(i % 2 = 0, 0.98, 0.92) as ettr, 0.9 as ettr_low, 0.99 as ettr_high, "
+            "0 as infrastructure_failure_count from range(10) as runs (i)"
         )
     est_ettr_by_size(warehouse=warehouse)
     (row,) = read(warehouse, "est_ettr_by_size", cluster_id="small", gpu_size_bin=64)

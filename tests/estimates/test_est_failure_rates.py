@@ -7,6 +7,7 @@ from scipy import special
 
 from assets.estimates.est_failure_rates import est_failure_rates
 from tests.estimates.five_clusters import read
+from tests.warehouses import insert
 
 RATE = "failures_per_1000_node_days"
 
@@ -72,9 +73,12 @@ def test_an_incident_strikes_each_of_its_culprits_once(warehouse):
 
     def struck(culprits):
         with warehouse.writing() as con:
-            for attempt, culprit in culprits.items():
-                con.execute("update marts.fct_attempts set culprit_node_id = $2 "
-                            "where cluster_id = 'large' and attempt_id = $1", [attempt, culprit])  # fmt: skip
+            con.execute("delete from marts.fct_failures where cluster_id = 'large' and attempt_id in ('a2', 'a3')")
+            failures = [
+                {"cluster_id": "large", "attempt_id": attempt, "culprit_node_id": culprit}
+                for attempt, culprit in culprits.items()
+            ]
+            insert(con, "marts.fct_failures", failures)
         est_failure_rates(warehouse=warehouse)
         row = rate_of(partial(read, warehouse), "large", "nodes", "incidents")
         return row["failure_count"], row["failure_variance"], row["node_days"]
@@ -161,8 +165,9 @@ def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(warehouse):
 def test_a_failure_before_the_first_second_counts_and_adds_no_exposure(warehouse):
     with warehouse.writing() as con:
         con.execute("delete from marts.fct_attempts where cluster_id = 'small'")
-        con.execute("insert into marts.fct_attempts "
-                    "values ('small', 'a9', 'r9', true, true, null, 8, 8, 2, 0, 0.0, null, null, null)")  # fmt: skip
+        attempt = {"cluster_id": "small", "attempt_id": "a9", "run_id": "r9", "gpu_count": 8, "gpu_size_bin": 8}
+        attempt |= {"is_terminal": True, "is_infrastructure_failure": True, "node_count": 2, "runtime_seconds": 0}
+        insert(con, "marts.fct_attempts", [attempt | {"node_days": 0.0}])
     est_failure_rates(warehouse=warehouse)
     row = rate_of(partial(read, warehouse), "small", "all")
     assert (row["failure_count"], row["node_days"], row[RATE]) == (1, 0.0, None)

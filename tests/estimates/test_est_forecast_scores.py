@@ -7,29 +7,27 @@ from scipy import stats
 
 from assets.estimates.est_forecast_scores import TABLE, with_forecasts
 from assets.warehouse import Warehouse
+from tests.warehouses import create_tables
 
 # 'steady': from 1 January to 10 April one attempt at a time, each of ten nodes for a whole month (31, 28, 31, 9 days),
 # one that runs from January into February, and failures of January (2, and one of 0.5), February (3 in one incident).
 # 'shared': its rate is that of nodes. 'young': twenty days. 'idle': nothing ran.
 MARTS = """
-create schema marts;
-create schema estimates;
-create table marts.dim_clusters as
+insert into marts.dim_clusters by name
 from (values
     ('steady', timestamp '2026-01-01', timestamp '2026-04-10'), ('shared', '2026-01-01', '2026-03-01'),
     ('young', '2026-01-20', '2026-02-09'), ('idle', null, null)
 ) as clusters (cluster_id, study_from_at, study_to_at);
-create table estimates.est_failure_rates as
+insert into estimates.est_failure_rates by name
 from (values
     ('steady', 'gpus_gt_128', 'attempts', true), ('steady', 'all', 'attempts', false),
     ('shared', 'nodes', 'incidents', true), ('young', 'all', 'attempts', true), ('idle', 'all', 'attempts', true)
 ) as rates (cluster_id, population, counted_as, is_reference);
-create table marts.fct_attempt_exposures (
-    cluster_id varchar, attempt_id varchar, started_at timestamp, entry_seconds double, exit_seconds double,
-    gpu_count bigint, is_whole_node boolean, node_days double, failed_at timestamp, failure_probability double,
-    incident_id varchar, culprit_node_id varchar
-);
-insert into marts.fct_attempt_exposures values
+insert into marts.fct_attempt_exposures (
+    cluster_id, attempt_id, started_at, entry_seconds, exit_seconds, gpu_count, is_whole_node, node_days, failed_at,
+    failure_probability, incident_id, culprit_node_id
+)
+values
     ('steady', 'jan', '2026-01-01', 0, 31 * 86400, 256, true, 310, null, 0, null, null),
     ('steady', 'feb', '2026-02-01', 0, 28 * 86400, 256, true, 280, null, 0, null, null),
     ('steady', 'mar', '2026-03-01', 0, 31 * 86400, 256, true, 310, null, 0, null, null),
@@ -45,7 +43,7 @@ insert into marts.fct_attempt_exposures values
     ('shared', 'a', '2026-01-05', 0, 86400, 1, false, 1, '2026-01-06', 1, 'i', 'n1'),
     ('shared', 'b', '2026-01-05', 0, 86400, 1, false, 1, '2026-01-06', 1, 'i', 'n1'),
     ('young', 'a', '2026-01-20', 0, 20 * 86400, 8, true, 20, null, 0, null, null);
-create table marts.fct_node_days as
+insert into marts.fct_node_days by name
 select 'shared' as cluster_id, day_date, 24.0::double as study_hours
 from range(date '2026-01-01', date '2026-03-01', interval 1 day) as days (day_date);
 """
@@ -56,6 +54,7 @@ def months(tmp_path_factory):
     """The months of the clusters, by cluster and month."""
     house = Warehouse(path=str(tmp_path_factory.mktemp("months") / "faultline.duckdb"))
     with house.writing() as con:
+        create_tables(con)
         con.execute(MARTS)
         found = with_forecasts(con.execute(TABLE.query).df())
     assert set(TABLE.column_names) - {"method_version"} <= set(found.columns)
@@ -122,6 +121,7 @@ def test_nothing_that_came_later_changes_a_forecast(months, tmp_path):
     """The same logs up to the end of February give the same forecast of February."""
     house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
     with house.writing() as con:
+        create_tables(con)
         con.execute(MARTS)
         con.execute("update marts.dim_clusters set study_to_at = '2026-03-01' where cluster_id = 'steady'")
         con.execute("delete from marts.fct_attempt_exposures where started_at >= '2026-03-01'")

@@ -33,20 +33,22 @@ def test_every_cluster_has_a_row_that_says_why_there_is_no_change(rows):
 CHANGE = """
 delete from marts.agg_failure_rates_daily where cluster_id = 'large';
 delete from marts.fct_incidents where cluster_id = 'large';
-insert into marts.fct_incidents
+insert into marts.fct_incidents (cluster_id, incident_id, started_at, failure_category)
 select 'large', 'p' || d, timestamp '2026-01-01 12:00' + to_days(d), 'pcie' from range(0, 200, 2) days(d)
 union all
 select 'large', 'i' || d || n, timestamp '2026-01-01 18:00' + to_days(d), 'ib_link'
 from range(100, 200) days(d), range(d % 3) more(n);
-insert into marts.agg_failure_rates_daily
+insert into marts.agg_failure_rates_daily (cluster_id, day_date, failure_category, failure_count, node_days)
 select 'large', date '2026-01-01' + d::integer, category, 2, 500.0
 from range(200) days(d), (values ('pcie'), ('ib_link')) categories(category);
 delete from marts.fct_failures where cluster_id = 'large';
 insert into marts.fct_failures (cluster_id, attempt_id, incident_id)
 select cluster_id, incident_id || n, incident_id from marts.fct_incidents, range(2) attempts(n);
-insert into marts.dim_annotations values
+insert into marts.dim_annotations (cluster_id, annotated_date, annotation) values
     ('large', date '2026-04-08', 'new switches'), ('large', date '2026-06-01', 'far away');
-insert into marts.agg_check_introductions values
+insert into marts.agg_check_introductions
+    (cluster_id, check_name, failure_category, first_reported_at, is_introduction)
+values
     ('large', 'check_ib', 'ib_link', timestamp '2026-04-10 08:00', true),
     ('large', 'check_disk', 'unmapped', timestamp '2026-04-12 08:00', false);
 """

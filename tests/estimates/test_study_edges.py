@@ -11,19 +11,11 @@ import pandas as pd
 import pytest
 
 from assets.estimates.est_rate_changes import TABLE, with_changes
+from tests.warehouses import create_tables
 
 SLOTS, NODES, RATE = 40, 8, 0.0065
 """Jobs side by side, nodes of each, and failures per node-day: two a day."""
 START = np.datetime64("2026-01-01", "s")
-
-EMPTY = """
-create schema marts;
-create table marts.dim_annotations (cluster_id varchar, annotated_date date, annotation varchar);
-create table marts.agg_check_introductions (
-    cluster_id varchar, check_name varchar, failure_category varchar, first_reported_at timestamp,
-    is_introduction boolean
-);
-"""
 
 
 @dataclass(frozen=True)
@@ -77,14 +69,17 @@ def series_of(exports, with_edges=True):
     daily, incidents = pd.concat(daily), pd.concat(incidents).assign(failure_category="pcie", posterior_probability=1.0)
     incidents["incident_id"] = np.arange(len(incidents))
     with duckdb.connect() as con:
-        con.execute(EMPTY)
+        create_tables(con)
         con.register("dim", pd.DataFrame(clusters, columns=["cluster_id", "study_from_at", "study_to_at"]))
-        con.execute("create table marts.dim_clusters as from dim")
+        con.execute("insert into marts.dim_clusters by name from dim")
         con.execute(
-            "create table marts.agg_failure_rates_daily as select * replace (day_date::date as day_date) from daily"
+            "insert into marts.agg_failure_rates_daily by name select * replace (day_date::date as day_date) from daily"
         )
-        con.execute("create table marts.fct_incidents as from incidents")
-        con.execute("create table marts.fct_failures as from incidents")
+        con.execute("insert into marts.fct_incidents by name select * exclude (posterior_probability) from incidents")
+        con.execute(
+            "insert into marts.fct_failures by name "
+            "select cluster_id, incident_id, posterior_probability from incidents"
+        )
         found = con.execute(TABLE.query).df()
     return found[found["failure_category"] == "all"]
 

@@ -416,7 +416,7 @@ ANOMALIES = [
     ),
     (
         ["update estimates.est_time_to_failure set event_count = 3"],
-        ("estimates", "est_time_to_failure"), "failures_among_those_of_the_size", ["alpha 16: 3 of 1 failures"],
+        ("estimates", "est_time_to_failure"), "failures_among_those_of_the_size", ["alpha 16: 3.0 of 1 failures"],
     ),
 ]  # fmt: skip
 

@@ -23,16 +23,16 @@ def lemon_home(tmp_path_factory):
     build(warehouse)
     plant(warehouse)
     with warehouse.writing() as con:
-        con.execute("alter table marts.dim_clusters add column has_tickets boolean")
         con.execute(
             "update marts.dim_clusters set is_simulated = cluster_id = 'planted', has_tickets = cluster_id = 'planted'"
         )
         con.execute(
-            "insert into marts.fct_incidents "
-            "select cluster_id, incident_id, min(failed_at), 'pcie' from marts.fct_incident_suspects group by all"
+            "insert into marts.fct_incidents by name "
+            "select cluster_id, incident_id, min(failed_at) as started_at, 'pcie' as failure_category "
+            "from marts.fct_incident_suspects group by all"
         )
         con.execute(
-            "create table marts.fct_node_outages as select 'planted' as cluster_id, 'n000' as node_id, "
+            "insert into marts.fct_node_outages by name select 'planted' as cluster_id, 'n000' as node_id, "
             "timestamp '2026-04-20' as started_at, true as is_open, 'RMA' as reason, 'DOWN' as state"
         )
     est_lemon_nodes(warehouse=warehouse)

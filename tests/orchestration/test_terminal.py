@@ -61,7 +61,6 @@ def hostile_home(small_home):
     """A home with hostile text wherever a user or a machine chooses a name."""
     clean = HOSTILE.replace("\ud800", "")
     with duckdb.connect(str(small_home.published_file)) as con:
-        con.execute("alter table marts.fct_attempts add column job_name varchar")
         con.execute("update marts.fct_attempts set job_name = $1", [clean])
         con.execute("update ops.runs set status = 'failed', message = $1", [f"{clean}\n{clean}"])
         con.execute("update ops.files set path = $1, warnings = [$1]", [clean])

@@ -1,0 +1,128 @@
+-- Estimates that agree with the marts and with each other; build() adds how sure each is.
+insert into estimates.est_failure_rates by name
+select
+    cluster_id, 'all' as population, unnest(['attempts', 'incidents']) as counted_as, count(*)::double as failure_count,
+    count(*)::double as failure_variance, counted_as = 'attempts' as is_reference,
+    4.0::double as node_days, 250.0::double * count(*) as failures_per_1000_node_days,
+    12.0::double as failures_per_1000_node_days_low, 2000.0::double as failures_per_1000_node_days_high
+from marts.fct_failures
+group by cluster_id;
+
+insert into estimates.est_mttf_by_size by name
+select
+    cluster_id, 16 as gpu_size_bin, count(*) as failure_count, 12.0::double as runtime_hours,
+    12.0::double / count(*) as mttf_hours, 2.0::double as mttf_hours_low, null::double as mttf_hours_high,
+    11.0::double as mttf_theory_hours, 5.0::double as mttf_theory_hours_low,
+    30.0::double as mttf_theory_hours_high
+from marts.fct_failures
+group by cluster_id;
+
+insert into estimates.est_mttf_projections by name
+select
+    'alpha' as cluster_id, n as gpu_count, 100.0::double / n as mttf_hours, 50.0::double / n as mttf_hours_low,
+    200.0::double / n as mttf_hours_high, 7.2::double * n as failures_30d, 3.0::double * n as failures_30d_low,
+    20.0::double * n as failures_30d_high
+from (values (8), (16), (1024)) t(n);
+
+insert into estimates.est_ettr_by_size by name
+select
+    'alpha' as cluster_id, 16 as gpu_size_bin, 6 as run_count, 0.75::double as ettr_measured,
+    0.5::double as ettr_measured_low, 1.0::double as ettr_measured_high, 0.6::double as ettr_bound_low,
+    0.9::double as ettr_bound_high, 0.8::double as ettr_expected, 0.7::double as ettr_expected_low,
+    0.9::double as ettr_expected_high, 0.81::double as ettr_expected_exact, 0.7::double as ettr_expected_exact_low,
+    null::double as ettr_expected_exact_high, 0.8::double as ettr_expected_v2, 0.7::double as ettr_expected_v2_low,
+    0.9::double as ettr_expected_v2_high;
+
+insert into estimates.est_ettr_by_qos by name
+select
+    cluster_id, 'high' as qos, gpu_size_bin, run_count, ettr_measured, ettr_measured_low, ettr_measured_high,
+    ettr_bound_low, ettr_bound_high
+from estimates.est_ettr_by_size;
+
+insert into estimates.est_attribution_chance by name
+select
+    'alpha' as cluster_id, 'gpu_unavailable' as failure_category, 0.25::double as attributed_ratio,
+    0.01::double as attributed_ratio_low, 0.75::double as attributed_ratio_high, 0.05::double as chance_ratio,
+    0.0::double as chance_ratio_low, 0.5::double as chance_ratio_high, 0.21::double as corrected_ratio,
+    0.0::double as corrected_ratio_low, 0.7::double as corrected_ratio_high;
+
+insert into estimates.est_attribution_windows by name
+select * exclude (failure_category), 600 as before_seconds, 300 as after_seconds
+from estimates.est_attribution_chance;
+
+insert into estimates.est_ettr_grid by name
+select
+    'free_writes' as scenario, 1024 as gpu_count, r as failures_per_1000_node_days, m as checkpoint_minutes,
+    5.0::double as restart_minutes, 0.0::double as write_minutes, 1 - r * m / 1000 as ettr_expected,
+    1 - r * m / 1100 as ettr_expected_exact, 0.9::double as ettr_target, 110 / r as checkpoint_minutes_longest,
+    null::double as confidence_level, 'assumed' as method, '2' as method_version,
+    null::bigint as event_count, null::double as exposure
+from (values (1.0::double), (6.5)) rates(r), (values (10.0::double), (60.0)) intervals(m);
+
+insert into estimates.est_checkpoint_plans by name
+select
+    'alpha' as cluster_id, n as gpu_count, 6.5::double as failures_per_1000_node_days,
+    5.0::double as failures_per_1000_node_days_low, 8.0::double as failures_per_1000_node_days_high,
+    100.0::double / n as mttf_hours, 50.0::double / n as mttf_hours_low, 200.0::double / n as mttf_hours_high,
+    7.2::double * n as expected_interruptions, floor(3.0::double * n) as expected_interruptions_low,
+    ceil(9.0::double * n) as expected_interruptions_high, 60.0::double as checkpoint_minutes_young,
+    55.0::double as checkpoint_minutes_daly, 55.0::double as checkpoint_minutes_optimal,
+    50.0::double as checkpoint_minutes_optimal_low, null::double as checkpoint_minutes_optimal_high,
+    1 - n / 2048 as ettr_optimal, 0.4 - n / 4096 as ettr_optimal_low, 1.0::double as ettr_optimal_high,
+    0.3::double as ettr_run_low, 0.9::double as ettr_run_high, 0.9::double as ettr_target,
+    0.5::double as probability_ettr_ge_target
+from (values (8), (16), (1024)) t(n);
+
+insert into estimates.est_scale_tests by name
+select
+    cluster_id, 0.01::double as beta, -0.02::double as beta_low, 0.03::double as beta_high, 0.6::double as p_value,
+    true as is_equivalent, 0.05::double as equivalence_margin, 0.9::double as dispersion, 'constant' as verdict
+from marts.dim_clusters;
+
+insert into estimates.est_rate_changes by name
+select
+    cluster_id, 'all' as failure_category, changed_at, changed_at - interval 2 day as changed_at_low,
+    changed_at + interval 2 day as changed_at_high, rate_before, 0.5 * rate_before as rate_before_low,
+    2 * rate_before as rate_before_high, 2 * rate_before as rate_after, rate_before as rate_after_low,
+    4 * rate_before as rate_after_high,
+    2.0::double as ratio, 1.1::double as ratio_low, null::double as ratio_high, 0.01::double as trend_p_value,
+    null::varchar as annotation
+from marts.dim_clusters
+cross join (values (timestamp '2026-01-10', 1.0::double), (timestamp '2026-02-10', 2.0)) t(changed_at, rate_before);
+
+insert into estimates.est_cause_rates by name
+select
+    'alpha' as cluster_id, category as failure_category, k as failure_count, k as incident_count,
+    192.0::double as gpu_hours, if(k > 0, k / 192, null) as failures_per_gpu_hour,
+    if(k > 0, k / 384, 0) as failures_per_gpu_hour_low, (k + 3) / 192 as failures_per_gpu_hour_high,
+    1.0::double as dispersion
+from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes(category, k);
+
+insert into estimates.est_forecast_scores by name
+select
+    'alpha' as cluster_id, month_date, month_date < '2026-03-01' as is_over, 100.0::double as month_node_days,
+    if(is_over, 100.0, null)::double as node_days, if(is_over, 2.0, null)::double as failure_count,
+    100.0::double as node_days_expected, 2.5::double as failures_expected, 0.0::double as failures_expected_low,
+    6.0::double as failures_expected_high, 25.0::double as rate_expected, 0.0::double as rate_expected_low,
+    60.0::double as rate_expected_high, if(is_over, true, null) as has_rate_inside,
+    if(is_over, -1.5, null)::double as log_score, if(is_over, -2.0, null)::double as log_score_naive,
+    0.9::double as confidence_level, 'negative_binomial' as method, '2' as method_version,
+    exposure / 50 as event_count, exposure
+from (values (date '2026-01-01', 0.0::double), (date '2026-02-01', 100.0), (date '2026-03-01', 200.0))
+    months(month_date, exposure);
+
+insert into estimates.est_rate_ratios by name
+select
+    'clusters' as comparison, 'alpha' as cluster_id, 'beta' as other_cluster_id, null::date as boundary_date,
+    'all' as population, 'attempts' as counted_as, true as is_reference, 8 as failure_count,
+    4.0::double as node_days, 2 as other_failure_count, 4.0::double as other_node_days, 4.0::double as ratio,
+    1.1::double as ratio_low, 26.0::double as ratio_high, 0.08::double as p_value;
+
+insert into estimates.est_time_to_failure by name
+select
+    cluster_id, 16 as gpu_size_bin, 4 as attempt_count, 0.8::double as weibull_shape,
+    0.7::double as weibull_shape_low, 0.9::double as weibull_shape_high, 12.0::double as scale_hours,
+    2.0::double as scale_hours_low, null::double as scale_hours_high, 0.01::double as p_value, 'falls' as verdict,
+    0.05::double as kolmogorov_distance, 0.4::double as goodness_of_fit_p_value
+from marts.fct_failures
+group by cluster_id;
