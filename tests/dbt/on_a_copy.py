@@ -5,24 +5,25 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+from orchestration.dbt.build import DBT, MANIFEST
 from orchestration.home import DBT_PROJECT, Home
 
 
 def copy_of(refreshed: Home, folder: Path) -> Home:
-    """Copy what dbt reads and writes of a home into an empty folder."""
+    """Copy what dbt reads and writes of a home into an empty folder, the parsed project among it."""
     home = Home(root=folder, sources=refreshed.sources)
     home.work.mkdir()
+    shutil.copy(MANIFEST.with_name("partial_parse.msgpack"), folder)
     shutil.copy(refreshed.working_file, home.working_file)
     shutil.copy(refreshed.publication, home.publication)
     return home
 
 
 def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of dbt, which leaves what it makes in the home's folder."""
-    command = [Path(sys.executable).with_name("dbt"), *arguments, "--target-path", home.root, "--log-path", home.root]
+    """Run a command of dbt as a refresh does, which leaves what it makes in the home's folder."""
+    command = [*DBT, *arguments, "--target-path", home.root, "--log-path", home.root]
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
     files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
     return subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=False)
