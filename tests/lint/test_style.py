@@ -10,12 +10,17 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 
+SQL = (
+    "dbt_project/models", "dbt_project/data_tests", "assets/estimates", "assets/raw", "tests/expectations/rows",
+    "tests/recovery", "tests/report",
+)  # fmt: skip
+"""Folders of models, and of statements of code, of which less is asked (.sqlfluff in each room)."""
 COMMANDS = {
     "ruff check": ["ruff", "check", "."],
     "ruff format": ["ruff", "format", "--check", "."],
     "mypy": ["mypy"],
     "import-linter": ["lint-imports", "--no-cache"],
-    "sqlfluff": ["sqlfluff", "lint", "--disable-progress-bar", "dbt_project/models", "dbt_project/data_tests"],
+    "sqlfluff": ["sqlfluff", "lint", "--disable-progress-bar", *SQL],
 }
 
 

@@ -22,7 +22,7 @@ select
     'alpha' as cluster_id, n as gpu_count, 100.0::double / n as mttf_hours, 50.0::double / n as mttf_hours_low,
     200.0::double / n as mttf_hours_high, 7.2::double * n as failures_30d, 3.0::double * n as failures_30d_low,
     20.0::double * n as failures_30d_high
-from (values (8), (16), (1024)) t(n);
+from (values (8), (16), (1024)) t (n);
 
 insert into estimates.est_ettr_by_size by name
 select
@@ -57,7 +57,7 @@ select
     1 - r * m / 1100 as ettr_expected_exact, 0.9::double as ettr_target, 110 / r as checkpoint_minutes_longest,
     null::double as confidence_level, 'assumed' as method, '2' as method_version,
     null::bigint as event_count, null::double as exposure
-from (values (1.0::double), (6.5)) rates(r), (values (10.0::double), (60.0)) intervals(m);
+from (values (1.0::double), (6.5)) rates (r), (values (10.0::double), (60.0)) intervals (m);
 
 insert into estimates.est_checkpoint_plans by name
 select
@@ -71,7 +71,7 @@ select
     1 - n / 2048 as ettr_optimal, 0.4 - n / 4096 as ettr_optimal_low, 1.0::double as ettr_optimal_high,
     0.3::double as ettr_run_low, 0.9::double as ettr_run_high, 0.9::double as ettr_target,
     0.5::double as probability_ettr_ge_target
-from (values (8), (16), (1024)) t(n);
+from (values (8), (16), (1024)) t (n);
 
 insert into estimates.est_scale_tests by name
 select
@@ -88,7 +88,7 @@ select
     2.0::double as ratio, 1.1::double as ratio_low, null::double as ratio_high, 0.01::double as trend_p_value,
     null::varchar as annotation
 from marts.dim_clusters
-cross join (values (timestamp '2026-01-10', 1.0::double), (timestamp '2026-02-10', 2.0)) t(changed_at, rate_before);
+cross join (values (timestamp '2026-01-10', 1.0::double), (timestamp '2026-02-10', 2.0)) t (changed_at, rate_before);
 
 insert into estimates.est_cause_rates by name
 select
@@ -96,7 +96,7 @@ select
     192.0::double as gpu_hours, if(k > 0, k / 192, null) as failures_per_gpu_hour,
     if(k > 0, k / 384, 0) as failures_per_gpu_hour_low, (k + 3) / 192 as failures_per_gpu_hour_high,
     1.0::double as dispersion
-from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes(category, k);
+from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes (category, k);
 
 insert into estimates.est_forecast_scores by name
 select
@@ -109,7 +109,7 @@ select
     0.9::double as confidence_level, 'negative_binomial' as method, '2' as method_version,
     exposure / 50 as event_count, exposure
 from (values (date '2026-01-01', 0.0::double), (date '2026-02-01', 100.0), (date '2026-03-01', 200.0))
-    months(month_date, exposure);
+    months (month_date, exposure);
 
 insert into estimates.est_rate_ratios by name
 select

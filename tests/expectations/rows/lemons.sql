@@ -23,7 +23,7 @@ select
     80.0::double as exposure
 from (
     values ('node001', 1, 0.99::double, 0.01::double, 90.0::double, 'lemon', 8), ('node002', 2, 0.01, 0.5, 6.0, 'ok', 0)
-) t(node_id, rank, p, fdr, rate, verdict, failures);
+) t (node_id, rank, p, fdr, rate, verdict, failures);
 
 insert into estimates.est_lemon_evaluations by name
 select
@@ -48,7 +48,7 @@ select
 from (
     values ('all', 8, 40), ('all_without_lemon_failures', 4, 40), ('with_lemon_node', 6, 20),
         ('without_lemon_node', 2, 20)
-) t(population, failures, attempts);
+) t (population, failures, attempts);
 
 insert into estimates.est_lemon_root_causes by name
 select

@@ -96,14 +96,14 @@ insert into marts.agg_cooccurrence by name
 select
     'alpha' as cluster_id, 'gpu_unavailable' as failure_category, other as other_category, 1 as failure_count,
     both_count, both_count::double as both_ratio
-from (values ('pcie', 0), ('xid 79', 1), ('ipmi critical interrupt', null)) t(other, both_count);
+from (values ('pcie', 0), ('xid 79', 1), ('ipmi critical interrupt', null)) t (other, both_count);
 
 insert into marts.agg_failure_rates_daily by name
 select
     'alpha' as cluster_id, date '2026-01-01' + d::int as day_date, 'gpu_unavailable' as failure_category,
     if(d = 0, 1, 0) as failure_count, 1.0::double as node_days, (d + 1)::double as node_days_30d,
     1000.0::double / (d + 1) as failures_per_1000_node_days_30d
-from range(2) t(d);
+from range(2) t (d);
 
 insert into marts.agg_check_introductions by name
 select
@@ -135,4 +135,4 @@ select
     'alpha' as cluster_id, before_seconds, 300 as after_seconds, before_seconds = 600 as is_configured, is_control,
     16 as gpu_size_bin, 'gpu_unavailable' as failure_category, 4 as attempt_count,
     if(is_control, 0, before_seconds // 600) as hit_count
-from (values (600), (1200)) w(before_seconds), (values (true), (false)) g(is_control);
+from (values (600), (1200)) w (before_seconds), (values (true), (false)) g (is_control);

@@ -17,7 +17,7 @@ select
     case i when 2 then 'NODE_FAIL' when 3 then 'FAILED' else 'COMPLETED' end as state, state as state_raw,
     ['node001', 'node002'] as node_ids, 16 as gpu_count, 'tres' as gpu_count_source,
     []::varchar[] as excluded_node_ids, []::varchar[] as warnings
-from range(8) t(i);
+from range(8) t (i);
 
 insert into raw.sacct by name
 select * replace ('duplicate' as disposition, 'alpha/sacct/again.psv' as path) from raw.sacct where job_id_raw = 0;
@@ -27,7 +27,7 @@ select
     'alpha' as cluster_id, 'alpha/health/gcm.jsonl' as path, i as line_number, 'loaded' as disposition,
     'node001' as node_name, 'node001' as node_id, 'check_ib' as check_name, 'OK' as result, 'ran' as result_quality,
     timestamp '2026-01-01' + to_hours(i) as observed_at, []::integer[] as xid_codes
-from range(1, 4) t(i);
+from range(1, 4) t (i);
 
 insert into raw.kernel_messages by name
 select
@@ -52,7 +52,7 @@ select
     'alpha' as cluster_id, 'alpha/inventory/nodes.txt' as path, i as line_number, 'loaded' as disposition,
     'node00' || i as node_name, 'node00' || i as node_id, timestamp '2026-01-02' as captured_at, 8 as gpu_count,
     64 as cpu_count, []::varchar[] as partitions
-from range(1, 3) t(i);
+from range(1, 3) t (i);
 
 insert into raw.tickets by name
 select
@@ -69,7 +69,7 @@ from (values
     ('alpha', 'alpha/sacct/all.psv', 'sacct', 337, 302, 34, 1),
     ('alpha', 'alpha/sacct/again.psv', 'sacct', 2, 0, 2, 0),
     ('beta', 'beta/sacct/all.psv', 'sacct', 3, 2, 1, 0)
-) t(cluster_id, path, kind, lines_in, loaded, skipped, quarantined);
+) t (cluster_id, path, kind, lines_in, loaded, skipped, quarantined);
 
 insert into ops.skips values
     ('alpha', 'alpha/sacct/all.psv', 'header', 1), ('alpha', 'alpha/sacct/all.psv', 'step', 33),
