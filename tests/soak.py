@@ -27,7 +27,7 @@ from pathlib import Path
 from assets.simulation import simulate
 from orchestration.home import PROJECT, Home
 from orchestration.publication.folders import current_publication, leftovers, problem_of_current
-from tests.pipeline.test_equal import content
+from tests.published import content_of
 from tests.sources.nights import day_of
 
 NIGHTS = 60
@@ -203,7 +203,7 @@ class Soak:
         subprocess.run(
             [*command, "refresh", "--home", str(fresh.root)], env=environment, check=True, capture_output=True
         )
-        found, expected = content(self.home), content(fresh)
+        found, expected = content_of(self.home.published_file), content_of(fresh.published_file)
         names = sorted(found.keys() | expected.keys())
         different = [name for name in names if found.get(name) != expected.get(name)]
         rows = sum(map(len, expected.values()))

@@ -14,27 +14,12 @@ import pytest
 
 from orchestration.refresh.forgetting import forget
 from tests.conftest import refresh
+from tests.published import facts_of
 
 pytestmark = pytest.mark.slow
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 QUESTION = "select state, count(*) as n from marts.fct_attempts group by 1 order by 1"
-CONTENT = """
-    select table_schema || '.' || table_name
-    from information_schema.tables
-    where table_schema in ('marts', 'estimates')
-    order by 1
-"""
-
-
-def content(path: Path) -> dict[str, list[tuple]]:
-    """Every published table, sorted, so that two publications can be compared; the name of a file is no content."""
-    with duckdb.connect(str(path), read_only=True) as con:
-        tables = [name for (name,) in con.execute(CONTENT).fetchall()]
-        facts = "select columns(lambda c: c not in ('source_path', 'source_line_number')) from"
-        return {name: sorted(con.execute(f"{facts} {name}").fetchall(), key=repr) for name in tables}
-
-
 TWICE = 16
 """Records of the capture that are there twice: few enough for the rows of the others to stay once they are gone."""
 
@@ -60,7 +45,7 @@ def story(testbed_home, tmp_path_factory):
     place = lines[0].split("|").index("JobID")
     jobs = [line for line in lines[1:] if "." not in line.split("|")[place]]
     again.write_text("".join([lines[0], *jobs[:TWICE]]), encoding="utf-8")
-    told = {"home": home, "before": content(home.published_file), "bytes": home.published_file.read_bytes()}
+    told = {"home": home, "before": facts_of(home.published_file), "bytes": home.published_file.read_bytes()}
 
     killed = start(home, "--full")
     for line in killed.stdout:
@@ -81,7 +66,7 @@ def story(testbed_home, tmp_path_factory):
         time.sleep(8)
     told["output"] = running.communicate()[0]
     told["returncode"] = running.returncode
-    told["after"] = content(home.published_file)
+    told["after"] = facts_of(home.published_file)
     told["duplicates"] = duplicates(home)
 
     file = home.publication.stat().st_ino
@@ -89,7 +74,7 @@ def story(testbed_home, tmp_path_factory):
     forget(home, "testbed", [], is_confirmed=True)
     told["last_output"] = refresh(home)
     told["is_same_file"] = home.publication.stat().st_ino == file
-    told["at_last"] = content(home.published_file)
+    told["at_last"] = facts_of(home.published_file)
     return told
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from assets.sources.formats import READERS
@@ -16,35 +15,11 @@ from assets.warehouse import Warehouse
 from orchestration.home import Home
 from orchestration.refresh.forgetting import CannotForget, forget
 from tests.conftest import refresh
+from tests.published import compare, content_of
 from tests.sources.folders import load_results
 from tests.sources.nights import nights, shorten, simulated
 
 pytestmark = pytest.mark.slow
-
-OF_A_RUN = ("runs", "checks", "cluster_failures", "published", "lineage")
-"""Accounts of runs, which differ from run to run."""
-
-
-def content(home: Home) -> dict[str, list[tuple]]:
-    """Give every row of every published table, save which run read a file."""
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        tables = con.execute("select table_schema, table_name from information_schema.tables order by all").fetchall()
-        return {
-            f"{schema}.{table}": con.execute(
-                f"select columns(lambda c: c <> 'run_id' or '{schema}' <> 'ops') from {schema}.{table} order by all"
-            ).fetchall()
-            for schema, table in tables
-            if not (schema == "ops" and table in OF_A_RUN)
-        }
-
-
-def compare(found: dict[str, list[tuple]], expected: dict[str, list[tuple]]) -> None:
-    """Fail with the first table and row that differ."""
-    assert found.keys() == expected.keys()
-    for name, rows in expected.items():
-        assert len(found[name]) == len(rows), name
-        for place, (row, other) in enumerate(zip(found[name], rows, strict=True)):
-            assert row == other, f"{name}, row {place}"
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +39,7 @@ def refreshed(logs: Path, root: Path) -> dict[str, list[tuple]]:
     home = Home.at(root)
     shutil.copytree(logs, home.sources)
     refresh(home)
-    return content(home)
+    return content_of(home.published_file)
 
 
 def test_the_sample_fills_the_tables(at_once: dict[str, list[tuple]]) -> None:
@@ -97,11 +72,11 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
             with warehouse.writing() as con:
                 load_results(home.sources, con, READERS, run_id=f"night {night}")
         if night == 29:
-            compare(content(home), refreshed(home.sources, tmp_path / "as_on_night_29"))
+            compare(content_of(home.published_file), refreshed(home.sources, tmp_path / "as_on_night_29"))
     assert {26, 28, 30} <= stayed
-    compare(content(home), at_once)
+    compare(content_of(home.published_file), at_once)
     refresh(home, full=True)
-    compare(content(home), at_once)
+    compare(content_of(home.published_file), at_once)
 
 
 def forget_what_is_gone(home: Home) -> None:

@@ -21,7 +21,7 @@ import pytest
 from orchestration.home import PROJECT, Home
 from orchestration.publication.folders import leftovers, problem_of_current
 from tests.pipeline.faults import seen
-from tests.pipeline.test_again import content
+from tests.published import facts_of
 
 TODAY = dt.date.today().toordinal()
 SHARE = 9
@@ -166,7 +166,7 @@ def points(strace, testbed_home, tmp_path_factory) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_refresh_with_a_fault_at_any_call_is_made_good_by_the_next(kind, strace, points, home, testbed_home):
     rng = random.Random(f"{TODAY} {kind}")
-    expected, ends = content(testbed_home.published_file), Counter()
+    expected, ends = facts_of(testbed_home.published_file), Counter()
     for call, number in rng.sample(points, min(FAULTS, len(points))):
         own = Home.at(home.root.with_name("own"))
         shutil.rmtree(own.root, ignore_errors=True)
@@ -175,10 +175,10 @@ def test_a_refresh_with_a_fault_at_any_call_is_made_good_by_the_next(kind, strac
         where = f"{kind} at {call} {number}: {done.stdout}{done.stderr}"
         print(where)
         ends[done.returncode] += 1
-        assert content(own.published_file) == expected, where
+        assert facts_of(own.published_file) == expected, where
         again = refresh(own)
         assert again.returncode == 0, f"{where}\n{again.stdout}{again.stderr}"
-        assert content(own.published_file) == expected, where
+        assert facts_of(own.published_file) == expected, where
         assert problem_of_current(own) is None, where
         assert leftovers(own) == [], where
     print(kind, dict(ends))

@@ -25,7 +25,7 @@ from orchestration.reading.status import status
 from orchestration.refresh import healing
 from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
-from tests.pipeline.test_again import content
+from tests.published import facts_of
 
 GARBAGE = bytes(range(256)) * 400
 
@@ -303,7 +303,7 @@ def test_the_refresh_publishes_what_a_home_without_damage_does(kind, home, testb
     text = io.StringIO()
     refreshing.run_refresh(HomeSettings(home), console(text))
     print(text.getvalue())
-    found, expected = content(home.published_file), content(testbed_home.published_file)
+    found, expected = facts_of(home.published_file), facts_of(testbed_home.published_file)
     assert found.keys() == expected.keys()
     # The new file has no line worth reading; it only gives the refresh a reason.
     assert [name for name in found if found[name] != expected[name]] == []

@@ -12,7 +12,8 @@ from assets.simulation import simulate
 from orchestration.home import Home
 from tests.conftest import CAPTURE, refresh
 from tests.pipeline.test_again import start
-from tests.pipeline.test_equal import compare, content, forget_what_is_gone
+from tests.pipeline.test_equal import forget_what_is_gone
+from tests.published import compare, content_of
 from tests.sources.edits import Editor
 
 pytestmark = pytest.mark.slow
@@ -60,6 +61,6 @@ def test_what_is_published_depends_on_the_files_alone(seed: int, original: Path,
         shutil.copytree(home.sources, fresh.sources)
         refresh(fresh)
         print(f"night {night}: {', '.join(editor.done)}")
-        compare(content(home), content(fresh))
+        compare(content_of(home.published_file), content_of(fresh.published_file))
         shutil.rmtree(fresh.root)
     assert stayed, "no night kept a row, so that none was put to the test"

@@ -14,6 +14,7 @@ from orchestration.home import Home
 from orchestration.refresh.freshness import is_up_to_date
 from tests.conftest import refresh
 from tests.minimal.cluster import Cluster, at
+from tests.published import Content, facts_of_cluster
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 IN_NIGHT = ("is_stale", "stale_reason", "built_at")
@@ -33,21 +34,9 @@ def cluster(jobs: int = 60) -> Cluster:
     return logs
 
 
-def content(home: Home, cluster_id: str) -> dict[str, list[tuple]]:
+def content(home: Home, cluster_id: str) -> Content:
     """Give all that is published of a cluster, save comparisons with others and what a row says of the night."""
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        tables = con.execute(
-            "select distinct table_schema || '.' || table_name from information_schema.columns "
-            "where column_name = 'cluster_id' and table_schema in ('marts', 'estimates') order by 1"
-        ).fetchall()
-        found = {}
-        for (table,) in tables:
-            alone = " and comparison <> 'clusters'" if table == "estimates.est_rate_ratios" else ""
-            rows = con.execute(
-                f"select columns(lambda c: c not in {IN_NIGHT}) from {table} where cluster_id = ?{alone}", [cluster_id]
-            ).fetchall()
-            found[table] = sorted(rows, key=repr)
-        return found
+    return facts_of_cluster(home.published_file, cluster_id, left_out=IN_NIGHT)
 
 
 def compared(home: Home) -> set[tuple[str, str]]:

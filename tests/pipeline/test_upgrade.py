@@ -16,7 +16,7 @@ from orchestration.refresh import run as refreshing
 from orchestration.refresh.freshness import is_up_to_date
 from orchestration.terminal import console
 from tests.conftest import CAPTURE, FIXTURES
-from tests.pipeline.test_again import content
+from tests.published import facts_of
 
 
 @pytest.fixture
@@ -73,5 +73,5 @@ def test_a_refresh_publishes_what_a_new_home_does_and_says_that_all_is_built_ane
     said = [line for line in text.getvalue().splitlines() if "made by Faultline 0.1.0+" in line]
     assert len(said) == 1
     assert "all is built anew" in said[0]
-    assert content(home.published_file) == content(testbed_home.published_file)
+    assert facts_of(home.published_file) == facts_of(testbed_home.published_file)
     assert len(kept_publications(home)) == 2

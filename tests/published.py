@@ -1,0 +1,82 @@
+"""What a publication holds, as rows to compare: all of it, the facts alone, or what is about one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import duckdb
+
+Content = dict[str, list[tuple]]
+"""Sorted rows by `schema.table`."""
+
+OF_A_RUN = ("runs", "checks", "cluster_failures", "published", "lineage")
+"""Accounts of runs in schema `ops`, which differ from run to run."""
+PLACES = ("source_path", "source_line_number")
+"""Where a fact was read; no fact itself."""
+COLUMNS = """
+    select table_schema, table_name, list(column_name order by ordinal_position)
+    from information_schema.columns
+    group by all
+    order by all
+"""
+
+
+def content_of(published: Path) -> Content:
+    """Give every row of every published table, save which run read a file."""
+    found: Content = {}
+    with duckdb.connect(str(published), read_only=True) as con:
+        for schema, table, columns in con.execute(COLUMNS).fetchall():
+            if schema != "ops":
+                found[f"{schema}.{table}"] = _rows(con, schema, table, columns)
+            elif table not in OF_A_RUN:
+                found[f"{schema}.{table}"] = _rows(con, schema, table, [name for name in columns if name != "run_id"])
+    return found
+
+
+def facts_of(published: Path) -> Content:
+    """Give every row of marts and estimates, save where it was read."""
+    with duckdb.connect(str(published), read_only=True) as con:
+        return {
+            f"{schema}.{table}": _rows(con, schema, table, [name for name in columns if name not in PLACES])
+            for schema, table, columns in con.execute(COLUMNS).fetchall()
+            if schema in ("marts", "estimates")
+        }
+
+
+def facts_of_cluster(published: Path, cluster_id: str, left_out: Collection[str] = ()) -> Content:
+    """Give every row of marts and estimates about one cluster, save comparisons with others and some columns."""
+    with duckdb.connect(str(published), read_only=True) as con:
+        return {
+            f"{schema}.{table}": _rows(
+                con,
+                schema,
+                table,
+                [name for name in columns if name not in left_out],
+                "cluster_id = $cluster" + (" and comparison <> 'clusters'" if table == "est_rate_ratios" else ""),
+                {"cluster": cluster_id},
+            )
+            for schema, table, columns in con.execute(COLUMNS).fetchall()
+            if schema in ("marts", "estimates") and "cluster_id" in columns
+        }
+
+
+def compare(found: Content, expected: Content) -> None:
+    """Fail with the first table and row that differ."""
+    assert found.keys() == expected.keys()
+    for name, rows in expected.items():
+        assert len(found[name]) == len(rows), name
+        for place, (row, other) in enumerate(zip(found[name], rows, strict=True)):
+            assert row == other, f"{name}, row {place}"
+
+
+def _rows(
+    con: duckdb.DuckDBPyConnection,
+    schema: str,
+    table: str,
+    columns: list[str],
+    condition: str = "true",
+    values: dict[str, str] | None = None,
+) -> list[tuple]:
+    shown = ", ".join(f'"{name}"' for name in columns)
+    return con.execute(f"select {shown} from {schema}.{table} where {condition} order by all", values).fetchall()
