@@ -6,6 +6,7 @@ A home holds the logs, the working file, the publications (each a warehouse and 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -29,8 +30,8 @@ class Home:
     @classmethod
     def at(cls, root: Path, sources: Path | None = None) -> Home:
         """Build absolute paths; without `sources`, the logs are in the folder `sources` of the home."""
-        root = root.expanduser().resolve()
-        return cls(root, sources.expanduser().resolve() if sources else root / "sources")
+        root = _absolute(root)
+        return cls(root, _absolute(sources) if sources else root / "sources")
 
     @property
     def work(self) -> Path:
@@ -86,6 +87,11 @@ class Home:
     def lock_file(self) -> Path:
         """Held for as long as a refresh runs."""
         return self.work / "refresh.lock"
+
+
+def _absolute(path: Path) -> Path:
+    """Follow links as far as they lead: one that leads back to itself is told by what opens it."""
+    return Path(os.path.realpath(path.expanduser()))
 
 
 @cache

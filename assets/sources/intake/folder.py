@@ -108,7 +108,7 @@ def cluster_folders(folder: Path) -> list[Path]:
     except OSError as error:
         raise SourceErrors(
             [SourceError(place, f"unreadable ({error.strerror})", "It must be a folder this user can read.")]
-        ) from error
+        ) from None
     if any(entry.name == "sacct" for entry in found):
         raise SourceErrors(
             [

@@ -1,0 +1,33 @@
+"""A home or a sources folder that is none: one sentence says so, and nothing is made."""
+
+import pytest
+
+from orchestration.home import Home
+from orchestration.refresh.failures import RefreshFailed
+from orchestration.refresh.run import check_sources_of_a_new_home
+
+
+@pytest.fixture
+def loop(tmp_path):
+    path = tmp_path / "loop"
+    path.symlink_to(path)
+    return path
+
+
+def test_a_home_that_is_a_link_back_to_itself_is_refused(loop):
+    with pytest.raises(RefreshFailed, match="sources folder does not exist"):
+        check_sources_of_a_new_home(Home.at(loop))
+
+
+def test_sources_that_are_a_link_back_to_itself_are_refused(loop, tmp_path):
+    with pytest.raises(RefreshFailed, match="sources folder does not exist"):
+        check_sources_of_a_new_home(Home.at(tmp_path / "home", loop))
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_file_in_place_of_the_sources_is_refused_with_what_to_do(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("x")
+    with pytest.raises(RefreshFailed, match=r"Not a directory\)\. It must be a folder this user can read\.$"):
+        check_sources_of_a_new_home(Home.at(tmp_path / "home", file))
+    assert not (tmp_path / "home").exists()
