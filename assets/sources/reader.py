@@ -103,6 +103,8 @@ class ReadingPlan:
     quarantined: str
     """Query of `batch_tables.QUARANTINED_LINES`. A last line without a newline becomes `truncated_record`, whatever the
     reason."""
+    masked: frozenset[str] = frozenset()
+    """Columns of free text in which the query of the rows has masked secrets; the core masks the others."""
     after_keeping: Sequence[Step] = ()
     """Run when the rows are in raw and their lines in `loaded_lines`, before the other two queries."""
 

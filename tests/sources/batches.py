@@ -105,10 +105,11 @@ def run(
         physical = text.removesuffix("\n").split("\n")
         rows += [(file_id, number, line if line.strip() else None) for number, line in enumerate(physical, 1)]
     begin(con, reader, about, rows)
-    carry_out(con, reader, reader.plan_reading(Batch(cluster, frozenset(file["dialect"] for file in about))))
+    plan = reader.plan_reading(Batch(cluster, frozenset(file["dialect"] for file in about)))
+    carry_out(con, reader, plan)
     outcome = Outcome(
         len(rows),
-        _rows(con, "select * from loaded_rows order by file_id, line_number"),
+        _rows(con, f"select * from ({plan.loaded}) order by file_id, line_number"),
         _rows(con, "select * from skipped_lines order by file_id, line_number"),
         _rows(con, "select * from quarantined_lines order by file_id, line_number"),
     )

@@ -39,7 +39,7 @@ def test_a_reader_leaves_the_columns_that_are_declared(kind: str) -> None:
     carry_out(con, reader, plan)
     assert types(con, f"({plan.skipped})") == SKIPPED_LINES.columns
     assert types(con, f"({plan.quarantined})") == QUARANTINED_LINES.columns
-    loaded, raw = types(con, "loaded_rows"), types(con, f"raw.{reader.TABLE}")
+    loaded, raw = types(con, f"({plan.loaded})"), types(con, f"raw.{reader.TABLE}")
     place = {name: LINES.columns[name] for name in ("file_id", "line_number")}
     assert {name: loaded.pop(name) for name in place} == place
     assert not OF_THE_CORE & loaded.keys()

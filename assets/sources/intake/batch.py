@@ -131,19 +131,20 @@ def take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequ
 def carry_out(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan) -> None:
     """Move the rows of a plan into raw, and fill `loaded_lines`, `quarantined_lines` and `skipped_lines`."""
     run_steps(con, plan.prepare)
-    con.execute(f"create or replace temp view loaded_rows as {plan.loaded}")
-    _keep_rows(con, reader)
+    _keep_rows(con, reader, plan)
     run_steps(con, plan.after_keeping)
     QUARANTINED_LINES.create_from(con, plan.quarantined)
     SKIPPED_LINES.create_from(con, plan.skipped)
 
 
-def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Move `loaded_rows` into raw, secrets masked, and leave the lines that raw now holds of them in `loaded_lines`."""
+def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan) -> None:
+    """Move the loaded rows into raw, secrets masked, and leave the lines that raw now holds in `loaded_lines`."""
     # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
-    column_names = {name for (name,) in con.execute("select column_name from (describe loaded_rows)").fetchall()}
-    texts = [name for name in FREE_TEXTS.get(reader.TABLE, ()) if name in column_names]
+    texts = [name for name in FREE_TEXTS.get(reader.TABLE, ()) if name not in plan.masked]
+    if texts:
+        columns = con.execute(f"select column_name from (describe {plan.loaded})").fetchall()
+        texts = [name for name in texts if (name,) in columns]
     replaced = ", ".join(f"{masked(f'loaded_rows.{name}')} as {name}" for name in texts)
     # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
     con.execute("set preserve_insertion_order = false")
@@ -153,7 +154,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         select
             batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
             loaded_rows.* exclude (file_id) {f"replace ({replaced})" if replaced else ""}{provisional}
-        from loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
+        from ({plan.loaded}) as loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )
     LOADED_LINES.create_from(

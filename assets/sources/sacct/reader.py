@@ -47,6 +47,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             "set disabled_optimizers = 'join_order,build_side_probe_side'",
         ],
         loaded="select * exclude (problem, detail) from sacct_typed where problem is null",
+        masked=frozenset({"job_name", "submit_line"}),
         after_keeping=[
             "reset disabled_optimizers",
             # What was not kept is typed once more, for its problem.
