@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import duckdb
 
+from assets.sources.batch_tables import QUARANTINED_LINES
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.sacct.layout import DIALECTS, detect
 from assets.sources.sacct.lines import split_step
@@ -18,8 +19,11 @@ from assets.sources.sacct.typing import type_records
 from assets.sources.sacct.values import OPEN_STATES
 from assets.sources.sacct.whole_files import take
 from assets.sources.sql import times
+from assets.sources.sql.temp_tables import TempTable
 
 __all__ = ["COVERS", "DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "plan_reading", "take"]
+
+PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 
 KIND = "sacct"
 TABLE = "sacct"
@@ -50,12 +54,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         masked=frozenset({"job_name", "submit_line"}),
         after_keeping=[
             "reset disabled_optimizers",
-            # What was not kept is typed once more, for its problem.
             _remove_kept_texts,
-            """
-            delete from sacct_repaired using loaded_lines as kept
-            where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
-            """,
+            _find_problems,
             _WARN_ABOUT_FILES,
         ],
         skipped="""
@@ -64,7 +64,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             select file_id, line_number, skipped as reason from sacct_odd where skipped is not null
         """,
         quarantined="""
-            select file_id, line_number, problem as reason, detail from sacct_typed where problem is not null
+            from sacct_problems
             union all
             select file_id, line_number, quarantined as reason, detail from sacct_odd where quarantined is not null
         """,
@@ -96,6 +96,24 @@ def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"insert into taken_lines from sacct_file_lines {but_kept}")
         left = f"{left} union all from sacct_file_texts {but_kept}"
     con.execute(f"create or replace temp view sacct_texts as {left}")
+    con.execute(
+        """
+        delete from sacct_repaired using loaded_lines as kept
+        where kept.file_id = sacct_repaired.file_id and kept.line_number = sacct_repaired.line_number
+        """
+    )
+
+
+def _find_problems(con: duckdb.DuckDBPyConnection) -> None:
+    """Type once more what was not kept, for its problem; mostly nothing is left."""
+    PROBLEMS.create(con)
+    if con.execute("from sacct_texts limit 1").fetchall():
+        con.execute(
+            """
+            insert into sacct_problems
+            select file_id, line_number, problem, detail from sacct_typed where problem is not null
+            """
+        )
 
 
 _WARN_ABOUT_FILES = """
