@@ -104,7 +104,7 @@ def run_findings(home: Home) -> list[Finding]:
             "error",
             f"the last run, started {run['started_at']}, failed: {' '.join(line.strip() for line in why)}",
             str(home.root),
-            "mend what it names, then run `faultline refresh`",
+            "repair what it names, then run `faultline refresh`",
         )
     ]
 

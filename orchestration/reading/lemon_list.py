@@ -1,6 +1,7 @@
-"""What `faultline lemons` answers: the nodes to take out, in order, with what speaks against each, ready for Slurm.
+"""`faultline lemons`: the nodes to take out of service, in order, with reasons and a line for Slurm.
 
-It reads estimates.est_lemon_nodes of the published file and adds no judgement: where the data cannot tell, it says why.
+It shows estimates.est_lemon_nodes of the published file and judges nothing itself. If the data do not allow a list, it
+says why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `faultline plan` answers: what a run has to expect at a cluster's measured rate, or at a rate that is given.
+"""`faultline plan`: interruptions, checkpoints and ETTR of a run at a cluster's measured rate or at a given one.
 
 It reads estimates.est_failure_rates of the published file and leaves all arithmetic to `assets.model`.
 """
@@ -83,21 +83,21 @@ RATE_BASES = {
     "nodes": "node_incidents",
     "all": "attempts",
 }
-"""What the rate counts, by population of est_failure_rates: a run that holds whole nodes needs that of such runs, or of
-the nodes themselves; that of attempts which share nodes would be too low."""
+"""What the rate counts, by population of est_failure_rates. A run on whole nodes needs the rate of such runs or of the
+nodes themselves; the rate of attempts that share nodes would be too low."""
 MEASURED = ("mttf_hours_measured", "mttf_hours_measured_low", "mttf_hours_measured_high", "failure_count_measured")
 ENOUGH_FAILURES = 5
 
 
 class WrongQuestion(Exception):
-    """A cluster that is not there, or none where there are several: which there are, on one line."""
+    """The cluster does not exist, or none was named among several; the text lists them, on one line."""
 
 
 @dataclass(frozen=True)
 class RunToPlan:
-    """The question: size, costs in minutes, days for which the run holds its nodes, and the ETTR it shall reach.
+    """The planned run: size, costs in minutes, days for which it holds its nodes, and the ETTR to reach.
 
-    `checkpoint_minutes` and `gpus_per_node` are None where nothing was said.
+    `checkpoint_minutes` and `gpus_per_node` are None if the user did not give them.
     """
 
     gpu_count: int
@@ -111,7 +111,7 @@ class RunToPlan:
 
     @property
     def costs(self) -> dict[str, float]:
-        """The minutes that the expected forms ask for."""
+        """The costs as parameters of the formulas of `assets.model`."""
         return {
             "restart_minutes": self.restart_minutes,
             "write_minutes": self.write_minutes,
@@ -139,14 +139,14 @@ def minutes_of(text: str) -> float:
 
 
 def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[str, Any]:
-    """Answer from the measured rate of a cluster, the only one there is where none is named.
+    """Plan with the measured rate of a cluster; without a name, of the only cluster.
 
     Raises
     ------
     WrongQuestion
         No such cluster, or none named among several.
     ReadingError
-        Nothing is published, or the cluster's data cannot tell.
+        Nothing is published, or the cluster has no failure rate.
     """
     with published(path) as con:
         rates = rows_of(con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length()))
@@ -171,19 +171,19 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
 
 
 def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str, Any]:
-    """Answer for a rate that is taken as known."""
+    """Plan with a rate that is taken as known."""
     return _answer(assumed_rate(failures_per_1000_node_days / 1000), run.gpus_per_node or GPUS_PER_NODE, run, {})
 
 
 def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict[str, Any]) -> dict[str, Any]:
-    """Ask the model and name what it says; `source` is the cluster's row, empty for a rate that is given."""
+    """Compute the answer; `source` is the cluster's row, empty for a given rate."""
     nodes = float(nodes_of(run.gpu_count, gpus_per_node))
     node_days = nodes * run.planned_days
     value = np.where(rate.value > 0, rate.value, np.nan)
     per_day = value * nodes
     mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, node_days)
     plan = plan_checkpoints(rate, nodes, **run.costs)
-    # Writes that cost nothing have no best interval above 0, which nobody's checkpoints reach.
+    # If writes cost nothing, the best interval is 0, which is not a usable one.
     interval = run.checkpoint_minutes or (float(plan.young) if run.write_minutes else CHECKPOINT_MINUTES)
     best = _outlook(rate, nodes, float(plan.optimal), run)
     own = _outlook(rate, nodes, run.checkpoint_minutes, run) if run.checkpoint_minutes else None
@@ -255,33 +255,33 @@ def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: R
 
 
 def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list[str]:
-    """Say what speaks against taking the answer at its word; nothing does where the rate is given."""
+    """List the caveats of an answer; a given rate has none."""
     if not source:
         return []
-    said = [source["note"]] if source["note"] else []
+    caveats = [source["note"]] if source["note"] else []
     if source["node_days"] < MIN_NODE_DAYS:
-        said.append(f"little was observed: the rate rests on {source['node_days']:.3g} node-days")
+        caveats.append(f"little was observed: the rate rests on {source['node_days']:.3g} node-days")
     low, high = source["mttf_hours_measured_low"], source["mttf_hours_measured_high"]
     is_apart = (
         low is not None and high is not None and (low > found["mttf_hours_high"] or high < found["mttf_hours_low"])
     )
     if is_apart and source["failure_count_measured"] >= ENOUGH_FAILURES:
-        said.append(
+        caveats.append(
             f"jobs of this size lasted {source['mttf_hours_measured']:.3g} hours between failures ({low:.3g} to "
             f"{high:.3g}, k={source['failure_count_measured']:.3g}); --rate "
             f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
         )
     if source["scale_verdict"] in (GROWS, FALLS):
-        said.append(VERDICT_IN_WORDS[source["scale_verdict"]])
+        caveats.append(VERDICT_IN_WORDS[source["scale_verdict"]])
     incidents, attempts = source["failures_per_1000_node_days_incidents"], found["failures_per_1000_node_days"]
     if incidents is not None and incidents < attempts * (1 - 1e-9):
-        said.append(
+        caveats.append(
             f"some failures hit several runs at once: {incidents:.3g} incidents per 1,000 node-days, which is nearer "
             "to what a run feels that fills the cluster"
         )
     largest, whole = source["largest_job_gpu_count"], source["cluster_gpu_count"]
     if largest is not None and run.gpu_count > largest:
-        said.append(f"larger than any job seen ({largest:,} GPUs): an extrapolation beyond what the limits know")
+        caveats.append(f"larger than any job seen ({largest:,} GPUs): an extrapolation beyond what the limits know")
     if whole is not None and run.gpu_count > whole:
-        said.append(f"larger than the cluster ({whole:,} GPUs)")
-    return said
+        caveats.append(f"larger than the cluster ({whole:,} GPUs)")
+    return caveats

@@ -1,4 +1,4 @@
-"""What `faultline plan` answers with the help of other fleets, where a cluster has failed too seldom to tell alone."""
+"""The part of `faultline plan` that adds a prior from other fleets, for clusters with few failures."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ UNKNOWN = dict.fromkeys(
 def answers_with_prior(
     rate: RateInterval, nodes: float, node_days: float, costs: dict[str, float], relative_variance: float = 0.0
 ) -> dict[str, Any]:
-    """Answer from prior and data together; all keys are None where the data need no help, or nothing was measured.
+    """Answer from prior and data together; all values are None if the cluster has enough failures or no rate.
 
     Parameters
     ----------
     rate
-        The cluster's own, per node-day, of one element.
+        The cluster's own rate per node-day, one element.
     nodes, node_days
-        Of the run that is planned.
+        Those of the planned run.
     costs
         `restart_minutes`, `write_minutes` and `queue_minutes` of the run.
     relative_variance
-        How far the rate of the run's days may lie from the mean rate.
+        Variance of the rate on the run's days around the mean rate, relative to its square.
     """
     if not has_few_failures(rate):
         return dict(UNKNOWN)

@@ -199,8 +199,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         lines.append(f"last run   {run['status']}, started {_moment(run['started_at'])}, run {run['run_id']}")
         lines.extend(f"           {line}" for line in (run["message"] or "").splitlines())
         if run["status"] == "failed":
-            stays = "what is published stays as it was; " if found["published"] else ""
-            lines.append(f"           {stays}mend what is named, if anything is, then run `faultline refresh`")
+            stays = "the last publication stays; " if found["published"] else ""
+            lines.append(f"           {stays}repair what the message names, then run `faultline refresh`")
     if files := found["files"]:
         lines.append(
             f"input      {files['file_count']:,} files; {files['lines_in']:,} lines = {files['loaded']:,} loaded"
@@ -210,7 +210,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             lines.append(f"           {files['refused_count']:,} files are not read; `faultline doctor` says why")
         if files["vanished_count"]:
             lines.append(
-                f"           {files['vanished_count']:,} files are gone from the sources folder; what they told stays"
+                f"           {files['vanished_count']:,} files were removed from the sources folder; their rows stay"
                 " until `faultline forget`"
             )
     if checks := found["checks"]:

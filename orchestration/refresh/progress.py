@@ -1,6 +1,6 @@
-"""What a person sees while a refresh works: a line per finished table, and the step under way on a terminal.
+"""Progress of a refresh on the console: a line per finished stage and, on a terminal, the current step.
 
-It listens to Dagster's event log; it decides nothing.
+It listens to Dagster's events.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ProgressHandler(logging.Handler):
         self._tables: dict[str, int] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show one event; anything that is neither a table nor a message of an asset is passed over."""
+        """Show one event: a step, a table or a message of an asset. Others are ignored."""
         meta: dict[str, Any] = getattr(record, "dagster_meta", None) or {}
         event = meta.get("dagster_event")
         if event is None:
@@ -49,7 +49,7 @@ class ProgressHandler(logging.Handler):
             self._doing(".".join(event.asset_key.path))
 
     def _stage_of(self, group: str) -> None:
-        """Print the stages that are behind us; checks run between the stages and end none."""
+        """Print the stages before `group`; checks run between the stages and belong to none."""
         if group not in (*STAGES, "dbt_models"):
             return
         for stage in [name for name in STAGES if name in self._tables and name != group]:

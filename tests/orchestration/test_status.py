@@ -138,4 +138,4 @@ class TestAFailedRefresh:
         assert done.exit_code == 1
         assert "last run   failed" in done.output
         assert "x is y" in done.output
-        assert "what is published stays as it was; mend what is named, if anything is" in done.output
+        assert "the last publication stays; repair what the message names" in done.output
