@@ -206,8 +206,9 @@ class _Design:
         """One step: odds of each episode from the probabilities so far of all others; a row per draw."""
         causes = probability * suspect_weights[:, self.attempt]
         chances = control_weights * (1.0 - self._blamed_controls(probability))
-        # Doubtful causes count for less than their probability: many coincidences of one look, each hardly a cause,
-        # would otherwise teach the fit that causes look like that. Squared probabilities lose one cause in twenty-five.
+        # Doubtful causes count for less than their probability. Otherwise many coincidences with the same features,
+        # each with a small probability, would make these features look typical of causes. Squared probabilities lose
+        # one cause in twenty-five.
         looks = self.cause_looks.likelihood(causes * np.sqrt(probability))
         share = self.prior.shares(causes, suspect_weights)
         usual_check = self.chance_rate.usual_check[self.chance_rate.check]

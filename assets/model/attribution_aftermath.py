@@ -1,4 +1,4 @@
-"""What a fault shows after the failure that it caused: events on one node that need not be faults of their own."""
+"""Events on one node after a failure that the same fault may explain, so that they need not be faults of their own."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from scipy import sparse
 from assets.model.attribution_evidence import Episodes, Suspects
 
 _AFTERMATH_SECONDS = 900.0
-"""A fault goes on to show for so long after the failure."""
+"""Time after a failure in which its fault may still show."""
 _TOGETHER_SECONDS = 60.0
-"""Attempts that a fault ends on a node end within so long."""
+"""Attempts on a node that one fault ends do so within this time."""
 
 
 def _pairs(episodes: Episodes, other: Episodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -41,7 +41,7 @@ def after_failure(suspects: Suspects, episodes: Episodes) -> sparse.csr_matrix:
     rows, places = _pairs(episodes, episodes)
     attempt, other = episodes.attempt[rows], episodes.attempt[places]
     is_later = suspects.ended_at[attempt] <= suspects.started_at[other] + 1.0
-    # Of jobs that share a node a fault ends all at once: those that ended a minute apart did not fail together.
+    # A fault ends all jobs that share a node at once. Jobs that ended a minute apart did not fail together.
     is_beside = (
         (suspects.started_at[attempt] < suspects.ended_at[other])
         & (suspects.started_at[other] < suspects.ended_at[attempt])

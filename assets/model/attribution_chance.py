@@ -1,4 +1,4 @@
-"""How often coincidences come: per second, on one node, by one check."""
+"""The rate of coincidences per second, on one node and by one check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHANCE_HITS, _CHANCE_RATE = 0.5, 0.001 / 900
 """Weight in events, and rate per node-second, of what is assumed of coincidence before any attempt COMPLETED: one in a
 thousand windows of a node. The paper has less than 1% of completed jobs beside a failed check, on whichever node."""
 CHECK_WEIGHT = 10.0
-"""Events by which the shares of single checks are drawn to the share that all events have."""
+"""Weight, in events, with which the share of a check is shrunk towards its share of all events."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class ChanceRate:
     check, node_class
         Of each suspected episode.
     proneness
-        How many times as often as its class, and as other checks on the node, the episode's node and check give false
-        alarms.
+        False alarms of the episode's node and check, relative to the node's class and to other checks on the node.
     usual_check
         Share of each check in all events.
     by_check
         The control by check.
     of_classes, class_seconds
-        Adds up the control by class of node; how long the class was looked at, seconds of prone nodes counting more.
+        Matrix that adds up the control by class of node, and the seconds in which each class was observed, weighted by
+        the proneness of the nodes.
     """
 
     check: Places
@@ -46,13 +46,13 @@ class ChanceRate:
 
     @classmethod
     def of(cls, episodes: Episodes, controls: Controls, control_episodes: Episodes) -> ChanceRate:
-        """Measure proneness, and sort the control."""
+        """Measure proneness, and assign the control to classes."""
         seen = (episodes.check, control_episodes.check, controls.rest_check)
         checks = max(int(check.max(initial=0)) for check in seen) + 1
         counted = np.bincount(episodes.check, minlength=checks) + np.bincount(control_episodes.check, minlength=checks)
         of_node = np.zeros((len(controls.node_seconds), checks))
         np.add.at(of_node, (controls.rest_node, controls.rest_check), controls.rest_count)
-        # What the node's events would be if they fell on checks as those of all nodes do.
+        # The events of the node to expect if they were distributed over checks like those of all nodes.
         of_check = np.outer(of_node.sum(axis=1), of_node.sum(axis=0) / max(of_node.sum(), 1.0))
         of_own_check = (of_node + CHECK_WEIGHT) / (of_check + CHECK_WEIGHT)
         of_nodes = _proneness(controls, of_node.sum(axis=1))
@@ -68,12 +68,12 @@ class ChanceRate:
         )
 
     def per_second(self, chances: Floats) -> Floats:
-        """Give the coincidences per second on the node and by the check of each episode.
+        """Return the coincidences per second on the node and by the check of each episode.
 
         Parameters
         ----------
         chances
-            Shape (draws, control): weights of the control, as far as it is no failure of another attempt.
+            Shape (draws, control): probability that each event of the control is no failure of another attempt.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class ChanceRate:
 
 
 def _proneness(controls: Controls, hits: Floats) -> Floats:
-    """How many times as often as its class a node has false alarms (Gamma-Poisson)."""
+    """Return the rate of false alarms of each node relative to its class (Gamma-Poisson)."""
     members = np.bincount(controls.node_class)
     expected = (np.bincount(controls.node_class, hits) / np.maximum(members, 1))[controls.node_class]
     spread = ((hits * (hits - 1.0)).sum() + 1.0) / ((expected**2).sum() + 1.0) - 1.0

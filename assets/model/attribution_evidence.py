@@ -1,4 +1,4 @@
-"""What attribution judges: failed attempts and the events beside their ends; the control: attempts that COMPLETED."""
+"""The input of attribution: failed attempts with the events near their ends, and the control of completed attempts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 LAG_EDGES = (-300.0, -120.0, -30.0, 0.0, 30.0, 120.0)
-"""Borders of the classes of lag, the seconds from the end of the attempt to the event; a lag of 0 is before the end."""
+"""Borders of the classes of lag: seconds from the end of the attempt to the event. A lag of 0 is before the end."""
 LAG_CLASSES = len(LAG_EDGES) + 1
 
 FAMILIES = ("check", "failures_only", "point_check", "kernel", "reason")
 """What an event comes from: a check whose good results are logged too, one that logs only failures, one that runs with
 the job, the kernel's log, a reason that a node was given."""
 PERSISTENCE = ("cleared", "missing", "lasting")
-"""What became of a symptom: good again within 20 minutes; unknown; still failing 2.5 to 17 minutes later."""
+"""Later state of a symptom: good again within 20 minutes; unknown; still failing 2.5 to 17 minutes later."""
 
 
 @dataclass(frozen=True)
 class Episodes:
-    """Events on one node within minutes, beside the end of one attempt; arrays of one length, a value per episode.
+    """Episodes: events on one node within minutes of each other, near the end of one attempt. A value per episode.
 
     Attributes
     ----------
@@ -33,14 +33,14 @@ class Episodes:
     lag_seconds
         From the end of the attempt to the event.
     has_companion, is_drained
-        Whether another check or message spoke of the node within 5 minutes; whether the node was taken out of service
+        Whether another check or message named the node within 5 minutes; whether the node was taken out of service
         within 15 minutes.
     node
         Number of the node.
     observed_at
         When the episode was first seen; seconds since any moment.
     is_explained
-        Whether a failure that Slurm itself blames on the node, a little earlier, explains what is seen.
+        Whether an earlier failure that Slurm itself blames on the node explains the episode.
     """
 
     attempt: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Episodes:
 
 @dataclass(frozen=True)
 class Suspects:
-    """Attempts that infrastructure may have failed and that have episodes; a value per attempt.
+    """Suspects: attempts with episodes that infrastructure may have failed. A value per attempt.
 
     Attributes
     ----------
@@ -80,16 +80,16 @@ class Suspects:
 
 @dataclass(frozen=True)
 class Strata:
-    """Classes of failed attempts among which infrastructure is to blame about equally often; a value per stratum.
+    """Classes of failed attempts that infrastructure failed about equally often. A value per stratum.
 
     Attributes
     ----------
     attempt_count
         Failed attempts, with events or without.
     node_seconds
-        How long attempts of this size ran at this age, however they ended: the exposure to failures.
+        Node-seconds that all attempts of this size ran at this age: the exposure to failures.
     state
-        Number of the state, from 0; strata of one state share what little they know.
+        Number of the state, from 0. Strata of one state share their information.
     """
 
     attempt_count: NDArray[np.float64]
@@ -99,7 +99,7 @@ class Strata:
 
 @dataclass(frozen=True)
 class Controls:
-    """How long attempts that COMPLETED were looked at.
+    """The control: windows of attempts that COMPLETED, and the events outside of failed attempts.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Controls:
     lag_seconds
         Shape (LAG_CLASSES,): node-seconds of all these windows by class of lag.
     rest_node, rest_check, rest_count
-        One length, a value per node and check: how many events the check had on the node beside no failed attempt.
+        Arrays of one length, a value per node and check: events of the check on the node, away from failed attempts.
     """
 
     node_seconds: NDArray[np.float64]
@@ -122,19 +122,19 @@ class Controls:
 
 
 def lag_class(lag_seconds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Place lags, in seconds, into the classes of `LAG_EDGES`; a border belongs to the class before it."""
+    """Return the class of each lag in seconds, by `LAG_EDGES`. A border belongs to the class before it."""
     return np.searchsorted(LAG_EDGES, lag_seconds, side="left")
 
 
 def seconds_by_lag_class(
     runtime_seconds: NDArray[np.float64], before_seconds: float, after_seconds: float
 ) -> NDArray[np.float64]:
-    """Cut windows into the classes of lag.
+    """Divide windows into the classes of lag.
 
     Parameters
     ----------
     runtime_seconds
-        Shape (n,): what happened before the attempt began is no evidence.
+        Shape (n,): the window does not reach back before the start of the attempt.
     before_seconds, after_seconds
         The window around the end.
 

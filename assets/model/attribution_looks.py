@@ -1,4 +1,4 @@
-"""How likely an episode looks as it does: persistence, companion and drain, as a cause and as a coincidence."""
+"""Likelihood of the features of an episode (persistence, companion, drain), as a cause and as a coincidence."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class _Assumption:
 
 _CAUSE = _Assumption(0.3, (0.6, 0.6, 0.6), (0.15, 0.10, 0.75), (0.0, 0.3, 0.7))
 _CHANCE = _Assumption(0.03, (0.02, 0.05, 0.30), (0.65, 0.10, 0.25), (0.0, 0.7, 0.3))
-"""What is assumed where a cluster has shown little: the share of events with each feature under cause and chance. Nodes
-are drained for false alarms that last, hardly for those that pass."""
+"""Assumed share of events with each feature, by cause and by chance, for clusters with few events. Nodes are drained for
+false alarms that last, and hardly ever for those that pass."""
 _FEATURE_WEIGHT = 5.0
-"""Causes that the assumption on a single feature weighs as much as."""
+"""Weight of the assumption about a single feature, in causes."""
 _LOOKS_WEIGHT = 20.0
-"""Events by which shares of combined features are drawn: causes to independent features, the coincidences of a check to
-those of its family, and these to what is assumed."""
+"""Weights, in events, with which shares of combined features are shrunk: those of causes towards independent features,
+those of a check's coincidences towards its family, and those of a family towards the assumption."""
 
 
 @dataclass(frozen=True)
 class CauseLooks:
-    """Looks of suspected episodes, were they causes; told by the other episodes, as far as these are causes.
+    """Features of suspected episodes if they are causes, estimated from the probable causes among the other episodes.
 
     Attributes
     ----------
     features
-        Persistence, companion and drain, by family; and the assumed share of what each episode shows of it.
+        Persistence, companion and drain, by family, with the assumed share of the value of each episode.
     combined
         All three together, by family.
     """
@@ -54,7 +54,7 @@ class CauseLooks:
 
     @classmethod
     def of(cls, episodes: Episodes) -> CauseLooks:
-        """Sort the suspected episodes."""
+        """Assign the suspected episodes to classes."""
         assumed = _assumed(_CAUSE).reshape(len(FAMILIES), *_SHAPE)
         features = []
         for axis, feature in enumerate((episodes.persistence, episodes.has_companion, episodes.is_drained)):
@@ -64,7 +64,7 @@ class CauseLooks:
         return cls(tuple(features), Kinds.of(episodes.family, _looks(episodes), len(FAMILIES), _LOOKS))
 
     def likelihood(self, causes: Floats) -> Floats:
-        """Give the share of causes that look like each episode; `causes` are weights by draw and episode."""
+        """Return the share of causes with the features of each episode. `causes` are weights by draw and episode."""
         independent = np.ones_like(causes)
         for kinds, assumed in self.features:
             independent = independent * kinds.shares_by_others(causes, assumed, _FEATURE_WEIGHT)
@@ -73,16 +73,16 @@ class CauseLooks:
 
 @dataclass(frozen=True)
 class ChanceLooks:
-    """Looks of suspected episodes, were they coincidences; told by the episodes beside completed attempts.
+    """Features of suspected episodes if they are coincidences, estimated from the episodes of completed attempts.
 
     Attributes
     ----------
     by_family, by_check
-        Looks of the control, by family and by check within the family.
+        Features of the control, by family and by check within the family.
     family_of_check
         The family of each check; a check of two families is two checks here.
     suspected
-        Places of the suspected episodes among the looks by check.
+        Positions of the suspected episodes among the features by check.
     """
 
     by_family: Kinds
@@ -92,7 +92,7 @@ class ChanceLooks:
 
     @classmethod
     def of(cls, episodes: Episodes, control: Episodes) -> ChanceLooks:
-        """Sort the control."""
+        """Assign the control to classes."""
         own = [events.check * len(FAMILIES) + events.family for events in (episodes, control)]
         names, place = np.unique(np.concatenate(own), return_inverse=True)
         suspected, controls = place[: len(own[0])], place[len(own[0]) :]
@@ -104,7 +104,7 @@ class ChanceLooks:
         )
 
     def likelihood(self, chances: Floats) -> Floats:
-        """Give the share of coincidences that look like each episode; `chances` are weights by draw and control."""
+        """Return the share of coincidences with each episode's features. `chances` are weights by draw and control."""
         of_family = self.by_family.shares(chances, _assumed(_CHANCE), _LOOKS_WEIGHT)
         by_family = of_family.reshape(len(chances), len(FAMILIES), _LOOKS)
         of_check = by_family[:, self.family_of_check].reshape(len(chances), -1)
@@ -112,18 +112,18 @@ class ChanceLooks:
 
 
 def _looks(episodes: Episodes) -> Places:
-    """Give persistence, companion and drain one number."""
+    """Combine persistence, companion and drain into one number."""
     return (episodes.persistence * 2 + episodes.has_companion) * 2 + episodes.is_drained
 
 
 def _assumed(assumption: _Assumption) -> Floats:
-    """Shares of looks, family by family; what a family cannot show is nearly impossible."""
+    """Return the assumed shares of combined features by family. What a family cannot show is nearly impossible."""
     persistences = {"check": assumption.persistence, "failures_only": assumption.persistence_unseen}
     companion = np.array([1.0 - assumption.companion, assumption.companion])
     tables = []
     for family in FAMILIES:
         persistence = np.array(persistences.get(family, (0.0, 1.0, 0.0))) + 1e-3
-        # A reason is given to a node when it is taken out of service: that says nothing more.
+        # A node gets a reason when it is taken out of service, so for reasons the feature says nothing more.
         drained = np.full(len(PERSISTENCE), 0.5) if family == "reason" else np.array(assumption.drained)
         of_drain = np.stack([1.0 - drained, drained], axis=1)
         joint = persistence[:, None, None] * companion[None, :, None] * of_drain[:, None, :]

@@ -1,4 +1,4 @@
-"""Which share of the failed attempts of one state, size and runtime infrastructure ended."""
+"""The share of failed attempts that infrastructure ended, by state, size and runtime."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from assets.model.attribution_evidence import Strata, Suspects
 from assets.model.shares import Floats, Places, ones
 
 _ASSUMED_SHARE, _SHARE_WEIGHT = 0.02, 5.0
-"""Share of failed attempts that infrastructure ended, and the attempts that this assumption weighs as much as. The
+"""Assumed share of failed attempts that infrastructure ended, and the weight of this assumption in attempts. The
 paper has 0.8%; Hu et al., "Characterization of Large Language Model Development in the Datacenter" (2024), have 11%."""
 _SPREADS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
-"""Squared CV between strata of what they have beyond their exposure: before any failure all are as likely."""
+"""Squared CV between the rates of strata. Before any failure is seen, all values are equally likely."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Strata of one state are struck in proportion to their exposure, give or take a spread that is measured.
+    """Prior by stratum. Strata of one state fail in proportion to their exposure, with a measured spread.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Prior:
     attempt_count
         Failed attempts by stratum.
     of_episodes, of_suspects, of_states
-        Add up episodes by stratum, suspects by stratum, strata by state.
+        Matrices that add up episodes by stratum, suspects by stratum, and strata by state.
     exposure_share
-        Of each stratum in the node-seconds of its state.
+        Share of each stratum in the node-seconds of its state.
     """
 
     stratum: Places
@@ -42,7 +42,7 @@ class Prior:
 
     @classmethod
     def of(cls, suspects: Suspects, attempt: Places, strata: Strata) -> Prior:
-        """Sort the suspects, and their episodes by `attempt`."""
+        """Assign the suspects, and their episodes, to strata."""
         stratum = suspects.stratum[attempt]
         of_states = ones(strata.state, int(strata.state.max(initial=0)) + 1)
         exposure = strata.node_seconds + 1.0
@@ -56,12 +56,12 @@ class Prior:
         )
 
     def shares(self, causes: Floats, suspect_weights: Floats) -> Floats:
-        """Give the share of attempts of each episode's stratum that infrastructure ended.
+        """Return the share of attempts of each episode's stratum that infrastructure ended.
 
         Parameters
         ----------
         causes
-            Shape (draws, episodes): weights of the episodes, as far as they are causes.
+            Shape (draws, episodes): probability of each episode to be a cause, times its weight.
         suspect_weights
             Shape (draws, suspects).
 
@@ -80,9 +80,9 @@ class Prior:
 
 
 def _drawn_to_exposure(failed: Floats, expected: Floats) -> Floats:
-    """Draw failures by stratum to what exposure lets expect: Gamma-Poisson means over all spreads that may be.
+    """Shrink failures by stratum towards those expected by exposure: Gamma-Poisson means, averaged over all spreads.
 
-    Spreads weigh by how likely they make all strata of the draw: the density of the negative binomial.
+    A spread is weighted by the likelihood of all strata of the draw: the density of the negative binomial.
     """
     shape, count, mean = 1.0 / _SPREADS[:, None, None], failed[None], expected[None]
     density = (

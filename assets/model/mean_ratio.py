@@ -16,8 +16,8 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 LOGIT_T = "logit_t"
 NO_SPREAD = "no_spread"
 BOUNDS_OF_FEW_RUNS = "bounds_of_few_runs"
-ENOUGH_RUNS = 10
-"""Where one run in ten is bad, fewer runs most likely hold none, and their spread says nothing of it."""
+MIN_RUNS = 10
+"""Smallest number of runs with limits. If one run in ten is bad, fewer runs most likely include no bad one."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def mean_or_bounds(
     *,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> MeanInterval:
-    """Put limits on a mean of ratios where they are enough, and show the lowest and the highest where they are few.
+    """Put limits on a mean of enough ratios. For few ratios, return the lowest and the highest instead.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def mean_or_bounds(
     Returns
     -------
     MeanInterval
-        Of `mean_ratio_interval` from `ENOUGH_RUNS` ratios on. Below that `low` and `high` are the lowest and the
+        Of `mean_ratio_interval` from `MIN_RUNS` ratios on. Below that `low` and `high` are the lowest and the
         highest ratio themselves (`bounds_of_few_runs`), which promise no coverage; a single ratio has none.
 
     Raises
@@ -135,9 +135,8 @@ def mean_or_bounds(
 
     Notes
     -----
-    Of runs one in ten of which goes badly wrong, limits on the logit scale cover the mean in 60% from nine and in 41%
-    from five:
-    the sample most likely holds no bad run. The bounds make no claim about the runs that are not in the sample.
+    If one run in ten goes badly wrong, limits on the logit scale cover the mean in 60% of samples of nine and in 41% of
+    samples of five, because such a sample most likely includes no bad run. The bounds describe the sample only.
 
     Examples
     --------
@@ -151,7 +150,7 @@ def mean_or_bounds(
     )
     if np.any((value < least - 1e-9) | (value > most + 1e-9)):
         raise ValueError("a mean lies between the lowest and the highest ratio")
-    is_few = (count >= 2) & (count < ENOUGH_RUNS)
+    is_few = (count >= 2) & (count < MIN_RUNS)
     return MeanInterval(
         value,
         np.where(is_few, np.minimum(least, value), limits.low),

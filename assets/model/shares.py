@@ -1,4 +1,4 @@
-"""Shares of the kinds of things in a group, from things that count by a probability, drawn to assumed shares."""
+"""Shares of kinds in groups, from items that count by a probability, shrunk towards assumed shares."""
 
 from __future__ import annotations
 

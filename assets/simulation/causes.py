@@ -78,7 +78,7 @@ CAUSES = (
 BY_CATEGORY = {cause.category: number for number, cause in enumerate(CAUSES)}
 FLEET_SHARES = {cause.category: cause.weight for cause in CAUSES}
 
-MOST_TELLING_FIRST = (
+CATEGORIES_BY_PRIORITY = (
     "pcie",
     "gpu_memory",
     "gpu_nvlink",
@@ -149,7 +149,7 @@ def visible_category(cause: int, mechanism: int, has_evidence: bool, others: Seq
     has_evidence
         Whether it left a kernel line or a failing check.
     others
-        The other categories that its symptoms show. The first of all of them in `MOST_TELLING_FIRST` is returned.
+        The other categories that its symptoms show. The first of all of them in `CATEGORIES_BY_PRIORITY` is returned.
     """
     if mechanism in (DRAIN, ALARM):
         return None
@@ -157,4 +157,4 @@ def visible_category(cause: int, mechanism: int, has_evidence: bool, others: Seq
         return UNATTRIBUTED
     if not has_evidence and mechanism not in (LAUNCH, OPERATOR):
         return None
-    return min((CAUSES[cause].category, *others), key=MOST_TELLING_FIRST.index)
+    return min((CAUSES[cause].category, *others), key=CATEGORIES_BY_PRIORITY.index)

@@ -226,7 +226,7 @@ class Profile:
     users: int = 40
     largest_share: float = 0.5
     preemption_after_seconds: int = 2 * HOUR
-    longest_seconds: int = 7 * DAY
+    max_run_seconds: int = 7 * DAY
     checkpoint_seconds: int = HOUR
     restart_seconds: int = 300
     heartbeat_seconds: int = 300

@@ -77,7 +77,7 @@ class Submissions:
         name = FAMILY_NAMES.index(FAMILIES[1 << 30][0]) << NAME_BITS | int(self.world.rng.random() * (1 << NAME_BITS))
         profile = self.world.profile
         values = (
-            0, gpus, len(QOS) - 1, 0, seconds, profile.longest_seconds, 1, name, profile.checkpoint_seconds, 0, 0,
+            0, gpus, len(QOS) - 1, 0, seconds, profile.max_run_seconds, 1, name, profile.checkpoint_seconds, 0, 0,
         )  # fmt: skip
         run = len(self.world.ledger.runs)
         for append, value in zip(self._append_run, values, strict=True):
@@ -101,7 +101,7 @@ class Submissions:
         user = runs["user"][run]
         exit_code, exit_signal = USER_EXITS[exits[0]]
         job = len(ledger.jobs)
-        left = self.world.profile.longest_seconds * 2 if outcome == TIMEOUT else seconds
+        left = self.world.profile.max_run_seconds * 2 if outcome == TIMEOUT else seconds
         values = (
             job_id, run, user, runs["gpus"][run], runs["qos"][run], runs["limit"][run], outcome, left, now, now, now,
             runs["can_requeue"][run], array[0], array[1], exits[1], exit_code, exit_signal, 0,

@@ -118,7 +118,7 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
     shares = profile.large_outcomes if is_large else profile.outcomes
     weights = np.array([shares.get(name, 0.0) for name in STATES])
     outcome = rng.choice(len(STATES), drawn, p=weights / weights.sum())
-    seconds = _durations(rng, size, outcome, profile.longest_seconds - 2 * HOUR)
+    seconds = _durations(rng, size, outcome, profile.max_run_seconds - 2 * HOUR)
     is_array = rng.random(drawn) < (0.04 if size.gpus == 1 else 0.0)
     tasks = np.where(is_array, rng.integers(3, 9, drawn), 0)
     count = int(np.searchsorted(np.cumsum(seconds * np.maximum(tasks, 1)), budget)) + 1
@@ -147,7 +147,7 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         "qos": qos,
         "outcome": outcome,
         "seconds": np.maximum(seconds // segments, MIN_SECONDS),
-        "limit": np.minimum(limit, profile.longest_seconds),
+        "limit": np.minimum(limit, profile.max_run_seconds),
         "segments": segments,
         "tasks": tasks,
         "can_requeue": rng.random(count) < 0.88,

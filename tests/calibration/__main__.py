@@ -16,7 +16,7 @@ COMMAND = "python -m tests.calibration"
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description="Hold the simulated clusters against the paper.")
+    parser = argparse.ArgumentParser(prog=COMMAND, description="Compare the simulated clusters with the paper.")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of nodes (1)")
     parser.add_argument("--days", type=int, help="days to simulate (all)")
     parser.add_argument("--seed", type=int, default=1, help="same seed, same clusters (1)")

@@ -140,7 +140,7 @@ class Observed:
         low, high = self.ledger.faults["checks_from"][faults], self.ledger.faults["cleared"][faults]
         high = np.where(high >= 0, high, self.profile.horizon)
         node = self.ledger.faults["node"][faults]
-        latest = high + self.profile.longest_seconds
+        latest = high + self.profile.max_run_seconds
         which, attempt = self._occupancy.ended(node, low - AFTER_SECONDS, latest)
         met = (self.start[attempt] <= high[which]) & (self.state[attempt] == COMPLETED)
         saw = np.zeros(len(self.state), np.bool_)

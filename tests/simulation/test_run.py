@@ -130,11 +130,11 @@ def test_real_logs_of_any_cluster_stop_all_work(pair: str, tmp_path: Path) -> No
 
 
 def test_progress_covers_all_clusters(pair: str, tmp_path: Path) -> None:
-    told: list[float] = []
-    simulate(pair, tmp_path, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
-    assert any(0.05 < share < 0.3 for share in told) and any(0.7 < share < 0.95 for share in told)
+    shares: list[float] = []
+    simulate(pair, tmp_path, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert any(0.05 < share < 0.3 for share in shares) and any(0.7 < share < 0.95 for share in shares)
 
 
 def test_the_summary_says_simulated_and_where(demo: Simulated) -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from assets.simulation.causes import (
     BY_CATEGORY,
+    CATEGORIES_BY_PRIORITY,
     CAUSES,
     DRAIN_CATEGORIES,
     FLEET_SHARES,
     LEMON_CATEGORIES,
-    MOST_TELLING_FIRST,
     UNATTRIBUTED,
     Cooccurrence,
     draw_cause,
@@ -190,8 +190,8 @@ def test_visible_categories(category: str, mechanism: int, has_evidence: bool, v
 
 
 def test_the_order_of_categories_is_that_of_the_pipeline() -> None:
-    assert sorted(MOST_TELLING_FIRST, key=PRIORITIES.__getitem__) == list(MOST_TELLING_FIRST)
-    assert set(MOST_TELLING_FIRST) == set(BY_CATEGORY) <= set(PRIORITIES)
+    assert sorted(CATEGORIES_BY_PRIORITY, key=PRIORITIES.__getitem__) == list(CATEGORIES_BY_PRIORITY)
+    assert set(CATEGORIES_BY_PRIORITY) == set(BY_CATEGORY) <= set(PRIORITIES)
 
 
 @pytest.mark.parametrize("code", [62, 119])

@@ -27,11 +27,11 @@ def test_the_bytes_do_not_depend_on_who_writes_when(
 ) -> None:
     alone = make(days=2, seed=3)
     request.getfixturevalue("side_by_side")
-    told: list[float] = []
-    together = make(days=2, seed=3, progress=told.append)
+    shares: list[float] = []
+    together = make(days=2, seed=3, progress=shares.append)
     assert content(alone.summary.sources) == content(together.summary.sources)
     assert content(alone.summary.truth) == content(together.summary.truth)
-    assert told == sorted(told)
+    assert shares == sorted(shares)
 
 
 @pytest.mark.usefixtures("side_by_side")
