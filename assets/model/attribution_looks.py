@@ -28,8 +28,8 @@ class _Assumption:
 
 _CAUSE = _Assumption(0.3, (0.6, 0.6, 0.6), (0.15, 0.10, 0.75), (0.0, 0.3, 0.7))
 _CHANCE = _Assumption(0.03, (0.02, 0.05, 0.30), (0.65, 0.10, 0.25), (0.0, 0.7, 0.3))
-"""Assumed share of events with each feature, by cause and by chance, for clusters with few events. Nodes are drained for
-false alarms that last, and hardly ever for those that pass."""
+"""Assumed share of events with each feature, by cause and by chance, for clusters with few events. Nodes are drained
+for false alarms that last, and hardly ever for those that pass."""
 _FEATURE_WEIGHT = 5.0
 """Weight of the assumption about a single feature, in causes."""
 _LOOKS_WEIGHT = 20.0
