@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.simulation.causes import UNATTRIBUTED
+from assets.simulation.false_alarms import AFTER_SECONDS, BEFORE_SECONDS
 from assets.simulation.ledger import Ledger
 from assets.simulation.profiles import DAY, Profile
 from assets.simulation.states import COMPLETED, FAILED, NODE_FAIL, PENDING, REQUEUED, RUNNING
@@ -22,7 +23,6 @@ from tests.calibration.evidence import Evidence
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-BEFORE_SECONDS, AFTER_SECONDS = 600, 300
 
 
 @dataclass(frozen=True)
