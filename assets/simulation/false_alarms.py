@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, FalseAlarms, Profile
 from assets.simulation.states import COMPLETED
+from assets.simulation.symptoms import ALARM_MESSAGES
 from assets.simulation.workload import Workload
 from assets.simulation.xids import GPU_BUSES
 
@@ -39,17 +40,19 @@ class Kind:
     recovery: str = ""
 
 
-IBSTAT = ("check ibstat", "ib link mlx5_{gpu} is down.")
-MOUNT = ("mounted directory", "Directory /checkpoint: directory is not mounted.")
+def _of_check(check: str, kernel: str | None = None, recovery: str = "") -> Kind:
+    return Kind(check, ALARM_MESSAGES[check], kernel, recovery)
+
+
 KINDS = (
-    Kind(*IBSTAT),
-    Kind(*IBSTAT, LINK_DOWN, LINK_UP),
-    Kind("nvidia smi ecc_uncorrected", "GPU {gpu}: uncorrected volatile ECC errors above threshold, 1 > 0."),
-    Kind("check dcgmi nvlink status", "GPU {gpu}: NVLink 6 is down."),
-    Kind("check pci", "PCI device 0000:{bus}:00.0: link width is x8, expected x16."),
-    Kind(*MOUNT),
-    Kind(*MOUNT, SERVER_AWAY, SERVER_OK),
-    Kind("service status", "Service sssd: not running. error_code: 3, output: inactive\n"),
+    _of_check("check ibstat"),
+    _of_check("check ibstat", LINK_DOWN, LINK_UP),
+    _of_check("nvidia smi ecc_uncorrected"),
+    _of_check("check dcgmi nvlink status"),
+    _of_check("check pci"),
+    _of_check("mounted directory"),
+    _of_check("mounted directory", SERVER_AWAY, SERVER_OK),
+    _of_check("service status"),
     Kind(None, "", LINK_DOWN, LINK_UP),
     Kind(None, "", SERVER_AWAY, SERVER_OK),
 )

@@ -193,15 +193,15 @@ SHOWS_ALONG = SHOWS | {"host_hardware": _machine_check}
 HAS_LAST_WORDS = ("gpu_unavailable", "pcie", "main_memory")
 """Causes that leave kernel lines before the node falls silent. The other causes leave none."""
 
-ALARMS: tuple[tuple[str, str], ...] = (
-    ("link flaps", "ib link flap detected.\n"),
-    ("check ibstat", "ib link mlx5_{gpu} is down."),
-    ("nvidia smi ecc_uncorrected", "GPU {gpu}: uncorrected volatile ECC errors above threshold, 1 > 0."),
-    ("check dcgmi nvlink status", "GPU {gpu}: NVLink 6 is down."),
-    ("check pci", "PCI device 0000:{bus}:00.0: link width is x8, expected x16."),
-    ("mounted directory", "Directory /checkpoint: directory is not mounted."),
-    ("service status", "Service sssd: not running. error_code: 3, output: inactive\n"),
-)
+ALARM_MESSAGES = {
+    "link flaps": "ib link flap detected.\n",
+    "check ibstat": "ib link mlx5_{gpu} is down.",
+    "nvidia smi ecc_uncorrected": "GPU {gpu}: uncorrected volatile ECC errors above threshold, 1 > 0.",
+    "check dcgmi nvlink status": "GPU {gpu}: NVLink 6 is down.",
+    "check pci": "PCI device 0000:{bus}:00.0: link width is x8, expected x16.",
+    "mounted directory": "Directory /checkpoint: directory is not mounted.",
+    "service status": "Service sssd: not running. error_code: 3, output: inactive\n",
+}
 """Checks that raise false alarms, with the messages of real failures."""
 
 
@@ -288,5 +288,5 @@ def show_low_severity(rng: np.random.Generator, category: str, gpu: int) -> Symp
 
 def show_alarm(rng: np.random.Generator, gpu: int) -> Symptoms:
     """Return the symptoms of a false alarm: one check fails with a real failure's message. The kernel is quiet."""
-    check, message = ALARMS[int(rng.random() * len(ALARMS))]
+    check, message = list(ALARM_MESSAGES.items())[int(rng.random() * len(ALARM_MESSAGES))]
     return Symptoms(checks=[(check, message.format(gpu=gpu, bus=GPU_BUSES[gpu]))], reason="")
