@@ -1,8 +1,8 @@
 """The awkward inputs of `tests/fixtures/cases` and the check that a reader gives each the outcome it must have.
 
-A case: id, about, input (physical lines); file, timezone, tickets, modified_at where they differ from the defaults; and
-the outcome: loaded (every row, the columns that matter), skipped (reason: lines), quarantined (line: reason), refused
-(reason the whole file is turned down for), dispositions and line_counts once the raw table is settled.
+A case: id (what it is about), input (physical lines); file, timezone, tickets, modified_at where they differ from the
+defaults; and the outcome: loaded (every row, the columns that matter), skipped (reason: lines), quarantined (line:
+reason), refused (reason the whole file is turned down for), dispositions and line_counts once the raw table is settled.
 """
 
 from __future__ import annotations
@@ -27,12 +27,6 @@ def cases_of(source_format: str, *, other_formats: bool = False) -> list[Any]:
     lines = (FOLDER / f"{source_format}.jsonl").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line) for line in lines]
     return [pytest.param(case, id=case["id"]) for case in cases if ("format" in case) == other_formats]
-
-
-def ids_of(source_format: str) -> set[str]:
-    """Give the ids of a format's cases."""
-    lines = (FOLDER / f"{source_format}.jsonl").read_text(encoding="utf-8").splitlines()
-    return {json.loads(line)["id"] for line in lines}
 
 
 def _shown(value: Any) -> Any:

@@ -111,11 +111,11 @@ def test_the_genuine_capture_is_read_whole(tmp_path, monkeypatch):
 
 def test_awkward_inputs_come_to_what_their_lines_do(tmp_path, monkeypatch):
     files = {}
-    for parameter in cases_of("gcm_health"):
+    for place, parameter in enumerate(cases_of("gcm_health")):
         (case,) = parameter.values
         if "refused" not in case:
-            files[f"{case['id']} behind others.json"] = text(many(30)) + case["input"] + "\n"
-            files[f"{case['id']} alone.json"] = case["input"]
+            files[f"{place} behind others.json"] = text(many(30)) + case["input"] + "\n"
+            files[f"{place} alone.json"] = case["input"]
     assert len(files) > 20
     read(tmp_path, monkeypatch, files)
 

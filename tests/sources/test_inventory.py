@@ -6,16 +6,12 @@ import pytest
 
 from assets.sources import inventory
 from tests.sources.batches import TESTBED, load, read
-from tests.sources.cases import Case, cases_of, check_case, ids_of
+from tests.sources.cases import Case, cases_of, check_case
 
 
 @pytest.mark.parametrize("case", cases_of("scontrol_node"))
 def test_case(case: Case) -> None:
     check_case(inventory, case)
-
-
-def test_no_known_case_is_missing() -> None:
-    assert ids_of("scontrol_node") >= {"N162"}
 
 
 def test_the_genuine_capture_is_read_whole_in_both_forms() -> None:

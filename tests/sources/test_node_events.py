@@ -6,19 +6,14 @@ import pytest
 
 from assets.sources import node_events
 from tests.sources.batches import TESTBED, cluster_of, load, read
-from tests.sources.cases import Case, cases_of, check_case, ids_of
+from tests.sources.cases import Case, cases_of, check_case
 
-IDS = {"N097", "N098", "N101", "N102", "N103", "N104"}
 HEADER = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
 
 
 @pytest.mark.parametrize("case", cases_of("sacctmgr_event") + cases_of("nhc", other_formats=True))
 def test_case(case: Case) -> None:
     check_case(node_events, case)
-
-
-def test_no_known_case_is_missing() -> None:
-    assert ids_of("sacctmgr_event") >= IDS
 
 
 def test_the_genuine_capture_is_read_whole() -> None:

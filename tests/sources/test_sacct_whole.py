@@ -14,7 +14,7 @@ import pytest
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files as sacct_whole
 from tests.sources.folders import BASE, SCHEMA, connect, load, make, rows
-from tests.sources.test_sacct_cases import CASES, content_of
+from tests.sources.test_sacct_cases import CASES, content_of, file_of
 
 TABLES = {
     "raw.sacct": "*",
@@ -181,7 +181,7 @@ SETTINGS = sorted({json.dumps(case.get("config", {})) for case in CASES if "erro
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_awkward_records_come_to_what_their_lines_do(settings, tmp_path, monkeypatch):
     files: dict[str, str | bytes] = {
-        f"{case['id']}.txt": content_of(case)
+        file_of(case): content_of(case)
         for case in CASES
         if "error" not in case and json.dumps(case.get("config", {})) == settings
     }
