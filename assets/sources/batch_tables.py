@@ -1,4 +1,4 @@
-"""The temp tables through which the loading core and a reader hand each other a batch, each with its columns.
+"""The temp tables that the loading core and a reader share for one batch, with their columns.
 
 The core makes them from these declarations. A test checks against them what each reader leaves.
 """

@@ -1,4 +1,4 @@
-"""What cannot be used of a sources folder: the place, what is wrong with it, the next step."""
+"""Errors in a sources folder: where, what is wrong, and the next step."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def is_timed_by_modification(_path: str, _dialect: str) -> bool:
-    """Say that it can: a snapshot that tells no time is as old as its file."""
+    """Return True: a snapshot that states no time has the time of its file."""
     return True
 
 

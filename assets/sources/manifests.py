@@ -54,7 +54,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def parse(text: str, zone: str) -> dict[str, Any]:
-    """Give the columns that a manifest states.
+    """Return the columns that a manifest states.
 
     Raises
     ------

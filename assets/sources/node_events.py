@@ -54,7 +54,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 def _moment(text: str, zone: str, *, second_of_fold: bool = False) -> str:
-    """Give SQL for an epoch, offset or local time as UTC; NULL for a time that is not stated or not one."""
+    """Return SQL for an epoch, offset or local time as UTC; NULL for a time that is not stated or not one."""
     return (
         f"case when regexp_matches({text}, '^\\d{{1,11}}$') "
         f"then nullif(make_timestamp(try_cast({text} as bigint) * 1000000), timestamp '1970-01-01') "

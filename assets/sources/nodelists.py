@@ -66,7 +66,7 @@ def split_outside_brackets(text: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def _spelled(width: int) -> tuple[str, ...]:
-    """Spell the first numbers with zeros up to a width: few are left to spell one by one."""
+    """Return the first numbers padded with zeros, from a cache."""
     return tuple(str(number).zfill(width) for number in range(10_000))
 
 
@@ -127,7 +127,7 @@ def _expand_one(pattern: str, most: int) -> list[str]:
 
 
 def expand(text: str, most: int = MAXIMUM_HOSTS) -> list[str]:
-    """Expand a node list in the order written; nothing assigned gives an empty list.
+    """Expand a node list in the order written; `None assigned` gives an empty list.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def expand(text: str, most: int = MAXIMUM_HOSTS) -> list[str]:
 
 
 def count(text: str) -> int:
-    """Count what a list names without expanding it, each name as often as it is written; more than all is enough.
+    """Count the names in a list without expanding it; repeated names count each time.
 
     >>> count("gpu[001-003,007],r[1-2]n[00000-99999]")
     200004
@@ -174,7 +174,7 @@ def count(text: str) -> int:
 
 @dataclass(frozen=True)
 class Printed:
-    """How often a node list is printed, and how many nodes the jobs are said to have, where that is told."""
+    """How often a node list is printed, and the number of nodes that its jobs state, if any."""
 
     times: int = 1
     stated_count: int | None = None
@@ -238,7 +238,7 @@ def _expanded_large(text: str, name_count: int, seen: Printed, *, is_affordable:
 
 
 class _Rows:
-    """Expanded lists on their way into a table; `known` are the names of earlier ones."""
+    """Collects expanded lists for a table; `known` are the names in earlier tables."""
 
     def __init__(self, known: set[str]) -> None:
         self._known = known
@@ -262,7 +262,7 @@ class _Rows:
         self._ends.append(len(self._names))
 
     def _give_up_foreign_lists(self) -> None:
-        """Give up the lists with which there would be more nodes than a cluster can have."""
+        """Mark as too large the lists that would give the cluster more nodes than it can have."""
         added, self._lists = self._lists, []
         names, self._names = self._names, []
         ends, self._ends = self._ends, [0]
@@ -277,7 +277,7 @@ class _Rows:
                 self.add(text, error or found)
 
     def table(self) -> pa.Table:
-        """Give all that was added."""
+        """Return all that was added."""
         new = set(self._names) - self._known
         if len(self._known) + len(new) > MAX_NODES:
             self._give_up_foreign_lists()
@@ -296,7 +296,7 @@ class _Rows:
 
 
 def expansion_step(printed_lists: str, into: str) -> Step:
-    """Give the step that expands lists into a temp table.
+    """Return the step that expands lists into a temp table.
 
     Parameters
     ----------

@@ -31,15 +31,15 @@ where lines.line is not null and (lines.line_number <= 2 or lines.line_number > 
 """The first and last lines of each file, which a reader looks at for their times even where they say nothing else."""
 
 CORE_VERSION = 3
-"""Raised when the loading core says something else of the same file, whatever its reader."""
+"""Raise it when the loading core gives other results for the same file, whatever the reader."""
 
 SAMPLE_CHARACTERS = 65536
 FIRST_CHARACTERS = 8192
-"""What mostly tells a log's form: a cluster has thousands of files, and patterns over whole samples take long."""
+"""Mostly enough to tell a log's form; patterns over the whole samples of thousands of files take long."""
 
 
 def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
-    r"""Name the pattern that most lines at the beginning of a sample fit, of all its lines if none there fits any.
+    r"""Name the pattern that fits most lines at the beginning of a sample, or most of all lines if none fits there.
 
     >>> prevailing({"digits": r"^\d+$", "letters": "^[a-z]+$"}, "12\nab\ncd\n")
     'letters'
@@ -73,7 +73,7 @@ class SourceFile:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What names the file in `ops.files`."""
+        """The key of the file in `ops.files`."""
         return self.cluster_id, self.path
 
 
@@ -126,11 +126,11 @@ class Reader(Protocol):
 
     @property
     def VERSION(self) -> int:
-        """Raised when the same bytes would give other rows; files read by another version are read again."""
+        """Raise it when the same bytes give other rows; files read by another version are read again."""
 
     @property
     def COVERS(self) -> tuple[str, str]:
-        """SQL aggregates of a file's rows of the raw table: the first and the last moment of which it tells.
+        """SQL aggregates over a file's rows: the first and the last moment that the file covers.
 
         Never a time that rests on the file's modification. `batch_files` stands beside the rows.
         """
@@ -146,7 +146,7 @@ class Reader(Protocol):
         """Say how `lines` become rows, skipped lines and quarantined lines."""
 
     def dispositions(self) -> Sequence[Step]:
-        """Give the steps that recompute `disposition` (and what depends on it) of the whole raw table.
+        """Return the steps that recompute `disposition` (and what depends on it) of the whole raw table.
 
         They run after all files are loaded, with `node_id` final. Rows with disposition `unknown_node` are to be left
         alone; every other row becomes loaded, duplicate or coalesced by its content, never by the order of arrival.
@@ -156,7 +156,7 @@ class Reader(Protocol):
 
 @runtime_checkable
 class WholeFileReader(Protocol):
-    """What a reader adds that can read some files faster than line by line."""
+    """A reader that can read some whole files at once."""
 
     def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
         """Read what files it can, given by `file_id`, and put them into `taken_files`.
@@ -168,12 +168,12 @@ class WholeFileReader(Protocol):
 
 @runtime_checkable
 class TimedReader(Protocol):
-    """What a reader adds whose rows can tell when their file was modified: such a file is read again when touched."""
+    """A reader whose rows may take their time from the file: such a file is read again when it is touched."""
 
     def is_timed_by_modification(self, path: str, dialect: str) -> bool:
         """Tell whether the time of modification can show in the rows of a file."""
 
 
 def reader_key(reader: Reader, cluster: ClusterSettings) -> str:
-    """Name the versions and settings a file is read with; another name means reading again."""
+    """Return a key of the versions and settings that a file is read with; when it changes, the file is read again."""
     return f"{CORE_VERSION}.{reader.VERSION}:{cluster.reading_hash}"

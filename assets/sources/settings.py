@@ -65,7 +65,7 @@ def strptime_format(text: str) -> str:
 
 
 def in_known_years(moment: date) -> date:
-    """Return the date or moment; refuse one outside the years in which logs can lie."""
+    """Return the date or moment; refuse one outside the years that logs can have."""
     if not FIRST_YEAR <= moment.year <= LAST_YEAR:
         raise ValueError(f"it must lie between {FIRST_YEAR} and {LAST_YEAR}")
     return moment
@@ -123,7 +123,7 @@ LemonSignal = Literal[
 
 
 class Lemons(Section):
-    """Over how many days nodes are compared: by signals, by failure rate; and limits by signal that a node reaches.
+    """The days over which nodes are compared, by signals and by failure rate, and a threshold for each signal.
 
     Without `rate_days` they are as many as a node that fails ten times as often as the fleet takes for five failures.
     """
@@ -269,7 +269,7 @@ class Settings(Section):
 
 
 def in_utc(moment: date | datetime, zone: str) -> datetime:
-    """Give a date or a moment as UTC without a zone; what tells no offset is of the given zone.
+    """Return a date or a moment as UTC without a zone; what tells no offset is of the given zone.
 
     >>> in_utc(date(2024, 7, 1), "Europe/Berlin")
     datetime.datetime(2024, 6, 30, 22, 0)
@@ -282,7 +282,7 @@ def in_utc(moment: date | datetime, zone: str) -> datetime:
 
 
 def known_zone(name: str) -> str:
-    """Give the name back when it is an IANA time zone."""
+    """Return the name if it is an IANA time zone; refuse any other."""
     if name not in available_timezones():
         raise ValueError("it must be an IANA time zone such as UTC, Europe/Berlin or America/Los_Angeles")
     return name

@@ -23,7 +23,7 @@ Moment = datetime | None
 
 
 def at(hours: float = 0, *, days: float = 0, minutes: float = 0, seconds: float = 0) -> datetime:
-    """Give the moment so long after midnight of 1 May 2024.
+    """Return the moment so long after midnight of 1 May 2024.
 
     >>> at(10, minutes=30).isoformat()
     '2024-05-01T10:30:00'

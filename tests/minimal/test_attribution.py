@@ -13,7 +13,7 @@ def glitch(cluster, node, moment):
 
 
 def busy(jobs, state="COMPLETED", first_id=1, node="n1", first_day=0, glitches=()):
-    """Give jobs of fifty minutes, one an hour; beside the ends of some, the link check fails once."""
+    """Add jobs of fifty minutes, one an hour; beside the ends of some, the link check fails once."""
     cluster = Cluster()
     for number in range(jobs):
         cluster.job(first_id + number, node, at(number, days=first_day), at(number, minutes=50, days=first_day), state)

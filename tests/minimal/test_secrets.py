@@ -50,7 +50,7 @@ CLUSTERS = {
 
 
 def found(con: duckdb.DuckDBPyConnection, words: tuple[str, ...]) -> dict[str, str]:
-    """Give the columns of text in which a word stands, with one value of each."""
+    """Return the columns of text in which a word stands, with one value of each."""
     columns = con.execute(
         """
         select database_name, schema_name, table_name, column_name from duckdb_columns()

@@ -69,7 +69,7 @@ def _warehouse() -> duckdb.DuckDBPyConnection:
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Give an empty warehouse in memory; it is the same one every time, emptied, as making one takes far longer."""
+    """Return an empty warehouse in memory; it is the same one every time, emptied, as making one takes far longer."""
     con = _warehouse()
     drop_temporary(con)
     for (table,) in con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall():
@@ -134,7 +134,7 @@ def begin(
 
 
 def name_nodes(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Give the rows of the raw table their node ids, every host being a node."""
+    """Set the node ids of the raw table; every host is a node."""
     columns = {row["name"] for row in _rows(con, f"select name from pragma_table_info('raw.{reader.TABLE}')")}
     if "node_id" in columns:
         con.execute(f"update raw.{reader.TABLE} set node_id = lower(node_name)")
@@ -147,7 +147,7 @@ def settle(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 
 def table_of(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[Row]:
-    """Give the raw table ordered by cluster, path and line."""
+    """Return the raw table ordered by cluster, path and line."""
     return _rows(con, f"select * from raw.{reader.TABLE} order by all")
 
 

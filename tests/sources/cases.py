@@ -23,7 +23,7 @@ Case = dict[str, Any]
 
 
 def cases_of(source_format: str, *, other_formats: bool = False) -> list[Any]:
-    """Give a format's cases as pytest parameters; those that belong to another reader only when asked."""
+    """Return a format's cases as pytest parameters; those that belong to another reader only when asked."""
     lines = (FOLDER / f"{source_format}.jsonl").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line) for line in lines]
     return [pytest.param(case, id=case["id"]) for case in cases if ("format" in case) == other_formats]

@@ -61,7 +61,7 @@ class Editor:
         shutil.copy2(path, path.with_name(f"again-{self.rng.randrange(100)}-{path.name}"))
 
     def _restore(self, path: Path) -> None:
-        """Give back all that is missing of a folder, and the file as it was."""
+        """Put back all that is missing of a folder, and the file as it was."""
         for sibling in (self.original / path.parent.relative_to(self.sources)).iterdir():
             target = path.with_name(sibling.name)
             if target == path or not target.exists():

@@ -92,7 +92,7 @@ def violations(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, int, int,
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
-    """Give a query's rows as dictionaries."""
+    """Return a query's rows as dictionaries."""
     cursor = con.execute(query)
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
@@ -117,14 +117,14 @@ FACTS = (
 
 
 def facts(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """Give the loaded accounting records without where they stand, in a fixed order."""
+    """Return the loaded accounting records without where they stand, in a fixed order."""
     return con.execute(
         f"select cluster_id, {FACTS} from raw.sacct where disposition = 'loaded' order by job_id_raw, submitted_at"
     ).fetchall()
 
 
 def counts(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int, int]:
-    """Give lines in, loaded, skipped and quarantined over all files."""
+    """Return lines in, loaded, skipped and quarantined over all files."""
     row = con.execute("select sum(lines_in), sum(loaded), sum(skipped), sum(quarantined) from ops.files").fetchone()
     assert row is not None
     return tuple(int(value or 0) for value in row)  # type: ignore[return-value]

@@ -38,7 +38,7 @@ DELIMITERS = ("|", ",", ";", "\t", "\x1f", " ", ":", "=", '"', "-", "T")
 
 
 def dialects() -> dict[str, tuple[str, list[str]]]:
-    """Give good lines by kind and dialect."""
+    """Return good lines by kind and dialect."""
     found: dict[str, tuple[str, list[str]]] = {}
     texts = [
         (kind, json.loads(line)["input"])
@@ -61,7 +61,7 @@ def dialects() -> dict[str, tuple[str, list[str]]]:
 
 
 def mutated(lines: list[str], count: int, rng: Random) -> Iterator[str]:
-    """Give good lines, most of them changed in a place or two; the first stays, as it may be the header."""
+    """Yield good lines, most of them changed in a place or two; the first stays, as it may be the header."""
     yield lines[0]
     for _ in range(count - 1):
         line = rng.choice(lines)

@@ -27,7 +27,7 @@ def log(codes: list[int]) -> str:
 
 
 def reader_that(step: Callable[[duckdb.DuckDBPyConnection], None] | str, reader=kernel) -> SimpleNamespace:
-    """Give a reader with a step before all others."""
+    """Return a reader with a step before all others."""
     names = ("KIND", "TABLE", "DIALECTS", "VERSION", "COVERS", "detect", "dispositions")
 
     def plan_reading(given: Batch) -> ReadingPlan:
@@ -38,7 +38,7 @@ def reader_that(step: Callable[[duckdb.DuckDBPyConnection], None] | str, reader=
 
 
 def raising_at(*codes: int, error: type[Exception] = OverflowError) -> SimpleNamespace:
-    """Give a reader of kernel logs that raises where a line names one of these Xids."""
+    """Return a reader of kernel logs that raises where a line names one of these Xids."""
 
     def look(con: duckdb.DuckDBPyConnection) -> None:
         pattern = "|".join(f"Xid .*: {code}," for code in codes)

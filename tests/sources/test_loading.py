@@ -35,7 +35,7 @@ def numbered(numbers, **fields):
 
 
 def everything(con):
-    """Give all that a load leaves, save who read it."""
+    """Return all that a load leaves, save who read it."""
     tables = ("raw.sacct", "raw.node_names", "raw.node_lists", "ops.skips", "ops.quarantine")
     left = [con.execute(f"select * from {table} order by all").fetchall() for table in tables]
     return [*left, con.execute("select * exclude (run_id) from ops.files order by all").fetchall()]
@@ -115,7 +115,7 @@ def test_a_file_touched_but_not_changed_is_not_read_again(tmp_path):
 
 
 def loaded(con):
-    """Give every row that counts, of any kind, without where it stands."""
+    """Return every row that counts, of any kind, without where it stands."""
     return {
         table: con.execute(
             f"select * exclude (path, line_number) from raw.{table} where disposition = 'loaded' order by all"
@@ -165,7 +165,7 @@ NAMES_WITH_A_DATE = {
 
 
 def times(con):
-    """Give the times that rows of every kind tell."""
+    """Return the times that rows of every kind tell."""
     return con.execute(
         """
         select 'kernel', occurred_at from raw.kernel_messages

@@ -14,7 +14,7 @@ from tests.sources.nights import DAYS, nights, simulated
 
 
 def everything(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
-    """Give every row of raw and of the accounts, save which run read a file."""
+    """Return every row of raw and of the accounts, save which run read a file."""
     names = con.execute(
         """
         select schema_name || '.' || table_name from duckdb_tables()

@@ -50,7 +50,7 @@ HOLDS = {
 
 
 def path_of(case: dict[str, Any]) -> str:
-    """Give the file of a case: cases of one time zone are one cluster."""
+    """Return the file of a case: cases of one time zone are one cluster."""
     zone = case.get("timezone", "UTC").rpartition("/")[2].lower()
     return f"{zone}/{case['kind']}/{case.get('file', case['id'])}.{SUFFIX.get(case['kind'], 'log')}"
 

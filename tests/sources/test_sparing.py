@@ -27,7 +27,7 @@ OVERFLOW = "select cast(100 * code as tinyint) from raw.kernel_messages where co
 
 
 def reader(*steps: str) -> SimpleNamespace:
-    """Give the reader of kernel logs with steps before those that settle its table."""
+    """Return the reader of kernel logs with steps before those that settle its table."""
     names = ("KIND", "TABLE", "DIALECTS", "VERSION", "COVERS", "detect", "plan_reading")
     given = {name: getattr(kernel, name) for name in names}
     return SimpleNamespace(**given, dispositions=lambda: [*steps, *kernel.dispositions()])

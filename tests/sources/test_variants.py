@@ -27,7 +27,7 @@ Each file keeps the first and last of them, so that the ones kept depend on the 
 
 
 def facts(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
-    """Give the loaded rows of the raw tables without their places, and the spans of the logs."""
+    """Return the loaded rows of the raw tables without their places, and the spans of the logs."""
     found = {"spans": con.execute("from ops.spans order by all").fetchall()}
     for name in TABLES:
         left_out = PLACES + (OF_THE_RESULT if name == "health_checks" else [])

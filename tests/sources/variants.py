@@ -92,7 +92,7 @@ def double(cluster: Path) -> None:
 
 
 def rename(cluster: Path) -> None:
-    """Give every file another name, another ending and a folder of its own where it can have one; pack every second."""
+    """Rename every file, move it into a folder of its own where it can have one, and compress every second."""
     for place, path in enumerate(files(cluster, *IN_ANY_ORDER, "slurmctld", "squeue", "inventory")):
         header, lines = parts(path)
         write(path.with_name(f"{999 - place} of today.{'txt.gz' if place % 2 else 'dat'}"), header + lines, path)

@@ -1,4 +1,4 @@
-"""GCM's health-check records that stand on several lines, as `jq .` and editors write them: found by their braces.
+"""Read GCM's health-check records that take several lines, as `jq .` and editors write them, by their braces.
 
 What a record says is read by `gcm_records`; its line is the one it begins on.
 """

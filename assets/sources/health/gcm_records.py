@@ -37,7 +37,7 @@ def _first(*places: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """Give SQL for epoch seconds, milliseconds, micro- or nanoseconds, or ISO 8601 with offset, as UTC."""
+    """Return SQL for epoch seconds, milliseconds, micro- or nanoseconds, or ISO 8601 with offset, as UTC."""
     number = f"try_cast({text} as double)"
     scale = (
         f"case when {number} < 1e11 then 1e6 when {number} < 1e14 then 1e3 when {number} < 1e17 then 1 else 1e-3 end"
@@ -49,7 +49,7 @@ def _moment(text: str) -> str:
 
 
 def typed(fields: str, keys: str, moment: Callable[[str], str]) -> str:
-    """Give the query that types the fields of records and says what is wrong with them.
+    """Return the query that types the fields of records and says what is wrong with them.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ from (
 
 
 def results(records: str, stand_alone: bool = False) -> str:
-    """Give the query that reads records (file_id, line_number, r) as results.
+    """Return the query that reads records (file_id, line_number, r) as results.
 
     Each record that stands alone has a line of its own.
     """
@@ -150,12 +150,12 @@ from ({typed(fields, "file_id, line_number", _moment)})"""
 
 
 def insertion(records: str, stand_alone: bool = False) -> str:
-    """Give the statement that puts records (file_id, line_number, r) into `health_results`."""
+    """Return the statement that puts records (file_id, line_number, r) into `health_results`."""
     return f"insert into health_results by name{results(records, stand_alone)}"
 
 
 def xid_codes(message: str) -> str:
-    """Give SQL for the XIDs of a message, critical ones first, each once; 0 says that there is none."""
+    """Return SQL for the XIDs of a message, critical ones first, each once; 0 says that there is none."""
     marked = f"replace({message}, 'non-critical XID error: ', 'non-critical: ')"
     critical = f"regexp_extract_all({marked}, 'XID error: (\\d+)', 1)"
     harmless = f"regexp_extract_all({marked}, 'non-critical: (\\d+)', 1)"
@@ -198,7 +198,7 @@ where line[1] = '[' and json_valid(line) and json_array_length(line) = 0"""
 
 
 def _other_steps(elements: str) -> Step:
-    """Give the step that reads the lines which are no object; clean logs have none, and are not looked at again."""
+    """Return the step that reads the lines which are no object; clean logs have none, and are not looked at again."""
 
     def read_others(con: duckdb.DuckDBPyConnection) -> None:
         ((missing,),) = con.execute(
@@ -219,7 +219,7 @@ def _other_steps(elements: str) -> Step:
 
 
 def result_steps() -> list[Step]:
-    """Give the statements that fill `health_results` from files of dialect gcm."""
+    """Return the statements that fill `health_results` from files of dialect gcm."""
     of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'"
     objects = f"""
     select lines.file_id, lines.line_number, json_transform(line, '{STRUCTURE}') as r

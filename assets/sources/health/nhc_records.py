@@ -20,7 +20,7 @@ _CHECK = r"^(?:.*(?:Health check failed|NHC): +)?([\w./-]+):"
 
 
 def result_steps(zone: str) -> list[str]:
-    """Give the statements that fill `health_results` from files of dialect nhc."""
+    """Return the statements that fill `health_results` from files of dialect nhc."""
     of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'nhc'"
     stamps = rf"""
     select lines.file_id, lines.line_number, line[:15] as stamp

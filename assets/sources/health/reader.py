@@ -1,7 +1,8 @@
 """Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
 
-The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, files of GCM's records alone by
-`health_whole`; here they are told apart, joined, cut down to what is new by `health_stretches`, and repeats are marked.
+The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, and files that
+hold GCM's records alone by `whole_files`. This module tells them apart, joins them, drops unchanged results
+(`stretches`) and marks repeats.
 Other tools' files are refused with the command that makes a readable one.
 """
 

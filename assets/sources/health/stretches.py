@@ -18,7 +18,7 @@ _QUARTER = f"(epoch_us({{moment}}) // 900000000 % {2 * QUARTER_HOURS})"
 
 
 def _quarters(half: int) -> str:
-    """Give SQL for the number of quarters of an hour of half a day in which a result came, kept as bits."""
+    """Return SQL for the number of quarters of an hour of half a day in which a result came, kept as bits."""
     place = f"(quarter - {half * QUARTER_HOURS})"
     return (
         "bit_count(bit_or("
@@ -27,7 +27,7 @@ def _quarters(half: int) -> str:
 
 
 def stretches(results: str, file: str = "file_id") -> str:
-    """Give the query of the stretches of a day in which all results of a check on a node say the same.
+    """Return the query of the stretches of a day in which all results of a check on a node say the same.
 
     Node Health Check scripts report failures under other names than successes, so theirs are left alone.
 

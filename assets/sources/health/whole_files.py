@@ -74,7 +74,7 @@ from read_json(
 
 
 def _seconds(number: str) -> str:
-    """Give SQL for epoch seconds; times in other units, or none, are left NULL here, and so to `gcm_records`."""
+    """Return SQL for epoch seconds; times in other units, or none, are left NULL here, and so to `gcm_records`."""
     return f"case when {number} >= 1e8 and {number} < 1e11 then make_timestamp(({number} * 1e6)::bigint) end"
 
 
@@ -155,7 +155,7 @@ def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> Non
 
 
 def _as_objects(file: SourceFile, unpacked: Path) -> tuple[Path, int | None]:
-    """Give where DuckDB reads a file, and how many lines it has; none when it is not for JSON's reader."""
+    """Return where DuckDB reads a file, and how many lines it has; none when it is not for JSON's reader."""
     if not is_compressed(file.absolute):
         return file.absolute, file.object_lines
     count = unpack_object_lines(file.absolute, unpacked)

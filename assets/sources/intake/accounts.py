@@ -1,6 +1,6 @@
-"""Every line's account in ops: loaded, skipped with a reason or quarantined with a reason, and never two of them.
+"""Account for every line in ops: it is loaded, skipped with a reason, or quarantined with a reason.
 
-A batch is accounted for here, when it is read; `settled_accounts` puts right what later files say of its rows.
+A batch is accounted for here, when it is read. `settled_accounts` corrects the account when later files change it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
 
 
 def _find_first_and_last_times(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Leave in `covered_times` the first and last moment that each file tells of; its name, where no line tells any."""
+    """Fill `covered_times` with the first and last moment of each file, from its lines or else from its name."""
     first, last = reader.COVERS
     con.execute(
         f"""

@@ -1,4 +1,4 @@
-"""One batch of files: lines in, the reader's steps run, every line proved accounted for, the result moved on."""
+"""Load one batch of files: read the lines, carry out the reader's plan, and prove that every line is accounted for."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def load_batch(
 
 
 def _require_regular_files(files: Sequence[SourceFile]) -> None:
-    """Look once more at what DuckDB opens by its path: since the survey another thing may have taken its place."""
+    """Check the files again before DuckDB opens them by path, as they may have been replaced since the survey."""
     wrong = []
     for file in files:
         try:

@@ -1,4 +1,4 @@
-"""The lines of one batch of files: which files make a batch, and what a reader finds of them."""
+"""Which files make a batch, and the tables of their lines that a reader finds."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def read_batch_lines(
 
 
 def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
-    """Take cut-off lines, the last one of a cut-off archive, and what stops the reader out of what it sees."""
+    """Hide from the reader: cut-off lines, the last line of a cut-off archive, and lines at which the reader failed."""
     con.execute(
         """
         insert into aside_lines

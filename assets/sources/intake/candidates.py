@@ -1,4 +1,4 @@
-"""The files below a cluster's folder, by kind, and what there is that cannot be a file to read.
+"""The files below a cluster's folder, by kind, and the entries that cannot be read.
 
 It opens no file, and follows no link to a folder that is read already.
 """
@@ -31,7 +31,7 @@ class Candidate:
 
 
 def shown(path: Path, folder: Path) -> str:
-    r"""Give a path below the sources folder as text; bytes that are no UTF-8 are written as `\udc..`.
+    r"""Return a path below the sources folder as text; bytes that are no UTF-8 are written as `\udc..`.
 
     >>> shown(Path("/s/c1/sacct/a.txt"), Path("/s"))
     'c1/sacct/a.txt'
@@ -56,7 +56,7 @@ def visible_folders(folder: Path) -> list[Path]:
 def candidates(
     cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[str]
 ) -> Iterator[Candidate]:
-    """Give what there is to read of a cluster; folders without a meaning add a warning.
+    """Yield what there is to read of a cluster; folders without a meaning add a warning.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def candidates(
 
 
 def _files(top: Path, sources: Path, warnings: list[str]) -> Iterator[tuple[Path, SourceError | None]]:
-    """Give every file below a kind's folder, save hidden ones, editors' leftovers and notes, in order.
+    """Yield every file below a kind's folder, save hidden ones, editors' leftovers and notes, in order.
 
     No folder is entered twice, whatever links lead to it: a link to a folder above would never end.
     """

@@ -14,7 +14,7 @@ from assets.warehouse import transaction
 
 
 def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
-    """Give a cluster's settings by the columns of `raw.clusters`."""
+    """Return a cluster's settings by the columns of `raw.clusters`."""
     settings = cluster.settings
     notes = [{"at": note.at.isoformat(), "text": note.text} for note in settings.annotations]
     return {

@@ -1,6 +1,6 @@
-"""Files of which too many lines were not understood: most likely they are not what they were taken for.
+"""Mark files of which too many lines were not understood: most likely they are not logs of this kind.
 
-What is doubtful stays loaded. It makes a cluster's accounting incomplete, and what another log covers unknown.
+Their rows stay loaded. A doubtful accounting file makes the cluster incomplete; another log then covers nothing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _JUDGED = f"""
 
 
 def mark_doubtful_files(con: duckdb.DuckDBPyConnection) -> None:
-    """Say in `ops.files` of every file that was read whether it is to be trusted, by what is quarantined of it now.
+    """Set in `ops.files` whether each file can be trusted, by the share of its lines that is quarantined.
 
     The transaction is the caller's.
     """

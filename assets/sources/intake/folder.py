@@ -1,6 +1,6 @@
-"""The sources folder: its clusters, their files, and what of it cannot be used.
+"""The sources folder: its clusters, their files, and what cannot be used.
 
-A file that cannot be read concerns itself alone and is refused; a cluster without accounting or with wrong settings is
+A file that cannot be read is refused alone; a cluster without accounting or with wrong settings is
 left out; an error is only what leaves no cluster to build.
 """
 
@@ -63,11 +63,11 @@ class Survey:
     warnings: list[str] = field(default_factory=list)
 
     def of_kind(self, kind: str) -> list[SourceFile]:
-        """Give the files of one kind, in the order of their names."""
+        """Return the files of one kind, in the order of their names."""
         return [file for file in self.files if file.kind == kind]
 
     def refused_of_kind(self, kind: str) -> list[RefusedFile]:
-        """Give the refused files of one kind, in the order of their names."""
+        """Return the refused files of one kind, in the order of their names."""
         return [refused for refused in self.refused if refused.file.kind == kind]
 
     @property
@@ -81,7 +81,7 @@ class Survey:
 
 
 def is_unchanged(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
-    """Tell whether a file would be read as it was: the same bytes, and the same time where its rows can tell it."""
+    """Tell whether reading a file again gives the same rows: the same bytes, and the same time if rows depend on it."""
     if file.sha256 != before.sha256:
         return False
     timed = isinstance(reader, TimedReader) and reader.is_timed_by_modification(file.path, file.dialect)
@@ -214,7 +214,7 @@ def _no_accounting(cluster_id: str) -> SourceError:
 
 
 def _described(folder: Path, candidate: Candidate) -> SourceFile:
-    """Give a file with its size and time, as far as they are told."""
+    """Return a file with its size and time, as far as they are told."""
     size, modified_at = 0, NEVER
     # A file system may tell a time that no calendar has.
     with suppress(OSError, OverflowError, ValueError):
@@ -232,7 +232,7 @@ def _described(folder: Path, candidate: Candidate) -> SourceFile:
 
 
 def _look(candidate: Candidate, file: SourceFile, known: Mapping[tuple[str, str], KnownFile]) -> SourceFile:
-    """Give a file with its hash and dialect, or raise `SourceError` to refuse it."""
+    """Return a file with its hash and dialect, or raise `SourceError` to refuse it."""
     if candidate.error is not None:
         raise candidate.error
     try:

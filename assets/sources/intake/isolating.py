@@ -1,8 +1,8 @@
-"""What stops a batch is found and left out: a file that cannot be read, a line that its reader trips over.
+"""Load a batch without the files that cannot be read and the lines at which the reader fails.
 
-Nothing here runs before something has failed. A batch is halved until the file is alone that stops it; of the file the
-first line is sought with which it fails, and set aside. A file that fails whatever is set aside is refused, and so is
-one of which the reader lost or doubled a line, as nothing that it says of the file can be trusted then.
+Nothing here runs until something has failed. Then the batch is halved until the failing file is alone. A binary search
+finds the first line at which the file fails, and the line is set aside. A file is refused if it still fails, or if the
+reader lost or doubled one of its lines, because no row of it can be trusted then.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ class Findings:
 
 
 def is_machine_error(error: Exception) -> bool:
-    """Tell whether an error would meet any file: a full disk, a lost database, an interruption."""
+    """Tell whether an error is not the fault of a file: a full disk, a lost database, an interruption."""
     if isinstance(error, _OF_THE_MACHINE):
         return True
     return isinstance(error, duckdb.Error) and _NO_ROOM.search(str(error)) is not None
 
 
 def described(error: Exception) -> str:
-    """Give an error in a line, with its kind."""
+    """Return an error in a line, with its kind."""
     first = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first}"[:300]
 

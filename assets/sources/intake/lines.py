@@ -62,7 +62,7 @@ def _decompressor(path: Path) -> Any:
 
 
 def _unpack(unpacker: Any, packed: bytes) -> Iterator[bytes]:
-    """Give what a piece of an archive holds; gzip's a little at a time, which saves a third of the time (measured)."""
+    """Yield what a piece of an archive holds; gzip's a little at a time, which saves a third of the time (measured)."""
     if isinstance(unpacker, _ZSTD):
         text = unpacker.decompress(packed)
         yield from (text[start : start + UNPACKED_CHUNK] for start in range(0, len(text), UNPACKED_CHUNK))
@@ -74,7 +74,7 @@ def _unpack(unpacker: Any, packed: bytes) -> Iterator[bytes]:
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """Give a file's uncompressed bytes; an archive that is cut off or damaged gives what it holds, then `EOFError`."""
+    """Yield a file's uncompressed bytes; an archive that is cut off or damaged gives what it holds, then `EOFError`."""
     with open_regular(path) as stream:
         if not is_compressed(path):
             yield from pieces(stream, CHUNK)
@@ -95,7 +95,7 @@ def chunks(path: Path) -> Iterator[bytes]:
 
 
 def decode(decoder: codecs.IncrementalDecoder, chunk: bytes) -> str:
-    """Give the text of a chunk, or nothing where it is ASCII alone, as logs mostly are: told five times as fast.
+    """Return the text of a chunk, or nothing where it is ASCII alone, as logs mostly are: told five times as fast.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def inspect(path: Path, shown: str) -> Content:
 
 
 def _head_of_compressed(path: Path) -> bytes:
-    """Give the first bytes; what a cut-off archive still holds counts."""
+    """Return the first bytes; what a cut-off archive still holds counts."""
     head = b""
     try:
         for chunk in chunks(path):
@@ -164,7 +164,7 @@ def _head_of_compressed(path: Path) -> bytes:
 
 
 def _scan(path: Path) -> tuple[bytes, Content]:
-    """Give the first bytes of a file, and what all of them say."""
+    """Return the first bytes of a file, and what all of them say."""
     digest, decoder, objects = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), ObjectLines()
     lengths = LineLengths()
     head, tail, is_plain, last = b"", b"", not set("*?[]") & set(str(path)), b""

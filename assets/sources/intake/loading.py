@@ -1,4 +1,4 @@
-"""A kind's files into its raw table, a batch at a time, each one transaction: a crash leaves only whole batches.
+"""Load the files of a kind into its raw table. Each batch is one transaction, so a crash leaves only whole batches.
 
 What the warehouse holds afterwards depends only on the files that are there, not on when or in which order they came.
 """
@@ -30,7 +30,7 @@ REMOVED_FILES = TempTable("removed_files", {"cluster_id": "varchar", "path": "va
 
 @dataclass
 class LoadResult:
-    """What one kind's files came to."""
+    """Counts and warnings of loading one kind."""
 
     files_read: int = 0
     files_unchanged: int = 0
@@ -41,7 +41,7 @@ class LoadResult:
 
 
 def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict[tuple[str, str], KnownFile]:
-    """Give what `ops.files` says, by cluster and path."""
+    """Return what `ops.files` says, by cluster and path."""
     rows = con.execute(
         """
         select cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step, is_present
@@ -126,12 +126,12 @@ def load_kind(
 
 
 class _TrialOverError(Exception):
-    """What a trial ends with, so that nothing of it is kept."""
+    """Ends a trial, so that nothing of it is kept."""
 
 
 @dataclass(frozen=True)
 class _Loading:
-    """One kind's files on their way into the warehouse."""
+    """Loads the files of one kind."""
 
     con: duckdb.DuckDBPyConnection
     survey: Survey
@@ -179,7 +179,7 @@ class _Loading:
         return count
 
     def refuse(self, refused: RefusedFile) -> None:
-        """Keep in `ops.files` that a file is not read, and nothing else of it."""
+        """Record in `ops.files` that a file is not read, and delete its rows."""
         file, error = refused.file, refused.error
         self.result.files_refused += 1
         self.result.warnings.append(f"not read: {error}")

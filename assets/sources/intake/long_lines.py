@@ -1,8 +1,7 @@
-"""Lines that are too long, found while a file's bytes go by: no memory ever holds one of them whole.
+"""Find and cut lines that are too long while a file is read in pieces, so that none is ever whole in memory.
 
-A line of a log has a few hundred characters, and a record of JSON that stands on one line may have millions. What is
-longer, or makes a file hold more than a little of such lines, is no log: an archive of a hundred kilobytes can hold a
-line of gigabytes.
+A line of a log has a few hundred characters, and a record of JSON on one line may have millions. A longer line, or more
+than a few long lines in a file, is no log: an archive of a hundred kilobytes can hold a line of gigabytes.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class NodeNames:
         return host if host in known else name
 
     def resolve(self, name: str) -> str | None:
-        """Give the node a spelling means, or None when it is no node of this cluster.
+        """Return the node a spelling means, or None when it is no node of this cluster.
 
         A name without a domain also finds the only node of that host name, for clusters whose node names have one.
         """

@@ -1,4 +1,4 @@
-"""The accounts of files once the tables settle: lines that repeat others, and lines of hosts that are no nodes.
+"""Correct the accounts of files when the tables are settled: repeated lines, and lines of unknown hosts.
 
 `accounts` says what became of a line when it was read; only the whole table says whether its rows count.
 """
@@ -125,7 +125,7 @@ def _count_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 
 def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
-    """Keep the lines of unknown hosts; their text is fetched from the files, as rows do not hold it.
+    """Quarantine the lines of unknown hosts; their text is read from the files again, as rows do not hold it.
 
     The text of a file that is gone is lost, also if log rotation takes it or cuts it off while the refresh runs.
     """

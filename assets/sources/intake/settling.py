@@ -1,4 +1,4 @@
-"""What can only be said once all files are in: which node a name means, and which lines repeat another.
+"""Settle what depends on all files: which node a name means, and which lines repeat another.
 
 Everything here is recomputed from the whole tables, so it does not matter when or in which order files arrived.
 Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges them.
@@ -88,7 +88,7 @@ def _declared_names(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 
 
 def _spelled_names(con: duckdb.DuckDBPyConnection, unsettled: Mapping[str, bool]) -> list[tuple[str, str]]:
-    """List the names in use; those of tables that nothing happened to are known from the last time."""
+    """List the names in use; those of unchanged tables are known from the last time."""
     if NAMING_TABLES & unsettled.keys() or any(unsettled.values()):
         places = [f"select cluster_id, node_name from raw.{table}" for table in TABLES_WITH_NODES]
         places.append(
@@ -209,7 +209,7 @@ def _changed_rows(con: duckdb.DuckDBPyConnection, update: str) -> int:
 
 
 def _set_sacct_node_ids(con: duckdb.DuckDBPyConnection) -> None:
-    """Give the node lists, and the records that print them, the final ids; only names with a domain ever change."""
+    """Set the final ids in the node lists and in the records that print them; only names with a domain ever change."""
     # Lists are put together again only where a name in them changed: all of them at once need memory without bound.
     con.execute(
         """

@@ -48,7 +48,7 @@ FALSE_GAPS = 0.05
 
 @dataclass(frozen=True)
 class CoveredFile:
-    """What a file covers by its own times, and of how many records it tells that no other file tells of."""
+    """What a file covers by its own times, and its number of records that are in no other file."""
 
     first_at: datetime
     last_at: datetime
@@ -65,7 +65,7 @@ class Interval:
 
 
 def by_times(files: Iterable[CoveredFile], *, is_extended: bool = True) -> list[Interval]:
-    """Give the intervals that files cover by their own times.
+    """Return the intervals that files cover by their own times.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def by_times(files: Iterable[CoveredFile], *, is_extended: bool = True) -> list[
 
 
 def _spacing(files: list[CoveredFile]) -> timedelta:
-    """Give the mean distance of successive records, within files or, where each is of one moment, between them.
+    """Return the mean distance of successive records, within files or, where each is of one moment, between them.
 
     Files that overlap count as one: each of their records is told of by one of them.
     """
@@ -122,7 +122,7 @@ def _spacing(files: list[CoveredFile]) -> timedelta:
 
 
 def joined(intervals: Iterable[Interval]) -> list[Interval]:
-    """Join intervals that touch or overlap; what rests on a log's own times in part does so as a whole.
+    """Join intervals that touch or overlap; the result counts as known by the log's own times if any part does.
 
     >>> day = [datetime(2024, 5, number) for number in range(1, 6)]
     >>> both = [Interval(day[0], day[2], "manifest"), Interval(day[1], day[3], "log")]
@@ -161,7 +161,7 @@ def without(intervals: Iterable[Interval], missing: Iterable[tuple[datetime, dat
 
 
 def declared(settings: Settings, newest_at: datetime | None) -> dict[str, list[Interval]]:
-    """Give the intervals that cluster.toml states, by kind.
+    """Return the intervals that cluster.toml states, by kind.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interva
 
 
 def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str, CoveredFile]]]]:
-    """Give the files of which a time is known, by cluster and kind, with their paths.
+    """Return the files of which a time is known, by cluster and kind, with their paths.
 
     A line without interest is not compared with those of other files: as large a share of them is taken to be new as
     of the lines that are.
@@ -256,7 +256,7 @@ def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str
 
 
 def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
-    """Give what refused and doubtful files would cover, by cluster and kind, as far as that is told."""
+    """Return what refused and doubtful files would cover, by cluster and kind, as far as that is told."""
     found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
     rows = con.execute(
         f"""
@@ -277,6 +277,6 @@ def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[d
 
 
 def _manifests(con: duckdb.DuckDBPyConnection) -> dict[str, Interval]:
-    """Give what manifests say, by the path of the file that they belong to."""
+    """Return what manifests say, by the path of the file that they belong to."""
     rows = con.execute("select log_path, from_at, to_at from raw.manifests where disposition = 'loaded'").fetchall()
     return {path: Interval(from_at, to_at, "manifest") for path, from_at, to_at in rows}

@@ -33,7 +33,7 @@ _TABLES = f"""
 
 
 class _TrialOverError(Exception):
-    """What a trial ends with, so that nothing of it is kept."""
+    """Ends a trial, so that nothing of it is kept."""
 
 
 def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: ClusterStep) -> dict[str, SourceError]:
@@ -79,7 +79,7 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
 
 
 def _is_machine_error(error: Exception, survey: Survey) -> bool:
-    """Tell whether an error has nothing to do with rows or files; one that names a log is of its cluster."""
+    """Tell whether an error is not the fault of rows or files; one that names a log belongs to its cluster."""
     if isinstance(error, OSError) and error.filename in {str(file.absolute) for file in survey.files}:
         return False
     return is_machine_error(error)

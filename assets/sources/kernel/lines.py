@@ -55,7 +55,7 @@ def _first(part: str, *shapes: str) -> str:
 
 
 def _host_of_file(path: str) -> str:
-    """Give SQL for the host a file is named after, `<host>.log` or `<host>/syslog`; NULL for `syslog`, `kern.log.1`."""
+    """Return SQL for the host that names a file, `<host>.log` or `<host>/syslog`; NULL for `syslog`, `kern.log.1`."""
     below = f"regexp_replace({path}, '^[^/]*/[^/]*/', '')"
     folder = f"nullif(regexp_extract({below}, '([^/]+)/[^/]+$', 1), '')"
     endings = rf"{_LOG_NAMES}|gz|zst|log|txt|jsonl?|out|\d{{1,3}}|20\d\d-?\d\d-?\d\d|1\d{{9}}"
@@ -68,7 +68,7 @@ def _host_of_file(path: str) -> str:
 
 
 def message_steps(candidates: str, zone: str) -> list[str]:
-    """Give the statements that unwrap lines.
+    """Return the statements that unwrap lines.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Reader of `kernel/`: GPU errors and the other lines of a kernel log that bear on a node's health.
 
-`kernel_lines` unwraps the envelopes, `kernel_symptoms` reads the text; here lines are told relevant or not, times that
-count from boot are anchored, and the many lines of one fault become one event.
+`lines` unwraps the envelopes and `symptoms` reads the text. This module picks the relevant lines, turns times since
+boot into moments, and joins the lines of one fault into one event.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ _SXID_PARTS = ["domain", "bus", "device", "code", "rest"]
 
 
 def kind_of(message: str, tag: str) -> str:
-    """Give SQL for the kind of a message of the program `tag`; NULL when it is not worth reading."""
+    """Return SQL for the kind of a message of the program `tag`; NULL when it is not worth reading."""
     branches = [f"when regexp_matches({message}, '{pattern}') then '{kind}'" for kind, pattern in KINDS]
     branches.append(f"when starts_with({tag}, 'mmfs') and regexp_matches({message}, '^\\[[EX]\\]') then 'fs_mount'")
     interface = f"regexp_extract({message}, '{_INTERFACE}', 1)"
@@ -69,7 +69,7 @@ def kind_of(message: str, tag: str) -> str:
 
 
 def is_trusted(tag: str, kind: str) -> str:
-    """Give SQL that is true when the program that wrote the line may state a symptom of this kind."""
+    """Return SQL that is true when the program that wrote the line may state a symptom of this kind."""
     others = " or ".join(
         f"({kind} = '{name}' and regexp_full_match({tag}, '{tags}'))" for name, tags in _TRUSTED.items()
     )
@@ -77,7 +77,7 @@ def is_trusted(tag: str, kind: str) -> str:
 
 
 def symptoms(messages: str) -> str:
-    """Give the query that adds what the text of `messages` (columns kind, message and any others) says.
+    """Return the query that adds what the text of `messages` (columns kind, message and any others) says.
 
     Adds code, pci_address, mig_gpu_instance, mig_compute_instance, link, process_id, process_name, is_fatal,
     recovery_action.

@@ -93,7 +93,7 @@ TEXTS = {field: f"text_{field}" for field in FIELDS}
 
 
 def plain_columns() -> str:
-    """Give SQL for the columns of raw.sacct that are one printed text, as it is or cast.
+    """Return SQL for the columns of raw.sacct that are one printed text, as it is or cast.
 
     >>> "try_cast(text_DBIndex as bigint) as db_index" in plain_columns()
     True

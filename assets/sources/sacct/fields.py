@@ -1,4 +1,4 @@
-"""The SQL that takes the columns sacct printed for what they are: one text per field that is read, NULL when empty.
+"""SQL that names the fields of a record: one text for each field that is read, NULL when empty.
 
 Its sources give a record's fields by their place, `c1` and so on, NULL when empty.
 """
@@ -10,12 +10,12 @@ from assets.sources.sacct.layout import Layout
 
 
 def places_of_list(layout: Layout) -> str:
-    """Give SQL for the fields by their places, out of the list `f`."""
+    """Return SQL for the fields by their places, out of the list `f`."""
     return ", ".join(f"nullif(f[{place}], '') as c{place}" for place in range(1, len(layout.columns) + 1))
 
 
 def field_expression(layout: Layout, name: str) -> str:
-    """Give SQL for a column's text; NULL when it is empty or not exported."""
+    """Return SQL for a column's text; NULL when it is empty or not exported."""
     places = layout.places(name)
     if not places:
         return "null::varchar"
@@ -24,7 +24,7 @@ def field_expression(layout: Layout, name: str) -> str:
 
 
 def conflict_expression(layout: Layout) -> str:
-    """Give SQL that is true when a column printed twice says two things."""
+    """Return SQL that is true when a column printed twice says two things."""
     tests = [
         f"coalesce(c{first} <> c{second}, false)"
         for name in FIELDS
@@ -34,7 +34,7 @@ def conflict_expression(layout: Layout) -> str:
 
 
 def outcome_expression(layout: Layout) -> str:
-    """Give SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
+    """Return SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
     job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
     return f"""case
         when (contains({job}, '[') or ends_with({job}, '_*')) and {field_expression(layout, "State")} = 'PENDING'
@@ -44,7 +44,7 @@ def outcome_expression(layout: Layout) -> str:
 
 
 def texts_of(layout: Layout, source: str) -> str:
-    """Give a query of the fields by their names: what sacct printed, NULL when empty or not exported.
+    """Return a query of the fields by their names: what sacct printed, NULL when empty or not exported.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def texts_of(layout: Layout, source: str) -> str:
 
 
 def no_texts() -> str:
-    """Give a query of the same columns without a row."""
+    """Return a query of the same columns without a row."""
     return texts_of(
         Layout("", ()),
         "select null::integer as file_id, null::bigint as line_number, false as has_bad_bytes where false",
@@ -71,7 +71,7 @@ def no_texts() -> str:
 
 
 def exclusion_text() -> str:
-    """Give SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
+    """Return SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
 
     Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded.
     """

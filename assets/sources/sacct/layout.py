@@ -29,7 +29,7 @@ class Layout:
     columns: tuple[str, ...]
 
     def places(self, field: str) -> list[int]:
-        """Give the 1-based places of a column; exports may print one twice."""
+        """Return the 1-based places of a column; exports may print one twice."""
         return [place for place, name in enumerate(self.columns, start=1) if name == field]
 
 
@@ -50,7 +50,7 @@ def header_layout(line: str) -> Layout | None:
 
 
 def configured_layout(cluster: ClusterSettings) -> Layout | None:
-    """Give the layout of `[sacct] columns`, for exports made with --noheader."""
+    """Return the layout of `[sacct] columns`, for exports made with --noheader."""
     settings = cluster.settings.sacct
     if not settings.columns:
         return None

@@ -1,4 +1,4 @@
-"""Accounting exports taken apart: headers found, lines split with the header they stand under, odd lines decided."""
+"""Read accounting exports by lines: find headers, split each line by the header above it, and decide odd lines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REPAIRED = TempTable(
 
 
 def split_step(cluster: ClusterSettings) -> Step:
-    """Give the step from `lines` to the attempts in `sacct_line_texts` and to what is none of them.
+    """Return the step from `lines` to the attempts in `sacct_line_texts` and to what is none of them.
 
     `sacct_line_texts` is a view: splitting a line again costs a tenth of keeping thirty texts of it in a table. It
     leaves out the lines in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders
@@ -106,7 +106,7 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
 
 
 def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
-    """Give a query of the lines with their layout; it is NULL above the first header and below one without a layout."""
+    """Return a query of the lines with their layout: NULL above the first header and below one without a layout."""
     con.execute(
         """
         create or replace temp table sacct_spans as
@@ -131,7 +131,7 @@ def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def _fields(layout: Layout) -> str:
-    """Give SQL for a line's fields; NULL for a long line of many: DuckDB would hold them of 2,048 lines at a time."""
+    """Return SQL for a line's fields; NULL for a long line of many: DuckDB would hold them of 2,048 lines at a time."""
     delimiter = literal(layout.delimiter)
     return f"""case
         when strlen(line) <= {LONG} or strlen(line) - strlen(replace(line, {delimiter}, '')) <= {MAX_DELIMITERS}

@@ -58,7 +58,7 @@ def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
 
 
 def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
-    """Give the first and last year of all local times, or more: it keeps the SQL of time zones short."""
+    """Return the first and last year of all local times, or more: it keeps the SQL of time zones short."""
     printed = _distinct(con, *(f"years_{n}" for n in MOMENTS))
     years = [int(year) for year in printed if year.isascii() and year.isdigit()]
     years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
@@ -66,7 +66,7 @@ def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
 
 
 def lookup_step(cluster: ClusterSettings) -> Step:
-    """Give the step that makes the lookup tables of `sacct_texts`, and keeps new node lists in `raw.node_lists`."""
+    """Return the step that makes the lookup tables of `sacct_texts`, and keeps new node lists in `raw.node_lists`."""
 
     def look_up(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(
@@ -158,7 +158,7 @@ def _printed(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Prin
 
 
 def _node_ids(lists: pa.ListArray, cluster: ClusterSettings) -> pa.ListArray:
-    """Give the ids of the nodes in lists of names; each name is looked at once, however many lists it is in."""
+    """Return the ids of the nodes in lists of names; each name is looked at once, however many lists it is in."""
     names = lists.values.dictionary_encode()
     ids = [basic_name(name, cluster.settings.nodes) for name in names.dictionary.to_pylist()]
     return pa.ListArray.from_arrays(lists.offsets, pa.array(ids, pa.string()).take(names.indices), mask=lists.is_null())
@@ -178,7 +178,7 @@ def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -
 
 @lru_cache(maxsize=1024)
 def _excluded_names(node_list: str) -> tuple[str, ...]:
-    """Give the nodes of an exclusion; none of one that names very many, as it says nothing about any of them."""
+    """Return the nodes of an exclusion; none of one that names very many, as it says nothing about any of them."""
     try:
         return tuple(expand(node_list, LARGE))
     except NodeListError:

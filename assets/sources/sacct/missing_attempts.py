@@ -1,4 +1,4 @@
-"""Attempts that an export must hold and does not: `sacct` without --duplicates shows only the last of each job.
+"""Find attempts that are missing in an export: without --duplicates, `sacct` shows only the last of each job.
 
 A requeue sets Submit anew, so a record that a requeue made is told by its count of restarts, or by a line of the
 controller's log beside its Submit. Where that lies within the export, the attempt before it must be there as well.
@@ -81,6 +81,6 @@ _WARN = f"""
 
 
 def warn_of_missing_attempts(con: duckdb.DuckDBPyConnection) -> None:
-    """Set and take back the warning of every accounting file, by all records and lines that there are."""
+    """Set or remove the warning of every accounting file, by all records and lines."""
     con.execute(_FILES)
     con.execute(_WARN)

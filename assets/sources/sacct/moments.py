@@ -1,4 +1,4 @@
-"""The SQL of an accounting record's four moments: texts in, UTC out, whatever the clocks were set to."""
+"""SQL that reads the four moments of an accounting record as UTC."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def moment_columns(name: str) -> str:
 
 
 def moment_problem(name: str) -> str:
-    """Give SQL for the reason why a moment's text is none, NULL when it is fine."""
+    """Return SQL for the reason why a moment's text is none, NULL when it is fine."""
     text = TEXTS[name]
     return rf"""case
         when {text} is null or {name}_local is not null or {name}_exact is not null or {text} in {NEVER} then null
@@ -39,7 +39,7 @@ def moment_problem(name: str) -> str:
 
 
 def placed(zone: str, years: times.Years) -> str:
-    """Give the CTEs from `parsed` to `placed`, with `<name>_at` in UTC, is_ambiguous and is_nonexistent.
+    """Return the CTEs from `parsed` to `placed`, with `<name>_at` in UTC, is_ambiguous and is_nonexistent.
 
     A doubled Start or End is settled by End - Start = Elapsed + Suspended, where both passes fit by the one that does
     not start before Submit; else by Submit <= Eligible <= Start <= End; else the first pass is meant and the row says

@@ -80,7 +80,7 @@ def _type_step(zone: str) -> Step:
 
 
 def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
-    """Take out of `sacct_texts` what raw now holds; of whole files that is mostly all, and none is read again."""
+    """Remove from `sacct_texts` the records that raw now holds. Mostly these are all, and no file is read again."""
     ((is_any_lost,),) = con.execute(
         """
         select coalesce(sum(line_count), 0)
@@ -105,7 +105,7 @@ def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _find_problems(con: duckdb.DuckDBPyConnection) -> None:
-    """Type once more what was not kept, for its problem; mostly nothing is left."""
+    """Type the remaining records again for their problems; mostly there are none."""
     PROBLEMS.create(con)
     if con.execute("from sacct_texts limit 1").fetchall():
         con.execute(
@@ -145,7 +145,7 @@ _WARN_ABOUT_FILES = """
 
 
 def dispositions() -> Sequence[Step]:
-    """Give the steps that mark all but one of the records stating the same attempt.
+    """Return the steps that mark all but one of the records stating the same attempt.
 
     The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. A finished record beats
     an unfinished one, then the later end, the longer run, the fuller row; what is left equal is decided by place.

@@ -1,4 +1,4 @@
-"""Records that do not fit their line: names with line breaks, free text with the delimiter in it, quoted CSV.
+"""Read records that do not fit one line: line breaks in names, delimiters in free text, quoted CSV.
 
 Few lines are like that, so Python looks at them one by one; whatever cannot be read in exactly one way is refused.
 """
@@ -88,7 +88,7 @@ def fits(fields: Sequence[str], layout: Layout) -> bool:
 
 
 def _names_once(tres: str) -> bool:
-    """Tell whether every resource is named once: that is where one unquoted TRES column ends and the next begins."""
+    """Tell whether a TRES text names every resource once; if not, it is two columns that a comma joins."""
     names = [item.partition("=")[0] for item in tres.split(",")]
     return len(names) == len(set(names))
 

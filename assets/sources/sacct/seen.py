@@ -1,4 +1,4 @@
-"""What a part of the accounting records says, each value once: one row of lists, gathered in one pass."""
+"""Collect the distinct values of accounting records in one pass: one row of lists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEEN_IN_FILES = TempTable(
 
 
 def seen_in(texts: str, *more: str) -> str:
-    """Give the query of the one row, for the parameter `cluster_id`.
+    """Return the query of the one row, for the parameter `cluster_id`.
 
     Beside the lists of texts: exclusions, years of local times, and files that name another cluster.
 

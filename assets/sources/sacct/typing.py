@@ -1,4 +1,4 @@
-"""The SQL that types accounting records: texts in, typed rows with a reason to quarantine out."""
+"""SQL that turns the texts of accounting records into typed rows, with the reason to quarantine a bad one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assets.sources.sql import times
 
 
 def _code_of(text: str, place: int) -> str:
-    """Give SQL for the exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0."""
+    """Return SQL for the exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0."""
     return f"case when {text} = '0:0' then 0 else try_cast(split_part({text}, ':', {place}) as integer) end"
 
 
 def type_records(zone: str, years: times.Years) -> str:
-    """Give the query that turns `sacct_texts` and the lookups of distinct values into typed records.
+    """Return the query that turns `sacct_texts` and the lookups of distinct values into typed records.
 
     Parameters
     ----------

@@ -201,7 +201,7 @@ def _words(command: str) -> list[str]:
 
 
 def read_exclusions(submit_line: str) -> list[str]:
-    """Give the node lists that a submit line excludes with --exclude or -x; the script's own arguments do not count.
+    """Return the node lists that a submit line excludes with --exclude or -x; the script's own arguments do not count.
 
     >>> read_exclusions("sbatch --exclude=gpu[001-002],gpu9 -x gpu010 train.sh -x data")
     ['gpu[001-002],gpu9', 'gpu010']

@@ -1,8 +1,8 @@
-"""Accounting exports taken as whole files: DuckDB's own reader of delimited text splits what needs no second look.
+"""Read regular accounting exports as whole files with DuckDB's own reader of delimited text.
 
 An export is regular when its first line is the header and every line below it gives one record of just as many fields.
-Whatever is read otherwise anywhere in a file, a name with the delimiter in it, a record over two lines, another header,
-leaves the whole file to `sacct_lines`.
+One irregular line, such as a name with the delimiter in it, a record over two lines, or another header, sends the whole
+file to `lines`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Export:
 
 
 def look_at(file_id: int, path: Path) -> Export | None:
-    """Find the header and count the lines of a plain file; None where its lines need a look of their own.
+    """Find the header and count the lines of a plain file; None if it must be read by lines.
 
     That is where lines end at carriage returns too, or hold the character that stands for bytes that were no text.
     """
@@ -73,7 +73,7 @@ def look_at(file_id: int, path: Path) -> Export | None:
 
 
 def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
-    """Note the regular exports, what they say, and what in them is no attempt.
+    """Take the regular exports: note their distinct values and their lines that are no attempts.
 
     The view `sacct_file_texts` gives their attempts: reading a file again costs far less than keeping its texts.
     """
@@ -139,19 +139,19 @@ def _by_layout(exports: list[Export]) -> Iterator[tuple[Layout, list[Export]]]:
 
 
 def _texts(exports: list[Export], options: str = STRICT) -> str:
-    """Give a query, in parentheses, of all records in the columns of `sacct_texts`."""
+    """Return a query, in parentheses, of all records in the columns of `sacct_texts`."""
     queries = (texts_of(layout, _numbered(members, options)) for layout, members in _by_layout(exports))
     return f"({' union all '.join(queries)})"
 
 
 def _line(layout: Layout) -> str:
-    """Give SQL that puts a record's line together again."""
+    """Return SQL that puts a record's line together again."""
     fields = ", ".join(f"coalesce(c{place}, '')" for place in range(1, len(layout.columns) + 1))
     return f"array_to_string([{fields}], {literal(layout.delimiter)})"
 
 
 def _numbered(exports: list[Export], options: str = STRICT) -> str:
-    """Give the query of the records of exports of one layout by their places, with their places in the files.
+    """Return the query of the records of exports of one layout by their places, with their places in the files.
 
     DuckDB keeps the order of a file list and of the lines in it, also where rows need no order as long as one thread
     reads (checked in tests with files larger than its parallel units), so a running number minus the number of records

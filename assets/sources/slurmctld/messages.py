@@ -99,7 +99,7 @@ def _extract(place: int, wording: Wording) -> str:
 
 
 def _value(column: str) -> str:
-    """Give SQL for a column: the group of the wording that matched."""
+    """Return SQL for a column: the group of the wording that matched."""
     branches = []
     for place, wording in enumerate(WORDINGS):
         if f"(?P<{column}>" in wording.pattern:
@@ -110,7 +110,7 @@ def _value(column: str) -> str:
 
 
 def wording_place(message: str) -> str:
-    """Give SQL for the place of a message's wording in `WORDINGS`, NULL when it has none of them."""
+    """Return SQL for the place of a message's wording in `WORDINGS`, NULL when it has none of them."""
     # Words are found in a tenth of the time that a pattern needs to fail.
     first = " ".join(
         f"when contains({message}, '{wording.words}') and regexp_matches({message}, '{wording.pattern}') then {place}"
@@ -120,7 +120,7 @@ def wording_place(message: str) -> str:
 
 
 def events(table: str) -> str:
-    """Give the query that reads the messages of a table (file_id, line_number, logged_at, message, wording)."""
+    """Return the query that reads the messages of a table (file_id, line_number, logged_at, message, wording)."""
     kinds = " ".join(f"when wording = {place} then '{wording.kind}'" for place, wording in enumerate(WORDINGS))
     mode = _value("mode")
     return f"""

@@ -1,1 +1,1 @@
-"""SQL that several formats need: times, delimited text, repeated rows, Python rows as tables."""
+"""SQL that several formats need: times, delimited text, repeated rows, declared temp tables."""

@@ -11,13 +11,13 @@ _DELIMITER = re.compile(r"[^A-Za-z0-9_ ]+")
 
 
 def header_delimiter(header: str) -> str | None:
-    """Give what separates the names of a header line, `|`, the unit separator, a tab; None for a single name."""
+    """Return what separates the names of a header line, `|`, the unit separator, a tab; None for a single name."""
     found = _DELIMITER.search(header)
     return found[0] if found else None
 
 
 def field_steps(is_header: str, free_text: str, into: str) -> list[str]:
-    """Give the statements that cut lines into named fields.
+    """Return the statements that cut lines into named fields.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ from cut"""
 
 
 def named_field(*names: str) -> str:
-    """Give SQL for a trimmed field by the first of several names its column may have; NULL when blank or absent."""
+    """Return SQL for a trimmed field by the first of several names its column may have; NULL when blank or absent."""
     places = [f"fields[nullif(list_position(names, '{name}'), 0)]" for name in names]
     chosen = places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
     return f"nullif(trim({chosen}), '')"

@@ -1,4 +1,4 @@
-"""Statements that DuckDB can only run in one thread, run without a second one that waits."""
+"""Run statements that need one thread without a second thread that waits."""
 
 from __future__ import annotations
 

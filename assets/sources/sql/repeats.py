@@ -1,4 +1,4 @@
-"""Rows that state a fact again: which of them counts."""
+"""Mark the rows that repeat a fact."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from assets.sources.reader import Step
 
 
 def mark_repeats(table: str, key: str, best: str) -> list[Step]:
-    """Give the steps that mark all but the best of the rows that state the same fact as duplicates.
+    """Return the steps that mark all but the best of the rows that state the same fact as duplicates.
 
     Rows of unknown nodes are left alone. Only rows whose disposition changes are written.
 

@@ -1,4 +1,4 @@
-"""Temp tables by their names and columns, and rows of Python on their way into them."""
+"""Temp tables that are declared by name and columns, and filled with rows of Python."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def offset_changes(zone: str) -> tuple[OffsetChange, ...]:
 
 @cache
 def offset_in_january(zone: str, year: int) -> timedelta:
-    """Give the offset with which a year begins."""
+    """Return the offset with which a year begins."""
     return datetime(year, 1, 1, tzinfo=UTC).astimezone(ZoneInfo(zone)).utcoffset() or timedelta(0)
 
 
@@ -75,7 +75,7 @@ def _seconds(offset: timedelta) -> int:
 
 
 def epoch_zero_local(zone: str) -> str:
-    """Give the wall-clock time of epoch 0, which some exports print for 'never', as a SQL literal."""
+    """Return the wall-clock time of epoch 0, which some exports print for 'never', as a SQL literal."""
     info = ZoneInfo(zone)
     return literal(datetime.fromtimestamp(0, info).replace(tzinfo=None))
 
@@ -91,7 +91,7 @@ def changes_within(zone: str, years: Years) -> tuple[OffsetChange, ...]:
 
 
 def utc(local: str, zone: str, *, second_of_fold: bool = False, years: Years = EVER) -> str:
-    """Give SQL that turns a naive local timestamp into naive UTC; a doubled hour means its first pass unless told.
+    """Return SQL that turns a naive local timestamp into naive UTC; a doubled hour means its first pass unless told.
 
     Parameters
     ----------
@@ -124,22 +124,22 @@ def _within(local: str, spans: list[OffsetChange]) -> str:
 
 
 def is_ambiguous(local: str, zone: str, *, years: Years = EVER) -> str:
-    """Give SQL that is true for wall-clock times that occurred twice."""
+    """Return SQL that is true for wall-clock times that occurred twice."""
     return _within(local, [change for change in changes_within(zone, years) if change.after < change.before])
 
 
 def is_nonexistent(local: str, zone: str, *, years: Years = EVER) -> str:
-    """Give SQL that is true for wall-clock times that never occurred."""
+    """Return SQL that is true for wall-clock times that never occurred."""
     return _within(local, [change for change in changes_within(zone, years) if change.after > change.before])
 
 
 def has_offset(text: str) -> str:
-    """Give SQL that is true when an ISO text carries `Z` or an offset from UTC."""
+    """Return SQL that is true when an ISO text carries `Z` or an offset from UTC."""
     return rf"(length({text}) > 19 and regexp_matches({text}, '(Z|[+-]\d\d(:?\d\d)?)$'))"
 
 
 def is_implausible(moment: str, modified_at: str | None = None) -> str:
-    """Give SQL that is true for a moment that a clock which was right cannot have told; of NULL it is NULL.
+    """Return SQL that is true for a moment that a clock which was right cannot have told; of NULL it is NULL.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def is_implausible(moment: str, modified_at: str | None = None) -> str:
 
 
 def is_dated(text: str) -> str:
-    """Give SQL that is true for text that begins like a year in which time zones can be added and taken away.
+    """Return SQL that is true for text that begins like a year in which time zones can be added and taken away.
 
     DuckDB reads years up to 294247, and `infinity`, and then fails at the first sum.
     """
@@ -162,7 +162,7 @@ def is_dated(text: str) -> str:
 
 
 def parsed(text: str) -> str:
-    """Give SQL that parses ISO text, with or without offset, into UTC or naive local time; NULL when it is neither."""
+    """Return SQL that parses ISO text, with or without offset, into UTC or naive local time; else NULL."""
     return (
         f"case when length({text}) = 19 then try_cast({text} as timestamp) "
         f"else try_cast({text} as timestamptz)::timestamp end"

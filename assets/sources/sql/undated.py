@@ -1,4 +1,4 @@
-"""What a log leaves unsaid about time: the year of `Nov 21 07:34:23`, and the moment of a file that states none.
+"""Infer times that a log does not state: the year of `Nov 21 07:34:23`, and the moment of a file without times.
 
 Years are inferred backwards from the date that log rotation puts into the file's name, else from its modification.
 """
@@ -20,17 +20,17 @@ _EPOCH, _DAY = r"(?:^|\D)(1\d{9})(?:\D|$)", r"(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(
 
 
 def file_moment(path: str, modified_at: str) -> str:
-    """Give SQL for when a file was written, give or take a day: epoch or date in its name, else its modification."""
+    """Return SQL for when a file was written, give or take a day: epoch or date in its name, else its modification."""
     return f"coalesce({named_moment(path)}, {modified_at})"
 
 
 def named_moment(path: str) -> str:
-    """Give SQL for the epoch or the date in a file's name, NULL where it has neither."""
+    """Return SQL for the epoch or the date in a file's name, NULL where it has neither."""
     return f"coalesce({_named_epoch(path)}, {_named_day(path)})"
 
 
 def named_end(path: str) -> str:
-    """Give SQL for the end of what a file's name says: the epoch itself, or the last second of the date."""
+    """Return SQL for the end of what a file's name says: the epoch itself, or the last second of the date."""
     return f"coalesce({_named_epoch(path)}, {_named_day(path)} + interval 86399 second)"
 
 
@@ -55,7 +55,7 @@ def is_named_by_time(path: str) -> bool:
 
 
 def year_steps(stamped: str, into: str) -> list[str]:
-    """Give the statements that complete syslog times with their year.
+    """Return the statements that complete syslog times with their year.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ join references_ on references_.file_id = turns.file_id"""
 
 
 def dated(leap_year_time: str, anchor: str) -> str:
-    """Give SQL for the naive local time of a line: in the year that puts it nearest to its anchor.
+    """Return SQL for the naive local time of a line: in the year that puts it nearest to its anchor.
 
     Parameters
     ----------
@@ -140,5 +140,5 @@ def dated(leap_year_time: str, anchor: str) -> str:
 
 
 def in_leap_year(stamp: str) -> str:
-    """Give SQL that reads `Nov 21 07:34:23` in a leap year, where every stamp is a date; NULL when it is none."""
+    """Return SQL that reads `Nov 21 07:34:23` in a leap year, where every stamp is a date; NULL when it is none."""
     return f"try_strptime('{LEAP_YEAR} ' || {stamp}, '%Y %b %d %H:%M:%S')"

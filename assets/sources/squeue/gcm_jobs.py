@@ -24,7 +24,7 @@ def is_of_the_monitor(sample: str) -> bool:
 
 
 def _text(*names: str) -> str:
-    """Give SQL for the first of some fields that is there, in the envelope's parts or flat."""
+    """Return SQL for the first of some fields that is there, in the envelope's parts or flat."""
     places = [f"'$.{part}{name}'" for name in names for part in ("normal.", "int.", "")]
     return f"coalesce({', '.join(f'record ->> {place}' for place in places)})"
 

@@ -62,7 +62,7 @@ def _error(con: duckdb.DuckDBPyConnection, pattern: str) -> str:
 
 
 def component_of(text: str, configured: Mapping[str, str]) -> str:
-    """Give SQL for the component that a cell means; `other` where no pattern fits, `unknown` of a blank cell.
+    """Return SQL for the component that a cell means; `other` where no pattern fits, `unknown` of a blank cell.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ _QUARANTINED = TempTable("tickets_quarantined", QUARANTINED_LINES.columns)
 
 
 def delimiter_of(header: str, settings: Tickets) -> str:
-    """Give the configured delimiter, or the likeliest one of a header line."""
+    """Return the configured delimiter, or the likeliest one of a header line."""
     return settings.delimiter or max(",;\t|", key=header.count)
 
 
@@ -166,7 +166,7 @@ def _read_file(
 
 
 def _dates(records: Iterator[_Record], settings: Tickets) -> Iterator[str]:
-    """Give the dates of all records below the header."""
+    """Yield the dates of all records below the header."""
     header: list[str] = []
     places: list[int] = []
     for record in records:
@@ -181,7 +181,7 @@ def _dates(records: Iterator[_Record], settings: Tickets) -> Iterator[str]:
 
 
 def _records(lines: Iterator[Line], delimiter: str) -> Iterator[_Record]:
-    """Give the records of a file.
+    """Yield the records of a file.
 
     A quote that is never closed must not swallow the rest of the file: then its first line alone is the record.
     """
@@ -215,7 +215,7 @@ def _cells(text: str, delimiter: str) -> list[str] | str:
 def _ticket(
     values: dict[str, str | None], settings: Tickets, zone: str, day_first: bool | None, latest: datetime
 ) -> list[dict[str, Any]]:
-    """Give one row per node of a ticket; `latest` is the last moment that its file can know of."""
+    """Return one row per node of a ticket; `latest` is the last moment that its file can know of."""
     opened = ticket_values.stated(values["opened"])
     if values["ticket_id"] is None:
         raise ValueProblem("missing_ticket_id", "no ticket id")
@@ -288,7 +288,7 @@ inner join ticket_components as components
 
 
 def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[Line]:
-    """Give numbered lines from one place of `ticket_lines` to another, some at a time."""
+    """Yield numbered lines from one place of `ticket_lines` to another, some at a time."""
     for start in range(first, last + 1, LINES_TOGETHER):
         yield from con.execute(
             "select line_number, line from ticket_lines where rowid between ? and ? order by rowid",

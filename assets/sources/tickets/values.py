@@ -39,7 +39,7 @@ class ValueProblem(ValueError):
 
 
 def stated(text: str | None) -> str | None:
-    """Give a cell's text, None when it says that nothing is known."""
+    """Return a cell's text, None when it says that nothing is known."""
     return None if text is None or text.strip().lower() in NOT_STATED else text
 
 
