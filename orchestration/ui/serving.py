@@ -105,9 +105,15 @@ def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Call
 
 
 class Parts:
-    """The processes beside the web server; they end with this process, even if it is killed."""
+    """The processes beside the web server; they end with this process, even if it is killed.
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    Parameters
+    ----------
+    environment
+        That of the processes; by default the one of this process.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = environment
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
