@@ -1,1 +1,1 @@
-"""What the reading commands answer from the published file."""
+"""The commands that read what is published: query, tables, where, status, plan and lemons."""

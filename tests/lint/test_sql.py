@@ -17,7 +17,7 @@ ALLOWED = {
     ("assets/sources/intake/batch.py", "step"): "the steps of the readers, each judged where it is written",
     ("orchestration/dbt/results.py", "{test_sql}"): "dbt's text of a test of the project, to show the first bad row",
     (
-        "orchestration/publication/published_file.py",
+        "orchestration/publication/publish.py",
         "definition",
     ): "DuckDB's own text of a table of the working file",
     (

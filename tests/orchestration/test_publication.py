@@ -10,8 +10,7 @@ from assets.warehouse import Warehouse, remove_file
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication import publish
-from orchestration.publication import published_file as publication
-from orchestration.publication.published_file import complete_publication, reader_tables
+from orchestration.publication.publish import complete_publication, reader_tables
 from orchestration.refresh.session import RefreshSession
 
 
@@ -91,9 +90,7 @@ def test_a_failure_leaves_what_was_there(warehouse, monkeypatch):
     with warehouse.writing() as con:
         complete_publication(con)
         con.execute("create table ops.u_ops as select 1 as a")
-        monkeypatch.setattr(
-            publication, "_added", lambda con: [("faultline", "ops.nothing", "create table ops.x (a int)")]
-        )
+        monkeypatch.setattr(publish, "_added", lambda con: [("faultline", "ops.nothing", "create table ops.x (a int)")])
         with pytest.raises(duckdb.CatalogException):
             complete_publication(con)
         assert con.execute("select count(*) from ops.u_ops").fetchone() == (1,)
