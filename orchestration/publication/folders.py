@@ -209,6 +209,17 @@ def publish(
     return publication
 
 
+def put_back_link(home: Home) -> Publication | None:
+    """Let readers see the newest publication that they have certainly seen, where the link to it was lost."""
+    newest = newest_publication(home)
+    if newest is None or home.current.exists() or home.published_file.is_file() or problem_of(newest.file):
+        return None
+    _place_public_links(home)
+    place_link(home.current, Path(newest.folder.name))
+    flush_if_possible(home.publications)
+    return newest
+
+
 def remove_old(home: Home, keep: int) -> list[Publication]:
     """Remove all but the newest `keep` publications; the current and the newest one always stay."""
     current = current_publication(home)
@@ -323,7 +334,10 @@ def _pinned_at(home: Home, current: Publication) -> int | None:
 def _last_number(home: Home) -> int:
     """Return the number of the last publication; folders with a higher number were never seen by readers."""
     current = current_publication(home)
-    return 0 if current is None else _pinned_at(home, current) or current.number
+    if current is None:
+        # The link is lost. Each publication was seen before the next was begun; of the last nobody can tell.
+        return max(sorted(publication.number for publication in _described(home))[:-1], default=0)
+    return _pinned_at(home, current) or current.number
 
 
 def _described(home: Home) -> list[Publication]:

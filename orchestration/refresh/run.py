@@ -20,6 +20,7 @@ from orchestration.home import Home, code_version
 from orchestration.publication.folders import (
     newest_publication,
     problem_of_current,
+    put_back_link,
     version_of,
 )
 from orchestration.publication.permissions import WrongGroup, private_files, set_permissions
@@ -109,6 +110,9 @@ def _heal_files(home: Home, say: Say) -> bool:
     from orchestration.refresh.lock import wait_until_free
 
     wait_until_free(home.working_file, PATIENCE_SECONDS)
+    put_back = put_back_link(home)
+    if put_back is not None:
+        say(f"the link to what readers see was lost: they see publication {put_back.number} until there is a newer one")
     problem = problem_of_current(home)
     if problem is not None:
         say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")

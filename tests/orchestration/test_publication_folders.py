@@ -243,6 +243,21 @@ class TestLeftovers:
         assert [path.name for path in folders.leftovers(home)] == ["run-1"]
         assert not folders.was_published(home, "run-1")
 
+    @pytest.mark.parametrize("is_dangling", [True, False])
+    def test_a_lost_link_costs_no_publication_that_readers_have_seen(self, home, is_dangling):
+        for run_id in ("run-1", "run-2", "run-3"):
+            publish(home, run_id)
+        home.current.unlink()
+        if is_dangling:
+            home.current.symlink_to("nowhere")
+        assert [publication.run_id for publication in folders.kept_publications(home)] == ["run-2", "run-1"]
+        assert folders.put_back_link(home).run_id == "run-2"
+        assert folders.current_publication(home).run_id == "run-2"
+        assert home.published_file.is_file()
+        assert folders.put_back_link(home) is None
+        assert publish(home, "run-4").number == 3
+        assert [publication.run_id for publication in folders.kept_publications(home)] == ["run-4", "run-2", "run-1"]
+
     def test_a_description_that_is_damaged_does_not_hide_what_readers_see(self, home):
         publish(home, "run-1")
         publish(home, "run-2")
