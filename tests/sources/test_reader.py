@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from assets.sources.batch_tables import (
@@ -67,3 +68,18 @@ def test_the_core_gives_the_columns_that_are_declared(tmp_path, monkeypatch) -> 
     assert len(given) == 4
     for table, found in given:
         assert found == table.columns, table.name
+
+
+def test_rows_of_python_are_let_go_before_the_transaction_ends() -> None:
+    """DuckDB would hold them until then if they were registered: of a large file, all rows."""
+    con, table = connect(), TempTable("texts", {"text": "varchar"})
+    con.begin()
+    try:
+        table.create(con)
+        before = pa.total_allocated_bytes()
+        for _ in range(5):
+            table.add(con, [{"text": "x" * 1000}] * 1000)
+        assert pa.total_allocated_bytes() - before < 1_000_000
+        assert con.execute("select count(*) from texts").fetchall() == [(5000,)]
+    finally:
+        con.rollback()

@@ -98,19 +98,18 @@ def test_whole_files_come_to_what_their_lines_do(zone, tmp_path, monkeypatch):
     assert sorted(read(tmp_path, monkeypatch, files, f'timezone = "{zone}"')) == sorted(files)
 
 
-@pytest.mark.parametrize("delimiter", [";", "\t", ",", "\x1f"])
-def test_exports_of_several_layouts_in_one_batch(delimiter, tmp_path, monkeypatch):
+def test_exports_of_several_layouts_in_one_batch(tmp_path, monkeypatch):
     plain = [record(number) for number in range(1, 9)]
     files: dict[str, str | bytes] = {
         "a.txt": text(plain),
-        "b.txt": text(plain).replace("|", delimiter).replace("cpu=64,", "").replace("gpu=8,", "gpu:a100=8,", 0),
         "c.txt": text([f"{line}|" for line in plain], f"{HEADER}|"),
         "d.txt": text([f"{line}|{'x' if n % 2 else 'train'}" for n, line in enumerate(plain)], f"{HEADER}|Partition"),
         "e.txt": text(plain),
     }
-    names = read(tmp_path, monkeypatch, files)
-    assert {"a.txt", "c.txt", "d.txt", "e.txt"} <= set(names)
-    assert ("b.txt" in names) == (delimiter != ",")
+    delimiters = {"semicolon.txt": ";", "tab.txt": "\t", "unit.txt": "\x1f", "comma.txt": ","}
+    for name, delimiter in delimiters.items():
+        files[name] = text(plain).replace("|", delimiter).replace("cpu=64,", "")
+    assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files.keys() - {"comma.txt"})
 
 
 ODD_LINES = {
