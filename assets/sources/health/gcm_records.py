@@ -159,12 +159,13 @@ def xid_codes(message: str) -> str:
     marked = f"replace({message}, 'non-critical XID error: ', 'non-critical: ')"
     critical = f"regexp_extract_all({marked}, 'XID error: (\\d+)', 1)"
     harmless = f"regexp_extract_all({marked}, 'non-critical: (\\d+)', 1)"
-    return (
-        f"case when contains({message}, 'XID error: ') then "
-        f"list_filter(list_transform(list_filter({critical} || {harmless}, lambda code, place: "
-        f"list_position({critical} || {harmless}, code) = place), lambda code: try_cast(code as integer)), "
-        "lambda code: code > 0) else [] end"
-    )
+    return f"case when contains({message}, 'XID error: ') then {numbers_once(f'{critical} || {harmless}')} else [] end"
+
+
+def numbers_once(texts: str) -> str:
+    """Return SQL for the numbers in a list of texts, each once and in their order; 0 is left out."""
+    first = f"list_filter({texts}, lambda text, place: list_position({texts}, text) = place)"
+    return f"list_filter(list_transform({first}, lambda text: try_cast(text as integer)), lambda number: number > 0)"
 
 
 # The result line of nagios-type checks, GCM's own log and the tails of messages with line breaks; what still

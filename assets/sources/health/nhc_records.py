@@ -6,6 +6,7 @@ failure quotes are taken as those of GCM's messages are.
 
 from __future__ import annotations
 
+from assets.sources.health.gcm_records import numbers_once
 from assets.sources.sql import times, undated
 
 _SYSLOG = r"^(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) nhc(?:\[\d+\])?: (?P<body>.*)$"
@@ -80,17 +81,7 @@ select
     case when is_silent then 'could_not_run' else 'ran' end as result_quality,
     observed_at,
     case
-        when is_failure and contains(lower(body), 'xid') then
-            list_filter(
-                list_transform(
-                    list_filter(
-                        regexp_extract_all(body, '{_XID}', 1),
-                        lambda code, place: list_position(regexp_extract_all(body, '{_XID}', 1), code) = place
-                    ),
-                    lambda code: try_cast(code as integer)
-                ),
-                lambda code: code > 0
-            )
+        when is_failure and contains(lower(body), 'xid') then {numbers_once(f"regexp_extract_all(body, '{_XID}', 1)")}
         else []
     end as xid_codes,
     body as message,
