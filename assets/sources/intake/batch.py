@@ -145,7 +145,9 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
     if texts:
         columns = con.execute(f"select column_name from (describe {plan.loaded})").fetchall()
         texts = [name for name in texts if (name,) in columns]
-    replaced = ", ".join(f"{masked(f'loaded_rows.{name}')} as {name}" for name in texts)
+    replaced = ", ".join(f"{masked(name)} as {name}" for name in texts)
+    # Masked before the join: what stands behind one is set up once more for it.
+    rows = f"(select * replace ({replaced}) from ({plan.loaded}))" if texts else f"({plan.loaded})"
     # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
     con.execute("set preserve_insertion_order = false")
     con.execute(
@@ -153,8 +155,8 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
         insert into raw.{reader.TABLE} by name
         select
             batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
-            loaded_rows.* exclude (file_id) {f"replace ({replaced})" if replaced else ""}{provisional}
-        from ({plan.loaded}) as loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
+            loaded_rows.* exclude (file_id){provisional}
+        from {rows} as loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )
     LOADED_LINES.create_from(
