@@ -17,9 +17,9 @@ LATE_DAY, ARRIVES = 8, 28
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
-def simulated(folder: Path, days: int = DAYS) -> Path:
+def simulated(folder: Path, days: int = DAYS, scale: float = 0.5) -> Path:
     """Write the logs of two small clusters and give the folder of all clusters."""
-    simulate("demo", folder, days=days, scale=0.5)
+    simulate("demo", folder, days=days, scale=scale)
     return folder / "sources"
 
 

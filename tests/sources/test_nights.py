@@ -33,14 +33,14 @@ EVENTFUL = (0, 3, 4, 5, 6, 10, 11, 27, 28, DAYS)
 
 
 @pytest.mark.parametrize(
-    "loaded",
+    ("loaded", "scale"),
     [
-        pytest.param(EVENTFUL, id="eventful"),
-        pytest.param(range(DAYS + 1), id="all", marks=pytest.mark.slow),
+        pytest.param(EVENTFUL, 0.1, id="eventful"),
+        pytest.param(range(DAYS + 1), 0.5, id="all", marks=pytest.mark.slow),
     ],
 )
-def test_thirty_nights_leave_what_one_load_does(tmp_path: Path, loaded: Collection[int]) -> None:
-    complete, growing = simulated(tmp_path / "logs"), tmp_path / "growing"
+def test_thirty_nights_leave_what_one_load_does(tmp_path: Path, loaded: Collection[int], scale: float) -> None:
+    complete, growing = simulated(tmp_path / "logs", scale=scale), tmp_path / "growing"
     con = connect()
     read = {}
     for night in nights(complete, growing):
