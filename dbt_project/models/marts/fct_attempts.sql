@@ -1,13 +1,4 @@
-{% set generated = {
-    'job_id': 'coalesce(composite_job_id, cast(job_id_raw as string))',
-    'run_id': 'coalesce(continued_run_id, attempt_id)',
-    'queue_seconds': queue_seconds('eligible_at', 'started_at'),
-    'gpu_hours': 'gpu_count * runtime_seconds / 3600',
-    'node_days': 'node_count * runtime_seconds / 86400',
-    'gpu_size_bin': gpu_size_bin('gpu_count'),
-} %}
-
-{{ config(materialized='kept', meta={'generated': generated, 'replaced': replaced_attempts()}) }}
+{{ config(materialized='kept', meta={'replaced': replaced_attempts()}) }}
 
 with
 
@@ -42,7 +33,9 @@ joined as (
         attempts.cluster_id,
         attempts.attempt_id,
         attempts.job_id_raw,
+        coalesce(attempts.job_id, cast(attempts.job_id_raw as string)) as job_id,
         nullif(attempts.job_id, cast(attempts.job_id_raw as string)) as composite_job_id,
+        coalesce(chained_jobs.run_id, attempts.job_key) as run_id,
         nullif(coalesce(chained_jobs.run_id, attempts.job_key), attempts.attempt_id) as continued_run_id,
         cast(attempts.attempt_number as integer) as attempt_number,
         cast(
@@ -111,10 +104,8 @@ joined as (
 
 select
     *,
-    {{ generated.job_id }} as job_id,
-    {{ generated.run_id }} as run_id,
-    {{ generated.queue_seconds }} as queue_seconds,
-    {{ generated.gpu_hours }} as gpu_hours,
-    {{ generated.node_days }} as node_days,
-    {{ generated.gpu_size_bin }} as gpu_size_bin
+    {{ queue_seconds('eligible_at', 'started_at') }} as queue_seconds,
+    gpu_count * runtime_seconds / 3600 as gpu_hours,
+    node_count * runtime_seconds / 86400 as node_days,
+    {{ gpu_size_bin('gpu_count') }} as gpu_size_bin
 from joined
