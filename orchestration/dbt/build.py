@@ -99,13 +99,16 @@ def dbt_resource() -> DbtCliResource:
     )
 
 
-def build_arguments(excluded_clusters: Sequence[str] = ()) -> list[str]:
+def build_arguments(excluded_clusters: Sequence[str] = (), *, is_whole: bool = True) -> list[str]:
     """Arguments of one `dbt build`; unit tests judge the code, not the data, and run with the other tests.
 
     Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time. Where no
-    cluster is excluded dbt is given no variable: another one makes it parse the whole project anew.
+    cluster is excluded dbt is given no variable: another one makes it parse the whole project anew. Where only some
+    models are built, those of them that are incremental are built whole.
     """
     arguments = ["build", "--threads", "1", "--log-level-file", "info", "--exclude-resource-type", "unit_test"]
+    if not is_whole:
+        arguments.append("--full-refresh")
     if excluded_clusters:
         arguments += ["--vars", json.dumps({"excluded_clusters": list(excluded_clusters)})]
     return arguments
@@ -189,10 +192,9 @@ class Build:
                 forget_what_was_built(con)
         if not self._context.is_subset:
             begin_publication(self._settings.home, self._warehouse, self._context)
+        arguments = build_arguments(without, is_whole=not self._context.is_subset)
         with given_to_dbt(self._settings):
-            return self._dbt.cli(
-                build_arguments(without), context=self._context, target_path=self._target, raise_on_error=False
-            )
+            return self._dbt.cli(arguments, context=self._context, target_path=self._target, raise_on_error=False)
 
     def record(self) -> None:
         """Keep the verdicts of dbt's tests and the lineage, however the build ended."""

@@ -1,11 +1,12 @@
-"""Decide which rows of the models materialized as `kept` can be reused from the last publication.
+"""Decide which rows of incremental models can be reused from the last publication.
 
 Before dbt starts, the current contents of raw are compared with schema `built` of the working file, which holds what
 these models were last built from. If only records or check results changed, schema `touched` lists the affected jobs
 and the first affected moment of each check while dbt runs, and dbt builds on in the file of the last publication. In
-every other case everything is built anew in an empty file: after a refresh that published nothing, under another
-version of the code, with other settings, nodes or names, or if many records changed.
-This module decides nothing about single rows: `macros/dialect/kept_rows.sql` and the models do.
+every other case the tables of incremental models are dropped, so that dbt builds them whole, and the publication is
+built anew in an empty file: after a refresh that published nothing, under another version of the code, with other
+settings, nodes or names, or if many records changed.
+This module decides nothing about single rows: the lookups that models declare do (`dbt_project/macros/incremental/`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _INPUTS = {
     """,
     "node_names": "from raw.node_names",
 }
-"""What kept models read beside the records, by table of schema `built`. A change of these may change any row."""
+"""What incremental models read beside the records, by table of schema `built`. A change of these may change any row."""
 
 _ONLY_ADDED = {"node_names"}
 """Inputs in which a new row changes no existing row. If a new name changes the meaning of another, that row differs."""
@@ -124,12 +125,13 @@ def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -
     run_id
         The run that builds.
     manifest
-        dbt's, which says what is kept.
+        dbt's, which says which models are incremental.
 
     Returns
     -------
     None, or the reason why everything has to be built anew. The publication is unchanged then; remove it.
     """
+    incremental_tables = _incremental_tables(manifest)
     con.execute("drop schema if exists touched cascade")
     with transaction(con):
         reason = _why_file_is_outdated(con) or _changed_input(con) or _find_touched(con)
@@ -138,8 +140,12 @@ def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -
         con.execute("create table built.run as select $run_id as run_id", {"run_id": run_id})
         for name, query in {**_INPUTS, "files": _FILES, "health_files": _HEALTH_FILES}.items():
             con.execute(f"create table built.{name} as {query}")
+        if reason is not None:
+            ((database,),) = _rows(con, "select current_database()")
+            for table in sorted(incremental_tables):
+                con.execute(f"drop table if exists {identifier(database, *table.split('.', 1))}")
     if reason is None:
-        _drop_all_except(con, _kept_tables(manifest))
+        _drop_all_except(con, incremental_tables)
     return reason
 
 
@@ -190,12 +196,14 @@ def _find_touched(con: duckdb.DuckDBPyConnection) -> str | None:
     return None
 
 
-def _kept_tables(manifest: Path) -> set[str]:
+def _incremental_tables(manifest: Path) -> set[str]:
     nodes = json.loads(manifest.read_text(encoding="utf-8"))["nodes"].values()
-    return {f"{node['schema']}.{node['alias']}" for node in nodes if node["config"].get("materialized") == "kept"}
+    return {
+        f"{node['schema']}.{node['alias']}" for node in nodes if node["config"].get("materialized") == "incremental"
+    }
 
 
-def _drop_all_except(con: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
+def _drop_all_except(con: duckdb.DuckDBPyConnection, incremental_tables: set[str]) -> None:
     """Drop all other tables first, so that the next build reuses their space in the file."""
     for kind in ("view", "table"):
         found = _rows(
@@ -204,7 +212,7 @@ def _drop_all_except(con: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
             + (" and not internal" if kind == "view" else ""),
         )
         for (name,) in found:
-            if name not in kept:
+            if name not in incremental_tables:
                 con.execute(f"drop {kind} {PUBLICATION}.{identifier(*name.split('.', 1))}")
     con.execute(f"checkpoint {PUBLICATION}")
 

@@ -135,7 +135,16 @@ def build(home: Home) -> None:
     """Run dbt, without its tests, and the estimates."""
     folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
     outputs = ["--target-path", str(home.root / "dbt"), "--log-path", str(home.root / "dbt")]
-    what = ["build", "--threads", "1", "--exclude-resource-type", "unit_test", "--exclude-resource-type", "test"]
+    what = [
+        "build",
+        "--full-refresh",
+        "--threads",
+        "1",
+        "--exclude-resource-type",
+        "unit_test",
+        "--exclude-resource-type",
+        "test",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "orchestration.dbt.command", *what, *folders, *outputs],
         capture_output=True,

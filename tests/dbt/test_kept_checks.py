@@ -33,7 +33,7 @@ def compiled(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def queries(testbed_home, tmp_path_factory):
     """The model's query of all rows, that of the touched ones alone, and a working file to ask them."""
-    home = copy_of(testbed_home, tmp_path_factory.mktemp("kept"))
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("incremental"))
     with duckdb.connect(str(home.working_file)) as con:
         con.execute(TOUCHED)
     done = dbt(home, "compile", "--select", MODEL)

@@ -1,4 +1,4 @@
-"""What of the last publication stays for the next, and when nothing does."""
+"""Which rows of the last publication are reused, and when none are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from assets.warehouse import Warehouse
-from orchestration.dbt import reusable_rows as kept
+from orchestration.dbt import reusable_rows
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
 from orchestration.home import code_version
 
@@ -58,6 +58,7 @@ BUILD = """
     select
         'c' as cluster_id, 'check pci' as check_stream, timestamp '2026-01-01' as first_failed_at,
         1800 as silence_seconds;
+    create or replace table intermediate.int_nodes_used as select 'c' as cluster_id, date '2026-01-01' as day_date;
     create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;
     create or replace table intermediate.int_planned_attempt_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
     create or replace table publication.marts.fct_attempts as
@@ -86,11 +87,15 @@ def publish(con: duckdb.DuckDBPyConnection, run: str) -> None:
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> Path:
-    """Two models, one of them kept."""
+    """Three models, two of them incremental."""
     path = tmp_path / "manifest.json"
     models = {
-        name: {"schema": "marts", "alias": name, "config": {"materialized": how}}
-        for name, how in (("fct_attempts", "kept"), ("fct_failures", "table"))
+        name: {"schema": schema, "alias": name, "config": {"materialized": how}}
+        for schema, name, how in (
+            ("marts", "fct_attempts", "incremental"),
+            ("intermediate", "int_nodes_used", "incremental"),
+            ("marts", "fct_failures", "table"),
+        )
     }
     path.write_text(json.dumps({"nodes": models}), encoding="utf-8")
     return path
@@ -129,9 +134,10 @@ def touched(con: duckdb.DuckDBPyConnection) -> list[int]:
     return [job for (job,) in con.execute("select job_id_raw from touched.jobs order by 1").fetchall()]
 
 
-def test_without_new_records_all_of_the_kept_tables_stays_and_nothing_else(con, manifest):
+def test_without_new_records_the_incremental_tables_stay_and_nothing_else(con, manifest):
     assert prepare_reuse(con, "second", manifest) is None
     assert tables(con, "publication") == {"marts.fct_attempts"}
+    assert "intermediate.int_nodes_used" in tables(con, "faultline")
     assert touched(con) == []
     assert con.execute("select first_day < last_day from touched.days").fetchone() == (False,)
     assert con.execute("select count(*) from publication.marts.fct_attempts").fetchone() == (JOBS,)
@@ -229,8 +235,18 @@ def test_all_is_built_anew_for_many_records(con, manifest):
 
 
 def test_all_is_built_anew_by_another_version(con, manifest, monkeypatch):
-    monkeypatch.setattr(kept, "code_version", lambda: "another")
+    monkeypatch.setattr(reusable_rows, "code_version", lambda: "another")
     assert prepare_reuse(con, "second", manifest) == "another version of Faultline"
+
+
+def test_incremental_tables_are_dropped_when_all_is_built_anew(con, manifest):
+    """For dbt a model is incremental where its table exists."""
+    forget_what_was_built(con)
+    assert prepare_reuse(con, "second", manifest) == "no whole build before"
+    left = tables(con, "faultline")
+    assert "intermediate.int_nodes_used" not in left
+    assert "intermediate.int_node_boots" in left
+    assert "marts.fct_attempts" in tables(con, "publication")
 
 
 def test_all_is_built_anew_after_a_build_that_was_not_published(con, manifest):

@@ -1,40 +1,11 @@
-{#- Rows of the last publication that stay: those that nothing which is new can have changed. A model that is
-    materialized as `kept` (materializations/kept.sql) gives all its rows where keeps_rows() is false, else those to be
-    put in the place of others.
-    What is touched is found before dbt starts, in the schema `touched`, see orchestration/dbt/reusable_rows.py. -#}
+{#- What models read where rows of the last publication stay. dbt's is_incremental() is the decision: the tables of
+    incremental models are there only where some rows are to be replaced, see orchestration/dbt/reusable_rows.py. -#}
 
 
-{#- Says something where the model's table holds the rows of the last publication, and only some are to be replaced. -#}
-{% macro keeps_rows() -%}
-    {{- adapter.dispatch('keeps_rows', 'faultline')() -}}
-{%- endmacro %}
-
-{% macro default__keeps_rows() -%}
-{%- endmacro %}
-
-{% macro duckdb__keeps_rows() -%}
-    {%- if execute and this and load_cached_relation(this) and adapter.get_relation(target.database, 'touched', 'jobs') -%}
-        yes
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- The attempts of touched jobs, as they were and as they are. -#}
-{% macro replaced_attempts() -%}
-    attempt_id in (select attempt_id from touched.attempts union all select attempt_id from incoming_rows)
-{%- endmacro %}
-
-
-{#- The touched jobs. -#}
-{% macro replaced_jobs() -%}
-    (cluster_id, job_id_raw) in (select cluster_id, job_id_raw from touched.jobs)
-{%- endmacro %}
-
-
-{#- Records of touched jobs, where other rows are kept. -#}
+{#- Records of touched jobs, where other rows stay. -#}
 {% macro touched_jobs_only() -%}
-    {%- if keeps_rows() -%}
-        where {{ replaced_jobs() }}
+    {%- if is_incremental() -%}
+        where {{ is_in_lookup(touched_jobs()) }}
     {%- endif -%}
 {%- endmacro %}
 
@@ -42,7 +13,7 @@
 {#- The same, and records of jobs that what is new chains, blames or explains otherwise, though their own are as
     they were. -#}
 {% macro renewed_jobs_only(chained_jobs, failures, planned_ends) -%}
-    {%- if keeps_rows() -%}
+    {%- if is_incremental() -%}
         {%- set blamed = 'select cluster_id, attempt_id, failure_category, incident_id from ' ~ failures -%}
         where (cluster_id, job_id_raw) in (
             select cluster_id, job_id_raw from touched.jobs
@@ -72,23 +43,17 @@
 {%- endmacro %}
 
 
-{#- All rows of the days on which a touched job ran, or runs. -#}
-{% macro replaced_days() -%}
-    day_date between (select first_day from touched.days) and (select last_day from touched.days)
-{%- endmacro %}
-
-
-{#- The first and the last of those days as constants, at which DuckDB leaves out what it need not read; nothing where no
-    rows are kept. -#}
+{#- The first and the last day on which a touched job ran, or runs, as constants, at which DuckDB leaves out what it
+    need not read; nothing where all rows are built. -#}
 {% macro touched_days() -%}
-    {%- if keeps_rows() -%}
+    {%- if is_incremental() -%}
         {%- set found = run_query('select first_day, last_day from touched.days').rows[0] -%}
         {{- return(["date '" ~ found[0] ~ "'", "date '" ~ found[1] ~ "'"]) -}}
     {%- endif -%}
 {%- endmacro %}
 
 
-{#- Whether a record ran on one of those days, where the rows of other days are kept. -#}
+{#- Whether a record ran on one of those days, where the rows of other days stay. -#}
 {% macro is_on_touched_day() -%}
     {%- set days = touched_days() -%}
     {{ 'observed_until_at >= ' ~ days[0] ~ ' and started_at < ' ~ days[1] ~ ' + interval 1 day' if days else 'true' }}
@@ -124,15 +89,9 @@
 {%- endmacro %}
 
 
-{#- All health results from that day on. -#}
-{% macro replaced_checks(boots) -%}
-    observed_at >= ({{ first_touched_day_of_checks(boots) }})
-{%- endmacro %}
-
-
-{#- That day as a constant, at which DuckDB leaves out what it need not read; nothing where no rows are kept. -#}
+{#- That day as a constant, at which DuckDB leaves out what it need not read; nothing where all rows are built. -#}
 {% macro checks_touched_from(boots) -%}
-    {%- if keeps_rows() -%}
+    {%- if is_incremental() -%}
         timestamp '{{ run_query(first_touched_day_of_checks(boots)).columns[0][0] }}'
     {%- endif -%}
 {%- endmacro %}
@@ -147,7 +106,7 @@
 
 {#- Behind the subjects that failed since: those that failed before. -#}
 {% macro union_failed_before(changed) -%}
-    {%- if keeps_rows() -%}
+    {%- if is_incremental() -%}
         union
         select cluster_id, node_id, check_stream, subject from {{ changed }} where result != 'OK'
     {%- endif -%}
@@ -156,7 +115,7 @@
 
 {#- Has a CTE worked out for each that reads it, of the rows that one reads, where each reads few of them. -#}
 {% macro not_materialized_hint() -%}
-    {{- 'not materialized' if keeps_rows() -}}
+    {{- 'not materialized' if is_incremental() -}}
 {%- endmacro %}
 
 

@@ -1,4 +1,4 @@
-{{ config(materialized='kept', meta={'replaced': replaced_attempts()}) }}
+{{ config(materialized=incremental_on_duckdb(), unique_key='attempt_id', meta={'lookups': [touched_attempts()]}) }}
 
 with
 

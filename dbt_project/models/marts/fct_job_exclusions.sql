@@ -1,5 +1,8 @@
 {#- What queue snapshots show is little, and always put in anew. -#}
-{{ config(materialized='kept', meta={'replaced': replaced_jobs() ~ " or source = 'squeue'"}) }}
+{{ config(
+    materialized=incremental_on_duckdb(),
+    meta={'lookups': [touched_jobs(), {'columns': ['source'], 'in': "select 'squeue'"}]}
+) }}
 
 with
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from jinja2 import pass_context
@@ -32,10 +32,19 @@ class Adapter:
         return context[f"default__{name}"]
 
 
+OF_DBT = {
+    "adapter": Adapter,
+    "is_incremental": lambda: False,
+    "return": lambda value: value,
+    "target": SimpleNamespace(type="duckdb"),
+}
+"""What macros see of dbt, as when all rows are built on DuckDB."""
+
+
 def compile_macros() -> ModuleType:
     """Give a module with all macros but those of materializations, which hold no SQL that is linted."""
     environment = SandboxedEnvironment(extensions=["jinja2.ext.do"], keep_trailing_newline=True)
-    environment.globals |= {**DBT_BUILTINS, "adapter": Adapter}
+    environment.globals |= {**DBT_BUILTINS, **OF_DBT}
     paths = sorted(path for path in MACROS.rglob("*.sql") if "materializations" not in path.parts)
     templates = [environment.from_string(path.read_text(encoding="utf-8")) for path in paths]
     macros: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 {{ config(
-    materialized='kept',
-    meta={'replaced': replaced_checks('intermediate.int_node_boots')}
+    materialized=incremental_on_duckdb(),
+    meta={'lookups': [touched_checks('intermediate.int_node_boots')]}
 ) }}
 
 with

@@ -1,4 +1,4 @@
-{{ config(materialized='kept', meta={'replaced': replaced_days()}) }}
+{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [days_of_touched_jobs()]}) }}
 
 with
 
