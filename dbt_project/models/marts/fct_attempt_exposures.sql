@@ -1,8 +1,10 @@
+{{ config(post_hook='{{ name_tables_by_schema() }}') }}
+
 with
 
 attempts as (
 
-    select * from {{ ref('fct_attempts') }}
+    select * from {{ name_table(ref('fct_attempts'), by_schema) }}
     where started_at is not null
 
 ),
@@ -14,13 +16,13 @@ clusters as (
         gpus_per_node,
         study_from_at,
         study_to_at
-    from {{ ref('dim_clusters') }}
+    from {{ name_table(ref('dim_clusters'), by_schema) }}
 
 ),
 
 failures as (
 
-    select * from {{ ref('fct_failures') }}
+    select * from {{ name_table(ref('fct_failures'), by_schema) }}
 
 ),
 

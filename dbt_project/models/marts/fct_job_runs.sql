@@ -1,3 +1,5 @@
+{{ config(post_hook='{{ name_tables_by_schema() }}') }}
+
 {% set productive_seconds_high = 'working_seconds * work_ratio' %}
 {% set productive_seconds = 'greatest(0, ' ~ productive_seconds_high ~ ' - lost_seconds)' %}
 {% set productive_seconds_low = 'greatest(0, ' ~ productive_seconds_high ~ ' - lost_seconds_high)' %}
@@ -7,19 +9,19 @@ with
 
 attempts as (
 
-    select * from {{ ref('fct_attempts') }}
+    select * from {{ name_table(ref('fct_attempts'), by_schema) }}
 
 ),
 
 clusters as (
 
-    select * from {{ ref('dim_clusters') }}
+    select * from {{ name_table(ref('dim_clusters'), by_schema) }}
 
 ),
 
 restarted_runs as (
 
-    select * from {{ ref('fct_restarted_runs') }}
+    select * from {{ name_table(ref('fct_restarted_runs'), by_schema) }}
 
 ),
 
@@ -97,7 +99,23 @@ runs as (
 )
 
 select
-    *,
+    cluster_id,
+    run_id,
+    user_name,
+    account,
+    partition,
+    qos,
+    job_name,
+    gpu_count,
+    {{ gpu_size_bin('gpu_count') }} as gpu_size_bin,
+    node_count,
+    job_count,
+    attempt_count,
+    submitted_at,
+    started_at,
+    ended_at,
+    is_complete,
+    final_state,
     queue_seconds / 3600 as queue_hours,
     scheduled_seconds / 3600 as scheduled_hours,
     {{ productive_seconds }} / 3600 as productive_hours,
@@ -109,5 +127,14 @@ select
     {{ productive_seconds_low }} / nullif({{ wallclock_seconds }}, 0) as ettr_low,
     {{ productive_seconds_high }} / nullif({{ wallclock_seconds }}, 0) as ettr_high,
     gpu_seconds / 3600 as gpu_hours,
-    {{ gpu_size_bin('gpu_count') }} as gpu_size_bin
+    queue_seconds,
+    scheduled_seconds,
+    working_seconds,
+    work_ratio,
+    lost_seconds,
+    lost_seconds_high,
+    gpu_seconds,
+    interruption_count,
+    infrastructure_failure_count,
+    preemption_count
 from runs

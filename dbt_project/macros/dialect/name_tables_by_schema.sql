@@ -1,0 +1,24 @@
+{#- The post-hook of views among the marts: it makes the view once more, with tables named by their schema alone. So they
+    mean those of the view's own file, under whatever name a reader opens it. The model passes its tables
+    and `by_schema`, which is undefined at first, to name_table(): dbt builds in two files and needs the database. -#}
+{% macro name_tables_by_schema() -%}
+    {{ return(adapter.dispatch('name_tables_by_schema', 'faultline')()) }}
+{%- endmacro %}
+
+{% macro default__name_tables_by_schema() -%}
+{%- endmacro %}
+
+{% macro duckdb__name_tables_by_schema() -%}
+    {%- if execute -%}
+        {%- do run_query(
+            'create or replace view ' ~ this ~ ' as (' ~ render('{% set by_schema = true %}' ~ model.raw_code) ~ ')'
+        ) -%}
+        {%- do persist_docs(this.incorporate(type='view'), model) -%}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- A table as dbt names it, or by its schema alone. -#}
+{% macro name_table(relation, by_schema) -%}
+    {{ relation.include(database=false) if by_schema else relation }}
+{%- endmacro %}
