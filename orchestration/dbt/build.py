@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
-from dagster_dbt import DagsterDbtTranslator, DbtCliResource, dbt_assets
+from dagster_dbt import DagsterDbtTranslator, DbtCliResource, DbtProject, dbt_assets
 from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 
@@ -29,7 +29,8 @@ from orchestration.publication.permissions import share_with_everybody
 from orchestration.refresh.healing import Say, heal_json
 from orchestration.upstream import fast_dbt_resource, release_dbt_adapter
 
-MANIFEST = DBT_PROJECT / "target" / "manifest.json"
+PROJECT = DbtProject(DBT_PROJECT)
+MANIFEST = PROJECT.manifest_path
 LINEAGE = MANIFEST.with_name("column_lineage.json")
 DBT = (sys.executable, "-m", "orchestration.dbt.command")
 """What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files."""
@@ -59,7 +60,8 @@ def heal_project_cache(say: Say) -> None:
 def prepare(settings: HomeSettings) -> None:
     """Parse the dbt project when its manifest is missing, damaged or older than any of its files (about 5 s).
 
-    The new manifest takes the old one's place whole: another process may be reading it.
+    The new manifest takes the old one's place whole: another process may be reading it. `DbtProject` parses under
+    `dagster dev` alone, then each time, and writes into the manifest that others read.
     """
     files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES and "target" not in path.parts]
     if _is_readable(MANIFEST) and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
@@ -92,8 +94,7 @@ def dbt_resource() -> DbtCliResource:
     executable, *flags = DBT
     return fast_dbt_resource(
         LINEAGE,
-        project_dir=str(DBT_PROJECT),
-        profiles_dir=str(DBT_PROJECT),
+        project_dir=PROJECT,
         dbt_executable=executable,
         global_config_flags=flags,
     )
