@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 SETTINGS = """\
 telemetry:
   enabled: false
+run_storage:
+  module: orchestration.history
+  class: RunHistory
+  config:
+    dagster_home:
+      env: DAGSTER_HOME
+event_log_storage:
+  module: orchestration.history
+  class: EventHistory
+  config:
+    dagster_home:
+      env: DAGSTER_HOME
 concurrency:
   runs:
     max_concurrent_runs: 1

@@ -2,7 +2,6 @@
 
 | patch | gains | upstream |
 |---|---|---|
-| Dagster's history: one connection, no fsync per event | 15 s of a refresh with 900 events | dagster#19618, closed |
 | dagster-dbt: no `dbt --version` as a process | 4 s of each build | dbt-core#6085 (it is slow), closed |
 | dagster-dbt: no dbt adapter in this process, and its end | 2 s of each build | none found |
 | dbt: no line is made of an event that no log takes | a tenth of dbt's own time | none found |
@@ -13,10 +12,9 @@ avoids no longer happens. Packages are imported inside the functions, as dbt's p
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,47 +23,6 @@ if TYPE_CHECKING:
     from dagster_dbt import DbtCliResource
     from dbt_common.events.base_types import EventMsg
     from packaging.version import Version
-
-BUSY_SECONDS = 30
-"""As long as Dagster itself waits for another process that writes the history."""
-
-
-def write_history_without_waiting() -> None:
-    """Let this process write Dagster's event log without an fsync and without a new connection per event.
-
-    A power cut may then cost the history of runs, never data: the warehouse is flushed before it is published.
-    """
-    from dagster._core.storage.event_log.sqlite import sqlite_event_log
-    from dagster._core.storage.runs.sqlite import sqlite_run_storage
-    from sqlalchemy import create_engine
-    from sqlalchemy.engine import Engine
-    from sqlalchemy.event import listens_for
-    from sqlalchemy.pool import SingletonThreadPool
-
-    class KeptConnections(SingletonThreadPool):
-        """A connection per thread that stays open when Dagster, done with an event, disposes of its engine."""
-
-        def dispose(self) -> None:
-            """Do nothing."""
-
-        def recreate(self) -> KeptConnections:
-            """Go on with the same connections."""
-            return self
-
-    @cache
-    def engine_of(address: str) -> Engine:
-        return create_engine(address, poolclass=KeptConnections, connect_args={"timeout": BUSY_SECONDS})
-
-    def engine_of_file(address: str, **_: Any) -> Engine:
-        return engine_of(address)
-
-    for storage in (sqlite_event_log, sqlite_run_storage):
-        vars(storage)["create_engine"] = engine_of_file
-
-    @listens_for(Engine, "connect")
-    def relax(connection: Any, _: Any) -> None:
-        if isinstance(connection, sqlite3.Connection):
-            connection.execute("pragma synchronous = off")
 
 
 def fast_dbt_resource(lineage: Path, **arguments: Any) -> DbtCliResource:

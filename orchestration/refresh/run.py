@@ -147,11 +147,9 @@ def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult
     from orchestration import definitions
     from orchestration.instance import open_storage, prepare_storage
     from orchestration.refresh.progress import ProgressHandler, progress_logger
-    from orchestration.upstream import write_history_without_waiting
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     prepare_storage(settings.home)
-    write_history_without_waiting()
     with ProgressHandler(console) as handler, open_storage(settings.home) as instance:
         loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
         job = dg.Definitions.merge(definitions.build(settings), loggers).resolve_job_def("refresh")

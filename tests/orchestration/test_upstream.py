@@ -63,12 +63,3 @@ def test_dagster_dbt_runs_a_process_for_dbts_version_and_the_patch_does_not(tmp_
     assert len(started) == 1
     assert str(fast_dbt_resource(tmp_path / "lineage", **folders)._cli_version) == version("dbt-core")
     assert len(started) == 1
-
-
-def test_dagster_opens_its_history_anew_for_each_event():
-    from dagster._core.storage.event_log.sqlite import sqlite_event_log
-    from dagster._core.storage.runs.sqlite import sqlite_run_storage
-
-    for storage in (sqlite_event_log, sqlite_run_storage):
-        assert callable(storage.create_engine)
-        assert vars(storage)["NullPool"].__name__ == "NullPool"
