@@ -1,6 +1,7 @@
 """estimates.est_cause_rates: failures per GPU-hour by cause, with limits; causes never seen have an upper one.
 
-Read from marts.fct_attempt_exposures, and from what the cluster's evidence could have shown.
+Read from marts.fct_attempt_exposures, by the paper's rule from marts.fct_failures, and from what the cluster's evidence
+could have shown.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 EXPOSURES = "marts.fct_attempt_exposures"
 FAILURES = tuple(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failure_category", "incident_id"))
+PAPER_FAILURES = ("marts.fct_failures.failure_category", "marts.fct_failures.incident_id")
 GPU_HOURS = (f"{EXPOSURES}.gpu_hours",)
 SHOWABLE = (
     "marts.dim_failure_categories.is_infrastructure",
@@ -32,11 +34,11 @@ UNIT = "failures per GPU-hour"
 TABLE = TableSpec(
     table="est_cause_rates",
     description=(
-        "Infrastructure failures per GPU-hour by cause, each failure weighted by the probability that it is one, with "
-        "limits that know incidents. Causes that the cluster's checks and logs could have shown and never did stand "
-        "with their upper limit. One row per cluster and failure_category."
+        "Infrastructure failures per GPU-hour by cause with their limits. Causes that the cluster's checks and logs "
+        "could have shown and never did stand with their upper limit. One row per cluster, failure_category and way of "
+        "counting."
     ),
-    key=("cluster_id", "failure_category"),
+    key=("cluster_id", "failure_category", "counted_as"),
     columns=(
         CLUSTER,
         Column(
@@ -48,15 +50,30 @@ TABLE = TableSpec(
             is_required=True,
         ),
         Column(
+            "counted_as",
+            "varchar",
+            "",
+            "attempts: the failed attempts to expect, each weighted by the probability that infrastructure failed it, "
+            "with limits that know incidents; attempts_paper: by the paper's rule each attributed failure as certain, "
+            "over all ended attempts, as in marts.agg_failure_rates_by_cause.",
+            is_required=True,
+        ),
+        Column(
             "failure_count",
             "double",
             "failures",
-            "Failed attempts to expect: the sum of their probabilities. 0: the cause was never seen.",
-            FAILURES,
+            "Failed attempts counted, a sum of probabilities. 0: the cause was never seen.",
+            (*FAILURES, *PAPER_FAILURES),
             is_required=True,
         ),
         Column("incident_count", "double", "incidents", "Incidents to expect, as they hit several attempts.", FAILURES),
-        Column("gpu_hours", "double", "GPU-hours", "GPU time of all attempts inside the study period.", GPU_HOURS),
+        Column(
+            "gpu_hours",
+            "double",
+            "GPU-hours",
+            "GPU time of all attempts inside the study period; of attempts_paper: of all ended attempts.",
+            (*GPU_HOURS, "marts.fct_attempts.gpu_count", "marts.fct_attempts.runtime_seconds"),
+        ),
         Column("failures_per_gpu_hour", "double", UNIT, "Rate. NULL: never seen, or no exposure; see note.", RATE),
         Column("failures_per_gpu_hour_low", "double", UNIT, "Lower limit.", RATE),
         Column("failures_per_gpu_hour_high", "double", UNIT, "Upper limit, also of a cause never seen.", RATE),
@@ -93,8 +110,9 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
 
 def headline(rates: pd.DataFrame) -> str:
     """Say how many causes were seen, and how many others could have been."""
-    seen = int((rates["failure_count"] > 0).sum())
-    return f"{seen} causes seen, {len(rates) - seen} more with an upper limit only"
+    expected = rates[rates["counted_as"] == "attempts"]
+    seen = int((expected["failure_count"] > 0).sum())
+    return f"{seen} causes seen, {len(expected) - seen} more with an upper limit only"
 
 
 @estimate(TABLE)

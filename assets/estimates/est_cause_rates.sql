@@ -129,29 +129,79 @@ showable as (
         failures.failure_category
     from failures
     inner join clusters using (cluster_id)
+),
+
+-- By the paper's rule each attributed failure is certain, and all ended attempts count, as in
+-- marts.agg_failure_rates_by_cause.
+paper_counts as (
+    select
+        cluster_id,
+        failure_category,
+        count(*) as failure_count,
+        count(distinct coalesce(incident_id, attempt_id)) as incident_count
+    from marts.fct_failures
+    inner join clusters using (cluster_id)
+    group by cluster_id, failure_category
+),
+
+paper_exposures as (
+    select
+        cluster_id,
+        sum(gpu_count * runtime_seconds) / 3600 as gpu_hours,
+        count(*) filter (where gpu_count * runtime_seconds is null) as unknown_count
+    from marts.fct_attempts
+    where is_terminal
+    group by cluster_id
+),
+
+counted as (
+    select
+        showable.cluster_id,
+        showable.failure_category,
+        'attempts' as counted_as,
+        counts.failure_count,
+        coalesce(counts.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance,
+        counts.incident_count,
+        exposures.gpu_hours,
+        exposures.unknown_count
+    from showable
+    left join counts using (cluster_id, failure_category)
+    left join parameter_variances using (cluster_id, failure_category)
+    left join exposures using (cluster_id)
+    union all by name
+    select
+        causes.cluster_id,
+        causes.failure_category,
+        'attempts_paper' as counted_as,
+        paper_counts.failure_count,
+        coalesce(paper_counts.failure_count, 0) as failure_variance,
+        paper_counts.incident_count,
+        paper_exposures.gpu_hours,
+        paper_exposures.unknown_count
+    from (
+        select cluster_id, failure_category from showable
+        union
+        select cluster_id, failure_category from paper_counts semi join clusters using (cluster_id)
+    ) as causes
+    left join paper_counts using (cluster_id, failure_category)
+    left join paper_exposures using (cluster_id)
 )
 
 select
-    showable.cluster_id,
-    showable.failure_category,
-    coalesce(counts.failure_count, 0) as failure_count,
-    coalesce(counts.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance,
-    coalesce(counts.incident_count, 0) as incident_count,
-    coalesce(exposures.gpu_hours, 0) as gpu_hours,
+    cluster_id,
+    failure_category,
+    counted_as,
+    coalesce(failure_count, 0) as failure_count,
+    failure_variance,
+    coalesce(incident_count, 0) as incident_count,
+    coalesce(gpu_hours, 0) as gpu_hours,
     nullif(concat_ws(
         '; ',
         case
-            when coalesce(exposures.gpu_hours, 0) = 0 then 'no GPU-hours are known'
-            when counts.failure_count is null then 'never seen: only the upper limit is known'
+            when coalesce(gpu_hours, 0) = 0 then 'no GPU-hours are known'
+            when failure_count is null then 'never seen: only the upper limit is known'
         end,
-        if(
-            exposures.unknown_count > 0 and exposures.gpu_hours > 0,
-            format('attempts left out, GPU-hours unknown: {}', exposures.unknown_count),
-            null
-        )
+        if(unknown_count > 0 and gpu_hours > 0, format('attempts left out, GPU-hours unknown: {}', unknown_count), null)
     ), '') as note
-from showable
-left join counts using (cluster_id, failure_category)
-left join parameter_variances using (cluster_id, failure_category)
-left join exposures using (cluster_id)
-order by showable.cluster_id, showable.failure_category
+from counted
+order by cluster_id, failure_category, counted_as

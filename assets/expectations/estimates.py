@@ -33,7 +33,7 @@ def est_attribution_windows() -> list[Expectation]:
 
 def est_cause_rates() -> list[Expectation]:
     """Demand possible rates inside their limits, and a bound for each cause."""
-    row = ("cluster_id", "failure_category")
+    row = ("cluster_id", "failure_category", "counted_as")
     rate = "failures_per_gpu_hour"
     return [
         columns(*row, "failure_count", "gpu_hours", rate, f"{rate}_low", f"{rate}_high", *EVIDENCE),

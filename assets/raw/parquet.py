@@ -30,6 +30,8 @@ WHOLE = ("raw.clusters",)
 """A row per cluster: one file."""
 FITTED = ("intermediate.int_posteriors_fitted",)
 """What dbt's models in Python made, once they ran: other engines read it as they read the raw tables."""
+FITTED_FOR_ALL = ("intermediate.int_failure_counts_bounded",)
+"""The same, of no single cluster: one file."""
 EXISTS = "select 1 from duckdb_tables() where schema_name || '.' || table_name = ?"
 
 
@@ -53,7 +55,7 @@ def export_tables(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Exported
     folder
         Made where it is missing; what else lies in it stays.
     """
-    fitted = [table for table in FITTED if con.execute(EXISTS, [table]).fetchall()]
+    fitted = [table for table in (*FITTED, *FITTED_FOR_ALL) if con.execute(EXISTS, [table]).fetchall()]
     return [_export(con, table, folder / Path(*table.split("."))) for table in (*DATED, *UNDATED, *WHOLE, *fitted)]
 
 
@@ -79,7 +81,7 @@ def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
     An empty table has no partition to hold its columns: one file without rows does.
     """
     ((row_count,),) = con.execute(f"select count(*) from {table}").fetchall()
-    if row_count == 0 or table in WHOLE:
+    if row_count == 0 or table in (*WHOLE, *FITTED_FOR_ALL):
         con.execute(f"copy (from {table}) to {literal(str(folder / 'all.parquet'))} (format parquet, compression zstd)")
         return int(row_count)
     rows, partitions = f"from {table} order by cluster_id", "cluster_id"

@@ -62,6 +62,7 @@ alter table marts.dim_clusters alter has_slurmctld_log set default false;
 alter table marts.dim_clusters alter study_from_at set default timestamp '2026-01-01';
 alter table marts.dim_clusters alter study_to_at set default timestamp '2026-12-31';
 alter table marts.fct_failures alter culprit_node_id set default 'n1';
+alter table marts.fct_failures alter failure_category set default 'pcie';
 """
 """Clusters have checks and a study of one year, and one node is the culprit of every failure."""
 

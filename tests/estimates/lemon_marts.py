@@ -61,6 +61,7 @@ select
     cluster_id, attempt_id, if(split_part(attempt_id, '-', 2)::integer % 2 = 0, 'n000', 'n001') as node_id
 from marts.fct_attempts
 where cluster_id = 'planted';
+alter table marts.fct_failures alter failure_category set default 'pcie';
 insert into marts.fct_failures by name
 select 'planted' as cluster_id, *
 from (values

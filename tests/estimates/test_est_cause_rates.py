@@ -35,18 +35,33 @@ values
     ('checked', 'a', 1000, 1.0, 'pcie', 'i1'), ('checked', 'b', 1000, 1.0, 'pcie', 'i1'),
     ('checked', 'c', 500, 0.5, 'pcie', null), ('checked', 'd', 500, 0, null, null),
     ('logged', 'a', 100, 0, null, null), ('told', 'a', 100, 0, null, null), ('bare', 'a', null, 1.0, 'pcie', null);
+insert into marts.fct_failures by name
+from (values
+    ('checked', 'a', 'pcie', 'i1'), ('checked', 'b', 'pcie', 'i1'), ('checked', 'c', 'pcie', null),
+    ('bare', 'a', 'unattributed', null)
+) as failures (cluster_id, attempt_id, failure_category, incident_id);
+insert into marts.fct_attempts by name
+from (values
+    ('checked', 'a', true, 8, 450000), ('checked', 'b', true, 8, 450000), ('checked', 'r', false, 8, 3600),
+    ('bare', 'a', true, null, 3600)
+) as attempts (cluster_id, attempt_id, is_terminal, gpu_count, runtime_seconds);
 """
 
 
 @pytest.fixture(scope="module")
-def rates(tmp_path_factory):
+def rates(found):
     """The rates of four clusters, by cluster and cause."""
+    return {(row.cluster_id, row.failure_category): row for row in found if row.counted_as == "attempts"}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """All rows of four clusters."""
     house = Warehouse(path=str(tmp_path_factory.mktemp("causes") / "faultline.duckdb"))
     with house.writing() as con:
         create_tables(con)
         con.execute(MARTS)
-        found = with_rates(con.execute(TABLE.query).df())
-    return {(row.cluster_id, row.failure_category): row for row in found.itertuples()}
+        return list(with_rates(con.execute(TABLE.query).df()).itertuples())
 
 
 def test_failures_count_with_their_probability_and_limits_know_the_incident(rates):
@@ -86,3 +101,18 @@ def test_a_failure_of_unknown_gpu_hours_raises_no_rate(rates):
     row = rates["bare", "pcie"]
     assert (row.failure_count, row.gpu_hours, row.method) == (0.0, 0.0, "no_exposure")
     assert row.note == "no GPU-hours are known"
+
+
+def test_by_the_papers_rule_each_failure_is_certain_and_counts_alone(found):
+    """Three failures over 2,000 GPU-hours of ended attempts, the incident's two among them: Garwood's own limits."""
+    paper = {(row.cluster_id, row.failure_category): row for row in found if row.counted_as == "attempts_paper"}
+    row = paper["checked", "pcie"]
+    assert (row.failure_count, row.incident_count, row.gpu_hours, row.dispersion) == (3.0, 2.0, 2000.0, 1.0)
+    assert row.failures_per_gpu_hour == pytest.approx(3 / 2000)
+    assert row.failures_per_gpu_hour_low == pytest.approx(stats.chi2.ppf(0.05, 6) / 2 / 2000)
+    assert row.failures_per_gpu_hour_high == pytest.approx(stats.chi2.ppf(0.95, 8) / 2 / 2000)
+    assert row.method == "garwood"
+    unseen = paper["checked", "ib_link"]
+    assert (unseen.failure_count, unseen.method) == (0.0, "garwood_upper_limit")
+    assert unseen.failures_per_gpu_hour_high == pytest.approx(-np.log(0.05) / 2000)
+    assert (paper["bare", "unattributed"].failure_count, paper["bare", "unattributed"].method) == (1.0, "no_exposure")

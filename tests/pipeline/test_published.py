@@ -71,6 +71,26 @@ def test_every_mart_has_a_lineage(con):
     assert without == []
 
 
+def test_limits_of_rates_by_cause_agree_in_mart_and_estimate(con):
+    differing, common, of_mart = con.execute(
+        """
+        select
+            count(*) filter (
+                where abs(mart.failures_per_gpu_hour_low / estimate.failures_per_gpu_hour_low - 1) > 1e-9
+                    or abs(mart.failures_per_gpu_hour_high / estimate.failures_per_gpu_hour_high - 1) > 1e-9
+                    or mart.failure_count <> estimate.failure_count
+            ),
+            count(*),
+            (select count(*) from marts.agg_failure_rates_by_cause)
+        from marts.agg_failure_rates_by_cause as mart
+        inner join estimates.est_cause_rates as estimate using (cluster_id, failure_category)
+        where estimate.counted_as = 'attempts_paper'
+        """
+    ).fetchone()
+    assert differing == 0
+    assert common == of_mart > 0
+
+
 def test_hours_and_keys_agree_with_the_columns_they_are_made_of(con):
     assert con.execute("select view_name from duckdb_views() where schema_name = 'marts' order by 1").fetchall() == [
         ("fct_attempt_exposures",),

@@ -8,5 +8,5 @@ select
     rates.confidence_level
 from estimates.est_cause_rates as rates
 left join marts.dim_failure_categories as categories on rates.failure_category = categories.failure_category
-where rates.failure_count = 0 and rates.failures_per_gpu_hour_high is not null
+where rates.counted_as = 'attempts' and rates.failure_count = 0 and rates.failures_per_gpu_hour_high is not null
 order by rates.cluster_id, label

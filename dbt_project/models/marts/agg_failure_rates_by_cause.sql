@@ -15,7 +15,7 @@ attempts as (
 
 limits as (
 
-    select * from {{ ref('poisson_limits_90') }}
+    select * from {{ fitted_table('int_failure_counts_bounded') }}
 
 ),
 
@@ -51,11 +51,11 @@ bounded as (
         causes.expected_failure_count,
         causes.expected_lost_gpu_hours,
         nullif(exposures.gpu_hours, 0) as gpu_hours,
-        coalesce(limits.count_low, {{ poisson_limit_low('causes.failure_count') }}) as count_low,
-        coalesce(limits.count_high, {{ poisson_limit_high('causes.failure_count') }}) as count_high
+        limits.failure_count_low,
+        limits.failure_count_high
     from causes
     inner join exposures on causes.cluster_id = exposures.cluster_id
-    left join limits on causes.failure_count = limits.event_count
+    left join limits on causes.failure_count = limits.failure_count
 
 )
 
@@ -66,8 +66,8 @@ select
     expected_failure_count,
     gpu_hours,
     failure_count / gpu_hours as failures_per_gpu_hour,
-    count_low / gpu_hours as failures_per_gpu_hour_low,
-    count_high / gpu_hours as failures_per_gpu_hour_high,
+    failure_count_low / gpu_hours as failures_per_gpu_hour_low,
+    failure_count_high / gpu_hours as failures_per_gpu_hour_high,
     cast(0.9 as double) as confidence_level,
     expected_lost_gpu_hours
 from bounded

@@ -92,7 +92,7 @@ cross join (values (timestamp '2026-01-10', 1.0::double), (timestamp '2026-02-10
 
 insert into estimates.est_cause_rates by name
 select
-    'alpha' as cluster_id, category as failure_category, k as failure_count, k as incident_count,
+    'alpha' as cluster_id, category as failure_category, 'attempts' as counted_as, k as failure_count, k as incident_count,
     192.0::double as gpu_hours, if(k > 0, k / 192, null) as failures_per_gpu_hour,
     if(k > 0, k / 384, 0) as failures_per_gpu_hour_low, (k + 3) / 192 as failures_per_gpu_hour_high,
     1.0::double as dispersion
