@@ -8,7 +8,20 @@ from __future__ import annotations
 import typer
 
 from orchestration import terminal
-from orchestration.cli import doctor, engines, forget, lemons, plan, query, refresh, rollback, simulate, status, tables
+from orchestration.cli import (
+    doctor,
+    engines,
+    forget,
+    lemons,
+    plan,
+    query,
+    refresh,
+    report,
+    rollback,
+    simulate,
+    status,
+    tables,
+)
 from orchestration.ui import command as ui
 
 app = typer.Typer(
@@ -19,6 +32,7 @@ app = typer.Typer(
     help="Turns the raw logs of a Slurm GPU cluster into a study of its reliability.",
 )
 app.command(epilog=refresh.EXAMPLES)(refresh.refresh)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=forget.EXAMPLES)(forget.forget)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command(epilog=query.EXAMPLES)(query.query)

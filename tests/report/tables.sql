@@ -11,12 +11,24 @@ create table marts.dim_clusters (
     built_at timestamp
 );
 create table marts.dim_nodes (cluster_id varchar, node_id varchar, node_name varchar, gpu_count integer);
-create table marts.dim_failure_categories (failure_category varchar, label varchar);
+create table marts.dim_failure_categories (
+    failure_category varchar, label varchar, is_user_program boolean, is_system_software boolean, is_hardware boolean,
+    is_table_one boolean, priority integer, likely_causes varchar
+);
+create table marts.fct_failure_evidence (
+    cluster_id varchar, attempt_id varchar, event_id varchar, node_id varchar, failure_category varchar,
+    lag_seconds double, evidence_rank integer, is_primary boolean
+);
+create table marts.fct_health_events (
+    cluster_id varchar, event_id varchar, node_id varchar, observed_at timestamp, source varchar, check_name varchar,
+    message varchar, source_path varchar, source_line_number bigint
+);
 create table marts.fct_attempts (
     cluster_id varchar, attempt_id varchar, job_id varchar, job_id_raw bigint, user_name varchar, job_name varchar,
     state varchar, is_terminal boolean, started_at timestamp, ended_at timestamp, time_quality varchar,
     runtime_seconds bigint, node_count integer, gpu_count integer, gpu_hours double, node_days double,
     gpu_size_bin integer, is_infrastructure_failure boolean, failure_category varchar, warnings varchar[],
+    run_id varchar, attempt_number integer, account varchar, source_path varchar, source_line_number bigint,
     node_ids varchar[] -- not published: which nodes the planted node-days fall on
 );
 create table marts.fct_failures (

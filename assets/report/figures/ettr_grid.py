@@ -37,7 +37,7 @@ def ettr_grid(cells: pd.DataFrame, target: pd.DataFrame, own: pd.DataFrame) -> d
         "axis": named_ticks(minutes, *x_ends),
     }
     y: dict[str, Any] = {
-        "title": "failures per 1 000 node-days (log scale)",
+        "title": "failures per 1,000 node-days (log scale)",
         "scale": alt.Scale(type="log", domain=list(y_ends), nice=False),
         "axis": named_ticks(rates, *y_ends),
     }

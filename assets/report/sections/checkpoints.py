@@ -27,7 +27,7 @@ def checkpoints(frames: Frames, cluster: Row) -> Section:
         blocks += [_figure(cells, own), _grid(cells)]
     if own.get("node_count") is not None or own.get("mttf_hours_low") is not None:
         blocks.append(_plans(plans))
-    return Section("checkpoints", "Checkpoints", TITLE, tuple(blocks))
+    return Section("checkpoints", TITLE, tuple(blocks))
 
 
 def _own_rate(own: Row, cells: list[Row]) -> str:
@@ -129,7 +129,7 @@ def _grid(cells: list[Row]) -> Table:
     return Table(
         f"Expected ETTR of a run of {gpus(first['gpu_count'])}",
         columns(
-            "#Failures per 1\u202f000 node-days",
+            "#Failures per 1,000 node-days",
             "#MTTF of the run",
             *(f"#Every {interval} min" for interval in minutes),
             f"#Longest interval for {first['ettr_target']:g}",

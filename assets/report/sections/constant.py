@@ -39,7 +39,7 @@ def constant(frames: Frames, cluster: Row) -> Section:
         blocks.append(_ratio_table(compared, cluster))
     else:
         blocks.append(Text("There is nothing to compare the failure rate with.", "note"))
-    return Section("constant", "Constant rate", TITLE, tuple(blocks))
+    return Section("constant", TITLE, tuple(blocks))
 
 
 def _scale(test: Row) -> Text:
@@ -148,6 +148,8 @@ def _name(comparison: Row, here: str) -> str:
     if comparison["comparison"] == "halves":
         day = comparison["boundary_date"]
         return f"later half of the days{f' (from {day})' if day else ''} over the earlier"
+    if comparison["comparison"] == "months":
+        return "last 30 days over the 30 days before"
     return f"from {comparison['boundary_date']} on over before"
 
 

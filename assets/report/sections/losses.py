@@ -16,7 +16,6 @@ from assets.report.queries import Frames, Row, of_cluster
 from assets.report.wording import plural
 
 TITLE = "Lost goodput, and who lost it"
-OPEN_LIST = 12
 
 
 def losses(frames: Frames, cluster: Row) -> Section:
@@ -26,7 +25,7 @@ def losses(frames: Frames, cluster: Row) -> Section:
     loops = of_cluster(frames, "crash_loops", cluster_id)
     if not any(size["failure_count"] or size["second_order_count"] for size in sizes):
         said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
-        return Section("losses", "Losses", TITLE, (Text(said),))
+        return Section("losses", TITLE, (Text(said),))
     blocks: list[Block] = [Text(_summary(sizes))]
     figure = _figure(sizes)
     blocks.append(Pair(figure, _by_size(sizes)) if figure else _by_size(sizes))
@@ -34,7 +33,7 @@ def losses(frames: Frames, cluster: Row) -> Section:
     blocks.extend(_statement(owed, sizes))
     if cluster["are_names_hidden"]:
         blocks.append(Text(NOTE, "note"))
-    return Section("losses", "Losses", TITLE, tuple(blocks))
+    return Section("losses", TITLE, tuple(blocks))
 
 
 def total(rows: Iterable[Row], *names: str) -> float:
@@ -131,10 +130,8 @@ def _second_share(size: Row) -> str:
 
 
 def _loops(loops: list[Row]) -> Table:
-    count = loops[0]["crash_loop_count"]
-    shown = f"{len(loops)} of {whole(count)}" if count > len(loops) else f"all {whole(count)}"
     return Table(
-        f"Crash loops ({shown})",
+        f"Crash loops ({whole(len(loops))})",
         columns(
             "Job run", "User", "#Size", "Failed (UTC)", "#Failures in a row", "#Attempts", "#Preempted by it",
             "#Own lost GPU-hours", "#Others' lost GPU-hours",
@@ -158,7 +155,6 @@ def _loops(loops: list[Row]) -> Table:
         ),
         note="Job runs that infrastructure failed three times and more in a row, the dearest first, and the attempts "
         "of others that made room for their restarts.",
-        is_collapsed=len(loops) > OPEN_LIST,
     )  # fmt: skip
 
 
@@ -175,7 +171,8 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
         "lost_cost": total(owed, "lost_cost"),
         **{name: sum(loss[name] for loss in owed) for name in ("failure_count", "second_order_count")},
     }
-    lines = [(*_name_account(loss), loss) for loss in owed] + [("all", "", everyone)]
+    named = [(printable(loss["account"], 32), printable(loss["user_name"], 32), loss) for loss in owed]
+    lines = [*named, ("all", "", everyone)]
     unknown = sum(loss["gpu_unknown_count"] for loss in owed)
     table = Table(
         "Credit statement: GPU-hours lost by account and user",
@@ -200,15 +197,9 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
             else ""
         )
         + "A loss in second order stands under the user who was preempted.",
-        is_collapsed=len(owed) > OPEN_LIST,
+        has_total=True,
     )
     return [table, _reconciled(everyone["lost_gpu_hours"], sizes)]
-
-
-def _name_account(loss: Row) -> tuple[str, str]:
-    if loss["row_count"] > 1:
-        return f"{whole(loss['row_count'])} more", "together"
-    return printable(loss["account"], 32), printable(loss["user_name"], 32)
 
 
 def _reconciled(stated: float, sizes: list[Row]) -> Text:

@@ -27,7 +27,7 @@ def mttf(frames: Frames, cluster: Row) -> Section:
         blocks.extend([figure] if figure else [])
     tables = ([_by_size(rows)] if rows else []) + ([_projections(projections)] if projections else [])
     blocks.extend([Pair(tables[0], tables[1], is_left_wider=True)] if len(tables) == 2 else tables)
-    return Section("mttf", "MTTF", TITLE, tuple(blocks))
+    return Section("mttf", TITLE, tuple(blocks))
 
 
 def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> Figure | None:
@@ -138,7 +138,7 @@ def _projections(rows: list[Row]) -> Table:
     population = POPULATIONS.get(first["population"], "no population")
     return Table(
         "MTTF projected",
-        columns("Size", "#MTTF", f"#{confidence(first['confidence_level'])} interval", ""),
+        columns("Size", "#MTTF", f"#{confidence(first['confidence_level'])} interval", "Meaning"),
         tuple(
             row(gpus(projection["gpu_count"]), _cell(projection), _interval(projection), _mark(projection, largest))
             for projection in rows

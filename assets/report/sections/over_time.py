@@ -40,7 +40,7 @@ def over_time(frames: Frames, cluster: Row) -> Section:
         blocks.append(_noted(noted))
     blocks.append(Text(_words_on_checks(frames, cluster)))
     blocks.extend(change_blocks(frames, cluster_id))
-    return Section("over-time", "Over time", TITLE, tuple(blocks))
+    return Section("over-time", TITLE, tuple(blocks))
 
 
 def _drawable(daily: list[Row]) -> list[Row]:
@@ -215,7 +215,7 @@ def _noted(marks: list[Row]) -> Table:
     kinds = {"check": "Check first reported", "annotation": "Noted by the site"}
     return Table(
         "What was introduced or noted",
-        columns("Day", "", "What"),
+        columns("Day", "Kind", "What"),
         tuple(row(str(mark["day"]), kinds[mark["kind"]], mark["text"]) for mark in marks),
         note="A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
     )
