@@ -162,7 +162,8 @@ create table marts.agg_lost_hours_by_account (
     lost_cost double, currency varchar
 );
 create table marts.fct_incident_suspects (
-    cluster_id varchar, incident_id varchar, node_id varchar, is_known boolean, failed_at timestamp
+    cluster_id varchar, incident_id varchar, node_id varchar, is_known boolean, failed_at timestamp,
+    incident_probability double, lost_gpu_hours double
 );
 create table marts.fct_tickets (
     cluster_id varchar, ticket_id varchar, node_id varchar, opened_at timestamp, closed_at timestamp, component varchar
