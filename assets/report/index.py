@@ -9,6 +9,7 @@ import dagster as dg
 from assets.report.folder import ReportFolder
 from assets.report.page import VEGA, build, figures_of, render, vega_bundle
 from assets.report.queries import read_frames, tables_read
+from assets.report.summary_files import changes_of, write_summary_files
 from assets.warehouse import Warehouse
 
 
@@ -27,6 +28,7 @@ def index(warehouse: Warehouse, report: ReportFolder) -> dg.MaterializeResult[No
     page = build(frames, made_at)
     html = render(page, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)
+    write_summary_files(report, frames, changes_of(report, frames), made_at)
     return dg.MaterializeResult(
         metadata={
             "path": dg.MetadataValue.path(path),

@@ -52,6 +52,7 @@ create table marts.agg_failure_rates_by_cause (
     confidence_level double
 );
 create table estimates.est_failure_rates (
+    method_version varchar,
     cluster_id varchar, population varchar, counted_as varchar, failure_count double,
     failure_variance double, node_days double, unexplained_count bigint,
     failures_per_1000_node_days double, failures_per_1000_node_days_low double,
@@ -59,6 +60,7 @@ create table estimates.est_failure_rates (
     note varchar
 );
 create table estimates.est_mttf_by_size (
+    method_version varchar,
     cluster_id varchar, gpu_size_bin bigint, failure_count bigint, runtime_hours double, mttf_hours double,
     mttf_hours_low double, mttf_hours_high double, mttf_theory_hours double, mttf_theory_hours_low double,
     mttf_theory_hours_high double, confidence_level double, event_count bigint, exposure double
@@ -69,6 +71,7 @@ create table estimates.est_mttf_projections (
     exposure double
 );
 create table estimates.est_ettr_by_size (
+    method_version varchar,
     cluster_id varchar, gpu_size_bin bigint, run_count bigint, ettr_measured double, ettr_measured_low double,
     ettr_measured_high double, ettr_bound_low double, ettr_bound_high double, ettr_expected double,
     ettr_expected_low double, ettr_expected_high double, ettr_expected_exact double, ettr_expected_exact_low double,
@@ -135,7 +138,9 @@ create table estimates.est_forecast_scores (
     confidence_level double, method varchar, note varchar
 );
 create table estimates.est_cause_rates (
-    cluster_id varchar, failure_category varchar, failure_count double, failures_per_gpu_hour_high double,
+    method_version varchar,
+    cluster_id varchar, failure_category varchar, failure_count double,
+    failures_per_gpu_hour double, failures_per_gpu_hour_low double, failures_per_gpu_hour_high double,
     gpu_hours double, confidence_level double
 );
 create table estimates.est_rate_ratios (
@@ -175,6 +180,7 @@ create table marts.agg_lemon_signals (
     single_node_node_failure_rate double
 );
 create table estimates.est_lemon_nodes (
+    method_version varchar,
     cluster_id varchar, node_id varchar, rank bigint, posterior_probability double, false_discovery_ratio double,
     rate double, rate_low double, rate_high double, fleet_rate double, verdict varchar, reasons varchar,
     signals_above varchar[], inferred_failure_count double, p_value double, window_start_date date,
