@@ -70,11 +70,7 @@ def _row(facts: Facts, trend: list[Row]) -> Spec:
     tiles = [
         ("Failures per 1,000 node-days", facts.rate, facts.rate_span),
         ("A job on the whole cluster lasts", facts.mttf or "cannot tell", facts.mttf_span),
-        (
-            f"Lost in {facts.lost_in}",
-            facts.lost,
-            f"most by {facts.costly_label} ({facts.costly_share})" if facts.costly_label else "",
-        ),
+        (f"Lost in {facts.lost_in}", facts.lost, costly),
     ]
     for left, (label, value, detail) in zip(COLUMNS, tiles, strict=True):
         words += [
