@@ -8,7 +8,20 @@ from __future__ import annotations
 import typer
 
 from orchestration import terminal
-from orchestration.cli import doctor, engines, forget, lemons, plan, query, refresh, rollback, simulate, status, tables
+from orchestration.cli import (
+    doctor,
+    engines,
+    forget,
+    lemons,
+    plan,
+    query,
+    refresh,
+    rollback,
+    serve,
+    simulate,
+    status,
+    tables,
+)
 from orchestration.ui import command as ui
 
 app = typer.Typer(
@@ -32,6 +45,7 @@ app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)
 app.command("import-marts", epilog=engines.IMPORT_EXAMPLE)(engines.import_marts)
 app.command(epilog=ui.EXAMPLES)(ui.ui)
+app.command(epilog=serve.EXAMPLES)(serve.serve)
 
 
 def main() -> None:
