@@ -32,7 +32,9 @@ def resources(home: Home, settings: Settings) -> dict[str, Any]:
             )
         ),
         "sources": bound(lambda: SourcesFolder(path=str(home.sources), full=settings.is_full)),
-        "report": bound(lambda: ReportFolder(path=str(home.working_reports), parts=str(BUILT))),
+        "report": bound(
+            lambda: ReportFolder(path=str(home.working_reports), parts=str(BUILT), publications=str(home.publications))
+        ),
         "session": bound(
             lambda: RefreshSession(
                 working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root)

@@ -31,7 +31,8 @@ TABLE = TableSpec(
     description=(
         "Failures per node-day of one side over those of another, with exact (conditional binomial) limits: every pair "
         "of clusters; the later half of a cluster's days over the earlier; the last 30 days over the 30 days before "
-        "them; the days from an annotation on over those before it. One row per comparison, cluster, other cluster, boundary_date, population and way of counting."
+        "them; the days from an annotation on over those before it. One row per comparison, cluster, other cluster, "
+        "boundary_date, population and way of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
     columns=(

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assets.report.actions import Action
+
 Tone = Literal["plain", "good", "warning", "note"]
 
 
@@ -142,14 +144,11 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Action:
-    """Something to do: what, why, what it would save, the command for it, whether it takes a node out of service."""
+class Markup:
+    """A part of the page that brings its own markup, escaped by its own template."""
 
-    what: str
-    why: str = ""
-    saves: str = ""
-    command: str = ""
-    takes_out: bool = False
+    html: str
+    kind: Literal["html"] = "html"
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ class Actions:
     kind: Literal["actions"] = "actions"
 
 
-Block = Table | Figure | Tiles | Text | Pair | Actions
+Block = Table | Figure | Tiles | Text | Pair | Actions | Markup
 
 
 @dataclass(frozen=True)

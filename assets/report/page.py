@@ -17,11 +17,14 @@ from pathlib import Path
 import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
 from assets.report.blocks import Chapter, Figure, Leaf, Page, Pair, Section
+from assets.report.changes import Change
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable, whole
 from assets.report.queries import Frames, Row
+from assets.report.sections.advised import since_last_report, what_to_do, what_to_expect
 from assets.report.sections.attribution import trust
 from assets.report.sections.causes import causes
 from assets.report.sections.checkpoints import checkpoints
@@ -42,19 +45,19 @@ from assets.report.sections.over_time import over_time
 from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
+from assets.report.what_if import what_if_script, what_if_styles
 
 MAX_REASON_CHARACTERS = 600
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("watch.js", "report.js")
-STYLES = ("page.css",)
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
 PAGES: tuple[tuple[str, str, tuple[Callable[[Frames, Row], Section], ...]], ...] = (
-    ("", "Overview", (headline,)),
+    ("", "Overview", (what_to_do, headline)),
     ("failures", "Failures", (failures, causes, over_time, forecasts)),
     ("nodes", "Nodes", (nodes, lemons)),
     ("jobs", "Jobs and MTTF", (mttf, constant, states, sizes, preemptions)),
-    ("ettr", "ETTR and checkpoints", (checkpoints, ettr)),
+    ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),
     ("quality", "Data quality", (gaps,)),
 )
@@ -82,13 +85,14 @@ def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     watch, *own = ((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    own.append(what_if_script())
     leaves = page.leaves if only is None else (only,)
-    needed = bundle if only is None or any(True for _ in figures_in(only)) else ""
+    needed = bundle if only is None or only.first or any(True for _ in figures_in(only)) else ""
     return environment.get_template("page.html.j2").render(
         page=page,
         leaves=leaves,
         files=[] if only is None else [leaf.address for leaf in page.leaves],
-        styles="".join((TEMPLATES / name).read_text(encoding="utf-8") for name in STYLES),
+        styles=(TEMPLATES / "page.css").read_text(encoding="utf-8") + what_if_styles(),
         scripts={"watch": watch, "bundle": needed, "own": own},
         script_hashes=[script_hash(script) for script in (watch, needed, *own)],
     )
@@ -104,7 +108,7 @@ def vega_bundle() -> str:
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
-def build(frames: Frames, made_at: dt.datetime) -> Page:
+def build(frames: Frames, made_at: dt.datetime, changes: list[Change] | None = None) -> Page:
     """Arrange everything the page says, without any markup.
 
     Parameters
@@ -113,6 +117,8 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
         What `queries.read_frames` returned.
     made_at
         UTC time written into the page's header.
+    changes
+        What changed since the report before; None where there is none.
     """
     frames = hide_names(frames)
     # Clusters of which too little was seen come last: what they say of rates is next to nothing.
@@ -124,7 +130,7 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
         subtitle=f"{whole(len(clusters))} cluster{'' if len(clusters) == 1 else 's'}, "
         f"made {moment(made_at)} UTC. All times are UTC.",
         simulated_clusters=simulated,
-        index=Leaf("index", "Clusters", "Cluster reliability", comparison(frames)),
+        index=Leaf("index", "Clusters", "Cluster reliability", (*comparison(frames), *since_last_report(changes))),
         chapters=tuple(chapter(frames, cluster, made_at) for cluster in clusters),
         closing=(
             Leaf("methods", "Methods", "Methods", (taxonomy(frames), *_trusts(frames))),
@@ -166,7 +172,9 @@ def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
         address = f"{bare.anchor}/{key}" if key else bare.anchor
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         if not key:
-            leaf = replace(leaf, first=first_screen(frames, cluster, made_at, (), built[over_time]))
+            leaf = replace(
+                leaf, first=first_screen(frames, cluster, made_at, actions_of(frames, cluster_id), built[over_time])
+            )
         elif key == "failures":
             leaf = replace(leaf, details=failure_details(frames, cluster))
         leaves.append(leaf)

@@ -18,6 +18,7 @@ from orchestration.cli import (
     refresh,
     report,
     rollback,
+    serve,
     simulate,
     status,
     tables,
@@ -46,6 +47,7 @@ app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)
 app.command("import-marts", epilog=engines.IMPORT_EXAMPLE)(engines.import_marts)
 app.command(epilog=ui.EXAMPLES)(ui.ui)
+app.command(epilog=serve.EXAMPLES)(serve.serve)
 
 
 def main() -> None:

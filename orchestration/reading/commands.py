@@ -40,8 +40,7 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
 
     with published(path) as con, until_nobody_reads():
         try:
-            _refuse_all_but_reading(con, sql)
-            return write_rows(con.execute(sql), fmt, out or sys.stdout)
+            return write_rows(ask(con, sql), fmt, out or sys.stdout)
         except duckdb.Error as error:
             raise ReadingError(f"{one_line(error)}; `faultline tables` lists what there is") from None
 
@@ -97,8 +96,10 @@ def show_doctor(home: Home, as_json: bool = False) -> bool:
     return all(finding.level != "error" for finding in findings)
 
 
-def _refuse_all_but_reading(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+def ask(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
+    """Execute one statement that reads, on a connection that `published` opened."""
     statements = con.extract_statements(sql)
     if len(statements) != 1 or statements[0].type.name not in _READING:
         found = ", ".join(statement.type.name for statement in statements) or "nothing"
         raise ReadingError(f"one SELECT is wanted and {found} was given; the published file is for reading only")
+    return con.execute(sql)

@@ -45,7 +45,7 @@ _OF_EVERY_ANSWER = {
     b"cross-origin-opener-policy": b"same-origin",
 }
 SIGN_IN = (
-    "<!doctype html><title>Faultline</title><p>This page needs the token that <code>faultline ui</code> printed when "
+    "<!doctype html><title>Faultline</title><p>This page needs the token that the command printed when "
     'it started: open that address.<p>If you have just done so from a link on another page, <a href="/">go on</a>.'
 )
 

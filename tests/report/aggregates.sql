@@ -50,8 +50,10 @@ with spread as (
 
 select cluster_id, node_id, day_date, least(sum(hours), 170), 0 from spread group by all;
 
-insert into marts.fct_incident_suspects
-select cluster_id, incident_id, culprit_node_id, true, failed_at
+insert into marts.fct_incident_suspects by name
+select
+    cluster_id, incident_id, culprit_node_id as node_id, true as is_known, failed_at,
+    posterior_probability as incident_probability, lost_gpu_hours
 from marts.fct_failures
 where culprit_node_id is not null;
 

@@ -15,6 +15,8 @@ from urllib.request import urlopen
 
 from websockets.sync.client import ClientConnection, connect
 
+from tests.report.reading import Element, parse
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -115,6 +117,14 @@ def browser(profile: Path) -> Iterator[Tab]:
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def opened(page: Path, profile: Path) -> Element:
+    """Open a page as a file and return what the browser made of it."""
+    with browser(profile) as tab:
+        tab.send("Page.navigate", url=page.resolve().as_uri())
+        tab.wait("location.protocol === 'file:' && document.readyState === 'complete'")
+        return parse(tab.run("document.documentElement.outerHTML"))
 
 
 def _port(file: Path) -> str:

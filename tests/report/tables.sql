@@ -64,6 +64,7 @@ create table marts.agg_failure_rates_by_cause (
     confidence_level double
 );
 create table estimates.est_failure_rates (
+    method_version varchar,
     cluster_id varchar, population varchar, counted_as varchar, failure_count double,
     failure_variance double, node_days double, unexplained_count bigint,
     failures_per_1000_node_days double, failures_per_1000_node_days_low double,
@@ -71,6 +72,7 @@ create table estimates.est_failure_rates (
     note varchar
 );
 create table estimates.est_mttf_by_size (
+    method_version varchar,
     cluster_id varchar, gpu_size_bin bigint, failure_count bigint, runtime_hours double, mttf_hours double,
     mttf_hours_low double, mttf_hours_high double, mttf_theory_hours double, mttf_theory_hours_low double,
     mttf_theory_hours_high double, confidence_level double, event_count bigint, exposure double
@@ -81,6 +83,7 @@ create table estimates.est_mttf_projections (
     exposure double
 );
 create table estimates.est_ettr_by_size (
+    method_version varchar,
     cluster_id varchar, gpu_size_bin bigint, run_count bigint, ettr_measured double, ettr_measured_low double,
     ettr_measured_high double, ettr_bound_low double, ettr_bound_high double, ettr_expected double,
     ettr_expected_low double, ettr_expected_high double, ettr_expected_exact double, ettr_expected_exact_low double,
@@ -147,7 +150,9 @@ create table estimates.est_forecast_scores (
     confidence_level double, method varchar, note varchar
 );
 create table estimates.est_cause_rates (
-    cluster_id varchar, failure_category varchar, failure_count double, failures_per_gpu_hour_high double,
+    method_version varchar,
+    cluster_id varchar, failure_category varchar, failure_count double,
+    failures_per_gpu_hour double, failures_per_gpu_hour_low double, failures_per_gpu_hour_high double,
     gpu_hours double, confidence_level double
 );
 create table estimates.est_rate_ratios (
@@ -174,7 +179,8 @@ create table marts.agg_lost_hours_by_account (
     lost_cost double, currency varchar
 );
 create table marts.fct_incident_suspects (
-    cluster_id varchar, incident_id varchar, node_id varchar, is_known boolean, failed_at timestamp
+    cluster_id varchar, incident_id varchar, node_id varchar, is_known boolean, failed_at timestamp,
+    incident_probability double, lost_gpu_hours double
 );
 create table marts.fct_tickets (
     cluster_id varchar, ticket_id varchar, node_id varchar, opened_at timestamp, closed_at timestamp, component varchar
@@ -186,6 +192,7 @@ create table marts.agg_lemon_signals (
     single_node_node_failure_rate double
 );
 create table estimates.est_lemon_nodes (
+    method_version varchar,
     cluster_id varchar, node_id varchar, rank bigint, posterior_probability double, false_discovery_ratio double,
     rate double, rate_low double, rate_high double, fleet_rate double, verdict varchar, reasons varchar,
     signals_above varchar[], inferred_failure_count double, p_value double, window_start_date date,

@@ -16,16 +16,20 @@ from tests.report.clusters import HOSTILE
 ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
 OVERLAPS = """(() => {
   const boxes = Array.from(document.querySelectorAll(
-    'article:not([hidden]) :is(h1, h2, p, dt, dd, li, td > bdi, td > a, th button, figcaption, .tool, .value, summary)'
-  )).filter((node) => node.getClientRects().length && !node.closest('.unseen') && !node.closest('details:not([open])'))
+    "article:not([hidden]) :is(h1, h2, p, dt, dd, td > bdi, td > a, th button, figcaption, .tool, summary, " +
+    ".chart svg text)"
+  )).filter((node) => node.textContent.trim() && node.getAttribute('opacity') !== '0' && node.getClientRects().length)
+    .filter((node) => !node.closest('.unseen') && !node.closest('details:not([open])'))
     .map((node) => [node, node.getBoundingClientRect()]).filter(([, box]) => box.width > 1 && box.height > 1);
   const found = [];
   for (const [node, box] of boxes) for (const [other, its] of boxes) {
     if (node === other || node.contains(other) || other.contains(node)) continue;
+    if (node.textContent.trim() === other.textContent.trim() && node.tagName === 'text') continue;  // a rim and its ink
     if (node.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_PRECEDING) continue;
     const wide = Math.min(box.right, its.right) - Math.max(box.left, its.left);
     const high = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top);
-    if (wide > 2 && high > 3) found.push(node.innerText.slice(0, 60) + ' / ' + other.innerText.slice(0, 60));
+    const told = [node, other].map((text) => text.textContent.trim().slice(0, 50)).join(' / ');
+    if (wide > 2 && high > 3) found.push(told);
   }
   return found.slice(0, 5);
 })()"""

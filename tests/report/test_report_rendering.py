@@ -145,7 +145,7 @@ def test_the_asset_replaces_the_page_in_one_step(planted, tmp_path):
         assert reader.read() == "the last one"
     assert result.success
     assert folder.page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [path.name for path in folder.page.parent.iterdir()] == ["index.html"]
+    assert sorted(path.name for path in folder.page.parent.iterdir()) == ["index.html", "summary.md", "summary.png"]
 
 
 def test_the_script_of_the_charts_is_made_once(tmp_path):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 
-from assets.report.blocks import Action, FirstScreen, Section, Tile
+from assets.report.actions import Action
+from assets.report.blocks import FirstScreen, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.gaps import missing_kinds

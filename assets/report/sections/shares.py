@@ -35,7 +35,8 @@ def states(frames: Frames, cluster: Row) -> Section:
         note="Infrastructure failures stand apart: the row counts NODE_FAIL and every FAILED or REQUEUED attempt with "
         "evidence against a node, which the rows above count under their own state.",
     )
-    figure = _figure("states", "How attempts ended", drawn, "attempt")
+    # The infrastructure's attempts are among the states already: a bar of their own would count them twice.
+    figure = _figure("states", "How attempts ended", [(state["state"], state) for state in plain], "attempt")
     return Section("states", "How attempts ended", (Pair(figure, table),))
 
 

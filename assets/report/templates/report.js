@@ -64,6 +64,9 @@
       if (!script.closest("details:not([open])")) buildTable(script);
     }
     for (const box of all(".chart", within)) seen.observe(box);
+    for (const code of all(".actions code", within)) {
+      if (!code.nextSibling) code.after(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, code.textContent) }, "Copy"));
+    }
   }
 
   // ---- tables ----
@@ -241,19 +244,26 @@
   function fit(spec, width) {
     // A narrow screen gets shorter names and legends of one or two columns.
     const isNarrow = width < NARROW;
-    const columns = Math.max(1, Math.floor(width / 270));
     (function walk(part) {
       if (part === null || typeof part !== "object") return;
-      if (part.legend && part.legend.columns) part.legend = { ...part.legend, columns: Math.min(part.legend.columns, columns), labelLimit: 260 };
+      if (part.scale && Array.isArray(part.scale.domain) && typeof part.scale.domain[0] === "string" && part.legend !== null) {
+        const longest = Math.max(...part.scale.domain.map((label) => label.length));
+        part.legend = { ...part.legend, columns: Math.max(1, Math.min(4, Math.floor((width - 40) / (6.2 * longest + 28)))), labelLimit: width - 80 };
+      }
+      if (width < 900 && part.axis && part.axis.values) part.axis = { ...part.axis, labelOverlap: "greedy" };
       if (isNarrow && part.axis && part.axis.labelLimit) part.axis = { ...part.axis, labelLimit: Math.round(width / 3) };
       if (isNarrow && part.axis && part.axis.tickCount) part.axis = { ...part.axis, tickCount: 4 };
       Object.entries(part).forEach(([name, value]) => { if (name !== "datasets") walk(value); });
     })(spec);
+    // Where there is no room for what was noted beside its line, the line tells it to the pointer.
+    const isRoomless = (encoding) => encoding && encoding.text && ((width < 900 && encoding.text.field === "shown")
+      || (isNarrow && ["k", "label"].includes(encoding.text.field) && (encoding.y || {}).type === "quantitative"));
+    if (spec.layer) spec.layer = spec.layer.filter((layer) => !isRoomless(layer.encoding));
     // Counts stand beside the last mark, which a narrow scale brings close to the edge.
     if (width < 900) spec.padding = { left: 5, top: 5, bottom: 5, right: 50 };
     if (isNarrow && spec.config) {
       spec.config.axis = { ...spec.config.axis, titleLimit: width - 70, labelFontSize: 11, titleFontSize: 11 };
-      spec.config.legend = { ...spec.config.legend, columns: columns, titleLimit: width - 60 };
+      spec.config.legend = { ...spec.config.legend, titleLimit: width - 60 };
     }
     return spec;
   }
