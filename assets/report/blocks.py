@@ -159,7 +159,17 @@ class Actions:
     kind: Literal["actions"] = "actions"
 
 
-Block = Table | Figure | Tiles | Text | Pair | Actions | Markup
+@dataclass(frozen=True)
+class Multiples:
+    """Small figures of one kind side by side."""
+
+    title: str
+    figures: tuple[Figure, ...]
+    note: str = ""
+    kind: Literal["multiples"] = "multiples"
+
+
+Block = Table | Figure | Tiles | Text | Pair | Actions | Markup | Multiples
 
 
 @dataclass(frozen=True)

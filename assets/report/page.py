@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
-from assets.report.blocks import Chapter, Figure, Leaf, Page, Pair, Section
+from assets.report.blocks import Chapter, Figure, Leaf, Multiples, Page, Pair, Section
 from assets.report.changes import Change
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable, whole
@@ -192,9 +192,9 @@ def figures_in(leaf: Leaf) -> Iterator[Figure]:
     """List the figures of one page."""
     for section in leaf.sections:
         for block in section.blocks:
-            for part in (block.left, block.right) if isinstance(block, Pair) else (block,):
-                if isinstance(part, Figure):
-                    yield part
+            pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
+            parts = block.figures if isinstance(block, Multiples) else pair
+            yield from (part for part in parts if isinstance(part, Figure))
 
 
 def script_hash(script: str) -> str:

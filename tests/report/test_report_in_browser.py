@@ -208,7 +208,7 @@ def test_the_charts_hold_what_the_tables_say(opened):
     assert "second order" in chart("losses")
     assert "256" in chart("losses")
     opened.go("demo/nodes")
-    assert "different Xid codes" in chart("lemon-signals")
+    assert "sim007" in chart("lemon-signal-xid_cnt")
 
 
 def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, tmp_path):

@@ -206,7 +206,7 @@ def test_every_figure_has_words_and_a_table_beside_it(demo):
         "over-time",
         "shapes",
         "ratios",
-        "lemon-signals",
+        "lemon-signal-xid_cnt",
         "ettr-grid",
         "losses",
     }

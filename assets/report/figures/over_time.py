@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from assets.report.figures.style import INK, SOFT, finish
+from assets.report.figures.style import INK, SOFT, finish, zoom
 
 CHARACTER_SHARE = 1 / 150  # of the width of the chart, for a label's letter
 LANES = 6
@@ -46,10 +46,13 @@ def over_time(
         "scale": alt.Scale(domain=[0, top * (1.04 + 0.09 * lanes)], nice=False),
         "title": "failures per 1,000 node-days, trailing 30 days",
     }
+    picked = alt.selection_point(name="picked", fields=["label"], bind="legend")
     layers: list[Any] = [
         alt.Chart(stacks)
-        .mark_area(stroke="white", strokeWidth=0.6, opacity=1)
+        .mark_area(stroke="white", strokeWidth=0.6)
+        .add_params(picked, zoom("x"))
         .encode(
+            opacity=alt.condition(picked, alt.value(1.0), alt.value(0.12)),
             x=x,
             y=alt.Y("low:Q", **y),
             y2="high:Q",

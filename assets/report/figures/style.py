@@ -47,6 +47,11 @@ def names_axis() -> alt.Axis:
     return alt.Axis(labelLimit=240, ticks=False, domain=False, grid=False)
 
 
+def zoom(*encodings: str) -> alt.Parameter:
+    """Let the wheel zoom while the shift key is held, so that it scrolls the page otherwise; dragging moves."""
+    return alt.selection_interval(name="zoom", bind="scales", encodings=list(encodings), zoom="wheel![event.shiftKey]")
+
+
 def labelled(base: alt.Chart, text: str, dx: int = 0, dy: int = 0, **encoding: Any) -> list[alt.Chart]:
     """Write a text column beside points, over a white rim that keeps it legible on lines."""
     mark: dict[str, Any] = {"fontSize": 11, "dx": dx, "dy": dy, "align": "left" if dx else "center"}
@@ -63,7 +68,7 @@ def finish(chart: alt.LayerChart | alt.FacetChart, height: int | alt.Step) -> di
             background="transparent",
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
         )
-        .configure(font=FONT)
+        .configure(font=FONT, aria=False)
         .configure_view(stroke=None)
         .configure_axis(
             labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelColor=INK, titleColor=INK, gridColor=GRID

@@ -112,7 +112,7 @@ def _marked(own: Row, rates: list[float]) -> pd.DataFrame:
         for end in ("", "_low", "_high")
     }
     inside = {end: place for end, place in places.items() if place is not None and -0.5 <= place <= len(rates) - 0.5}
-    if rate is None or "" not in inside:
+    if rate is None or "" not in inside or not rates[0] <= rate <= rates[-1]:
         return pd.DataFrame()
     row_ = {"y": inside[""], "low": inside.get("_low"), "high": inside.get("_high")}
     frame = pd.DataFrame([row_ | {"label": f"this cluster: {short(rate)}"}])

@@ -7,14 +7,17 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from assets.report import palette
 from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
-from assets.report.figures.losses import ORDERS
+from assets.report.figures.losses import SECOND_ORDER
 from assets.report.figures.losses import losses as draw
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster
 from assets.report.wording import plural
 
+CAUSES_SHOWN = 7
+OTHER = "Other causes"
 TITLE = "Lost goodput, and who lost it"
 
 
@@ -27,7 +30,7 @@ def losses(frames: Frames, cluster: Row) -> Section:
         said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
         return Section("losses", TITLE, (Text(said),))
     blocks: list[Block] = [Text(_summary(sizes))]
-    figure = _figure(sizes)
+    figure = _figure(sizes, of_cluster(frames, "lost_by_cause", cluster_id), owed)
     blocks.append(Pair(figure, _by_size(sizes)) if figure else _by_size(sizes))
     blocks.append(_loops(loops) if loops else Text("No job run failed three times and more in a row: no crash loop."))
     blocks.extend(_statement(owed, sizes))
@@ -64,28 +67,66 @@ def _summary(sizes: list[Row]) -> str:
     return " ".join(parts)
 
 
-def _figure(sizes: list[Row]) -> Figure | None:
+def _figure(sizes: list[Row], causes: list[Row], owed: list[Row]) -> Figure | None:
     lost = [size for size in sizes if total([size], "first_order_gpu_hours", "second_order_gpu_hours")]
     if not lost:
         return None
-    frame = pd.DataFrame([point for size in lost for point in _bars(size)])
+    colours = _colours(causes)
+    hours, cost = total(owed, "lost_gpu_hours"), total(owed, "lost_cost")
+    currency = next((loss["currency"] for loss in owed if loss["currency"]), "")
+    price = cost / hours if currency and hours else None
+    bars = [bar for size in lost for bar in _bars(size, causes, colours, price, printable(currency, 8))]
     largest = max(lost, key=lambda size: total([size], "first_order_gpu_hours", "second_order_gpu_hours"))
     return Figure(
         "losses",
-        "Lost GPU-hours by job size",
-        f"Stacked bars at {plural(len(lost), 'size')}: GPU-hours lost in first and in second order. Most was lost at "
-        f"{gpus(largest['gpu_size_bin'])}. The table beside it holds every value.",
-        draw(frame),
-        note="Above each bar: the share of the second order. Sizes without a loss have no bar.",
+        "Lost GPU-hours by job size and cause",
+        f"Stacked bars at {plural(len(lost), 'size')}: GPU-hours lost in failed attempts by cause and in second order. "
+        f"Most was lost at {gpus(largest['gpu_size_bin'])}. The table beside it holds the sums.",
+        draw(pd.DataFrame(bars), colours),
+        note="Above each bar: the share of the second order, which is work lost in attempts that a restarting job "
+        "preempted. Sizes without a loss have no bar.",
     )
 
 
-def _bars(size: Row) -> list[Row]:
-    hours = [size["first_order_gpu_hours"] or 0.0, size["second_order_gpu_hours"] or 0.0]
-    common = {"size": whole(size["gpu_size_bin"]), "total": sum(hours), "label": f"{100 * hours[1] / sum(hours):.0f}%"}
+def _colours(causes: list[Row]) -> dict[str, str]:
+    """Give the causes that cost most a shade of their own, and the others and the second order one each."""
+    labels: dict[str, str] = {}
+    sums: dict[str, float] = {}
+    for loss in causes:
+        labels[loss["failure_category"]] = loss["label"]
+        sums[loss["failure_category"]] = sums.get(loss["failure_category"], 0.0) + (loss["lost_gpu_hours"] or 0.0)
+    ranked = sorted((name for name, hours in sums.items() if hours), key=lambda name: (-sums[name], name))
+    shown = ranked[:CAUSES_SHOWN]
+    colours = {labels[name]: shade for name, shade in palette.shades_of(shown).items()}
+    if len(ranked) > len(shown):
+        colours[OTHER] = palette.OTHER_CAUSES
+    return colours | {SECOND_ORDER: palette.ATTEMPTS}
+
+
+def _bars(
+    size: Row, causes: list[Row], colours: dict[str, str], price: float | None, currency: str
+) -> list[dict[str, object]]:
+    hours = dict.fromkeys(colours, 0.0)
+    for loss in causes:
+        if loss["gpu_size_bin"] == size["gpu_size_bin"] and loss["lost_gpu_hours"]:
+            hours[loss["label"] if loss["label"] in colours else OTHER] += loss["lost_gpu_hours"]
+    hours[SECOND_ORDER] = size["second_order_gpu_hours"] or 0.0
+    whole_bar = sum(hours.values())
+    common = {
+        "size": whole(size["gpu_size_bin"]),
+        "total": whole_bar,
+        "label": f"{100 * hours[SECOND_ORDER] / whole_bar:.0f}%" if whole_bar else "",
+    }
+    money = "" if price is None else ", {} " + currency
     return [
-        {**common, "order": order, "hours": value, "text": f"{short(value)} GPU-hours"}
-        for order, value in zip(ORDERS, hours, strict=True)
+        common
+        | {
+            "part": part,
+            "hours": value,
+            "text": f"{short(value)} GPU-hours" + money.format(whole(value * (price or 0))),
+        }
+        for part, value in hours.items()
+        if value or part == SECOND_ORDER
     ]
 
 
@@ -116,6 +157,7 @@ def _by_size(sizes: list[Row]) -> Table:
             )
             for name, size in [*named, ("all", whole_row)]
         ),
+        has_total=True,
         note="The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours. "
         "Weighted: each loss times the probability that infrastructure caused it; the other columns follow the paper's "
         "rule.",

@@ -150,7 +150,8 @@ def _totals(rows: list[Row]) -> pd.DataFrame:
     values = {"rate": found.value, "low": found.low, "high": found.high}
     frame = pd.DataFrame({"day": pd.to_datetime(pd.Series(days))} | {name: 1000 * at for name, at in values.items()})
     said = zip(counts, frame["rate"], frame["low"], frame["high"], strict=True)
-    return frame.round(4).assign(
+    return frame.assign(
+        **{name: frame[name].round(4) for name in values},
         text=[f"{short(rate)} ({span(low, high)}), k = {whole(count)}" for count, rate, low, high in said],
         span=(frame["day"].diff() > pd.Timedelta(days=1)).cumsum(),
     )

@@ -278,6 +278,7 @@
     const spec = fit(specOf(box), box.clientWidth);
     if (box.dataset.height) spec.height = Number(box.dataset.height);
     const figure = box.closest("figure");
+    if (figure && figure.closest(".multiples")) delete spec.padding;
     // The interpreter (ast) replaces generated code, so that the page's policy can forbid eval.
     const drawn = vegaEmbed(box, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
     return drawn.then((result) => {
@@ -331,7 +332,7 @@
     }
     const facts = make("dl", { class: "facts" });
     found.facts.forEach(([name, value]) => facts.append(make("dt", {}, name), make("dd", {}, make("bdi", {}, value))));
-    detail.append(make("h3", {}, found.title), facts, data.simulated ? make("strong", { class: "badge" }, "SIMULATED") : "");
+    detail.append(make("h3", {}, found.title), facts);
     const tables = [["Evidence", data.evidence, found.evidence, found.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
     for (const [caption, columns, rows, without] of tables) {
       if (!rows.length) { detail.append(make("p", { class: "note" }, caption + ": " + without)); continue; }
