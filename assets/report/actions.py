@@ -238,11 +238,11 @@ def _saved_at_normal_rate(node: Row) -> Saving:
     if lost is None:
         return Saving(note=WITHOUT_LOSSES)
     node_days = exposure / node["window_days"] * DAYS_PER_MONTH
-    saved = [
+    value, low, high = (
         max(0.0, rate - node["fleet_rate"]) / 1000 * node_days * lost if rate is not None else None
         for rate in (node["rate"], node["rate_low"], node["rate_high"])
-    ]
-    return Saving(*saved, confidence_level=node["confidence_level"])
+    )
+    return Saving(value, low, high, node["confidence_level"])
 
 
 def _grown(causes: list[Row]) -> list[Row]:
@@ -278,11 +278,11 @@ def _saved_at_former_rate(cause: Row) -> Saving:
     if cause["rate_after"] is None or not exposure or not days:
         return Saving(note="its rate is not estimated")
     monthly = cause["rate_after"] / 1000 * exposure / days * DAYS_PER_MONTH * lost
-    saved = [
+    value, low, high = (
         monthly * (1 - 1 / ratio) if ratio else None
         for ratio in (cause["ratio"], cause["ratio_low"], cause["ratio_high"])
-    ]
-    return Saving(*saved, confidence_level=cause["confidence_level"])
+    )
+    return Saving(value, low, high, cause["confidence_level"])
 
 
 def _about_sources(frames: Frames, cluster_id: str) -> list[Action]:

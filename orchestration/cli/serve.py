@@ -47,8 +47,9 @@ def serve(
         say(link if token.is_given else f"{link}?token={token.value}")
         say("stop with Ctrl-C")
 
+    rules = Rules(token, command="faultline serve")
     try:
-        serve_questions(choose_home(home, None).published_file, Address(port=port), Rules(token), announce)
+        serve_questions(choose_home(home, None).published_file, Address(port=port), rules, announce)
     except NotServing as error:
         fail(str(error))
     except KeyboardInterrupt:

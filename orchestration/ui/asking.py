@@ -103,7 +103,8 @@ class Asking:
         self._answers = [answer for answer in self._answers if not answer.done()] + [future]
         answer = asyncio.wrap_future(future)
         leaving = asyncio.ensure_future(_until_left(receive))
-        done, _ = await asyncio.wait({answer, leaving}, timeout=self.max_seconds, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {answer, leaving}
+        done, _ = await asyncio.wait(either, timeout=self.max_seconds, return_when=asyncio.FIRST_COMPLETED)
         leaving.cancel()
         if answer not in done and not future.cancel():
             while not future.done():

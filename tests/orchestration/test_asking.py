@@ -158,7 +158,9 @@ def test_the_command_serves_until_ctrl_c(small_home):
         server.request("GET", "/answer?sql=select%2042", headers={"Authorization": f"Bearer {token}"})
         assert json.load(server.getresponse())["rows"] == [[42]]
         server.request("GET", "/answer?sql=select%2042")
-        assert server.getresponse().status == 401
+        refused = server.getresponse()
+        assert refused.status == 401
+        assert b"faultline serve" in refused.read()
         server.close()
         server.request("GET", f"/answer?sql={quote(ENDLESS)}", headers={"Authorization": f"Bearer {token}"})
         time.sleep(1)

@@ -97,8 +97,14 @@
     block.dataset.ready = "yes";
   }
 
-  // A browser keeps the sliders of a page that is reloaded, but not what was made of them.
-  window.addEventListener("pageshow", () => {
-    for (const block of document.querySelectorAll("[data-whatif]")) if (!block.dataset.ready) start(block);
-  });
+  // A block starts when it is seen, or printed: those of other clusters, on pages not shown, cost nothing.
+  function startOnce(block) {
+    if (!block.dataset.ready) start(block);
+  }
+  const blocks = Array.from(document.querySelectorAll("[data-whatif]"));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) startOnce(entry.target);
+  }, { rootMargin: "3000px" });
+  for (const block of blocks) seen.observe(block);
+  window.addEventListener("beforeprint", () => blocks.forEach(startOnce));
 })();
