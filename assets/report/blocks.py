@@ -192,10 +192,12 @@ class FirstScreen:
     tiles: tuple[Tile, ...]
     actions: tuple[Action, ...]
     age: str
-    trend_of: str = ""
+    trend: Figure | None = None
     trend_title: str = ""
     trend_words: str = ""
     trend_height: int = 200
+    is_alone: bool = False
+    """The page of the trend's figure is another file, so that the numbers are needed here too."""
 
 
 @dataclass(frozen=True)

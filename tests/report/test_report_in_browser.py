@@ -80,7 +80,7 @@ def test_every_page_is_whole_at_every_width(opened, page, width, scheme):
     for leaf in page.leaves:
         opened.go(leaf.address)
         assert opened.run("document.documentElement.dataset.page") == leaf.address
-        charts = len(list(figures_in(leaf))) + bool(leaf.first and leaf.first.trend_of)
+        charts = len(list(figures_in(leaf))) + bool(leaf.first and leaf.first.trend)
         assert opened.run("document.querySelectorAll('article:not([hidden]) .chart svg').length") == charts, (
             leaf.address
         )

@@ -68,7 +68,7 @@ def finish(chart: alt.LayerChart | alt.FacetChart, height: int | alt.Step) -> di
             background="transparent",
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
         )
-        .configure(font=FONT, aria=False)
+        .configure(font=FONT)
         .configure_view(stroke=None)
         .configure_axis(
             labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelColor=INK, titleColor=INK, gridColor=GRID

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 
 from assets.report.actions import Action
-from assets.report.blocks import FirstScreen, Section, Tile
+from assets.report.blocks import Figure, FirstScreen, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.gaps import missing_kinds
@@ -27,7 +27,7 @@ def first_screen(
     """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
     cluster_id = cluster["cluster_id"]
     enough = has_enough(frames, cluster_id)
-    trend = next((block for block in course.blocks if block.kind == "figure"), None)
+    trend = next((block for block in course.blocks if isinstance(block, Figure)), None)
     tiles = (
         _rate_tile(frames, cluster_id, enough),
         _mttf_tile(frames, cluster, enough),
@@ -42,10 +42,10 @@ def first_screen(
         tiles=tiles,
         actions=tuple(actions),
         age=_age(cluster, made_at),
-        trend_of="over-time" if trend and enough else "",
+        trend=trend if enough else None,
         trend_title="Failures per 1,000 node-days by cause, trailing 30 days",
         trend_words=trend.description
-        if trend and trend.kind == "figure" and enough
+        if trend and enough
         else "The failure rate has no course to draw yet: that takes two weeks of days with failures.",
     )
 

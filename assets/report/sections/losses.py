@@ -175,12 +175,12 @@ def _loops(loops: list[Row]) -> Table:
     return Table(
         f"Crash loops ({whole(len(loops))})",
         columns(
-            "Job run", "User", "#Size", "Failed (UTC)", "#Failures in a row", "#Attempts", "#Preempted by it",
+            "Job", "User", "#Size", "Failed (UTC)", "#Failures in a row", "#Attempts", "#Preempted by it",
             "#Own lost GPU-hours", "#Others' lost GPU-hours",
         ),
         tuple(
             row(
-                printable(loop["run_id"]),
+                printable(loop["job_id"] or loop["run_id"]),
                 Cell(printable(loop["user_name"], 32), detail=printable(loop["account"], 32)),
                 gpus(loop["gpu_count"]),
                 Cell(

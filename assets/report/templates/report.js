@@ -283,6 +283,12 @@
     const drawn = vegaEmbed(box, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
     return drawn.then((result) => {
       box.dataset.chart = "drawn";
+      // The box is one picture with a text of its own; the marks inside it have none to tell.
+      for (const mark of all("svg, svg [role], svg [aria-roledescription]", box)) {
+        mark.removeAttribute("role");
+        mark.removeAttribute("aria-roledescription");
+        mark.removeAttribute("aria-label");
+      }
       result.view.addEventListener("click", (event, item) => {
         const link = item && item.datum && item.datum.link;
         if (typeof link === "string" && link.startsWith("#")) location.hash = link;
