@@ -11,6 +11,7 @@ from typing import Any, Literal
 from assets.report.actions import Action
 
 Tone = Literal["plain", "good", "warning", "note"]
+Direction = Literal["", "better", "worse"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Tile:
     unit: str = ""
     details: tuple[str, ...] = ()
     change: str = ""
-    tone: Literal["", "better", "worse"] = ""
+    tone: Direction = ""
     spark: tuple[str, ...] = ()
 
 

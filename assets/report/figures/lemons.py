@@ -17,7 +17,8 @@ def lemons(frame: pd.DataFrame) -> dict[str, Any]:
     Parameters
     ----------
     frame
-        `value`, `percent` (nodes with at most this value), `names` (of the lemons there) and `text` (the tooltip).
+        `value`, `percent` (nodes with at most this value), `names` (of the lemons there), `written` (those that
+        there is room for) and `text` (the tooltip).
     """
     top = float(frame["value"].max()) or 1.0
     x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1.25 * top]), axis=alt.Axis(tickCount=5, grid=False))
@@ -32,7 +33,5 @@ def lemons(frame: pd.DataFrame) -> dict[str, Any]:
     lines = base.mark_line(interpolate="step-after", strokeWidth=2, color=palette.GPU_TIME)
     every = base.mark_point(filled=True, size=60, opacity=0).encode(tooltip=tooltip)
     points = named.mark_point(filled=True, size=80, stroke=INK, color=palette.GROUP_COLOURS["GPU"], opacity=1)
-    labels = labelled(
-        named.transform_filter(f"datum.value > {0.3 * top}"), "names", dx=0, dy=-12, x=x, y=alt.Y("percent:Q", **y)
-    )
+    labels = labelled(named, "written", dy=-12, x=x, y=alt.Y("percent:Q", **y))
     return finish(alt.layer(lines, every, points.encode(tooltip=tooltip), *labels), height=120)

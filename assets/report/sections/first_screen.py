@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 
 from assets.report.actions import Action
-from assets.report.blocks import Figure, FirstScreen, Section, Tile
+from assets.report.blocks import Direction, Figure, FirstScreen, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.sections.gaps import missing_kinds
@@ -60,7 +60,7 @@ def _day(at: dt.datetime | None) -> str:
     return moment(at)[:10]
 
 
-def change_of(ratio: Row, is_inverse: bool = False) -> tuple[str, str]:
+def change_of(ratio: Row, is_inverse: bool = False) -> tuple[str, Direction]:
     """Say how a rate, or the mean time between its events, changed against the 30 days before, and in which tone.
 
     >>> change_of({"ratio": 2.0, "ratio_low": 1.5, "ratio_high": 2.5})
@@ -78,7 +78,7 @@ def change_of(ratio: Row, is_inverse: bool = False) -> tuple[str, str]:
     verdict = "worse" if low > 1 else "better" if high is not None and high < 1 else "no change shown"
     if is_inverse:
         value, low, high = 1 / value, 1 / high if high else None, 1 / low if low else None
-    tone = verdict if verdict in {"worse", "better"} else ""
+    tone: Direction = "worse" if verdict == "worse" else "better" if verdict == "better" else ""
     return f"× {short(value)} {brackets(span(low, high))} on the 30 days before: {verdict}", tone
 
 

@@ -42,11 +42,13 @@ def _figures(drawn: dict[str, list[Row]]) -> Multiples:
 
 
 def _figure(name: str, steps: list[Row]) -> Figure:
+    written = _written(steps)
     frame = pd.DataFrame([
         {
             "value": step["value"],
             "percent": 100 * step["at_most_ratio"],
             "names": _names(step["lemon_names"]),
+            "written": _names(step["lemon_names"]) if step["value"] in written else "",
             "text": f"{short(step['value'])} at {plural(step['node_count'], 'node')}, "
             f"{plural(step['lemon_count'], 'lemon')} among them",
         }
@@ -63,9 +65,18 @@ def _figure(name: str, steps: list[Row]) -> Figure:
     )
 
 
+def _written(steps: list[Row]) -> set[float]:
+    """Choose the lemons whose names have room beside each other, those of the largest values first."""
+    top, chosen = steps[-1]["value"] or 1.0, [2 * (steps[-1]["value"] or 1.0)]
+    for step in reversed(steps):
+        if step["lemon_count"] and 0.3 * top < step["value"] < chosen[-1] - 0.35 * top:
+            chosen.append(step["value"])
+    return set(chosen[1:])
+
+
 def _names(names: list[str] | None) -> str:
-    shown = ", ".join(printable(name, 16) for name in (names or [])[:2])
-    return shown + (f" +{len(names) - 2}" if names and len(names) > 2 else "")
+    shown = ", ".join(printable(name, 16) for name in (names or [])[:1])
+    return shown + (f" +{len(names) - 1}" if names and len(names) > 1 else "")
 
 
 def _table(by_signal: dict[str, list[Row]]) -> Table:

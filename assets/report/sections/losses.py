@@ -112,7 +112,7 @@ def _bars(
             hours[loss["label"] if loss["label"] in colours else OTHER] += loss["lost_gpu_hours"]
     hours[SECOND_ORDER] = size["second_order_gpu_hours"] or 0.0
     whole_bar = sum(hours.values())
-    common = {
+    common: dict[str, object] = {
         "size": whole(size["gpu_size_bin"]),
         "total": whole_bar,
         "label": f"{100 * hours[SECOND_ORDER] / whole_bar:.0f}%" if whole_bar else "",
