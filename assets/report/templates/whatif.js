@@ -1,9 +1,16 @@
 // Ties the sliders of each cluster to the formulas. Every move writes the results anew; nothing leaves the page.
 (function () {
-  function digits(value, count) {
+  // Three significant digits, as everywhere in the report.
+  function digits(value, count = 3) {
     if (Number.isNaN(value)) return "unknown";
     if (!Number.isFinite(value)) return "unbounded";
-    return Number(value.toPrecision(count || 3)).toLocaleString("en-US", { maximumSignificantDigits: count || 3 });
+    if (value === 0) return "0";
+    return value.toLocaleString("en-US", { minimumSignificantDigits: count, maximumSignificantDigits: count });
+  }
+
+  // A value that was chosen, or a whole number: as it is.
+  function exact(value) {
+    return Number.isNaN(value) ? "unknown" : value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
   }
 
   function duration(hours) {
@@ -18,7 +25,7 @@
   function chance(p) {
     if (Number.isNaN(p)) return "unknown";
     if (p < 0.001) return "under 0.1%";
-    return p > 0.999 ? "over 99.9%" : digits(100 * p) + "%";
+    return p > 0.999 ? "over 99.9%" : digits(100 * p, p < 0.01 ? 2 : 3) + "%";
   }
 
   function span(low, high, write) {
@@ -54,7 +61,7 @@
     function update() {
       const input = read(), found = whatIfModel.evaluate(data, input);
       for (const slider of sliders) {
-        const text = digits(input[slider.name], 6) + (slider.dataset.unit ? " " + slider.dataset.unit : "");
+        const text = exact(input[slider.name]) + (slider.dataset.unit ? " " + slider.dataset.unit : "");
         slider.previousElementSibling.textContent = text;
         slider.setAttribute("aria-valuetext", text);
       }
@@ -64,7 +71,7 @@
         "that its ETTR is " + input.target + " or more after " + input.days + " days");
       show("mttf", duration(found.mttf_hours), limits(found.mttf_hours_low, found.mttf_hours_high, duration, isKnown));
       show("interruptions", digits(found.interruptions),
-        "in " + input.days + " days; " + percent + span(found.interruptions_low, found.interruptions_high, plain));
+        "in " + input.days + " days; " + percent + span(found.interruptions_low, found.interruptions_high, exact));
       const isFree = input.write === 0;
       show("best", isFree ? "none" : duration(found.best_minutes / 60), isFree ? "a write that takes no time never costs"
         : "ETTR " + digits(found.ettr_best) + " with it; "
