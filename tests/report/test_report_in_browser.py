@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from assets.report.page import figures_in
+from assets.report.blocks import Page
+from assets.report.page import build, figures_in, render
+from assets.report.queries import read_frames
+from assets.warehouse import Warehouse
 from tests.report.browser import Tab, browser
-from tests.report.clusters import HOSTILE
+from tests.report.clusters import HOSTILE, KINDS, hostile_cluster
+from tests.report.planting import MADE_AT, insert
 
 ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
 OVERLAPS = """(() => {
@@ -225,3 +229,37 @@ def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, t
     problems = tab.run("document.documentElement.dataset.problems")
     assert "img-src" in problems
     assert "script-src" in problems
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory, bundle: str) -> tuple[Page, str]:
+    """A report of a cluster of which only accounting is known, and of one of which nothing is."""
+    warehouse = Warehouse(path=str(tmp_path_factory.mktemp("bare") / "faultline.duckdb"))
+    with warehouse.writing() as con:
+        con.execute((Path(__file__).parent / "tables.sql").read_text(encoding="utf-8"))
+        tables = hostile_cluster()
+        for table in ("marts.dim_nodes", "marts.fct_attempts"):
+            insert(con, table, tables[table])
+        missing = dict.fromkeys(KINDS, False)
+        insert(con, "marts.dim_clusters", [row | missing for row in tables["marts.dim_clusters"]])
+        con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('nothing', true)")
+        con.execute((Path(__file__).parent / "aggregates.sql").read_text(encoding="utf-8"))
+        page = build(read_frames(con), MADE_AT)
+    path = tmp_path_factory.mktemp("html") / "index.html"
+    path.write_text(render(page, bundle), encoding="utf-8")
+    return page, path.as_uri()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (768, "light"), (390, "dark")])
+def test_clusters_of_which_little_is_known_are_whole_too(tab, bare, width, scheme):
+    page, address = bare
+    tab.problems.clear()
+    tab.show(width, scheme=scheme)
+    tab.open(address)
+    for leaf in page.leaves:
+        tab.go(leaf.address)
+        assert tab.run("document.documentElement.dataset.page") == leaf.address
+        assert tab.run(OVERLAPS) == [], leaf.address
+        assert tab.run(CUT) == [], leaf.address
+    assert tab.problems == []
+    assert not tab.run("document.documentElement.dataset.pwned || document.documentElement.dataset.problems")
