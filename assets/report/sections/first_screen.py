@@ -64,11 +64,11 @@ def change_of(ratio: Row, is_inverse: bool = False) -> tuple[str, Direction]:
     """Say how a rate, or the mean time between its events, changed against the 30 days before, and in which tone.
 
     >>> change_of({"ratio": 2.0, "ratio_low": 1.5, "ratio_high": 2.5})
-    ('× 2.00 [1.50, 2.50] on the 30 days before: worse', 'worse')
+    ('All incidents × 2.00 [1.50, 2.50] on the 30 days before: worse', 'worse')
     >>> change_of({"ratio": 2.0, "ratio_low": 1.25, "ratio_high": 2.5}, is_inverse=True)
-    ('× 0.500 [0.400, 0.800] on the 30 days before: worse', 'worse')
+    ('By all incidents × 0.500 [0.400, 0.800] on the 30 days before: worse', 'worse')
     >>> change_of({"ratio": 0.9, "ratio_low": 0.5, "ratio_high": 1.2})[0]
-    '× 0.900 [0.500, 1.20] on the 30 days before: no change shown'
+    'All incidents × 0.900 [0.500, 1.20] on the 30 days before: no change shown'
     >>> change_of({})
     ('Against the 30 days before: cannot tell', '')
     """
@@ -79,7 +79,8 @@ def change_of(ratio: Row, is_inverse: bool = False) -> tuple[str, Direction]:
     if is_inverse:
         value, low, high = 1 / value, 1 / high if high else None, 1 / low if low else None
     tone: Direction = "worse" if verdict == "worse" else "better" if verdict == "better" else ""
-    return f"× {short(value)} {brackets(span(low, high))} on the 30 days before: {verdict}", tone
+    what = "By all incidents" if is_inverse else "All incidents"
+    return f"{what} × {short(value)} {brackets(span(low, high))} on the 30 days before: {verdict}", tone
 
 
 def spark(values: Sequence[float | None]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from assets.report import palette
+from assets.report.addresses import of_cause
 from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
 from assets.report.figures.losses import SECOND_ORDER
 from assets.report.figures.losses import losses as draw
@@ -123,6 +124,7 @@ def _bars(
         | {
             "part": part,
             "hours": value,
+            "link": of_cause(size["cluster_id"], part) if part not in {OTHER, SECOND_ORDER} else "",
             "text": f"{short(value)} GPU-hours" + money.format(whole(value * (price or 0))),
         }
         for part, value in hours.items()

@@ -276,7 +276,10 @@
     box.dataset.drawn = "yes";
     box.dataset.drawing = "yes";
     const spec = fit(specOf(box), box.clientWidth);
-    if (box.dataset.height) spec.height = Number(box.dataset.height);
+    if (box.dataset.height) {
+      spec.height = Number(box.dataset.height);
+      for (const layer of spec.layer || []) if (layer.encoding && layer.encoding.y) layer.encoding.y = { ...layer.encoding.y, title: null };
+    }
     const figure = box.closest("figure");
     if (figure && figure.closest(".multiples")) delete spec.padding;
     // The interpreter (ast) replaces generated code, so that the page's policy can forbid eval.
