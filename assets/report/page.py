@@ -93,6 +93,10 @@ def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
     return environment.get_template("page.html.j2").render(
         page=page,
         leaves=leaves,
+        # With one cluster and nothing to warn of, the report begins where that cluster does.
+        first=page.chapters[0].anchor
+        if only is None and len(page.chapters) == 1 and not page.warnings
+        else leaves[0].address,
         files=[] if only is None else [leaf.address for leaf in page.leaves],
         styles=(TEMPLATES / "page.css").read_text(encoding="utf-8") + what_if_styles(),
         scripts={"watch": watch, "bundle": needed, "own": own},

@@ -51,6 +51,15 @@ def test_the_credit_statement_adds_up(demo, hall, planted):
     assert "No price per GPU-hour is configured" in section(hall, "losses").text
 
 
+def test_accounts_add_their_users_up(demo):
+    losses = section(demo, "losses")
+    accounts = table(losses, "GPU-hours lost by account").rows()
+    users = table(losses, "Credit statement").rows()[:-1]
+    assert sum(int(account[1]) for account in accounts) == len(users)
+    for name, _, failed, *_ in accounts:
+        assert int(failed) == sum(int(user[2]) for user in users if user[0] == name)
+
+
 def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames):
     owed = [row | {"lost_gpu_hours": 1.0} for row in frames["lost_by_account"]]
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")

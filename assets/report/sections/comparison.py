@@ -88,5 +88,6 @@ def _infrastructure(frames: Frames, cluster_id: str) -> Cell:
         return Cell("none seen")
     return Cell(
         share(found["gpu_time_ratio"]),
+        link=f"#{anchor_of(cluster_id)}/failures",
         detail=f"k = {whole(found['attempt_count'])} attempts, {short(found['gpu_hours'])} GPU-hours",
     )

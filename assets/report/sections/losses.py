@@ -243,7 +243,31 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
         + "A loss in second order stands under the user who was preempted.",
         has_total=True,
     )
-    return [table, _reconciled(everyone["lost_gpu_hours"], sizes)]
+    return [_by_account(owed, currency), table, _reconciled(everyone["lost_gpu_hours"], sizes)]
+
+
+def _by_account(owed: list[Row], currency: str | None) -> Table:
+    """Add the users of each account up."""
+    accounts: dict[str, list[Row]] = {}
+    for loss in owed:
+        accounts.setdefault(printable(loss["account"], 32), []).append(loss)
+    money = (f"#Lost ({printable(currency, 8)})",) if currency else ()
+    ranked = sorted(accounts.items(), key=lambda item: (-total(item[1], "lost_gpu_hours"), item[0]))
+    return Table(
+        "GPU-hours lost by account",
+        columns("Account", "#Users", "#Failed (k)", "#Preempted", "#Lost GPU-hours", *money),
+        tuple(
+            row(
+                account,
+                whole(len(losses)),
+                whole(sum(loss["failure_count"] for loss in losses)),
+                whole(sum(loss["second_order_count"] for loss in losses)),
+                short(total(losses, "lost_gpu_hours"), 4),
+                *((short(total(losses, "lost_cost"), 4),) if currency else ()),
+            )
+            for account, losses in ranked
+        ),
+    )
 
 
 def _reconciled(stated: float, sizes: list[Row]) -> Text:
