@@ -25,7 +25,9 @@ def resources(settings: HomeSettings) -> dict[str, Any]:
     return {
         "warehouse": dg.ResourceDefinition(lambda _: warehouse_of(settings), config_schema={}),
         "sources": bound(lambda: SourcesFolder(path=str(home.sources), full=settings.is_full)),
-        "report": bound(lambda: ReportFolder(path=str(home.working_reports), parts=str(BUILT))),
+        "report": bound(
+            lambda: ReportFolder(path=str(home.working_reports), parts=str(BUILT), publications=str(home.publications))
+        ),
         "session": bound(
             lambda: RefreshSession(
                 working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root)

@@ -30,8 +30,9 @@ TABLE = TableSpec(
     table="est_rate_ratios",
     description=(
         "Failures per node-day of one side over those of another, with exact (conditional binomial) limits: every pair "
-        "of clusters; the later half of a cluster's days over the earlier; the days from an annotation on over those "
-        "before it. One row per comparison, cluster, other cluster, boundary_date, population and way of counting."
+        "of clusters; the later half of a cluster's days over the earlier; the last 30 days over the 30 days before "
+        "them; the days from an annotation on over those before it. One row per comparison, cluster, other cluster, "
+        "boundary_date, population and way of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
     columns=(
@@ -39,7 +40,8 @@ TABLE = TableSpec(
             "comparison",
             "varchar",
             "",
-            "clusters: cluster_id over other_cluster_id; halves, annotation: from boundary_date on over before it.",
+            "clusters: cluster_id over other_cluster_id; halves, annotation: from boundary_date on over before it; "
+            "months: the last 30 days, which begin at boundary_date, over the 30 days before.",
             is_required=True,
         ),
         CLUSTER,

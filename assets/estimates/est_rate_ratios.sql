@@ -1,5 +1,5 @@
 -- Events and node-days of the two sides of every comparison: each pair of clusters, and of each cluster the two halves
--- of its days and the days from and before each annotation. The first side is divided by the second.
+-- of its days, the days from and before each annotation, and the last 30 days and the 30 days before them. The first side is divided by the second.
 with clusters as (
     select
         cluster_id,
@@ -103,7 +103,17 @@ boundaries as (
         'halves' as comparison,
         cast(spans.first_date + cast((spans.last_date - spans.first_date + 1) // 2 as integer) as date)
             as boundary_date,
-        cast(null as varchar) as annotation
+        cast(null as varchar) as annotation,
+        cast(null as date) as from_date
+    from clusters
+    left join spans using (cluster_id)
+    union all
+    select
+        clusters.cluster_id,
+        'months' as comparison,
+        cast(spans.last_date - 29 as date) as boundary_date,
+        cast(null as varchar) as annotation,
+        cast(spans.last_date - 59 as date) as from_date
     from clusters
     left join spans using (cluster_id)
     union all
@@ -111,7 +121,8 @@ boundaries as (
         cluster_id,
         'annotation' as comparison,
         annotated_date as boundary_date,
-        string_agg(annotation, '; ' order by annotation) as annotation
+        string_agg(annotation, '; ' order by annotation) as annotation,
+        cast(null as date) as from_date
     from marts.dim_annotations
     group by cluster_id, annotated_date
 ),
@@ -137,6 +148,7 @@ periods as (
         on
             boundaries.cluster_id = days.cluster_id
             and ways.counted_as = days.counted_as
+            and days.day_date >= coalesce(boundaries.from_date, days.day_date)
     group by all
 ),
 

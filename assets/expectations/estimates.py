@@ -549,7 +549,7 @@ def est_rate_ratios() -> list[Expectation]:
     row = ("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as")
     return [
         columns(*row, "ratio", "ratio_low", "ratio_high", "p_value", "is_reference", *EVIDENCE),
-        one_of("comparison", ("clusters", "halves", "annotation"), "clusters or periods are compared"),
+        one_of("comparison", ("clusters", "halves", "months", "annotation"), "clusters or periods are compared"),
         *fitted("ratio", *row),
         ratio("p_value", *row),
         *(

@@ -69,9 +69,12 @@ def _about_incidents(node: Row) -> list[str]:
     is_recent = days is not None and days <= RECENT_DAYS
     if node.get("relapsed_at") is not None and is_recent:
         relapsed_step = NEXT_STEP.get(node["relapsed_category"], step)
+        is_ok = node.get("verdict") == "ok"
         return [
             f"{node['relapsed_label']} came back {_day(node['relapsed_at'])} after an outage that ended "
-            f"{_day(node['returned_at'])}: that repair did not hold. When it is free: {relapsed_step}."
+            f"{_day(node['returned_at'])}: that repair did not hold. "
+            + ("No more than chance explains: it stays in service; at its next outage" if is_ok else "When it is free")
+            + f": {relapsed_step}."
         ]
     if not is_recent:
         ago = f"{plural(int(days), 'day')} ago" if days is not None else "at an unknown time"

@@ -1,4 +1,4 @@
-"""What a page is made of: sections of text, tiles, figures and tables, as plain values.
+"""What the report is made of: pages of sections of text, tiles, figures and tables, as plain values.
 
 The builders in `sections` fill these; the template lays them out and escapes every string. Nothing here knows HTML.
 """
@@ -8,38 +8,85 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assets.report.actions import Action
+
 Tone = Literal["plain", "good", "warning", "note"]
+Direction = Literal["", "better", "worse"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One table cell: its text, a second line in small print, a colour mark, a command as code, a simulated mark."""
+    """One table cell.
+
+    Attributes
+    ----------
+    text, detail
+        What is shown, and a second line in small print.
+    swatch
+        A colour mark before the text.
+    is_code, is_simulated
+        A command to copy; a mark that the thing named is simulated.
+    link
+        An address inside the report, such as `#demo/failures/node=a12`.
+    key
+        What a filter compares where that is not the text.
+    order
+        What the column is sorted by where that cannot be read from the text.
+    """
 
     text: str
     detail: str = ""
     swatch: str = ""
     is_code: bool = False
     is_simulated: bool = False
+    link: str = ""
+    key: str = ""
+    order: float | str | None = None
+
+    def as_json(self) -> str | dict[str, Any]:
+        """Give what the page's script reads: the plain text where there is nothing else."""
+        marks = {"d": self.detail, "s": self.swatch, "c": self.is_code, "b": self.is_simulated, "h": self.link}
+        said = {name: value for name, value in (marks | {"k": self.key}).items() if value}
+        if self.order is not None:
+            said["v"] = self.order
+        return {"t": self.text, **said} if said else self.text
 
 
 @dataclass(frozen=True)
 class Column:
-    """A table column; numeric ones are set flush right."""
+    """A table column; numeric ones are set flush right. An address filters the table by a column's `filter`."""
 
     name: str
     is_numeric: bool = False
+    filter: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Give what the page's script reads."""
+        said = {"name": self.name, "n": int(self.is_numeric)}
+        return said | {"f": self.filter} if self.filter else said
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; a collapsed one opens on a click on its caption."""
+    """A table; a collapsed one opens on a click on its caption, a total row stays last however it is sorted."""
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     is_collapsed: bool = False
+    has_total: bool = False
     kind: Literal["table"] = "table"
+
+    def as_json(self, is_simulated: bool = False) -> dict[str, Any]:
+        """Give what the page's script reads."""
+        return {
+            "caption": self.caption,
+            "columns": [column.as_json() for column in self.columns],
+            "rows": [[cell.as_json() for cell in cells] for cells in self.rows],
+            "last": self.has_total,
+            "simulated": is_simulated,
+        }
 
 
 @dataclass(frozen=True)
@@ -56,12 +103,18 @@ class Figure:
 
 @dataclass(frozen=True)
 class Tile:
-    """A headline number, its unit in smaller print, and what it rests on."""
+    """A headline number, its unit in smaller print, what it rests on, how it changed and how it went.
+
+    `spark` has the points of a line for each run of known values, in a box of 100 by 24.
+    """
 
     label: str
     value: str
     unit: str = ""
     details: tuple[str, ...] = ()
+    change: str = ""
+    tone: Direction = ""
+    spark: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,51 +144,122 @@ class Pair:
     kind: Literal["pair"] = "pair"
 
 
-Block = Table | Figure | Tiles | Text | Pair
+@dataclass(frozen=True)
+class Markup:
+    """A part of the page that brings its own markup, escaped by its own template."""
+
+    html: str
+    kind: Literal["html"] = "html"
+
+
+@dataclass(frozen=True)
+class Actions:
+    """Things to do, the most urgent first."""
+
+    actions: tuple[Action, ...]
+    kind: Literal["actions"] = "actions"
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """Small figures of one kind side by side."""
+
+    title: str
+    figures: tuple[Figure, ...]
+    note: str = ""
+    kind: Literal["multiples"] = "multiples"
+
+
+Block = Table | Figure | Tiles | Text | Pair | Actions | Markup | Multiples
 
 
 @dataclass(frozen=True)
 class Section:
-    """A titled part of a chapter; `name` is the word for it in the index."""
+    """A titled part of a page; a collapsed one opens on a click on its title."""
 
     key: str
-    name: str
     title: str
     blocks: tuple[Block, ...]
+    is_collapsed: bool = False
+    is_simulated: bool = False
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What stands before everything else about a cluster: fits one screen without scrolling."""
+
+    period: str
+    sentence: str
+    tiles: tuple[Tile, ...]
+    actions: tuple[Action, ...]
+    age: str
+    trend: Figure | None = None
+    trend_title: str = ""
+    trend_words: str = ""
+    trend_height: int = 200
+    is_alone: bool = False
+    """The page of the trend's figure is another file, so that the numbers are needed here too."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One page: its address, what the navigation calls it, and its sections."""
+
+    address: str
+    name: str
+    title: str
+    sections: tuple[Section, ...]
+    cluster: Chapter | None = None
+    first: FirstScreen | None = None
+    details: dict[str, Any] | None = None
+
+    @property
+    def element(self) -> str:
+        """Id of the page's element."""
+        return f"page-{self.address.replace('/', '-')}"
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of the page's sections begin with."""
+        return f"{self.cluster.anchor}-" if self.cluster else ""
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """All sections of one cluster."""
+    """All pages of one cluster."""
 
     cluster_id: str
     anchor: str
-    subtitle: str
     is_simulated: bool
-    sections: tuple[Section, ...]
     stale: str = ""
     """Why the numbers are not the newest; empty where they are."""
+    leaves: tuple[Leaf, ...] = ()
 
 
 @dataclass(frozen=True)
 class Page:
-    """The whole report."""
+    """The whole report: the list of clusters, the pages of each, and what concerns all of them."""
 
     title: str
     subtitle: str
     simulated_clusters: tuple[str, ...]
-    comparison: Table | None
+    index: Leaf
     chapters: tuple[Chapter, ...]
-    closing: tuple[Section, ...] = field(default_factory=tuple)
+    closing: tuple[Leaf, ...] = field(default_factory=tuple)
     warnings: tuple[str, ...] = ()
     """What a reader has to know before anything else: clusters that are stale or missing."""
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """All pages in the order of the navigation."""
+        return (self.index, *(leaf for chapter in self.chapters for leaf in chapter.leaves), *self.closing)
 
 
 def columns(*names: str) -> tuple[Column, ...]:
     """Make columns from names; a leading `#` marks a numeric one.
 
     >>> columns("State", "#Attempts")[1]
-    Column(name='Attempts', is_numeric=True)
+    Column(name='Attempts', is_numeric=True, filter='')
     """
     return tuple(Column(name.removeprefix("#"), name.startswith("#")) for name in names)
 

@@ -18,20 +18,32 @@ class ReportFolder(dg.ConfigurableResource):
         Absolute path; the page becomes `latest/index.html` below it.
     parts
         Absolute path of the folder of what is the same in every report; empty puts it below `path`.
+    publications
+        Absolute path of the folder of what was published and is kept; empty where nothing ever is.
     """
 
     path: str
     parts: str = ""
+    publications: str = ""
 
     @property
     def page(self) -> Path:
         """Path of the page."""
         return Path(self.path) / "latest" / "index.html"
 
+    @property
+    def published(self) -> Path:
+        """The warehouse of the report that readers see."""
+        return Path(self.publications or self.path) / "current" / "faultline.duckdb"
+
     def replace_page(self, html: str) -> Path:
         """Write the page beside its place, then rename it into place, and return its path."""
         _replace(self.page, html)
         return self.page
+
+    def replace_beside(self, name: str, content: bytes) -> None:
+        """Write a file beside the page, in one step as well."""
+        _replace(self.page.with_name(name), content)
 
     def kept(self, name: str, make: Callable[[], str]) -> str:
         """Give a text that is always the same under its name: made once, then read from a file of `parts`."""
@@ -45,11 +57,14 @@ class ReportFolder(dg.ConfigurableResource):
         return file.read_text(encoding="utf-8")
 
 
-def _replace(file: Path, text: str) -> None:
+def _replace(file: Path, content: str | bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        beside.write_text(text, encoding="utf-8")
+        if isinstance(content, bytes):
+            beside.write_bytes(content)
+        else:
+            beside.write_text(content, encoding="utf-8")
         beside.replace(file)
     finally:
         beside.unlink(missing_ok=True)

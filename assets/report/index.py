@@ -9,6 +9,7 @@ import dagster as dg
 from assets.report.folder import ReportFolder
 from assets.report.page import VEGA, build, figures_of, render, vega_bundle
 from assets.report.queries import read_frames, tables_read
+from assets.report.summary_files import changes_of, write_summary_files
 from assets.warehouse import Warehouse
 
 
@@ -24,9 +25,11 @@ def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> dg.Ma
     made_at = dt.datetime.now(dt.UTC)
     with warehouse.reading() as con:
         frames = read_frames(con)
-    page = build(frames, made_at)
+    changes = changes_of(report, frames)
+    page = build(frames, made_at, changes)
     html = render(page, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)
+    write_summary_files(report, frames, changes, made_at)
     return dg.MaterializeResult(
         metadata={
             "path": dg.MetadataValue.path(path),

@@ -17,7 +17,7 @@ PEOPLE = {
     "account": "account",
 }
 """Columns that hold a name, and what a number stands behind in place of it."""
-TEXTS = ("job_name", "victim_job_name", "example_raw", "example_detail")
+TEXTS = ("job_name", "victim_job_name", "example_raw", "example_detail", "message")
 """Columns whose text people chose, or that quote a line of a log."""
 HIDDEN = "hidden"
 NOTE = "Names are hidden by [report] names in cluster.toml; a number means the same user or account on this page only."

@@ -1,4 +1,4 @@
-"""Frames to HTML: builds every chapter, then fills the template, with styles, scripts and charts inside the one file.
+"""Frames to HTML: builds every page, then fills the template, with styles, scripts and charts inside the one file.
 
 Pure. Strings from the logs are hostile input: the template escapes all of them, chart data stands in JSON blocks that
 no parser runs, and the page's own policy lets only the known scripts execute and nothing load from anywhere.
@@ -10,47 +10,63 @@ import base64
 import datetime as dt
 import hashlib
 import logging
-import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.report.blocks import Block, Chapter, Figure, Page, Pair, Section, Text
+from assets.report.actions import actions_of
+from assets.report.addresses import anchor_of
+from assets.report.blocks import Chapter, Figure, Leaf, Multiples, Page, Pair, Section, Text
+from assets.report.changes import Change
 from assets.report.names import hide_names
-from assets.report.numbers import gpus, moment, printable, whole
+from assets.report.numbers import moment, printable, whole
 from assets.report.queries import Frames, Row
+from assets.report.sections.advised import since_last_report, what_to_do, what_to_expect
+from assets.report.sections.attribution import trust
 from assets.report.sections.causes import causes
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison
 from assets.report.sections.constant import constant
 from assets.report.sections.ettr import ettr
+from assets.report.sections.failures import failure_details, failures
+from assets.report.sections.first_screen import first_screen
 from assets.report.sections.forecasts import forecasts
 from assets.report.sections.gaps import gaps
-from assets.report.sections.headline import headline
+from assets.report.sections.headline import has_enough, headline
 from assets.report.sections.lemons import lemons
 from assets.report.sections.losses import losses
+from assets.report.sections.methods import taxonomy
 from assets.report.sections.mttf import mttf
 from assets.report.sections.nodes import nodes
 from assets.report.sections.over_time import over_time
 from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
+from assets.report.what_if import what_if_script, what_if_styles
 
 _log = logging.getLogger(__name__)
 MAX_REASON_CHARACTERS = 600
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPTS = ("watch.js", "report.js")
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
-BUILDERS = (
-    headline, nodes, lemons, causes, over_time, forecasts, mttf, constant,
-    ettr, checkpoints, states, sizes, preemptions, losses, gaps,
-)  # fmt: skip
+PAGES: tuple[tuple[str, str, tuple[Callable[[Frames, Row], Section], ...]], ...] = (
+    ("", "Overview", (what_to_do, headline)),
+    ("failures", "Failures", (failures, causes, over_time, forecasts)),
+    ("nodes", "Nodes", (nodes, lemons)),
+    ("jobs", "Jobs and MTTF", (mttf, constant, states, sizes, preemptions)),
+    ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
+    ("losses", "Losses", (losses,)),
+    ("quality", "Data quality", (gaps,)),
+)
+"""Address, name and sections of the pages that each cluster has."""
 
 
-def render(page: Page, bundle: str) -> str:
+def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
     """Fill the template with a page and return one HTML document that needs nothing beside it.
 
     Parameters
@@ -59,6 +75,8 @@ def render(page: Page, bundle: str) -> str:
         What `build` returned.
     bundle
         What `vega_bundle` returned.
+    only
+        The one page to put into the document; links to the others lead to their files. None: all of them.
     """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -67,18 +85,30 @@ def render(page: Page, bundle: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    scripts = {
-        "watch": (TEMPLATES / "watch.js").read_text(encoding="utf-8"),
-        "bundle": bundle,
-        "charts": (TEMPLATES / "charts.js").read_text(encoding="utf-8"),
-    }
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    watch, *own = ((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    own.append(what_if_script())
+    if only is not None and only.first:
+        only = replace(only, first=replace(only.first, is_alone=True))
+    leaves = page.leaves if only is None else (only,)
+    needed = bundle if only is None or only.first or any(True for _ in figures_in(only)) else ""
     return environment.get_template("page.html.j2").render(
         page=page,
-        figures=list(figures_of(page)),
-        styles=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
-        scripts=scripts,
-        script_hashes=[script_hash(script) for script in scripts.values()],
+        leaves=leaves,
+        # With one cluster and nothing to warn of, the report begins where that cluster does.
+        first=page.chapters[0].anchor
+        if only is None and len(page.chapters) == 1 and not page.warnings
+        else leaves[0].address,
+        files=[] if only is None else [leaf.address for leaf in page.leaves],
+        styles=(TEMPLATES / "page.css").read_text(encoding="utf-8") + what_if_styles(),
+        scripts={"watch": watch, "bundle": needed, "own": own},
+        script_hashes=[script_hash(script) for script in (watch, needed, *own)],
     )
+
+
+def render_files(page: Page, bundle: str) -> dict[str, str]:
+    """Render each page as a document of its own, by file name."""
+    return {f"{leaf.address.replace('/', '~')}.html": render(page, bundle, leaf) for leaf in page.leaves}
 
 
 def vega_bundle() -> str:
@@ -86,7 +116,7 @@ def vega_bundle() -> str:
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
-def build(frames: Frames, made_at: dt.datetime) -> Page:
+def build(frames: Frames, made_at: dt.datetime, changes: list[Change] | None = None) -> Page:
     """Arrange everything the page says, without any markup.
 
     Parameters
@@ -95,23 +125,27 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
         What `queries.read_frames` returned.
     made_at
         UTC time written into the page's header.
+    changes
+        What changed since the report before; None where there is none.
     """
     frames = hide_names(frames)
-    simulated = tuple(printable(cluster["cluster_id"]) for cluster in frames["clusters"] if cluster["is_simulated"])
+    # Clusters of which too little was seen come last: what they say of rates is next to nothing.
+    clusters = sorted(frames["clusters"], key=lambda cluster: not has_enough(frames, cluster["cluster_id"]))
+    frames = {**frames, "clusters": clusters}
+    simulated = tuple(printable(cluster["cluster_id"]) for cluster in clusters if cluster["is_simulated"])
     return Page(
         title="Cluster reliability",
-        subtitle=f"{whole(len(frames['clusters']))} cluster{'' if len(frames['clusters']) == 1 else 's'}, "
+        subtitle=f"{whole(len(clusters))} cluster{'' if len(clusters) == 1 else 's'}, "
         f"made {moment(made_at)} UTC. All times are UTC.",
         simulated_clusters=simulated,
-        comparison=comparison(frames),
-        chapters=tuple(chapter(frames, cluster) for cluster in frames["clusters"]),
-        closing=(provenance(frames),),
+        index=Leaf("index", "Clusters", "Cluster reliability", (*comparison(frames), *since_last_report(changes))),
+        chapters=tuple(chapter(frames, cluster, made_at) for cluster in clusters),
+        closing=(
+            Leaf("methods", "Methods", "Methods", (taxonomy(frames), *_trusts(frames))),
+            Leaf("provenance", "Provenance", "Provenance", (provenance(frames),)),
+        ),
         warnings=(
-            *(
-                f"{printable(cluster['cluster_id'])}: {stale(cluster)}"
-                for cluster in frames["clusters"]
-                if cluster["is_stale"]
-            ),
+            *(f"{printable(cluster['cluster_id'])}: {stale(cluster)}" for cluster in clusters if cluster["is_stale"]),
             *(
                 f"{printable(cluster['cluster_id'])} is not in this report, as it could not be built: "
                 f"{printable(cluster['reason'], MAX_REASON_CHARACTERS)}"
@@ -119,6 +153,10 @@ def build(frames: Frames, made_at: dt.datetime) -> Page:
             ),
         ),
     )
+
+
+def _trusts(frames: Frames) -> list[Section]:
+    return [trust(frames, cluster, anchor_of(cluster["cluster_id"])) for cluster in frames["clusters"]]
 
 
 def stale(cluster: Row) -> str:
@@ -129,17 +167,32 @@ def stale(cluster: Row) -> str:
     return f"stale, as of {moment(cluster['built_at'])} UTC. Newer numbers could not be built: {reason}"
 
 
-def chapter(frames: Frames, cluster: Row) -> Chapter:
-    """Build all sections of one cluster."""
+def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
+    """Build all pages of one cluster."""
     cluster_id = cluster["cluster_id"]
-    return Chapter(
-        cluster_id=printable(cluster_id),
-        anchor=anchor_of(cluster_id),
-        subtitle=f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}",
-        is_simulated=bool(cluster["is_simulated"]),
-        sections=tuple(_section(builder, frames, cluster) for builder in BUILDERS),
-        stale=stale(cluster),
+    bare = Chapter(
+        printable(cluster_id), anchor_of(cluster_id), is_simulated=bool(cluster["is_simulated"]), stale=stale(cluster)
     )
+    leaves = []
+    built = {builder: _section(builder, frames, cluster) for _, _, builders in PAGES for builder in builders}
+    for key, name, builders in PAGES:
+        sections = tuple(built[builder] for builder in builders)
+        address = f"{bare.anchor}/{key}" if key else bare.anchor
+        leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
+        try:
+            if not key:
+                actions = actions_of(frames, cluster_id)
+                leaf = replace(leaf, first=first_screen(frames, cluster, made_at, actions, built[over_time]))
+            elif key == "failures":
+                leaf = replace(leaf, details=failure_details(frames, cluster))
+        except UNEXPECTED_ROWS:
+            _log.exception("a part of the page %s of the report could not be made", name)
+        leaves.append(leaf)
+    return replace(bare, leaves=tuple(leaves))
+
+
+UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What a section raises on rows that it does not expect; it spoils that section alone."""
 
 
 def _section(builder: Callable[[Frames, Row], Section], frames: Frames, cluster: Row) -> Section:
@@ -149,40 +202,29 @@ def _section(builder: Callable[[Frames, Row], Section], frames: Frames, cluster:
     """
     try:
         return builder(frames, cluster)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except UNEXPECTED_ROWS as error:
         _log.exception("section %s of the report could not be made", builder.__name__)
         name = builder.__name__.replace("_", " ").capitalize()
         said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
-        return Section(builder.__name__.replace("_", "-"), name, f"{name}: not made", (Text(said, "warning"),))
-
-
-def anchor_of(cluster_id: str) -> str:
-    """Make an element id of a cluster's name that no other cluster's name can give.
-
-    >>> anchor_of("rsc1")
-    'rsc1'
-    >>> anchor_of("a b").startswith("a-b-")
-    True
-    """
-    plain = re.sub(r"[^A-Za-z0-9_-]", "-", cluster_id)
-    return plain if plain == cluster_id else f"{plain}-{hashlib.sha256(cluster_id.encode()).hexdigest()[:8]}"
+        return Section(builder.__name__.replace("_", "-"), f"{name}: not made", (Text(said, "warning"),))
 
 
 def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
     """List every figure with the id of the element it is drawn into."""
-    for cluster_chapter in page.chapters:
-        for section in cluster_chapter.sections:
-            for block in section.blocks:
-                for figure in _figures_in(block):
-                    yield f"{cluster_chapter.anchor}-{figure.key}-chart", figure
+    for leaf in page.leaves:
+        for figure in figures_in(leaf):
+            yield f"{leaf.prefix}{figure.key}-chart", figure
+
+
+def figures_in(leaf: Leaf) -> Iterator[Figure]:
+    """List the figures of one page."""
+    for section in leaf.sections:
+        for block in section.blocks:
+            pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
+            parts = block.figures if isinstance(block, Multiples) else pair
+            yield from (part for part in parts if isinstance(part, Figure))
 
 
 def script_hash(script: str) -> str:
     """Hash a script as a content security policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _figures_in(block: Block) -> Iterator[Figure]:
-    for part in (block.left, block.right) if isinstance(block, Pair) else (block,):
-        if isinstance(part, Figure):
-            yield part

@@ -8,7 +8,21 @@ from __future__ import annotations
 import typer
 
 from orchestration import terminal
-from orchestration.cli import doctor, engines, forget, lemons, plan, query, refresh, rollback, simulate, status, tables
+from orchestration.cli import (
+    doctor,
+    engines,
+    forget,
+    lemons,
+    plan,
+    query,
+    refresh,
+    report,
+    rollback,
+    serve,
+    simulate,
+    status,
+    tables,
+)
 from orchestration.ui import command as ui
 
 app = typer.Typer(
@@ -19,6 +33,7 @@ app = typer.Typer(
     help="Turns the raw logs of a Slurm GPU cluster into a study of its reliability.",
 )
 app.command(epilog=refresh.EXAMPLES)(refresh.refresh)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=forget.EXAMPLES)(forget.forget)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command(epilog=query.EXAMPLES)(query.query)
@@ -32,6 +47,7 @@ app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)
 app.command("import-marts", epilog=engines.IMPORT_EXAMPLE)(engines.import_marts)
 app.command(epilog=ui.EXAMPLES)(ui.ui)
+app.command(epilog=serve.EXAMPLES)(serve.serve)
 
 
 def main() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from assets.node_lists import exclude_option
-from assets.report.numbers import GAP, chance, short
+from assets.report.actions import lemon_words
+from assets.report.numbers import short
 from assets.rows import rows_of
 from orchestration.reading.plan import WrongQuestion
 from orchestration.reading.published import ReadingError, published
@@ -184,23 +185,18 @@ def lines_of(answer: Answer) -> list[str]:
     if answer["fleet_rate"] is not None:
         lines.append(f"normal nodes fail {short(answer['fleet_rate'])} times per 1,000 node-days in use")
     for node in answer["nodes"]:
-        lines += _node_lines(node, answer["confidence_level"])
+        lines += _node_lines({**node, "confidence_level": answer["confidence_level"]})
     hidden = answer["lemon_count"] + answer["watch_count"] - len(answer["nodes"])
     if hidden:
         lines.append(f"{hidden} more: raise --limit")
     if answer["exclude"]:
         lines += ["", answer["exclude"]]
-    return [line.replace(GAP, ",") for line in lines]
+    return lines
 
 
-def _node_lines(node: Answer, confidence_level: float) -> list[str]:
+def _node_lines(node: Answer) -> list[str]:
     place = f"{node['rank']}. " if node["rank"] is not None else ""
-    probability = node["posterior_probability"]
-    parts = [node["verdict"] if probability is None else f"{node['verdict']}, probability {chance(probability)}"]
-    if node["rate"] is not None:
-        limits = f"[{short(node['rate_low'])}, {short(node['rate_high'])}], {confidence_level:.0%}"
-        parts.append(f"{short(node['rate'])} failures per 1,000 node-days {limits}")
-    lines = ["", f"{place}{node['node_name']}: {'; '.join(parts)}", f"   {node['reasons']}"]
+    lines = ["", f"{place}{node['node_name']}: {lemon_words(node)}", f"   {node['reasons']}"]
     if node["last_failures"]:
         seen = [
             f"{failure['failed_at']:%Y-%m-%d %H:%M} {failure['failure_category']}" for failure in node["last_failures"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assets.report.numbers import GAP, NO_PROGRESS, chance, confidence, duration, gpus, short, whole
+from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
 from assets.report.wording import POPULATIONS, hours_span, plural, span
 from orchestration.terminal import say_lines
 
@@ -34,11 +34,7 @@ def lines_of(answer: Answer) -> list[str]:
         "prior": _prior(answer),
         "note": answer["notes"],
     }
-    return [
-        f"{label if at == 0 else '':<15}{line}".replace(GAP, ",")
-        for label, lines in parts.items()
-        for at, line in enumerate(lines)
-    ]
+    return [f"{label if at == 0 else '':<15}{line}" for label, lines in parts.items() for at, line in enumerate(lines)]
 
 
 def _run(a: Answer) -> list[str]:

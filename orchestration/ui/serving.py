@@ -101,7 +101,7 @@ def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Call
         if daemon_lock is not None:
             parts.start("daemon", _daemon(workspace_file), keep_open=daemon_lock)
         announce(address.link(listener), daemon_lock is not None)
-        _run(Guard(app, rules), listener, parts)
+        run_server(Guard(app, rules), listener, parts)
 
 
 class Parts:
@@ -193,7 +193,7 @@ def _webserver(instance: DagsterInstance, workspace_file: Path, rules: Rules) ->
         yield DagsterWebserver(workspace, live_data_poll_rate=LIVE_DATA_MILLISECONDS).create_asgi_app()
 
 
-def _run(app: App, listener: socket.socket, parts: Parts) -> None:
+def run_server(app: App, listener: socket.socket, parts: Parts) -> None:
     """Answer requests until a signal comes or one of the parts ends."""
     import uvicorn
 

@@ -110,3 +110,16 @@ def test_a_cluster_without_days_has_its_halves_as_unknown(rows):
     assert {row["note"] for row in rows("est_rate_ratios", comparison="annotation", cluster_id="quiet")} == {
         "no failure to compare by day"
     }
+
+
+def test_the_last_30_days_over_the_30_before(rows, warehouse):
+    """Of 60 days these are the two halves; with the 20 first days gone, the side before has ten days left."""
+    (row,) = rows("est_rate_ratios", comparison="months", cluster_id="large", counted_as="incidents")
+    assert (row["boundary_date"], row["other_cluster_id"]) == (date(2026, 1, 31), "large")
+    assert (row["failure_count"], row["other_failure_count"]) == (16, 8)
+    assert row["ratio"] == pytest.approx(16 / 8)
+    with warehouse.writing() as con:
+        con.execute("update marts.agg_failure_rates_daily set day_date = day_date - 40 where day_date < '2026-01-21'")
+    est_rate_ratios(warehouse=warehouse)
+    (row,) = read(warehouse, "est_rate_ratios", comparison="months", cluster_id="large", counted_as="attempts")
+    assert (row["node_days"], row["other_node_days"]) == pytest.approx((414.0, 138.0))

@@ -70,7 +70,9 @@ from spread
 group by all;
 
 insert into marts.fct_incident_suspects by name
-select cluster_id, incident_id, culprit_node_id as node_id, true as is_known, failed_at
+select
+    cluster_id, incident_id, culprit_node_id as node_id, true as is_known, failed_at,
+    posterior_probability as incident_probability, lost_gpu_hours
 from marts.fct_failures
 where culprit_node_id is not null;
 

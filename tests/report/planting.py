@@ -22,6 +22,22 @@ HERE = Path(__file__).parent
 LABELS = HERE.parents[1] / "dbt_project" / "seeds" / "failure_categories.csv"
 CLUSTERS = {"hall-b": (4, 16), "demo": (64, 256)}
 MADE_AT = dt.datetime(2026, 9, 22, 2, 0)
+EVIDENCE = """
+    update marts.fct_attempts
+    set run_id = attempt_id, attempt_number = 1, source_path = cluster_id || '/sacct/a.psv', source_line_number = 7;
+    insert into marts.fct_health_events by name
+    select
+        cluster_id, attempt_id as event_id, coalesce(culprit_node_id, 'node1') as node_id, failed_at as observed_at,
+        'kernel' as source, 'xid' as check_name, attribution_rule as message,
+        cluster_id || '/kernel/node' || evidence_count || '.log' as source_path, 42 as source_line_number
+    from marts.fct_failures
+    where evidence_count > 0;
+    insert into marts.fct_failure_evidence by name
+    select
+        cluster_id, event_id, event_id as attempt_id, node_id, 'pcie' as failure_category, -1.5 as lag_seconds,
+        1 as evidence_rank, true as is_primary
+    from marts.fct_health_events;
+"""
 RATE = "failures_per_1000_node_days"
 
 
@@ -35,6 +51,7 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
         for table, rows in tables.items():
             insert(con, table, rows)
     con.execute((HERE / "aggregates.sql").read_text(encoding="utf-8"))
+    con.execute(EVIDENCE)
     plant_causes(con)
     for cluster_id, (node_count, largest) in CLUSTERS.items():
         plant_estimates(con, cluster_id, node_count, largest)

@@ -1,7 +1,11 @@
-"""Reads a finished page the way a test wants it: elements, tables, text, without a browser."""
+"""Reads a finished page the way a test wants it: elements, tables, text, without a browser.
+
+Tables stand in the page as JSON and are laid out by its script; here they become the same elements.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -15,8 +19,8 @@ class Element:
 
     tag: str
     attributes: dict[str, str | None]
-    children: list[Element] = field(default_factory=list)
-    pieces: list[str | Element] = field(default_factory=list)
+    children: list[Element] = field(default_factory=list, repr=False)
+    pieces: list[str | Element] = field(default_factory=list, repr=False)
 
     @property
     def text(self) -> str:
@@ -56,13 +60,54 @@ class _Builder(HTMLParser):
         if tag not in VOID:
             self.open.append(element)
 
+    def _close(self, element: Element) -> None:
+        if element.tag == "script" and "data-table" in element.attributes:
+            laid_out = _table_of(json.loads("".join(str(piece) for piece in element.pieces)))
+            holder = self.open[-1]
+            holder.children[-1] = holder.pieces[-1] = laid_out
+
     def handle_endtag(self, tag: str) -> None:
         if tag in {element.tag for element in self.open[1:]}:
-            while self.open.pop().tag != tag:
-                pass
+            while True:
+                element = self.open.pop()
+                self._close(element)
+                if element.tag == tag:
+                    break
 
     def handle_data(self, data: str) -> None:
         self.open[-1].pieces.append(data)
+
+
+def _element(tag: str, *pieces: str | Element, **attributes: str) -> Element:
+    found = [piece for piece in pieces if isinstance(piece, Element)]
+    return Element(tag, {name.strip("_"): value for name, value in attributes.items()}, found, list(pieces))
+
+
+def _cell(cell: str | dict[str, str]) -> Element:
+    told = {"t": cell} if isinstance(cell, str) else cell
+    pieces: list[str | Element] = [_element("code" if told.get("c") else "bdi", told["t"])]
+    if told.get("h"):
+        pieces = [_element("a", *pieces, href=told["h"])]
+    if told.get("b"):
+        pieces.append(_element("strong", "SIMULATED"))
+    if told.get("d"):
+        pieces.append(_element("small", told["d"]))
+    return _element("td", *pieces)
+
+
+def _table_of(told: dict) -> Element:
+    mark = [_element("strong", "SIMULATED")] if told["simulated"] else []
+    heads = [_element("th", column["name"], scope="col") for column in told["columns"]]
+    rows = [_element("tr", *(_cell(cell) for cell in row)) for row in told["rows"]]
+    caption = _element("caption", told["caption"], *mark)
+    return _element("table", caption, _element("thead", _element("tr", *heads)), _element("tbody", *rows))
+
+
+def pages(root: Element, cluster: str) -> Element:
+    """Put all pages of one cluster together."""
+    found = [page for page in root.all("article") if page.attributes.get("data-cluster") == cluster]
+    assert found, cluster
+    return Element("pages", {}, found, list(found))
 
 
 def parse(html: str) -> Element:

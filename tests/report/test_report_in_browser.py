@@ -1,87 +1,222 @@
-"""The page in a real browser: charts drawn, no script error, nothing loaded, nothing hostile executed."""
+"""The page in a real browser: charts drawn, tables sorted and filtered, no script error, nothing hostile executed."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from assets.report.page import figures_of
-from tests.report.reading import Element, parse
+from assets.report.blocks import Page
+from assets.report.page import build, figures_in, render
+from assets.report.queries import read_frames
+from assets.warehouse import Warehouse
+from tests.report.browser import Tab, browser
+from tests.report.clusters import HOSTILE, KINDS, hostile_cluster
+from tests.report.planting import MADE_AT, insert
+from tests.warehouses import create_tables
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--virtual-time-budget=20000",
-)  # fmt: skip
-
-
-def opened(page: Path, profile: Path) -> Element:
-    """Open a page as a file and return what the browser made of it."""
-    program = next((path for path in map(shutil.which, PROGRAMS) if path), None)
-    if program is None:
-        pytest.fail(
-            "no browser to open the report in: install Debian's package `chromium` (apt-get install chromium), "
-            f"or put one of {', '.join(PROGRAMS)} on the PATH"
-        )
-    profile.mkdir()
-    command = [program, *FLAGS, f"--user-data-dir={profile}", "--dump-dom", page.resolve().as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-    assert done.returncode == 0, done.stderr
-    return parse(done.stdout)
+ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
+OVERLAPS = """(() => {
+  const boxes = Array.from(document.querySelectorAll(
+    "article:not([hidden]) :is(h1, h2, p, dt, dd, td > bdi, td > a, th button, figcaption, .tool, summary, " +
+    ".chart svg text)"
+  )).filter((node) => node.textContent.trim() && node.getAttribute('opacity') !== '0' && node.getClientRects().length)
+    .filter((node) => !node.closest('.unseen') && !node.closest('details:not([open])'))
+    .map((node) => [node, node.getBoundingClientRect()]).filter(([, box]) => box.width > 1 && box.height > 1);
+  const found = [];
+  for (const [node, box] of boxes) for (const [other, its] of boxes) {
+    if (node === other || node.contains(other) || other.contains(node)) continue;
+    if (node.textContent.trim() === other.textContent.trim() && node.tagName === 'text') continue;  // a rim and its ink
+    if (node.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_PRECEDING) continue;
+    const wide = Math.min(box.right, its.right) - Math.max(box.left, its.left);
+    const high = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top);
+    const told = [node, other].map((text) => text.textContent.trim().slice(0, 50)).join(' / ');
+    if (wide > 2 && high > 3) found.push(told);
+  }
+  return found.slice(0, 5);
+})()"""
+"""Texts whose boxes lie on each other, among those that are seen."""
+CUT = """(() => {
+  const wide = document.documentElement.scrollWidth - window.innerWidth;
+  const outside = Array.from(document.querySelectorAll('article:not([hidden]) .chart svg text')).filter((text) => {
+    const box = text.getBoundingClientRect(), frame = text.ownerSVGElement.getBoundingClientRect();
+    return text.textContent && (box.right > frame.right + 3 || box.left < frame.left - 3);
+  }).map((text) => text.textContent);
+  return wide > 1 ? ['the page is ' + wide + ' wider than the window'] : outside.slice(0, 5);
+})()"""
+"""What is wider than the window, and labels that leave their chart."""
 
 
 @pytest.fixture(scope="module")
-def root(html_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Element:
-    return opened(html_file, tmp_path_factory.mktemp("browser") / "profile").all("html")[0]
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with browser(tmp_path_factory.mktemp("browser") / "profile") as opened:
+        opened.show(1440)
+        yield opened
 
 
-def test_every_chart_is_drawn(root, page):
-    elements = [element for element, _ in figures_of(page)]
-    assert len(elements) >= 17
-    assert root.attributes["data-charts"] == str(len(elements))
-    for element in elements:
-        chart = root.all("div", id=element)[0]
-        drawing = chart.all("svg")
-        assert len(drawing) == 1, element
-        assert len(drawing[0].all("path")) > 3, element
-        assert len(drawing[0].all("text")) > 3, element
-        assert float(drawing[0].attributes["width"] or 0) > 300, element
+@pytest.fixture(scope="module")
+def address(html_file: Path) -> str:
+    return html_file.resolve().as_uri()
 
 
-def test_the_charts_hold_what_the_tables_say(root):
-    causes = root.all("div", id="demo-causes-chart")[0].text
-    assert "GPU memory error" in causes
-    assert "k = " in causes
-    mttf = root.all("div", id="demo-mttf-chart")[0].text
-    assert "k=0" in mttf
-    assert "whole cluster" in mttf
-    grid = root.all("div", id="demo-ettr-grid-chart")[0].text
-    assert "this cluster: 9.94" in grid
-    lost = root.all("div", id="demo-losses-chart")[0].text
-    assert "second order" in lost
-    assert "256" in lost
-    assert "different Xid codes" in root.all("div", id="demo-lemon-signals-chart")[0].text
+@pytest.fixture
+def opened(tab: Tab, address: str) -> Iterator[Tab]:
+    """The report at its first page; what it complained of fails the test."""
+    tab.problems.clear()
+    tab.show(1440)
+    tab.open(address)
+    yield tab
+    assert tab.problems == []
+    assert tab.run("document.documentElement.dataset.problems || ''") == ""
+    assert tab.run("document.documentElement.dataset.pwned || ''") == ""
+    assert tab.run("document.images.length") == 0
 
 
-def test_no_script_failed_and_the_policy_refused_nothing(root):
-    assert "data-problems" not in root.attributes, root.attributes["data-problems"]
+def rows(tab: Tab, selector: str) -> list[str]:
+    return tab.run(ROWS.format(selector))
 
 
-def test_hostile_names_did_not_execute(root):
-    assert "data-pwned" not in root.attributes
-    assert not root.all("img")
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
+def test_every_page_is_whole_at_every_width(opened, page, width, scheme):
+    opened.show(width, scheme=scheme)
+    for leaf in page.leaves:
+        opened.go(leaf.address)
+        assert opened.run("document.documentElement.dataset.page") == leaf.address
+        charts = len(list(figures_in(leaf))) + bool(leaf.first and leaf.first.trend)
+        assert opened.run("document.querySelectorAll('article:not([hidden]) .chart svg').length") == charts, (
+            leaf.address
+        )
+        assert opened.run(OVERLAPS) == [], leaf.address
+        assert opened.run(CUT) == [], leaf.address
+        assert not opened.run("/\\\\b(NaN|undefined|null)\\\\b/.test(document.querySelector('main').innerText)")
 
 
-def test_every_section_is_there(root):
-    keys = [element.attributes["data-section"] for element in root.all("section")]
-    assert keys.count("headline") == 2
-    assert keys[-2:] == ["provenance", "definitions"]
+def test_the_first_screen_needs_no_scrolling(opened):
+    opened.go("demo")
+    assert opened.run("document.querySelector('article:not([hidden]) .age').getBoundingClientRect().bottom") <= 900
+    assert len(rows(opened, ".tile .value")) > 4
 
 
-def test_the_policy_would_stop_and_report_what_slipped_through(html_file, tmp_path):
+def test_a_table_is_sorted_searched_and_turned(opened):
+    opened.go("demo/failures")
+    times = rows(opened, "[data-section=failures] tbody tr td:first-child")
+    assert len(times) == 25
+    assert times == sorted(times, reverse=True)
+    click = "document.querySelectorAll('article:not([hidden]) [data-section=failures] th button')[{}].click()"
+    opened.run(click.format(9))
+    lost = [float(text.replace(",", "")) for text in rows(opened, "[data-section=failures] tbody tr td:last-child")]
+    assert lost == sorted(lost, reverse=True)
+    opened.run(click.format(9))
+    least = [float(text.replace(",", "")) for text in rows(opened, "[data-section=failures] tbody tr td:last-child")]
+    assert least == sorted(least)
+    assert least[0] < lost[0]
+    assert "descending" not in opened.run("document.querySelector('[data-section=failures] [aria-sort]').ariaSort")
+    opened.run(
+        "{const box = document.querySelector('article:not([hidden]) [data-section=failures] input[type=search]');"
+        "box.value = 'pcie'; box.dispatchEvent(new Event('input'))}"
+    )
+    found = rows(opened, "[data-section=failures] tbody tr")
+    assert found
+    assert all("PCIe" in row for row in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12,457", 12457), ("18.0", 18), ("13.5 min", 0.225), ("2.32 days", 55.68), ("4.62%", 4.62), ("unknown", None),
+        ("1.20 × 10⁻⁶", 1.2e-6), ("above 12.0 h", 12), ("none seen; rate below 3.00 (90%)", 0), ("\u22120.5", -0.5),
+        ("1,024 GPUs", 1024), ("no loss", None), ("under 0.1%", 0.1),
+    ],
+)  # fmt: skip
+def test_a_column_is_sorted_by_the_numbers_it_shows(opened, text, value):
+    found = opened.run(f"window.faultline.numberIn({json.dumps(text)})")
+    assert found == (pytest.approx(value) if value is not None else None)
+
+
+def test_from_a_cause_to_its_failures_to_the_evidence_in_two_clicks(opened):
+    opened.go("demo/failures")
+    link = "document.querySelector('article:not([hidden]) [data-section=causes] td a')"
+    cause = opened.run(f"{link}.innerText")
+    opened.run(f"{link}.click()")
+    opened.wait("location.hash.includes('cause=')")
+    shown = rows(opened, "[data-section=failures] tbody tr td:nth-child(6)")
+    assert shown
+    assert set(shown) == {cause}
+    opened.run("document.querySelector('article:not([hidden]) [data-section=failures] tbody a').click()")
+    opened.wait("!!document.querySelector('.detail:not([hidden]) table')")
+    detail = opened.run("document.querySelector('.detail:not([hidden])').innerText")
+    assert f"Cause\n\n{cause}" in detail or cause in detail
+    assert re.search(r"demo/kernel/node\d+\.log, line \d+", detail)
+    assert "Attempts of the job" in detail
+
+
+def test_hostile_names_stay_text_in_filters_details_and_files(opened):
+    opened.go("hall-b/nodes")
+    link = (
+        "Array.from(document.querySelectorAll('article:not([hidden]) td a')).find((a) => a.innerText.includes('<img'))"
+    )
+    assert opened.run(f"{link}.innerText").strip() == HOSTILE
+    opened.run(f"{link}.click()")
+    opened.wait("location.hash.includes('node=')")
+    chip = opened.run("document.querySelector('article:not([hidden]) .chip:not([hidden])').innerText")
+    assert HOSTILE in chip
+    opened.go("hall-b/failures/failure=hall-b%3A2%3A0")
+    assert HOSTILE in opened.run("document.querySelector('article:not([hidden]) .detail').innerText")
+    opened.go("hall-b/failures/failure=%3Cimg src=x%3E")
+    assert "no failure of that name" in opened.run("document.querySelector('article:not([hidden]) .detail').innerText")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"), ("@SUM(A1)", "'@SUM(A1)"), ("+1", "'+1"), ("-1.5", "-1.5"),
+        ("\t=1", "'\t=1"), ('a"b', '"a""b"'), ("=1,2", "\"'=1,2\""), ("plain", "plain"), ("-x", "'-x"),
+        (HOSTILE, '"' + HOSTILE.replace('"', '""') + '"'),
+    ],
+)  # fmt: skip
+def test_a_file_for_a_spreadsheet_holds_no_formula(opened, text, written):
+    assert opened.run(f"window.faultline.quoted({json.dumps(text)})") == written
+
+
+def test_a_table_becomes_a_file_with_plain_numbers(opened):
+    opened.go("demo/losses")
+    text = opened.run("document.querySelector('article:not([hidden]) [data-table-of^=\"Credit\"]').csv()")
+    lines = text.split("\r\n")
+    assert lines[0].startswith("Account,User,")
+    assert len(lines[1].split(",")) == len(lines[0].split(","))
+    assert float(lines[-2].split(",")[-1]) > 1000
+
+
+def test_printing_opens_what_is_collapsed(opened):
+    opened.go("demo/failures")
+    opened.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert opened.run("document.querySelectorAll('article:not([hidden]) details:not([open])').length") == 0
+    assert len(rows(opened, "[data-section=failures] tbody tr")) > 25
+    opened.run("window.dispatchEvent(new Event('afterprint'))")
+    assert len(rows(opened, "[data-section=failures] tbody tr")) == 25
+
+
+def test_the_charts_hold_what_the_tables_say(opened):
+    def chart(key: str) -> str:
+        return opened.run(f"document.getElementById('demo-{key}-chart').textContent")
+
+    opened.go("demo/failures")
+    assert "GPU memory error" in chart("causes")
+    assert "k = " in chart("causes")
+    opened.go("demo/jobs")
+    assert "k=0" in chart("mttf")
+    assert "whole cluster" in chart("mttf")
+    opened.go("demo/losses")
+    assert "second order" in chart("losses")
+    assert "256" in chart("losses")
+    opened.go("demo/nodes")
+    assert "sim007" in chart("lemon-signal-xid_cnt")
+
+
+def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, tmp_path):
     """The guard itself is tried: markup and a foreign address put into the page by hand."""
     broken = tmp_path / "broken.html"
     injected = (
@@ -90,8 +225,42 @@ def test_the_policy_would_stop_and_report_what_slipped_through(html_file, tmp_pa
         '<img src="https://192.0.2.1/beacon.png">'
     )
     broken.write_text(html_file.read_text(encoding="utf-8").replace("</main>", f"{injected}</main>"), encoding="utf-8")
-    root = opened(broken, tmp_path / "profile").all("html")[0]
-    assert "data-pwned" not in root.attributes
-    problems = root.attributes["data-problems"] or ""
+    tab.open(broken.as_uri())
+    assert not tab.run("document.documentElement.dataset.pwned")
+    problems = tab.run("document.documentElement.dataset.problems")
     assert "img-src" in problems
     assert "script-src" in problems
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory, bundle: str) -> tuple[Page, str]:
+    """A report of a cluster of which only accounting is known, and of one of which nothing is."""
+    warehouse = Warehouse(path=str(tmp_path_factory.mktemp("bare") / "faultline.duckdb"))
+    with warehouse.writing() as con:
+        create_tables(con)
+        tables = hostile_cluster()
+        for table in ("marts.dim_nodes", "marts.fct_attempts"):
+            insert(con, table, tables[table])
+        missing = dict.fromkeys(KINDS, False)
+        insert(con, "marts.dim_clusters", [row | missing for row in tables["marts.dim_clusters"]])
+        con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('nothing', true)")
+        con.execute((Path(__file__).parent / "aggregates.sql").read_text(encoding="utf-8"))
+        page = build(read_frames(con), MADE_AT)
+    path = tmp_path_factory.mktemp("html") / "index.html"
+    path.write_text(render(page, bundle), encoding="utf-8")
+    return page, path.as_uri()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (768, "light"), (390, "dark")])
+def test_clusters_of_which_little_is_known_are_whole_too(tab, bare, width, scheme):
+    page, address = bare
+    tab.problems.clear()
+    tab.show(width, scheme=scheme)
+    tab.open(address)
+    for leaf in page.leaves:
+        tab.go(leaf.address)
+        assert tab.run("document.documentElement.dataset.page") == leaf.address
+        assert tab.run(OVERLAPS) == [], leaf.address
+        assert tab.run(CUT) == [], leaf.address
+    assert tab.problems == []
+    assert not tab.run("document.documentElement.dataset.pwned || document.documentElement.dataset.problems")

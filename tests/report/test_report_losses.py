@@ -8,17 +8,17 @@ from assets.report.blocks import Table, Text
 from assets.report.numbers import share, short
 from assets.report.sections.lemons import lemons as lemon_section
 from assets.report.sections.losses import losses
-from tests.report.reading import Element, parse, table
+from tests.report.reading import Element, pages, parse, table
 
 
 @pytest.fixture(scope="module")
 def demo(html: str) -> Element:
-    return parse(html).all("article", id="demo")[0]
+    return pages(parse(html), "demo")
 
 
 @pytest.fixture(scope="module")
 def hall(html: str) -> Element:
-    return parse(html).all("article", id="hall-b")[0]
+    return pages(parse(html), "hall-b")
 
 
 def section(chapter: Element, key: str) -> Element:
@@ -45,11 +45,19 @@ def test_the_credit_statement_adds_up(demo, hall, planted):
                 (select sum(lost_gpu_hours) from marts.fct_failures where cluster_id = 'demo')
                 + (select sum(lost_gpu_hours) from marts.fct_preemptions where cluster_id = 'demo' and is_second_order)
         """).fetchall()[0]
-    assert len(rows) == 22
-    assert rows[20][:2] == [f"{users - 20} more", "together"]
+    assert len(rows) == users + 1
     assert rows[-1][-2:] == [short(hours, 4), short(2 * hours, 4)]
     assert "The statement adds up to" in section(demo, "losses").text
     assert "No price per GPU-hour is configured" in section(hall, "losses").text
+
+
+def test_accounts_add_their_users_up(demo):
+    losses = section(demo, "losses")
+    accounts = table(losses, "GPU-hours lost by account").rows()
+    users = table(losses, "Credit statement").rows()[:-1]
+    assert sum(int(account[1]) for account in accounts) == len(users)
+    for name, _, failed, *_ in accounts:
+        assert int(failed) == sum(int(user[2]) for user in users if user[0] == name)
 
 
 def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames):
@@ -122,5 +130,5 @@ def test_the_grid_marks_the_own_rate_where_it_can(demo, hall):
     assert len(rows) == 10
     assert rows["15.0"][-1] == "not reached by any"
     plans = table(section(demo, "checkpoints"), "Checkpoint plans").rows()
-    assert [row[0] for row in plans] == ["64 GPUs", "1\u202f024 GPUs", "16\u202f384 GPUs"]
+    assert [row[0] for row in plans] == ["64 GPUs", "1,024 GPUs", "16,384 GPUs"]
     assert all(row[6].endswith("%") for row in plans)

@@ -35,6 +35,7 @@ def named(planted):
             ("marts.agg_crash_loops", ("user_name", "account")),
             ("marts.agg_lost_hours_by_account", ("user_name", "account")),
             ("ops.quarantine", ("raw", "detail")),
+            ("marts.fct_health_events", ("message",)),
         ):
             for column in columns:
                 con.execute(f"update {table} set {column} = '{PLANTED}-{column}' where cluster_id = 'demo'")

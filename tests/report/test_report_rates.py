@@ -9,13 +9,17 @@ import pytest
 
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.page import figures_of
-from tests.report.reading import Element, parse, table
+from tests.report.reading import Element, pages, parse, table
 
 
 @pytest.fixture(scope="module")
-def chapters(html: str) -> dict[str, Element]:
-    root = parse(html)
-    return {cluster: root.all("article", id=cluster)[0] for cluster in ("demo", "hall-b")}
+def root(html: str) -> Element:
+    return parse(html)
+
+
+@pytest.fixture(scope="module")
+def chapters(root) -> dict[str, Element]:
+    return {cluster: pages(root, cluster) for cluster in ("demo", "hall-b")}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +89,7 @@ def test_the_failures_of_all_windows_are_all_failures(sections, frames):
     rows = table(sections("demo", "over-time"), "Failure rate by 30 days").rows()
     failures = [row for row in frames["daily_rates"] if row["cluster_id"] == "demo"]
     assert sum(int(row[2]) for row in rows) == sum(row["failure_count"] for row in failures) > 0
-    assert re.search(r"k = \d+ failures in [\d\u202f.]+ node-days", rows[-1][4])
+    assert re.search(r"k = \d+ failures in [\d,.]+ node-days", rows[-1][4])
 
 
 def test_a_change_says_before_after_ratio_and_what_was_known(sections):
@@ -117,23 +121,25 @@ def test_what_no_source_would_show_is_unknown_not_zero(sections):
     assert ("Ethernet link", "any other cause") not in rows
 
 
-def test_chance_is_taken_off(sections, frames):
-    rows = {row[0]: row for row in table(sections("demo", "causes"), "How much of the attribution").rows()}
+def test_chance_is_taken_off(root, frames):
+    trust = root.all("section", id="trust-demo")[0]
+    assert trust.all("details"), "control tables stand under Methods, collapsed"
+    rows = {row[0]: row for row in table(trust, "How much of the attribution").rows()}
     link = next(row for row in frames["attribution_chance"] if row["failure_category"] == "ib_link")
     assert link["corrected_ratio"] == pytest.approx((0.1 - 0.003) / (1 - 0.003))
     assert rows["InfiniBand link"][1] == "10.0% 40 of 400 failed"
-    assert rows["InfiniBand link"][2].startswith("0.30% 6 of 2\u202f000 completed; ")
+    assert rows["InfiniBand link"][2].startswith("0.30% 6 of 2,000 completed; ")
     assert rows["InfiniBand link"][3].startswith("9.73% ")
     assert rows["PCIe error"][2].startswith("unknown no attempt of these sizes COMPLETED")
     assert rows["PCIe error"][3:] == ["unknown", "unknown"]
 
 
-def test_every_window_is_held_against_chance(sections):
-    rows = table(sections("demo", "causes"), "Attribution with other windows").rows()
+def test_every_window_is_held_against_chance(root):
+    rows = table(root.all("section", id="trust-demo")[0], "Attribution with other windows").rows()
     assert [row[:3] for row in rows] == [
         ["5.00 min", "5.00 min", ""], ["10.0 min", "5.00 min", "in use"], ["20.0 min", "5.00 min", ""]
     ]  # fmt: skip
-    assert "no evidence of a fault in the logs" in sections("hall-b", "causes").text
+    assert "no evidence of a fault in the logs" in root.all("section", id="trust-hall-b")[0].text
 
 
 def test_the_verdict_on_size_is_a_sentence_with_limits(sections, frames):

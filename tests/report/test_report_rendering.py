@@ -23,7 +23,7 @@ from assets.report.queries import read_frames, tables_read
 from assets.warehouse import Warehouse
 from tests.report.clusters import START
 from tests.report.planting import MADE_AT
-from tests.report.reading import parse
+from tests.report.reading import pages, parse
 from tests.warehouses import create_tables
 
 HERE = Path(__file__).parent
@@ -61,9 +61,10 @@ def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
     root = parse(render(page, bundle))
-    chapter = root.all("article")[0]
-    assert chapter.all("h2")[0].text.startswith("new & <odd>")
-    assert chapter.attributes["id"].startswith("new----odd--")
+    anchor = next(page.attributes["data-cluster"] for page in root.all("article") if "data-cluster" in page.attributes)
+    chapter = pages(root, anchor)
+    assert chapter.all("h1")[0].text.startswith("new & <odd>")
+    assert anchor.startswith("new----odd--")
     for sentence in (
         "No infrastructure failure was found",
         "No ended attempt has a known number of GPUs",
@@ -92,13 +93,13 @@ def test_clusters_that_are_stale_or_missing_are_told_first_and_beside_their_name
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
     root = parse(render(page, bundle))
-    masthead = root.all("header")[0].text
+    masthead = root.all("article", id="page-index")[0].text
     assert (
         "old: stale, as of 2026-11-20 02:10 UTC. Newer numbers could not be built: sacct/a.psv: empty <file>"
         in masthead
     )
     assert "none is not in this report, as it could not be built: no accounting" in masthead
-    chapters = {chapter.all("h2")[0].text.split()[0]: chapter.text for chapter in root.all("article")}
+    chapters = {cluster: pages(root, cluster).text for cluster in ("old", "fresh")}
     assert "old is stale, as of" in chapters["old"]
     assert "stale" not in chapters["fresh"]
 
@@ -130,7 +131,7 @@ def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
     text = parse(render(page, bundle)).text
-    assert "none seen; rate below 6.00 (90%) per 1\u202f000 node-days k = 0 failed attempts in 500 node-days" in text
+    assert "none seen; rate below 6.00 (90%) per 1,000 node-days k = 0 failed attempts in 500 node-days" in text
     assert "none failed; MTTF above 83.3 days (90%)" in text
     assert [figure.key for _, figure in figures_of(page)] == ["mttf"]
 
@@ -144,7 +145,7 @@ def test_the_asset_replaces_the_page_in_one_step(planted, tmp_path):
         assert reader.read() == "the last one"
     assert result.success
     assert folder.page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [path.name for path in folder.page.parent.iterdir()] == ["index.html"]
+    assert sorted(path.name for path in folder.page.parent.iterdir()) == ["index.html", "summary.md", "summary.png"]
 
 
 def test_the_script_of_the_charts_is_made_once(tmp_path):

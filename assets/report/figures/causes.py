@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from assets.report import palette
-from assets.report.figures.style import INK, SOFT, decade_ticks, finish, labelled, named_ticks, names_axis
+from assets.report.figures.style import INK, SOFT, decade_ticks, finish, labelled, named_ticks, names_axis, zoom
 
 
 def causes(frame: pd.DataFrame) -> dict[str, Any]:
@@ -30,7 +30,9 @@ def causes(frame: pd.DataFrame) -> dict[str, Any]:
     }
     base = alt.Chart(frame).encode(y=alt.Y("label:N", sort=list(frame["label"]), title=None, axis=names_axis()))
     rules = base.mark_rule(strokeWidth=2, color=SOFT).encode(x=alt.X("low:Q", **x), x2="high:Q")
-    dots = base.mark_point(filled=True, size=110, stroke=INK, strokeWidth=0.8, opacity=1).encode(
+    picked = alt.selection_point(name="picked", fields=["group"], bind="legend")
+    dots = base.mark_point(filled=True, size=110, stroke=INK, strokeWidth=0.8, cursor="pointer").encode(
+        opacity=alt.condition(picked, alt.value(1.0), alt.value(0.12)),
         x=alt.X("rate:Q", **x),
         fill=alt.Fill(
             "group:N",
@@ -40,4 +42,4 @@ def causes(frame: pd.DataFrame) -> dict[str, Any]:
         tooltip=[alt.Tooltip("label:N", title="cause"), alt.Tooltip("text:N", title="per million GPU-hours")],
     )
     labels = labelled(base, "k", dx=8, x=alt.X("right:Q", **x))
-    return finish(alt.layer(rules, dots, *labels), height=alt.Step(26))
+    return finish(alt.layer(rules, dots.add_params(picked, zoom("x")), *labels), height=alt.Step(26))

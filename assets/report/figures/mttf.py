@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from assets.report import palette
-from assets.report.figures.style import DURATION_TICKS, SOFT, finish, labelled, named_ticks
+from assets.report.figures.style import DURATION_TICKS, SOFT, finish, labelled, named_ticks, zoom
 
 TITLE = "MTTF (log scale)"
 
@@ -49,6 +49,7 @@ def mttf(measured: pd.DataFrame, theory: pd.DataFrame, own_gpu_count: int | None
         .encode(y=alt.Y("low:Q", **y), y2="high:Q"),
         points.transform_filter("isValid(datum.mttf)")
         .mark_point(filled=True, size=70, opacity=1, color=palette.MEASURED)
+        .add_params(zoom("x", "y"))
         .encode(y=alt.Y("mttf:Q", **y), tooltip=tooltip),
         points.transform_filter("isValid(datum.bound)")
         .mark_point(shape="triangle-up", filled=True, fill="white", size=110, stroke=palette.MEASURED, opacity=1)

@@ -7,14 +7,16 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from assets.report.figures.style import INK, SOFT, finish
+from assets.report.figures.style import INK, SOFT, finish, zoom
 
 CHARACTER_SHARE = 1 / 150  # of the width of the chart, for a label's letter
 LANES = 6
 RIM_AND_INK = ({"color": "white", "stroke": "white", "strokeWidth": 3, "strokeJoin": "round"}, {"color": INK})
 
 
-def over_time(stacks: pd.DataFrame, colours: dict[str, str], marks: pd.DataFrame) -> dict[str, Any]:
+def over_time(
+    stacks: pd.DataFrame, totals: pd.DataFrame, colours: dict[str, str], marks: pd.DataFrame
+) -> dict[str, Any]:
     """Draw the stacked rates, and a vertical line for every mark.
 
     Parameters
@@ -22,6 +24,8 @@ def over_time(stacks: pd.DataFrame, colours: dict[str, str], marks: pd.DataFrame
     stacks
         `day`, `label` (the cause), `low`, `high` (where its layer lies, failures per 1,000 node-days), `rate` and
         `span` (number of a run of days without a gap).
+    totals
+        `day`, `rate` of all causes, `low`, `high`, `text` (the tooltip) and `span`.
     colours
         Colour by label, in the order of the legend.
     marks
@@ -30,7 +34,7 @@ def over_time(stacks: pd.DataFrame, colours: dict[str, str], marks: pd.DataFrame
     days = pd.concat([stacks["day"], marks["day"]])
     first, last = days.min(), days.max()
     laned = with_lanes(marks, first, last)
-    top = float(stacks["high"].max()) or 1.0
+    top = float(totals["high"].max()) or 1.0
     lanes = int(laned["lane"].max()) + 1 if len(laned) else 0
     x = alt.X(
         "day:T",
@@ -42,10 +46,13 @@ def over_time(stacks: pd.DataFrame, colours: dict[str, str], marks: pd.DataFrame
         "scale": alt.Scale(domain=[0, top * (1.04 + 0.09 * lanes)], nice=False),
         "title": "failures per 1,000 node-days, trailing 30 days",
     }
+    picked = alt.selection_point(name="picked", fields=["label"], bind="legend")
     layers: list[Any] = [
         alt.Chart(stacks)
-        .mark_area(stroke="white", strokeWidth=0.6, opacity=1)
+        .mark_area(stroke="white", strokeWidth=0.6)
+        .add_params(picked, zoom("x"))
         .encode(
+            opacity=alt.condition(picked, alt.value(1.0), alt.value(0.12)),
             x=x,
             y=alt.Y("low:Q", **y),
             y2="high:Q",
@@ -63,6 +70,13 @@ def over_time(stacks: pd.DataFrame, colours: dict[str, str], marks: pd.DataFrame
                 alt.Tooltip("rate:Q", title="per 1,000 node-days", format=".3~g"),
             ],
         )
+    ]
+    whole = alt.Chart(totals).encode(x=x, detail="span:N")
+    tooltip = [alt.Tooltip("day:T", title="30 days to", format="%Y-%m-%d"), alt.Tooltip("text:N", title="all causes")]
+    layers += [
+        whole.mark_area(color=INK, opacity=0.12).encode(y=alt.Y("low:Q", **y), y2="high:Q"),
+        whole.mark_line(color=INK, strokeWidth=1.5).encode(y=alt.Y("rate:Q", **y)),
+        whole.mark_point(opacity=0, filled=True, size=160).encode(y=alt.Y("rate:Q", **y), tooltip=tooltip),
     ]
     if len(laned):
         laned = laned.assign(at=[top * (1.06 + 0.09 * lane) for lane in laned["lane"]])

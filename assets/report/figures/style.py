@@ -25,12 +25,12 @@ def decade_ticks(low: float, high: float) -> dict[str, float]:
     """Choose ticks of a logarithmic axis: powers of ten, and 2 and 5 between them where the axis is short.
 
     >>> list(decade_ticks(0.8, 12)), list(decade_ticks(0.01, 2000))
-    (['1', '2', '5', '10'], ['0.01', '0.1', '1', '10', '100', '1 000'])
+    (['1', '2', '5', '10'], ['0.01', '0.1', '1', '10', '100', '1,000'])
     """
     steps = (1, 2, 5) if math.log10(high / low) < 2.5 else (1,)
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     values = [step * 10.0**exponent for exponent in exponents for step in steps]
-    return {short(value, 1).replace("\u202f", " "): value for value in values if low <= value <= high}
+    return {short(value, 1): value for value in values if low <= value <= high}
 
 
 def named_ticks(ticks: dict[str, float], low: float, high: float) -> alt.Axis:
@@ -47,6 +47,11 @@ def names_axis() -> alt.Axis:
     return alt.Axis(labelLimit=240, ticks=False, domain=False, grid=False)
 
 
+def zoom(*encodings: str) -> alt.Parameter:
+    """Let the wheel zoom while the shift key is held, so that it scrolls the page otherwise; dragging moves."""
+    return alt.selection_interval(name="zoom", bind="scales", encodings=list(encodings), zoom="wheel![event.shiftKey]")
+
+
 def labelled(base: alt.Chart, text: str, dx: int = 0, dy: int = 0, **encoding: Any) -> list[alt.Chart]:
     """Write a text column beside points, over a white rim that keeps it legible on lines."""
     mark: dict[str, Any] = {"fontSize": 11, "dx": dx, "dy": dy, "align": "left" if dx else "center"}
@@ -58,7 +63,10 @@ def finish(chart: alt.LayerChart | alt.FacetChart, height: int | alt.Step) -> di
     """Set width, type and ink, and return the specification."""
     finished = (
         chart.properties(
-            width="container", height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+            width="container",
+            height=height,
+            background="transparent",
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
         )
         .configure(font=FONT)
         .configure_view(stroke=None)

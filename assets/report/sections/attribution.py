@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assets.report import palette
-from assets.report.blocks import Block, Cell, Table, Text, columns, row
+from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
 from assets.report.numbers import confidence, duration, printable, share, whole
 from assets.report.queries import Frames, Row, of_cluster
 
@@ -15,14 +15,18 @@ NAMES = {
 }
 
 
-def trust(frames: Frames, cluster_id: str) -> list[Block]:
-    """Build the tables on co-occurrence, chance and windows, or say why there is none."""
-    blocks: list[Block] = []
+def cooccurrence(frames: Frames, cluster_id: str) -> Block:
+    """Build the table of causes that come together, or say why there is none."""
     pairs = of_cluster(frames, "cooccurrence", cluster_id)
-    if pairs:
-        blocks.append(_cooccurrence(pairs))
-    else:
-        blocks.append(Text("Too few failures have a known cause to say which causes come together.", "note"))
+    if not pairs:
+        return Text("Too few failures have a known cause to say which causes come together.", "note")
+    return _cooccurrence(pairs)
+
+
+def trust(frames: Frames, cluster: Row, anchor: str) -> Section:
+    """Build the tables on chance and windows of a cluster's attribution, or say why there is none."""
+    cluster_id = cluster["cluster_id"]
+    blocks: list[Block] = []
     chance = of_cluster(frames, "attribution_chance", cluster_id)
     if chance:
         blocks.append(_chance(chance))
@@ -33,7 +37,10 @@ def trust(frames: Frames, cluster_id: str) -> list[Block]:
     elif not chance:
         reason = next((window["note"] for window in windows if window["note"]), "no failed attempt to hold it against")
         blocks.append(Text(f"How much of the attribution is chance is unknown: {reason}.", "note"))
-    return blocks
+    title = f"{printable(cluster_id)}: what another window and mere chance would attribute"
+    return Section(
+        f"trust-{anchor}", title, tuple(blocks), is_collapsed=True, is_simulated=bool(cluster["is_simulated"])
+    )
 
 
 def _cooccurrence(rows: list[Row]) -> Table:
@@ -81,7 +88,7 @@ def _windows(rows: list[Row]) -> Table:
         columns(
             "Before the end",
             "After it",
-            "",
+            "Use",
             "#Attributed",
             "#By chance",
             f"#Beyond chance ({_level(rows)})",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from assets.report import palette
+from assets.report.addresses import of_cause
 from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.causes import causes as draw
 from assets.report.numbers import confidence, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster
-from assets.report.sections.attribution import trust
+from assets.report.sections.attribution import cooccurrence
 from assets.report.wording import loss_rule, plural, rate, span
 
 MILLION = 1e6
@@ -37,8 +38,8 @@ def causes(frames: Frames, cluster: Row) -> Section:
     if unseen:
         blocks.append(_unseen(unseen))
     blocks.extend(_attribution(frames, cluster))
-    blocks.extend(trust(frames, cluster["cluster_id"]))
-    return Section("causes", "Causes", "Why attempts failed", tuple(blocks))
+    blocks.append(cooccurrence(frames, cluster["cluster_id"]))
+    return Section("causes", "Why attempts failed", tuple(blocks))
 
 
 def _figure(rows: list[Row]) -> Figure:
@@ -53,6 +54,7 @@ def _figure(rows: list[Row]) -> Figure:
                 "right": MILLION * (cause.get("failures_per_gpu_hour_high") or cause["failures_per_gpu_hour"]),
                 "k": f"k = {whole(cause['failure_count'])}",
                 "text": f"{short(MILLION * cause['failures_per_gpu_hour'])} ({_interval(cause)})",
+                "link": of_cause(cause["cluster_id"], cause["label"]),
             }
             for cause in rows
         ]
@@ -74,7 +76,11 @@ def _table(rows: list[Row]) -> Table:
         columns("Cause", "#Failed attempts (k)", "#GPU-hours", "#Per million GPU-hours", f"#{_level(rows)} interval"),
         tuple(
             row(
-                Cell(cause["label"], swatch=palette.colour_of(cause["failure_category"])),
+                Cell(
+                    cause["label"],
+                    swatch=palette.colour_of(cause["failure_category"]),
+                    link=of_cause(cause["cluster_id"], cause["label"]) if cause["failure_count"] else "",
+                ),
                 whole(cause["failure_count"]),
                 short(cause["gpu_hours"]),
                 rate(
@@ -119,7 +125,7 @@ def _attribution(frames: Frames, cluster: Row) -> list[Block]:
         return []
     table = Table(
         "How many failures have a known cause",
-        columns("", "Meaning", "#Failed attempts", "#Share", "#Lost GPU-hours"),
+        columns("Kind", "Meaning", "#Failed attempts", "#Share", "#Lost GPU-hours"),
         tuple(
             row(
                 name,

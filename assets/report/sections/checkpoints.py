@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
 import math
-from itertools import pairwise
 
 import pandas as pd
 
@@ -27,7 +27,7 @@ def checkpoints(frames: Frames, cluster: Row) -> Section:
         blocks += [_figure(cells, own), _grid(cells)]
     if own.get("node_count") is not None or own.get("mttf_hours_low") is not None:
         blocks.append(_plans(plans))
-    return Section("checkpoints", "Checkpoints", TITLE, tuple(blocks))
+    return Section("checkpoints", TITLE, tuple(blocks))
 
 
 def _own_rate(own: Row, cells: list[Row]) -> str:
@@ -50,35 +50,32 @@ def _own_rate(own: Row, cells: list[Row]) -> str:
     return said
 
 
-def _edges(values: list[float]) -> dict[float, tuple[float, float]]:
-    """Set the borders of each value half way to its neighbours on a logarithmic axis.
+def position(value: float, values: list[float]) -> float:
+    """Find the place of a value among sorted ones, logarithmically between two of them.
 
-    >>> [(round(a, 2), round(b, 2)) for a, b in _edges([1.0, 4.0]).values()]
-    [(0.5, 2.0), (2.0, 8.0)]
+    >>> position(4.0, [1.0, 4.0, 16.0]), position(2.0, [1.0, 4.0, 16.0]), position(0.5, [1.0, 4.0, 16.0])
+    (1.0, 0.5, -0.5)
     """
-    inner = [math.sqrt(left * right) for left, right in pairwise(values)]
-    ends = [values[0] ** 2 / inner[0], *inner, values[-1] ** 2 / inner[-1]]
-    return {value: (ends[number], ends[number + 1]) for number, value in enumerate(values)}
+    low = min(max(bisect.bisect_right(values, value) - 1, 0), len(values) - 2)
+    return low + math.log(value / values[low]) / math.log(values[low + 1] / values[low])
 
 
 def _figure(cells: list[Row], own: Row) -> Figure:
     first = cells[0]
-    minutes = _edges(sorted({cell["checkpoint_minutes"] for cell in cells}))
-    rates = _edges(sorted({cell["failures_per_1000_node_days"] for cell in cells}))
+    minutes = sorted({cell["checkpoint_minutes"] for cell in cells})
+    rates = sorted({cell["failures_per_1000_node_days"] for cell in cells})
     frame = pd.DataFrame([
         {
             "minutes": cell["checkpoint_minutes"],
-            "minutes_from": minutes[cell["checkpoint_minutes"]][0],
-            "minutes_to": minutes[cell["checkpoint_minutes"]][1],
             "rate": cell["failures_per_1000_node_days"],
-            "rate_from": rates[cell["failures_per_1000_node_days"]][0],
-            "rate_to": rates[cell["failures_per_1000_node_days"]][1],
+            "x": minutes.index(cell["checkpoint_minutes"]),
+            "y": rates.index(cell["failures_per_1000_node_days"]),
             "ettr": cell["ettr_expected_exact"],
             "label": f"{cell['ettr_expected_exact']:.2f}",
         }
         for cell in cells
     ])  # fmt: skip
-    target, marked = _target(cells, frame), _marked(own, frame)
+    target, marked = _target(cells, minutes, rates), _marked(own, rates)
     reached = f"an ETTR of {first['ettr_target']:g}"
     return Figure(
         "ettr-grid",
@@ -98,25 +95,28 @@ def _cost(minutes: float) -> str:
     return f"{60 * minutes:.0f} s" if minutes < 1 else f"{minutes:g} min"
 
 
-def _target(cells: list[Row], frame: pd.DataFrame) -> pd.DataFrame:
-    low, high = float(frame["minutes_from"].min()), float(frame["minutes_to"].max())
-    line = {
-        cell["failures_per_1000_node_days"]: cell["checkpoint_minutes_longest"]
-        for cell in cells
-        if cell["checkpoint_minutes_longest"] is not None and low <= cell["checkpoint_minutes_longest"] <= high
-    }
-    return pd.DataFrame([{"rate": rate, "minutes": value} for rate, value in sorted(line.items())])
+def _target(cells: list[Row], minutes: list[float], rates: list[float]) -> pd.DataFrame:
+    longest = {cell["failures_per_1000_node_days"]: cell["checkpoint_minutes_longest"] for cell in cells}
+    points = [
+        {"x": position(value, minutes), "y": float(rates.index(rate)), "minutes": value, "rate": rate}
+        for rate, value in sorted(longest.items())
+        if value is not None
+    ]
+    return pd.DataFrame([point for point in points if -0.5 <= point["x"] <= len(minutes) - 0.5])
 
 
-def _marked(own: Row, frame: pd.DataFrame) -> pd.DataFrame:
-    low, high = float(frame["rate_from"].min()), float(frame["rate_to"].max())
+def _marked(own: Row, rates: list[float]) -> pd.DataFrame:
     rate = own.get("failures_per_1000_node_days")
-    if rate is None or not low <= rate <= high:
+    places = {
+        end: position(value, rates) if (value := own.get(f"failures_per_1000_node_days{end}")) else None
+        for end in ("", "_low", "_high")
+    }
+    inside = {end: place for end, place in places.items() if place is not None and -0.5 <= place <= len(rates) - 0.5}
+    if rate is None or "" not in inside or not rates[0] <= rate <= rates[-1]:
         return pd.DataFrame()
-    ends = {name: own[f"failures_per_1000_node_days_{name}"] for name in ("low", "high")}
-    inside = {name: end if end is not None and low <= end <= high else None for name, end in ends.items()}
-    row_ = {"rate": rate, "label": f"this cluster: {short(rate)}", **inside}
-    return pd.DataFrame([row_]).astype({"low": "float64", "high": "float64"})
+    row_ = {"y": inside[""], "low": inside.get("_low"), "high": inside.get("_high")}
+    frame = pd.DataFrame([row_ | {"label": f"this cluster: {short(rate)}"}])
+    return frame.astype({"low": "float64", "high": "float64"})
 
 
 def _grid(cells: list[Row]) -> Table:
@@ -129,7 +129,7 @@ def _grid(cells: list[Row]) -> Table:
     return Table(
         f"Expected ETTR of a run of {gpus(first['gpu_count'])}",
         columns(
-            "#Failures per 1\u202f000 node-days",
+            "#Failures per 1,000 node-days",
             "#MTTF of the run",
             *(f"#Every {interval} min" for interval in minutes),
             f"#Longest interval for {first['ettr_target']:g}",

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from assets.report.blocks import Cell, Table, columns, row
+from assets.model.failure_rate import MIN_NODE_DAYS
+from assets.report.addresses import anchor_of
+from assets.report.blocks import Cell, Section, Table, columns, row
 from assets.report.numbers import UNKNOWN, gpus, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster, only_row
-from assets.report.sections.headline import period
+from assets.report.sections.first_screen import LITTLE, ratio_of_months
+from assets.report.sections.headline import has_enough, period
 from assets.report.sections.tiles import estimate_of, rate_span, rate_text
-from assets.report.wording import exposure, hours_span
+from assets.report.wording import exposure, hours_span, span
 from assets.report.wording import mttf as mttf_words
 
 
-def comparison(frames: Frames) -> Table | None:
-    """Build the table of all clusters, or nothing when there is only one."""
+def comparison(frames: Frames) -> tuple[Section, ...]:
+    """Build the table of all clusters, or nothing when there is none."""
     clusters = frames["clusters"]
-    if len(clusters) < 2:
-        return None
-    return Table(
+    if not clusters:
+        return ()
+    table = Table(
         "All clusters",
         columns(
             "Cluster",
@@ -26,25 +29,34 @@ def comparison(frames: Frames) -> Table | None:
             "#Attempts",
             "#Failure rate, jobs above 128 GPUs",
             "#Failure rate, all jobs",
+            "#Last 30 days over the 30 before",
             "#MTTF, whole cluster",
             "#GPU time in failed attempts",
         ),
         tuple(_row(frames, cluster) for cluster in clusters),
-        note=f"Failure rate: failed attempts per {whole(1000)} node-days; the chapters below also count incidents.",
+        note=f"Failure rate: failed attempts per {whole(1000)} node-days; the pages of a cluster also count incidents. "
+        f"{LITTLE}: less than {whole(MIN_NODE_DAYS)} node-days were observed. The ratio of the last days is that of "
+        "incidents.",
     )
+    return (Section("comparison", "", (table,)),)
 
 
 def _row(frames: Frames, cluster: Row) -> tuple[Cell, ...]:
     cluster_id = cluster["cluster_id"]
+    said = has_enough(frames, cluster_id)
+    month = ratio_of_months(frames, cluster_id)
     return row(
-        Cell(printable(cluster_id), is_simulated=bool(cluster["is_simulated"])),
+        Cell(printable(cluster_id), is_simulated=bool(cluster["is_simulated"]), link=f"#{anchor_of(cluster_id)}"),
         Cell(moment(cluster["first_at"])[:10], detail=period(cluster)),
         whole(cluster["node_count"]),
         whole(cluster["gpu_count"]),
         whole(only_row(frames, "attempts", cluster_id).get("attempt_count", 0)),
-        _rate(frames, cluster_id, "gpus_gt_128"),
-        _rate(frames, cluster_id, "all"),
-        _mttf(frames, cluster),
+        _rate(frames, cluster_id, "gpus_gt_128") if said else Cell(LITTLE),
+        _rate(frames, cluster_id, "all") if said else Cell(LITTLE),
+        Cell(short(month["ratio"]), detail=span(month["ratio_low"], month["ratio_high"]))
+        if said and month.get("ratio") is not None
+        else Cell("cannot tell"),
+        _mttf(frames, cluster) if said else Cell(LITTLE),
         _infrastructure(frames, cluster_id),
     )
 
@@ -76,5 +88,6 @@ def _infrastructure(frames: Frames, cluster_id: str) -> Cell:
         return Cell("none seen")
     return Cell(
         share(found["gpu_time_ratio"]),
+        link=f"#{anchor_of(cluster_id)}/failures",
         detail=f"k = {whole(found['attempt_count'])} attempts, {short(found['gpu_hours'])} GPU-hours",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.ratios import ratios as draw
@@ -33,13 +34,15 @@ def constant(frames: Frames, cluster: Row) -> Section:
     compared = _compared(frames, cluster)
     if compared:
         known = [
-            comparison for comparison in compared if comparison["counted_as"] == "incidents" and comparison["ratio"]
+            comparison
+            for comparison in compared
+            if comparison["counted_as"] == "incidents" and comparison["ratio"] and _has_exposure(comparison)
         ]
         blocks.extend([_ratio_figure(known, cluster_id)] if known else [])
-        blocks.append(_ratio_table(compared, cluster))
+        blocks.append(_ratio_table(sorted(compared, key=lambda row_: not _has_exposure(row_)), cluster))
     else:
         blocks.append(Text("There is nothing to compare the failure rate with.", "note"))
-    return Section("constant", "Constant rate", TITLE, tuple(blocks))
+    return Section("constant", TITLE, tuple(blocks))
 
 
 def _scale(test: Row) -> Text:
@@ -141,6 +144,11 @@ def _compared(frames: Frames, cluster: Row) -> list[Row]:
     ]
 
 
+def _has_exposure(comparison: Row) -> bool:
+    """Tell whether both sides were observed for long enough; a few minutes would stretch the axis over decades."""
+    return min(comparison["node_days"] or 0, comparison["other_node_days"] or 0) >= MIN_NODE_DAYS
+
+
 def _name(comparison: Row, here: str) -> str:
     if comparison["comparison"] == "clusters":
         sides = (comparison["cluster_id"], comparison["other_cluster_id"])
@@ -148,6 +156,8 @@ def _name(comparison: Row, here: str) -> str:
     if comparison["comparison"] == "halves":
         day = comparison["boundary_date"]
         return f"later half of the days{f' (from {day})' if day else ''} over the earlier"
+    if comparison["comparison"] == "months":
+        return "last 30 days over the 30 days before"
     return f"from {comparison['boundary_date']} on over before"
 
 

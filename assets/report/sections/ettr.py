@@ -19,13 +19,13 @@ def ettr(frames: Frames, cluster: Row) -> Section:
     rows = of_cluster(frames, "ettr", cluster_id)
     if not rows:
         return Section(
-            "ettr", "ETTR", TITLE, (Text(explain_missing_ettr(only_row(frames, "runs_of_work", cluster_id)), "note"),)
+            "ettr", TITLE, (Text(explain_missing_ettr(only_row(frames, "runs_of_work", cluster_id)), "note"),)
         )
     blocks: list[Block] = [_figure(rows), _table(rows)]
     by_qos = of_cluster(frames, "ettr_by_qos", cluster_id)
     if by_qos:
         blocks.append(_by_qos(by_qos))
-    return Section("ettr", "ETTR", TITLE, tuple(blocks))
+    return Section("ettr", TITLE, tuple(blocks))
 
 
 def explain_missing_ettr(runs: Row) -> str:

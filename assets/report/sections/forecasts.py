@@ -17,9 +17,9 @@ def forecasts(frames: Frames, cluster: Row) -> Section:
     made = [month for month in months if month["rate_expected"] is not None]
     if not made:
         said = "No month could be forecast: that takes three weeks of failures and node-days before it."
-        return Section("forecasts", "Forecasts", TITLE, (Text(said, "note"),))
+        return Section("forecasts", TITLE, (Text(said, "note"),))
     blocks: list[Block] = [Text(_verdict(made)), _table(made)]
-    return Section("forecasts", "Forecasts", TITLE, tuple(blocks))
+    return Section("forecasts", TITLE, tuple(blocks))
 
 
 def _verdict(made: list[Row]) -> str:

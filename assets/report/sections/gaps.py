@@ -19,6 +19,7 @@ NO_USERS = Gap(
     "Losses of these attempts cannot be put to a user or account.",
     "sacct -a … -o ALL, run as a user who may see all jobs",
 )
+TIMES = ("time_quality", "kernel_time_quality")
 TITLE = "What is missing, and what it makes unknowable"
 
 TIME_QUALITY = {
@@ -53,7 +54,7 @@ def gaps(frames: Frames, cluster: Row) -> Section:
         blocks.append(Text("Nothing is missing: every kind of evidence is there.", "good"))
     if (covered := spans(frames, cluster["cluster_id"])) is not None:
         blocks.append(covered)
-    return Section("gaps", "Missing", TITLE, tuple(blocks))
+    return Section("gaps", TITLE, tuple(blocks))
 
 
 def missing_kinds(cluster: Row) -> list[Gap]:
@@ -88,7 +89,7 @@ def _count_rows(attempts: Row) -> list[tuple[Cell, ...]]:
 
 def _time_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
     rows = []
-    for quality in of_cluster(frames, "time_quality", cluster_id):
+    for quality in (row_ for name in TIMES for row_ in of_cluster(frames, name, cluster_id)):
         meaning = TIME_QUALITY.get(quality["time_quality"])
         if meaning:
             noun = "accounting record" if quality["kind"] == "accounting" else "kernel message"

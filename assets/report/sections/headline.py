@@ -23,9 +23,8 @@ def headline(frames: Frames, cluster: Row) -> Section:
         utilisation_tile(frames, cluster_id),
     )
     blocks: list[Block] = [Text(facts(frames, cluster))]
-    reference = next((row for row in of_cluster(frames, "rates", cluster_id) if row["is_reference"]), {})
-    if (reference.get("node_days") or 0) < MIN_NODE_DAYS:
-        blocks.append(Text(warn_of_little(reference), "note"))
+    if not has_enough(frames, cluster_id):
+        blocks.append(Text(warn_of_little(reference_of(frames, cluster_id)), "note"))
     blocks.append(Tiles(tiles))
     if cluster["is_simulated"]:
         blocks.insert(
@@ -35,7 +34,17 @@ def headline(frames: Frames, cluster: Row) -> Section:
                 "warning",
             ),
         )
-    return Section("headline", "Headline", "Headline", tuple(blocks))
+    return Section("headline", "The numbers, and what they rest on", tuple(blocks))
+
+
+def reference_of(frames: Frames, cluster_id: str) -> Row:
+    """Find the failure rate of a cluster that is quoted."""
+    return next((row for row in of_cluster(frames, "rates", cluster_id) if row["is_reference"]), {})
+
+
+def has_enough(frames: Frames, cluster_id: str) -> bool:
+    """Tell whether enough was observed for a failure rate to say something of the machine."""
+    return (reference_of(frames, cluster_id).get("node_days") or 0) >= MIN_NODE_DAYS
 
 
 def facts(frames: Frames, cluster: Row) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from assets.report.blocks import Block, Cell, Figure, Table, Text, columns, row
+from assets.report.blocks import Block, Cell, Figure, Multiples, Table, Text, columns, row
 from assets.report.figures.lemons import lemons as draw
-from assets.report.numbers import UNKNOWN, share, short, whole
+from assets.report.numbers import UNKNOWN, printable, share, short, whole
 from assets.report.queries import Row
 from assets.report.wording import plural
 
@@ -29,31 +29,54 @@ def signals(steps: list[Row]) -> list[Block]:
     for step in steps:
         by_signal[step["signal"]].append(step)
     drawn = {name: own for name, own in by_signal.items() if own and own[-1]["largest"]}
-    return [*([_figure(drawn)] if drawn else []), _table(by_signal)]
+    return [*([_figures(drawn)] if drawn else []), _table(by_signal)]
 
 
-def _figure(drawn: dict[str, list[Row]]) -> Figure:
+def _figures(drawn: dict[str, list[Row]]) -> Multiples:
+    return Multiples(
+        "How the signals spread over the nodes",
+        tuple(_figure(name, steps) for name, steps in drawn.items()),
+        note="A line that is near 100% on the left has few nodes with large values. Dots: nodes called lemons, by "
+        "name. Signals that are unknown, or 0 at every node, have no figure.",
+    )
+
+
+def _figure(name: str, steps: list[Row]) -> Figure:
+    written = _written(steps)
     frame = pd.DataFrame([
         {
-            "signal": MEANINGS[name],
-            "position": step["value"] / step["largest"],
+            "value": step["value"],
             "percent": 100 * step["at_most_ratio"],
-            "has_lemon": bool(step["lemon_count"]),
+            "names": _names(step["lemon_names"]),
+            "written": _names(step["lemon_names"]) if step["value"] in written else "",
             "text": f"{short(step['value'])} at {plural(step['node_count'], 'node')}, "
             f"{plural(step['lemon_count'], 'lemon')} among them",
         }
-        for name, own in drawn.items()
-        for step in own
+        for step in steps
     ])  # fmt: skip
+    marked = [step for step in steps if step["lemon_count"]]
+    where = "; ".join(f"{_names(step['lemon_names'])} at {short(step['value'])}" for step in marked)
     return Figure(
-        "lemon-signals",
-        "How the signals spread over the nodes",
-        f"Cumulative distributions of {plural(len(drawn), 'signal')} over the nodes, each over its largest value, with "
-        "a dot where a lemon stands. The table below holds median, quantiles and limit of each.",
+        f"lemon-signal-{name}",
+        MEANINGS[name],
+        f"Share of the nodes with at most so many: {MEANINGS[name]}. Lemons: {where or 'none'}. The table below holds "
+        "median, quantiles and limit.",
         draw(frame),
-        note="A line that is near 100% on the left has few nodes with large values. Dots: nodes called lemons. "
-        "Signals that are unknown, or 0 at every node, have no line.",
     )
+
+
+def _written(steps: list[Row]) -> set[float]:
+    """Choose the lemons whose names have room beside each other, those of the largest values first."""
+    top, chosen = steps[-1]["value"] or 1.0, [2 * (steps[-1]["value"] or 1.0)]
+    for step in reversed(steps):
+        if step["lemon_count"] and 0.3 * top < step["value"] < chosen[-1] - 0.35 * top:
+            chosen.append(step["value"])
+    return set(chosen[1:])
+
+
+def _names(names: list[str] | None) -> str:
+    shown = ", ".join(printable(name, 16) for name in (names or [])[:1])
+    return shown + (f" +{len(names) - 1}" if names and len(names) > 1 else "")
 
 
 def _table(by_signal: dict[str, list[Row]]) -> Table:

@@ -25,7 +25,7 @@ def lemons(frames: Frames, cluster: Row) -> Section:
     fleet = only_row(frames, "lemon_fleets", cluster_id)
     if not fleet:
         said = "There is no accounting of this cluster's nodes, so the data cannot tell which of them are lemons."
-        return Section("lemons", "Lemons", TITLE, (Text(said, "note"),))
+        return Section("lemons", TITLE, (Text(said, "note"),))
     blocks: list[Block] = [*_found(fleet), _nodes(of_cluster(frames, "lemon_nodes", cluster_id), fleet)]
     if fleet["lemon_count"]:
         blocks.append(_exclude(fleet))
@@ -33,7 +33,7 @@ def lemons(frames: Frames, cluster: Row) -> Section:
     blocks += signals(of_cluster(frames, "lemon_signals", cluster_id))
     blocks += _effects(of_cluster(frames, "lemon_effects", cluster_id))
     blocks += _lists(of_cluster(frames, "lemon_lists", cluster_id))
-    return Section("lemons", "Lemons", TITLE, tuple(blocks))
+    return Section("lemons", TITLE, tuple(blocks))
 
 
 def _found(fleet: Row) -> list[Block]:
@@ -66,7 +66,7 @@ def _nodes(nodes: list[Row], fleet: Row) -> Table:
             "Node",
             "Verdict",
             "#Probability",
-            f"#Failures per 1\u202f000 node-days ({level})",
+            f"#Failures per 1,000 node-days ({level})",
             "#Failures (k)",
             "Reasons",
             "Evidence",

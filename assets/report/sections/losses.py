@@ -7,16 +7,19 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from assets.report import palette
+from assets.report.addresses import of_cause
 from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
-from assets.report.figures.losses import ORDERS
+from assets.report.figures.losses import SECOND_ORDER
 from assets.report.figures.losses import losses as draw
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Frames, Row, of_cluster
 from assets.report.wording import plural
 
+CAUSES_SHOWN = 7
+OTHER = "Other causes"
 TITLE = "Lost goodput, and who lost it"
-OPEN_LIST = 12
 
 
 def losses(frames: Frames, cluster: Row) -> Section:
@@ -26,15 +29,15 @@ def losses(frames: Frames, cluster: Row) -> Section:
     loops = of_cluster(frames, "crash_loops", cluster_id)
     if not any(size["failure_count"] or size["second_order_count"] for size in sizes):
         said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
-        return Section("losses", "Losses", TITLE, (Text(said),))
+        return Section("losses", TITLE, (Text(said),))
     blocks: list[Block] = [Text(_summary(sizes))]
-    figure = _figure(sizes)
+    figure = _figure(sizes, of_cluster(frames, "lost_by_cause", cluster_id), owed)
     blocks.append(Pair(figure, _by_size(sizes)) if figure else _by_size(sizes))
     blocks.append(_loops(loops) if loops else Text("No job run failed three times and more in a row: no crash loop."))
     blocks.extend(_statement(owed, sizes))
     if cluster["are_names_hidden"]:
         blocks.append(Text(NOTE, "note"))
-    return Section("losses", "Losses", TITLE, tuple(blocks))
+    return Section("losses", TITLE, tuple(blocks))
 
 
 def total(rows: Iterable[Row], *names: str) -> float:
@@ -65,28 +68,67 @@ def _summary(sizes: list[Row]) -> str:
     return " ".join(parts)
 
 
-def _figure(sizes: list[Row]) -> Figure | None:
+def _figure(sizes: list[Row], causes: list[Row], owed: list[Row]) -> Figure | None:
     lost = [size for size in sizes if total([size], "first_order_gpu_hours", "second_order_gpu_hours")]
     if not lost:
         return None
-    frame = pd.DataFrame([point for size in lost for point in _bars(size)])
+    colours = _colours(causes)
+    hours, cost = total(owed, "lost_gpu_hours"), total(owed, "lost_cost")
+    currency = next((loss["currency"] for loss in owed if loss["currency"]), "")
+    price = cost / hours if currency and hours else None
+    bars = [bar for size in lost for bar in _bars(size, causes, colours, price, printable(currency, 8))]
     largest = max(lost, key=lambda size: total([size], "first_order_gpu_hours", "second_order_gpu_hours"))
     return Figure(
         "losses",
-        "Lost GPU-hours by job size",
-        f"Stacked bars at {plural(len(lost), 'size')}: GPU-hours lost in first and in second order. Most was lost at "
-        f"{gpus(largest['gpu_size_bin'])}. The table beside it holds every value.",
-        draw(frame),
-        note="Above each bar: the share of the second order. Sizes without a loss have no bar.",
+        "Lost GPU-hours by job size and cause",
+        f"Stacked bars at {plural(len(lost), 'size')}: GPU-hours lost in failed attempts by cause and in second order. "
+        f"Most was lost at {gpus(largest['gpu_size_bin'])}. The table beside it holds the sums.",
+        draw(pd.DataFrame(bars), colours),
+        note="Above each bar: the share of the second order, which is work lost in attempts that a restarting job "
+        "preempted. Sizes without a loss have no bar.",
     )
 
 
-def _bars(size: Row) -> list[Row]:
-    hours = [size["first_order_gpu_hours"] or 0.0, size["second_order_gpu_hours"] or 0.0]
-    common = {"size": whole(size["gpu_size_bin"]), "total": sum(hours), "label": f"{100 * hours[1] / sum(hours):.0f}%"}
+def _colours(causes: list[Row]) -> dict[str, str]:
+    """Give the causes that cost most a shade of their own, and the others and the second order one each."""
+    labels: dict[str, str] = {}
+    sums: dict[str, float] = {}
+    for loss in causes:
+        labels[loss["failure_category"]] = loss["label"]
+        sums[loss["failure_category"]] = sums.get(loss["failure_category"], 0.0) + (loss["lost_gpu_hours"] or 0.0)
+    ranked = sorted((name for name, hours in sums.items() if hours), key=lambda name: (-sums[name], name))
+    shown = ranked[:CAUSES_SHOWN]
+    colours = {labels[name]: shade for name, shade in palette.shades_of(shown).items()}
+    if len(ranked) > len(shown):
+        colours[OTHER] = palette.OTHER_CAUSES
+    return colours | {SECOND_ORDER: palette.ATTEMPTS}
+
+
+def _bars(
+    size: Row, causes: list[Row], colours: dict[str, str], price: float | None, currency: str
+) -> list[dict[str, object]]:
+    hours = dict.fromkeys(colours, 0.0)
+    for loss in causes:
+        if loss["gpu_size_bin"] == size["gpu_size_bin"] and loss["lost_gpu_hours"]:
+            hours[loss["label"] if loss["label"] in colours else OTHER] += loss["lost_gpu_hours"]
+    hours[SECOND_ORDER] = size["second_order_gpu_hours"] or 0.0
+    whole_bar = sum(hours.values())
+    common: dict[str, object] = {
+        "size": whole(size["gpu_size_bin"]),
+        "total": whole_bar,
+        "label": f"{100 * hours[SECOND_ORDER] / whole_bar:.0f}%" if whole_bar else "",
+    }
+    money = "" if price is None else ", {} " + currency
     return [
-        {**common, "order": order, "hours": value, "text": f"{short(value)} GPU-hours"}
-        for order, value in zip(ORDERS, hours, strict=True)
+        common
+        | {
+            "part": part,
+            "hours": value,
+            "link": of_cause(size["cluster_id"], part) if part not in {OTHER, SECOND_ORDER} else "",
+            "text": f"{short(value)} GPU-hours" + money.format(whole(value * (price or 0))),
+        }
+        for part, value in hours.items()
+        if value or part == SECOND_ORDER
     ]
 
 
@@ -117,6 +159,7 @@ def _by_size(sizes: list[Row]) -> Table:
             )
             for name, size in [*named, ("all", whole_row)]
         ),
+        has_total=True,
         note="The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours. "
         "Weighted: each loss times the probability that infrastructure caused it; the other columns follow the paper's "
         "rule.",
@@ -131,17 +174,15 @@ def _second_share(size: Row) -> str:
 
 
 def _loops(loops: list[Row]) -> Table:
-    count = loops[0]["crash_loop_count"]
-    shown = f"{len(loops)} of {whole(count)}" if count > len(loops) else f"all {whole(count)}"
     return Table(
-        f"Crash loops ({shown})",
+        f"Crash loops ({whole(len(loops))})",
         columns(
-            "Job run", "User", "#Size", "Failed (UTC)", "#Failures in a row", "#Attempts", "#Preempted by it",
+            "Job", "User", "#Size", "Failed (UTC)", "#Failures in a row", "#Attempts", "#Preempted by it",
             "#Own lost GPU-hours", "#Others' lost GPU-hours",
         ),
         tuple(
             row(
-                printable(loop["run_id"]),
+                printable(loop["job_id"] or loop["run_id"]),
                 Cell(printable(loop["user_name"], 32), detail=printable(loop["account"], 32)),
                 gpus(loop["gpu_count"]),
                 Cell(
@@ -158,7 +199,6 @@ def _loops(loops: list[Row]) -> Table:
         ),
         note="Job runs that infrastructure failed three times and more in a row, the dearest first, and the attempts "
         "of others that made room for their restarts.",
-        is_collapsed=len(loops) > OPEN_LIST,
     )  # fmt: skip
 
 
@@ -175,7 +215,8 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
         "lost_cost": total(owed, "lost_cost"),
         **{name: sum(loss[name] for loss in owed) for name in ("failure_count", "second_order_count")},
     }
-    lines = [(*_name_account(loss), loss) for loss in owed] + [("all", "", everyone)]
+    named = [(printable(loss["account"], 32), printable(loss["user_name"], 32), loss) for loss in owed]
+    lines = [*named, ("all", "", everyone)]
     unknown = sum(loss["gpu_unknown_count"] for loss in owed)
     table = Table(
         "Credit statement: GPU-hours lost by account and user",
@@ -200,15 +241,33 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
             else ""
         )
         + "A loss in second order stands under the user who was preempted.",
-        is_collapsed=len(owed) > OPEN_LIST,
+        has_total=True,
     )
-    return [table, _reconciled(everyone["lost_gpu_hours"], sizes)]
+    return [_by_account(owed, currency), table, _reconciled(everyone["lost_gpu_hours"], sizes)]
 
 
-def _name_account(loss: Row) -> tuple[str, str]:
-    if loss["row_count"] > 1:
-        return f"{whole(loss['row_count'])} more", "together"
-    return printable(loss["account"], 32), printable(loss["user_name"], 32)
+def _by_account(owed: list[Row], currency: str | None) -> Table:
+    """Add the users of each account up."""
+    accounts: dict[str, list[Row]] = {}
+    for loss in owed:
+        accounts.setdefault(printable(loss["account"], 32), []).append(loss)
+    money = (f"#Lost ({printable(currency, 8)})",) if currency else ()
+    ranked = sorted(accounts.items(), key=lambda item: (-total(item[1], "lost_gpu_hours"), item[0]))
+    return Table(
+        "GPU-hours lost by account",
+        columns("Account", "#Users", "#Failed (k)", "#Preempted", "#Lost GPU-hours", *money),
+        tuple(
+            row(
+                account,
+                whole(len(losses)),
+                whole(sum(loss["failure_count"] for loss in losses)),
+                whole(sum(loss["second_order_count"] for loss in losses)),
+                short(total(losses, "lost_gpu_hours"), 4),
+                *((short(total(losses, "lost_cost"), 4),) if currency else ()),
+            )
+            for account, losses in ranked
+        ),
+    )
 
 
 def _reconciled(stated: float, sizes: list[Row]) -> Text:

@@ -25,9 +25,27 @@ def mttf(frames: Frames, cluster: Row) -> Section:
     else:
         figure = _figure(rows, projections, cluster["gpu_count"])
         blocks.extend([figure] if figure else [])
+        blocks.extend(_outliers(rows))
     tables = ([_by_size(rows)] if rows else []) + ([_projections(projections)] if projections else [])
     blocks.extend([Pair(tables[0], tables[1], is_left_wider=True)] if len(tables) == 2 else tables)
-    return Section("mttf", "MTTF", TITLE, tuple(blocks))
+    return Section("mttf", TITLE, tuple(blocks))
+
+
+def _outliers(rows: list[Row]) -> list[Block]:
+    """Say which sizes one constant rate does not explain; the line of that rate lies outside of their limits."""
+    said = []
+    for size in rows:
+        low, high, line = size["mttf_hours_low"], size["mttf_hours_high"], size["mttf_theory_hours"]
+        if not size["failure_count"] or line is None or low is None or high is None or low <= line <= high:
+            continue
+        way = "later" if line < low else "sooner"
+        said.append(
+            f"jobs of {gpus(size['gpu_size_bin'])} fail {way}, after {duration(size['mttf_hours'])} "
+            f"({hours_span(low, high)}, k = {whole(size['failure_count'])}) in place of {duration(line)}"
+        )
+    if not said:
+        return []
+    return [Text(f"Off the line of one constant rate: {'; '.join(said)}. Of ten sizes, one is off by chance at 90%.")]
 
 
 def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> Figure | None:
@@ -138,7 +156,7 @@ def _projections(rows: list[Row]) -> Table:
     population = POPULATIONS.get(first["population"], "no population")
     return Table(
         "MTTF projected",
-        columns("Size", "#MTTF", f"#{confidence(first['confidence_level'])} interval", ""),
+        columns("Size", "#MTTF", f"#{confidence(first['confidence_level'])} interval", "Meaning"),
         tuple(
             row(gpus(projection["gpu_count"]), _cell(projection), _interval(projection), _mark(projection, largest))
             for projection in rows

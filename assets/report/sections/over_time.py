@@ -6,13 +6,14 @@ import datetime as dt
 
 import pandas as pd
 
+from assets.model.failure_rate import garwood_interval
 from assets.report import palette
 from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
 from assets.report.figures.over_time import over_time as draw
 from assets.report.numbers import UNKNOWN, printable, short, whole
 from assets.report.queries import Frames, Row, of_cluster
 from assets.report.sections.rate_changes import change_blocks
-from assets.report.wording import exposure, plural
+from assets.report.wording import exposure, plural, span
 
 TITLE = "Failure rate over time"
 WINDOW_DAYS = 30
@@ -40,7 +41,7 @@ def over_time(frames: Frames, cluster: Row) -> Section:
         blocks.append(_noted(noted))
     blocks.append(Text(_words_on_checks(frames, cluster)))
     blocks.extend(change_blocks(frames, cluster_id))
-    return Section("over-time", "Over time", TITLE, tuple(blocks))
+    return Section("over-time", TITLE, tuple(blocks))
 
 
 def _drawable(daily: list[Row]) -> list[Row]:
@@ -97,9 +98,10 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
         f"Layers, one for each cause, of failures per 1,000 node-days over the trailing {WINDOW_DAYS} days, from "
         f"{days[0]} to {days[-1]}. Most failures: {labels[leader]} (k = {whole(totals[leader])}). "
         f"{plural(len(drawn), 'vertical line')} for checks, notes and changes. The tables below hold the values.",
-        draw(_stacks(rows, colours), colours, frame),
+        draw(_stacks(rows, colours), _totals(rows), colours, frame),
         note=f"Trailing {WINDOW_DAYS} days; until {WINDOW_DAYS} days are on record, all there are, {MIN_DAYS} at "
-        "least. Hue: part of the machine; shade: cause. Dashed: a check first reported. Dotted: noted by the site. "
+        "least. Line and band: all causes, with the 90% limits of their count. "
+        f"Hue: part of the machine; shade: cause. Dashed: a check first reported. Dotted: noted by the site. "
         f"Solid: change of the rate of incidents.{gap}",
     )
 
@@ -121,7 +123,7 @@ def _stacks(rows: list[Row], colours: dict[str, str]) -> pd.DataFrame:
     wide = wide.reindex(columns=list(colours)).fillna(0.0)
     wide.index = pd.to_datetime(wide.index)
     days = wide.index.to_series()
-    span = (days.diff() > pd.Timedelta(days=1)).cumsum()
+    run = (days.diff() > pd.Timedelta(days=1)).cumsum()
     high = wide.iloc[:, ::-1].cumsum(axis=1).iloc[:, ::-1]
     layers = [
         pd.DataFrame({
@@ -130,11 +132,29 @@ def _stacks(rows: list[Row], colours: dict[str, str]) -> pd.DataFrame:
             "low": (high[label] - wide[label]).round(4),
             "high": high[label].round(4),
             "rate": wide[label].round(4),
-            "span": span,
+            "span": run,
         })
         for label in colours
     ]  # fmt: skip
     return pd.concat(layers, ignore_index=True)
+
+
+def _totals(rows: list[Row]) -> pd.DataFrame:
+    """Give the rate of all causes together on each day, with Garwood's limits of the count of its 30 days."""
+    by_day: dict[dt.date, list[Row]] = {}
+    for rate in rows:
+        by_day.setdefault(rate["day_date"], []).append(rate)
+    days = sorted(by_day)
+    counts = [sum(rate["failure_count_30d"] for rate in by_day[day]) for day in days]
+    found = garwood_interval(counts, [by_day[day][0]["node_days_30d"] for day in days])
+    values = {"rate": found.value, "low": found.low, "high": found.high}
+    frame = pd.DataFrame({"day": pd.to_datetime(pd.Series(days))} | {name: 1000 * at for name, at in values.items()})
+    said = zip(counts, frame["rate"], frame["low"], frame["high"], strict=True)
+    return frame.assign(
+        **{name: frame[name].round(4) for name in values},
+        text=[f"{short(rate)} ({span(low, high)}), k = {whole(count)}" for count, rate, low, high in said],
+        span=(frame["day"].diff() > pd.Timedelta(days=1)).cumsum(),
+    )
 
 
 def _marks(frames: Frames, cluster_id: str) -> list[Row]:
@@ -215,7 +235,7 @@ def _noted(marks: list[Row]) -> Table:
     kinds = {"check": "Check first reported", "annotation": "Noted by the site"}
     return Table(
         "What was introduced or noted",
-        columns("Day", "", "What"),
+        columns("Day", "Kind", "What"),
         tuple(row(str(mark["day"]), kinds[mark["kind"]], mark["text"]) for mark in marks),
         note="A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
     )

@@ -8,7 +8,6 @@ from assets.report.queries import Frames, Row, of_cluster, only_row
 from assets.report.wording import loss_rule
 
 TITLE = "Preemptions and lost GPU time"
-OPEN_LIST = 12
 
 
 def preemptions(frames: Frames, cluster: Row) -> Section:
@@ -25,7 +24,7 @@ def preemptions(frames: Frames, cluster: Row) -> Section:
     latest = of_cluster(frames, "latest_preemptions", cluster_id)
     if latest:
         blocks.append(_latest(latest, found["preemption_count"]))
-    return Section("preemptions", "Preemptions", TITLE, tuple(blocks))
+    return Section("preemptions", TITLE, tuple(blocks))
 
 
 def _counts(found: Row) -> Table:
@@ -99,7 +98,6 @@ def _latest(latest: list[Row], total: int) -> Table:
             )
             for preemption in latest
         ),
-        is_collapsed=len(latest) > OPEN_LIST,
     )
 
 

@@ -16,7 +16,7 @@ def provenance(frames: Frames) -> Section:
     blocks: list[Block] = [Text(_run_sentence(frames["run"]))]
     blocks.extend(_checks(frames["checks"]))
     blocks.extend(inputs(frames))
-    return Section("provenance", "Provenance", "Provenance", tuple(blocks))
+    return Section("provenance", "Provenance", tuple(blocks))
 
 
 def _run_sentence(runs: list[Row]) -> str:

@@ -17,7 +17,7 @@ def states(frames: Frames, cluster: Row) -> Section:
     plain = [state for state in rows if not state["is_infrastructure"]]
     infrastructure = [state for state in rows if state["is_infrastructure"]]
     if not plain:
-        return Section("states", "States", "How attempts ended", (Text("No ended attempt was recorded.", "note"),))
+        return Section("states", "How attempts ended", (Text("No ended attempt was recorded.", "note"),))
     drawn = [(state["state"], state) for state in plain] + [("infrastructure", state) for state in infrastructure]
     table = Table(
         "Attempts by final state",
@@ -35,15 +35,16 @@ def states(frames: Frames, cluster: Row) -> Section:
         note="Infrastructure failures stand apart: the row counts NODE_FAIL and every FAILED or REQUEUED attempt with "
         "evidence against a node, which the rows above count under their own state.",
     )
-    figure = _figure("states", "How attempts ended", drawn, "attempt")
-    return Section("states", "States", "How attempts ended", (Pair(figure, table),))
+    # The infrastructure's attempts are among the states already: a bar of their own would count them twice.
+    figure = _figure("states", "How attempts ended", [(state["state"], state) for state in plain], "attempt")
+    return Section("states", "How attempts ended", (Pair(figure, table),))
 
 
 def sizes(frames: Frames, cluster: Row) -> Section:
     """Build the section on job sizes."""
     rows = of_cluster(frames, "sizes", cluster["cluster_id"])
     if not rows:
-        return Section("sizes", "Sizes", "Job sizes", (Text("No ended attempt was recorded.", "note"),))
+        return Section("sizes", "Job sizes", (Text("No ended attempt was recorded.", "note"),))
     drawn = [(gpus(size["gpu_size_bin"]), size) for size in rows]
     table = Table(
         "Attempts by size",
@@ -68,7 +69,7 @@ def sizes(frames: Frames, cluster: Row) -> Section:
                 "Attempts whose GPU count is unknown have no GPU time here; they are not attempts without GPUs.", "note"
             )
         )
-    return Section("sizes", "Sizes", "Job sizes", tuple(blocks))
+    return Section("sizes", "Job sizes", tuple(blocks))
 
 
 def _figure(key: str, title: str, drawn: list[tuple[str, Row]], unit: str) -> Figure:

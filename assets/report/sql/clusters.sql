@@ -6,6 +6,7 @@ select
     gpu_count,
     first_at,
     last_at,
+    data_through_at,
     checkpoint_minutes,
     has_health_checks,
     has_kernel_messages,

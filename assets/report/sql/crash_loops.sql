@@ -1,23 +1,17 @@
--- The 20 crash loops of each cluster that cost most. One row per job run with a crash loop.
+-- Crash loops, those that cost most first. One row per job run with a crash loop.
+with jobs as (
+    select
+        cluster_id,
+        run_id,
+        min_by(job_id, attempt_number) as job_id
+    from marts.fct_attempts
+    group by cluster_id, run_id
+)
+
 select
-    cluster_id,
-    run_id,
-    user_name,
-    account,
-    gpu_count,
-    started_at,
-    ended_at,
-    consecutive_failure_count,
-    failure_count,
-    attempt_count,
-    victim_count,
-    second_order_victim_count,
-    first_order_gpu_hours,
-    victim_gpu_hours,
-    lost_gpu_hours,
-    count(*) over (partition by cluster_id) as crash_loop_count
-from marts.agg_crash_loops
-qualify row_number() over (
-    partition by cluster_id order by lost_gpu_hours desc nulls last, consecutive_failure_count desc, run_id
-) <= 20
-order by cluster_id, lost_gpu_hours desc nulls last, consecutive_failure_count desc, run_id
+    loops.*,
+    jobs.job_id
+from marts.agg_crash_loops as loops
+left join jobs using (cluster_id, run_id)
+order by
+    loops.cluster_id, loops.lost_gpu_hours desc nulls last, loops.consecutive_failure_count desc, loops.run_id

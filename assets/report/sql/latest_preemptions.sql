@@ -1,4 +1,4 @@
--- The latest 20 preempted attempts of each cluster. One row per attempt.
+-- The latest 1,000 preempted attempts of each cluster. One row per attempt.
 select
     preemptions.cluster_id,
     preemptions.preempted_at,
@@ -19,5 +19,5 @@ left join marts.fct_attempts as instigators
     and preemptions.instigator_attempt_id = instigators.attempt_id
 qualify row_number() over (
     partition by preemptions.cluster_id order by preemptions.preempted_at desc, preemptions.attempt_id
-) <= 20
+) <= 1000
 order by preemptions.cluster_id, preemptions.preempted_at desc, preemptions.attempt_id

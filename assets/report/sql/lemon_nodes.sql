@@ -1,4 +1,4 @@
--- Lemons, nodes to watch, and what fails most after them: 12 nodes of each cluster, and every lemon. One row per node.
+-- Lemons, nodes to watch, and the others by what fails most. One row per node.
 with shown as (
     select
         *,
@@ -11,7 +11,6 @@ with shown as (
                 node_id
         ) as place
     from estimates.est_lemon_nodes
-    qualify verdict = 'lemon' or place <= 12
 ),
 
 evidence as (

@@ -5,6 +5,7 @@ with latest as (
         signals.node_id,
         windows.thresholds,
         coalesce(nodes.verdict = 'lemon', false) as is_lemon,
+        coalesce(names.node_name, node_id) as node_name,
         nodes.signals_above,
         signals.excl_jobid_count,
         signals.xid_cnt,
@@ -16,6 +17,7 @@ with latest as (
     from marts.agg_lemon_signals as signals
     inner join marts.agg_lemon_windows as windows using (cluster_id, window_end_date)
     left join estimates.est_lemon_nodes as nodes using (cluster_id, node_id)
+    left join marts.dim_nodes as names using (cluster_id, node_id)
 ),
 
 long as (
@@ -61,6 +63,7 @@ steps as (
         value,
         count(*) as node_count,
         count(*) filter (where is_lemon) as lemon_count,
+        list(node_name order by node_name) filter (where is_lemon) as lemon_names,
         sum(count(*)) over (partition by cluster_id, signal order by value) as at_most_count
     from long
     group by cluster_id, signal, value
@@ -72,6 +75,7 @@ select
     steps.value,
     steps.node_count,
     steps.lemon_count,
+    steps.lemon_names,
     steps.at_most_count / fleets.known_count as at_most_ratio,
     fleets.known_count,
     fleets.median_value,

@@ -1,4 +1,4 @@
--- The 12 nodes of each cluster with the most incidents, then with open and past outages. One row per node.
+-- Nodes with incidents or outages, those with the most incidents first. One row per node.
 -- Incidents, not attempts: one fault that fails four jobs is one. What is more likely a coincidence is left out.
 with incidents as (
     select
@@ -131,7 +131,6 @@ select
     outages.open_since,
     outages.open_reason,
     outages.open_is_planned,
-    count(*) over (partition by cluster_id) as concerned_node_count,
     row_number() over (
         partition by cluster_id
         order by
@@ -148,5 +147,4 @@ left join marts.dim_clusters as clusters using (cluster_id)
 left join marts.dim_failure_categories as relapsed on relapses.relapsed_category = relapsed.failure_category
 left join estimates.est_lemon_nodes as lemons using (cluster_id, node_id)
 left join marts.dim_nodes as nodes using (cluster_id, node_id)
-qualify place <= 12
 order by cluster_id, place

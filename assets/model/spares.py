@@ -1,0 +1,57 @@
+"""How many spare nodes a run needs, so that a failed node does not keep it waiting."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+
+def probability_without_spare(
+    failures_per_day: ArrayLike, repair_days: ArrayLike, spare_count: ArrayLike
+) -> NDArray[np.float64]:
+    """Work out how likely a failure finds every spare node in use or in repair.
+
+    Parameters
+    ----------
+    failures_per_day
+        Interruptions per day of the whole job, lambda = N x r_f, 0 or more.
+    repair_days
+        Mean days R for which a failed node is out of service, 0 or more.
+    spare_count
+        Spare nodes s, whole numbers, 0 or more; broadcast.
+
+    Returns
+    -------
+    ndarray
+        Ratio 0 to 1; 1 without a spare.
+
+    Raises
+    ------
+    ValueError
+        Anything below 0.
+
+    Notes
+    -----
+    Nodes fail as a Poisson process and are each out for a time of mean R, of whatever distribution, so that
+    Poisson(lambda R) nodes are out when the next one fails. No spare is left where that number is s or more:
+    ``P(s, lambda R)``, the regularised incomplete gamma function.
+
+    When it lies: a failure that takes no node out of service needs no spare, so the value is too high where many are
+    of that kind; and a job that waits does not fail meanwhile, which is left out.
+
+    References
+    ----------
+    C. Palm's theorem; W. Feller, *An Introduction to Probability Theory and Its Applications* II, on M/G/infinity.
+
+    Examples
+    --------
+    Two failures a day and nodes out for half a day, so that one is out on average:
+
+    >>> probability_without_spare(2.0, 0.5, [0, 1, 3]).round(3).tolist()
+    [1.0, 0.632, 0.08]
+    """
+    rate, days, spares = (np.asarray(x, dtype=float) for x in (failures_per_day, repair_days, spare_count))
+    if np.any(rate < 0) or np.any(days < 0) or np.any(spares < 0):
+        raise ValueError("rates, repair times and spares are 0 or more")
+    return np.where(spares == 0, 1.0, special.gammainc(np.maximum(spares, 1.0), rate * days))

@@ -1,0 +1,325 @@
+"""What to do about a cluster, in order: open outages, lemons, repairs that did not hold, causes that grew, silent logs.
+
+Everything is counted in incidents, and a node is taken out of service only where the lemon list says so. The report,
+its summary and `faultline lemons` share these words.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import shlex
+from dataclasses import dataclass
+from typing import Literal
+
+import duckdb
+
+from assets.log_kinds import LOG_KINDS
+from assets.node_lists import exclude_option, fold, safe_names
+from assets.report.advice import NEXT_STEP, RECENT_DAYS
+from assets.report.numbers import chance, confidence, moment, printable, short, whole
+from assets.report.queries import SQL, Frames, Row, of_cluster
+from assets.report.wording import plural, span
+from assets.rows import rows_of
+
+Kind = Literal["outage", "lemon", "relapse", "cause", "source"]
+
+FRAMES = ("action_nodes", "action_causes", "action_sources")
+DAYS_PER_MONTH = 30.0
+SILENT_DAYS = 3.0
+"""A log that goes on all the time and ends so long before the study period does has gone silent."""
+MAX_SINGLE_OUTAGES = 3
+"""Open outages beyond this number are one action, so that they do not hide all others."""
+CANNOT_TELL = "cannot tell"
+WITHOUT_LOSSES = "no loss of an incident is known"
+
+
+@dataclass(frozen=True)
+class Saving:
+    """GPU-hours that an action would save in a month of 30 days; all None where the data cannot tell, and why.
+
+    Attributes
+    ----------
+    gpu_hours, low, high
+        Per month; the limits carry the doubt about the rate, not that about the loss of one incident.
+    confidence_level
+        Of the limits.
+    note
+        Why it cannot be told, or what is given back besides; empty where there is nothing to add.
+    """
+
+    gpu_hours: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence_level: float | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        """Write it with its limits."""
+        if self.gpu_hours is None:
+            return f"{CANNOT_TELL}: {self.note}" if self.note else CANNOT_TELL
+        limits = f"{confidence(self.confidence_level)}: {span(self.low, self.high)}"
+        return f"{short(self.gpu_hours)} GPU-hours a month ({limits})"
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to do.
+
+    Attributes
+    ----------
+    cluster_id, kind, node_names
+        Whom it concerns; no name for what is no node's.
+    title
+        What to do, in one line.
+    reason
+        The evidence for it.
+    incident_count, days
+        Incidents that it rests on and the days over which they were counted; None where it rests on none.
+    saving
+        What it would save.
+    command
+        What to paste; empty where no command helps, or where the name cannot stand on a command line.
+    exclude
+        Slurm's option that keeps one job off the node; empty likewise.
+    """
+
+    cluster_id: str
+    kind: Kind
+    title: str
+    reason: str
+    node_names: tuple[str, ...] = ()
+    incident_count: float | None = None
+    days: float | None = None
+    saving: Saving = Saving()
+    command: str = ""
+    exclude: str = ""
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether it takes a node out of service."""
+        return self.kind == "lemon"
+
+
+def actions(con: duckdb.DuckDBPyConnection, cluster_id: str) -> list[Action]:
+    """Read what to do about a cluster, the most urgent first.
+
+    Parameters
+    ----------
+    con
+        An open warehouse, working or published.
+    cluster_id
+        The cluster.
+    """
+    frames = {name: rows_of(con, (SQL / f"{name}.sql").read_text(encoding="utf-8")) for name in FRAMES}
+    clusters = rows_of(con, (SQL / "clusters.sql").read_text(encoding="utf-8"))
+    return actions_of({**frames, "clusters": clusters}, cluster_id)
+
+
+def actions_of(frames: Frames, cluster_id: str) -> list[Action]:
+    """Work out the same from frames that were read already."""
+    nodes = of_cluster(frames, "action_nodes", cluster_id)
+    return [
+        *_repairs([node for node in nodes if node["open_since"] is not None and node["verdict"] != "lemon"]),
+        *(_drain(node) for node in nodes if node["verdict"] == "lemon"),
+        *(_repair_again(node) for node in nodes if _has_relapsed(node)),
+        *(_look_for_cause(cause) for cause in _grown(of_cluster(frames, "action_causes", cluster_id))),
+        *_about_sources(frames, cluster_id),
+    ]
+
+
+def lemon_words(node: Row) -> str:
+    """Say what the lemon list found of a node: verdict, probability, rate with limits.
+
+    >>> lemon_words({"verdict": "lemon", "posterior_probability": 0.989, "rate": 110.0, "rate_low": 63.7,
+    ...     "rate_high": 149.0, "confidence_level": 0.9})
+    'lemon, probability 98.9%; 110 failures per 1,000 node-days [63.7, 149], 90%'
+    """
+    probability = node["posterior_probability"]
+    words = node["verdict"] if probability is None else f"{node['verdict']}, probability {chance(probability)}"
+    if node["rate"] is None:
+        return words
+    limits = f"[{short(node['rate_low'])}, {short(node['rate_high'])}], {confidence(node['confidence_level'])}"
+    return f"{words}; {short(node['rate'])} failures per 1,000 node-days {limits}"
+
+
+def drain_command(node_name: str, reason: str) -> str:
+    """Write the command that lets a node finish its jobs and take no other; empty for a name Slurm would misread.
+
+    >>> drain_command("gpu009", "lemon: 6 incidents in 56 days")
+    "scontrol update nodename=gpu009 state=drain reason='lemon: 6 incidents in 56 days'"
+    >>> drain_command("gpu[1-99]", "lemon"), drain_command("$(reboot)", "lemon")
+    ('', '')
+    """
+    if not safe_names([node_name]):
+        return ""
+    return f"scontrol update nodename={node_name} state=drain reason={shlex.quote(printable(reason, 120))}"
+
+
+def _repairs(nodes: list[Row]) -> list[Action]:
+    """Ask for the repair of each node, or of all of them at once where they are many."""
+    if not nodes:
+        return []
+    if len(nodes) <= MAX_SINGLE_OUTAGES:
+        return [_repair([node]) for node in nodes]
+    return [_repair(sorted(nodes, key=lambda node: node["open_since"]))]
+
+
+def _repair(nodes: list[Row]) -> Action:
+    first, names = nodes[0], [node["node_name"] for node in nodes]
+    said = f": {printable(first['open_reason'], 80)}" if first["open_reason"] else ""
+    gpus = sum(node["gpu_count"] or 0 for node in nodes)
+    gives_back = f"up to {whole(DAYS_PER_MONTH * 24 * gpus)} GPU-hours a month of capacity come back"
+    safe = safe_names(names)
+    return Action(
+        first["cluster_id"],
+        "outage",
+        f"Repair {printable(names[0]) if len(names) == 1 else plural(len(names), 'node')}, then return to service",
+        (f"Out of service since {moment(first['open_since'])} UTC" if len(names) == 1 else _oldest(first))
+        + f"{said}; no open ticket tells of a repair",
+        tuple(names),
+        float(sum(node["incident_count"] or 0 for node in nodes)),
+        first["study_days"],
+        Saving(note=f"an outage is no failure; {gives_back if gpus else 'its GPUs are unknown'}"),
+        f"scontrol update nodename={fold(safe)} state=resume" if safe else "",
+    )
+
+
+def _oldest(node: Row) -> str:
+    return f"Out of service, the longest {printable(node['node_name'])} since {moment(node['open_since'])} UTC"
+
+
+def _drain(node: Row) -> Action:
+    name, count, days = node["node_name"], node["event_count"], node["window_days"]
+    counted = f"{plural(round(count, 1), 'incident')} in {plural(days, 'day')}"
+    is_out = f"; out of service since {moment(node['open_since'])} UTC" if node["open_since"] is not None else ""
+    return Action(
+        node["cluster_id"],
+        "lemon",
+        f"Keep {printable(name)} out until it is repaired" if is_out else f"Take {printable(name)} out of service",
+        f"{lemon_words(node)}; {printable(node['reasons'], 500)}{is_out}",
+        (name,),
+        count,
+        float(days),
+        _saved_at_normal_rate(node),
+        drain_command(name, f"lemon: {counted}"),
+        exclude_option([name]) or "",
+    )
+
+
+def _has_relapsed(node: Row) -> bool:
+    """Tell whether a repair did not hold lately; a node that the lemon list judges, by its count, speaks for itself."""
+    is_recent = node["days_since_relapse"] is not None and node["days_since_relapse"] <= RECENT_DAYS
+    return is_recent and node["verdict"] not in {"lemon", "ok"} and node["open_since"] is None
+
+
+def _repair_again(node: Row) -> Action:
+    name = node["node_name"]
+    step = NEXT_STEP.get(node["relapsed_category"], "read the evidence by hand: no rule knows its cause")
+    back = f"{printable(node['relapsed_label'])} came back {node['relapsed_at']:%Y-%m-%d}"
+    return Action(
+        node["cluster_id"],
+        "relapse",
+        f"Repair {printable(name)} again when it is free: {step}",
+        f"{back} after an outage that ended {node['returned_at']:%Y-%m-%d}: that repair did not hold",
+        (name,),
+        float(node["incident_count"]),
+        node["study_days"],
+        _saved_at_normal_rate(node),
+        drain_command(name, f"{node['relapsed_label']} came back after its repair"),
+        exclude_option([name]) or "",
+    )
+
+
+def _saved_at_normal_rate(node: Row) -> Saving:
+    """Reckon what the same use of a normal node would not lose: excess rate x node-days in use x loss per incident."""
+    lost, exposure = node["lost_gpu_hours_per_incident"], node["exposure"]
+    if node["rate"] is None or node["fleet_rate"] is None or not exposure:
+        return Saving(note="its rate is not estimated")
+    if lost is None:
+        return Saving(note=WITHOUT_LOSSES)
+    node_days = exposure / node["window_days"] * DAYS_PER_MONTH
+    value, low, high = (
+        max(0.0, rate - node["fleet_rate"]) / 1000 * node_days * lost if rate is not None else None
+        for rate in (node["rate"], node["rate_low"], node["rate_high"])
+    )
+    return Saving(value, low, high, node["confidence_level"])
+
+
+def _grown(causes: list[Row]) -> list[Row]:
+    """Leave out the sum of all causes where one of them is named."""
+    named = [cause for cause in causes if cause["failure_category"] != "all"]
+    return named or causes
+
+
+def _look_for_cause(cause: Row) -> Action:
+    is_all = cause["failure_category"] == "all"
+    label = "All failures together" if is_all else printable(cause["label"])
+    step = NEXT_STEP.get(cause["failure_category"], "look for what changed on that day")
+    times = f"{short(cause['ratio'])} times as often ({confidence(cause['confidence_level'])}: "
+    times += f"{span(cause['ratio_low'], cause['ratio_high'])})"
+    beside = f"; beside it: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
+    return Action(
+        cause["cluster_id"],
+        "cause",
+        f"{label}: look for the cause in the whole fleet, not in a node; {step}",
+        f"{times} since {cause['changed_at']:%Y-%m-%d}: {short(cause['rate_before'])} before, "
+        f"{short(cause['rate_after'])} after, per 1,000 node-days{beside}",
+        incident_count=cause["event_count"],
+        days=cause["study_days"],
+        saving=_saved_at_former_rate(cause),
+    )
+
+
+def _saved_at_former_rate(cause: Row) -> Saving:
+    """Reckon what the rate before the change would not lose; the limits are those of the ratio of the rates."""
+    lost, exposure, days = cause["lost_gpu_hours_per_incident"], cause["exposure"], cause["study_days"]
+    if lost is None:
+        return Saving(note=WITHOUT_LOSSES)
+    if cause["rate_after"] is None or not exposure or not days:
+        return Saving(note="its rate is not estimated")
+    monthly = cause["rate_after"] / 1000 * exposure / days * DAYS_PER_MONTH * lost
+    value, low, high = (
+        monthly * (1 - 1 / ratio) if ratio else None
+        for ratio in (cause["ratio"], cause["ratio_low"], cause["ratio_high"])
+    )
+    return Saving(value, low, high, cause["confidence_level"])
+
+
+def _about_sources(frames: Frames, cluster_id: str) -> list[Action]:
+    """Name the logs that a cluster should have and has not, then those that have ended."""
+    cluster = next((row for row in frames["clusters"] if row["cluster_id"] == cluster_id), None)
+    if cluster is None:
+        return []
+    folder = f"data/sources/{shlex.quote(printable(cluster_id))}"
+    saving = Saving(note="a log saves nothing; it makes failures explainable")
+    missing = [
+        Action(
+            cluster_id,
+            "source",
+            f"Export what is missing: {log.name.lower()}",
+            log.unknown_without,
+            saving=saving,
+            command=log.export_to(f"{folder}/{kind}"),
+        )
+        for kind, log in LOG_KINDS.items()
+        if log.flag and not cluster[log.flag] and log.weight != "note"
+    ]
+    silent = [
+        Action(
+            cluster_id,
+            "source",
+            f"Look why the log `{printable(source['kind'])}` has gone silent",
+            f"It tells nothing after {moment(source['to_at'])} UTC, {plural(int(source['silent_days']), 'day')} before "
+            "the end of the study period",
+            days=source["silent_days"],
+            saving=saving,
+            command=LOG_KINDS[source["kind"]].export_to(f"{folder}/{source['kind']}", _day(source["to_at"])),
+        )
+        for source in of_cluster(frames, "action_sources", cluster_id)
+        if LOG_KINDS[source["kind"]].is_continuous and (source["silent_days"] or 0) > SILENT_DAYS
+    ]
+    return [*missing, *silent]
+
+
+def _day(at: dt.datetime) -> str:
+    return f"{at:%Y-%m-%d}"

@@ -1,0 +1,49 @@
+"""Addresses inside the report: `#<cluster>`, `#<cluster>/<page>`, `#<cluster>/failures/<filter>=<value>`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from urllib.parse import quote
+
+from assets.report.numbers import printable
+
+SHARED_PAGES = {"index", "methods", "provenance", "main", "theme"}
+"""What a cluster's address cannot be, because pages and parts of the frame have it."""
+
+
+def anchor_of(cluster_id: str) -> str:
+    """Make an address of a cluster's name that no other cluster's name can give.
+
+    >>> anchor_of("rsc1")
+    'rsc1'
+    >>> anchor_of("a b").startswith("a-b-"), anchor_of("methods") == "methods"
+    (True, False)
+    """
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", cluster_id)
+    if plain == cluster_id and plain not in SHARED_PAGES:
+        return plain
+    return f"{plain}-{hashlib.sha256(cluster_id.encode()).hexdigest()[:8]}"
+
+
+def of_node(cluster_id: str, node_name: str) -> str:
+    """Give the address of the failures of one node.
+
+    >>> of_node("demo", "a b/1")
+    '#demo/failures/node=a%20b%2F1'
+    """
+    return _failures(cluster_id, "node", printable(node_name))
+
+
+def of_cause(cluster_id: str, label: str) -> str:
+    """Give the address of the failures of one cause."""
+    return _failures(cluster_id, "cause", label)
+
+
+def of_failure(cluster_id: str, attempt_id: str) -> str:
+    """Give the address of one failure with its evidence."""
+    return _failures(cluster_id, "failure", attempt_id)
+
+
+def _failures(cluster_id: str, kind: str, value: str) -> str:
+    return f"#{anchor_of(cluster_id)}/failures/{kind}={quote(value, safe='')}"

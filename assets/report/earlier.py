@@ -1,0 +1,51 @@
+"""The earlier reports that are kept beside the one that readers see."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+PAGE = Path("report") / "index.html"
+
+
+@dataclass(frozen=True)
+class EarlierReport:
+    """A report that stays with its publication; `address` leads to it from `reports/latest/index.html`."""
+
+    number: int
+    run_id: str
+    published_at: str
+    code_version: str
+    address: str
+
+
+def earlier_reports(publications: Path, count: int | None = None) -> list[EarlierReport]:
+    """List the reports of publications that can be gone back to, the newest first.
+
+    Parameters
+    ----------
+    publications
+        The folder with one publication each, as `orchestration.publication.folders` lays it out.
+    count
+        At most so many: as many as stay when another one is published.
+    """
+    found = []
+    for description in publications.glob("*/publication.json") if publications.is_dir() else ():
+        folder = description.parent
+        if folder.is_symlink() or folder.name.startswith(".") or not (folder / PAGE).is_file():
+            continue
+        try:
+            told = json.loads(description.read_text(encoding="utf-8"))
+            report = EarlierReport(
+                int(told["number"]),
+                str(told["run_id"]),
+                str(told["published_at"]),
+                str(told["code_version"]),
+                f"../../publications/{folder.name}/{PAGE.as_posix()}",
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if report.run_id == folder.name:
+            found.append(report)
+    return sorted(found, key=lambda report: -report.number)[:count]

@@ -1,0 +1,397 @@
+// The page's own behaviour: addresses, tables, figures, evidence, theme. Strings of the logs only ever become text.
+(function () {
+  "use strict";
+  const PAGE_ROWS = 25;
+  const NARROW = 560;
+  const root = document.documentElement;
+  const all = (selector, within) => Array.from((within || document).querySelectorAll(selector));
+  const read = (script) => JSON.parse(script.textContent);
+
+  function make(tag, attributes, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (typeof value === "function") node.addEventListener(name, value);
+      else if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
+    }
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+
+  // ---- addresses: #<cluster>, #<cluster>/<page>, #<cluster>/<page>/<name>=<value>, or the id of an element ----
+  const pages = new Map(all("[data-page-id]").map((page) => [page.dataset.pageId, page]));
+
+  function place() {
+    const parts = location.hash.slice(1).split("/");
+    const [filter, ...value] = (parts.length > 2 ? parts.slice(2).join("/") : "").split("=");
+    return { page: parts.slice(0, 2).join("/"), filter: filter, value: safely(value.join("=")), id: parts.join("/") };
+  }
+
+  function safely(text) {
+    try { return decodeURIComponent(text); } catch (error) { return text; }
+  }
+
+  function show() {
+    const at = place();
+    const element = at.id ? document.getElementById(at.id) : null;
+    let name = pages.has(at.page) ? at.page : element ? (element.closest("[data-page-id]") || {dataset: {}}).dataset.pageId : null;
+    const isElsewhere = root.dataset.files && at.page && !name;
+    if (isElsewhere && root.dataset.files.split(" ").includes(at.page)) {
+      location.replace(at.page.replace("/", "~") + ".html" + location.hash);
+      return;
+    }
+    name = name || root.dataset.first;
+    for (const [key, page] of pages) page.hidden = key !== name;
+    for (const block of all("[data-cluster-of]")) block.hidden = block.dataset.clusterOf !== name.split("/")[0];
+    for (const link of all("nav a")) {
+      const target = link.hash.slice(1);
+      const isHere = target === name || (link.dataset.covers && link.dataset.covers === name.split("/")[0]);
+      if (isHere) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    }
+    const page = pages.get(name);
+    document.title = page.dataset.title + " · " + root.dataset.title;
+    const isOther = root.dataset.page !== name;
+    root.dataset.page = name;
+    fill(page);
+    showDetail(page, at);
+    for (const table of all("[data-table-of]", page)) if (table.setFilter) table.setFilter(at.filter, at.value);
+    if (element && !pages.has(at.page)) element.scrollIntoView();
+    else if (at.filter) (page.querySelector(".detail:not([hidden])") || page.querySelector("[data-filtered]") || page).scrollIntoView();
+    else if (isOther) window.scrollTo(0, 0);
+  }
+
+  function fill(within) {
+    for (const script of all("script[data-table]", within)) {
+      if (!script.closest("details:not([open])")) buildTable(script);
+    }
+    for (const box of all(".chart", within)) seen.observe(box);
+    for (const code of all(".actions code", within)) {
+      if (!code.nextSibling) code.after(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, code.textContent) }, "Copy"));
+    }
+  }
+
+  // ---- tables ----
+  const UNITS = { s: 1 / 3600, min: 1 / 60, h: 1, day: 24, days: 24, years: 8766, "%": 1 };
+  const SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+  function numberIn(text) {
+    if (/^no(ne|t|body)?\b/.test(text)) return /^none/.test(text) ? 0 : null;
+    const found = text.match(/([-−]?)(\d[\d,]*(?:\.\d+)?)(?: × 10(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(?: ?(%|s|min|h|days?|years))?(?![\w-])/);
+    if (!found) return null;
+    let value = parseFloat(found[2].replace(/,/g, ""));
+    if (found[4]) value *= Math.pow(10, (found[3] ? -1 : 1) * Number(Array.from(found[4], (digit) => SUPERSCRIPT.indexOf(digit)).join("")));
+    return (found[1] ? -1 : 1) * value * (UNITS[found[5]] || 1);
+  }
+
+  const textOf = (cell) => (typeof cell === "string" ? cell : cell.t);
+  const detailOf = (cell) => (typeof cell === "string" ? "" : cell.d || "");
+
+  function keyOf(cell, isNumeric) {
+    if (typeof cell !== "string" && cell.v !== undefined) return cell.v;
+    return isNumeric ? numberIn(textOf(cell)) : textOf(cell);
+  }
+
+  function compare(a, b) {
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  }
+
+  function cellOf(cell, column) {
+    const data = typeof cell === "string" ? { t: cell } : cell;
+    const node = make("td", { class: [column.n ? "number" : "", data.t.length <= 30 ? "short" : "long"].join(" ").trim() });
+    if (data.s) {
+      const mark = make("span", { class: "swatch" });
+      mark.style.background = data.s;
+      node.append(mark);
+    }
+    if (data.h && data.h.startsWith("#")) node.append(make("a", { href: data.h }, make("bdi", {}, data.t)));
+    else if (data.c) {
+      node.append(make("code", {}, data.t));
+      node.append(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, data.t) }, "Copy"));
+    } else node.append(make("bdi", {}, data.t));
+    if (data.b) node.append(" ", make("strong", { class: "badge" }, "SIMULATED"));
+    if (data.d) node.append(make("small", {}, data.d));
+    return node;
+  }
+
+  function copy(button, text) {
+    const area = make("textarea", {}, text);
+    document.body.append(area);
+    area.select();
+    button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+    area.remove();
+  }
+
+  function buildTable(script) {
+    const data = read(script);
+    const holder = script.parentElement;
+    script.remove();
+    const state = { sort: null, down: false, search: "", page: 0, filter: "", value: "", everything: false };
+    const total = data.last ? data.rows.pop() : null;
+    const heads = data.columns.map((column, place) =>
+      make("th", { scope: "col", class: column.n ? "number" : null },
+        make("button", { type: "button", click: () => sortBy(place) }, column.name)));
+    const body = make("tbody");
+    const table = make("table", {},
+      make("caption", { class: holder.closest("details") ? "unseen" : null }, data.caption,
+        data.simulated ? " " : null, data.simulated ? make("strong", { class: "badge" }, "SIMULATED") : null),
+      make("thead", {}, make("tr", {}, ...heads)), body);
+    const counted = make("span", { class: "counted", role: "status" });
+    const chip = make("a", { class: "chip", hidden: true });
+    const back = make("button", { type: "button", class: "tool", click: () => turn(-1) }, "Previous");
+    const on = make("button", { type: "button", class: "tool", click: () => turn(1) }, "Next");
+    const search = make("input", { type: "search", placeholder: "Search", "aria-label": "Search in: " + data.caption,
+      input: () => { state.search = search.value.toLowerCase(); state.page = 0; draw(); } });
+    const tools = make("div", { class: "tools" }, chip, data.rows.length > 8 ? search : null, counted,
+      data.rows.length > PAGE_ROWS ? back : null, data.rows.length > PAGE_ROWS ? on : null,
+      make("button", { type: "button", class: "tool", "aria-label": "Download as CSV: " + data.caption,
+        click: () => save(data.caption + ".csv", csv(), "text/csv") }, "CSV"));
+    const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": data.caption }, table);
+    holder.append(scroll, tools);
+    if (!holder.closest("details")) holder.prepend(tools);
+
+    function turn(step) { state.page += step; draw(); }
+
+    function sortBy(place) {
+      state.down = state.sort === place ? !state.down : Boolean(data.columns[place].n);
+      state.sort = place;
+      state.page = 0;
+      draw();
+    }
+
+    function chosen() {
+      const column = state.filter ? data.columns.findIndex((each) => each.f === state.filter) : -1;
+      let rows = data.rows;
+      if (column >= 0) rows = rows.filter((row) => (row[column].k || textOf(row[column])) === state.value);
+      if (state.search) rows = rows.filter((row) => row.some((cell) => (textOf(cell) + " " + detailOf(cell)).toLowerCase().includes(state.search)));
+      if (state.sort !== null) {
+        const isNumeric = data.columns[state.sort].n;
+        const keyed = rows.map((row, number) => [keyOf(row[state.sort], isNumeric), number, row]);
+        keyed.sort((a, b) => {
+          const isLast = (a[0] === null) !== (b[0] === null);
+          return (isLast || !state.down ? compare(a[0], b[0]) : compare(b[0], a[0])) || a[1] - b[1];
+        });
+        rows = keyed.map((entry) => entry[2]);
+      }
+      return rows;
+    }
+
+    function draw() {
+      const rows = chosen();
+      const last = Math.max(0, Math.ceil(rows.length / PAGE_ROWS) - 1);
+      state.page = Math.min(Math.max(0, state.page), last);
+      const from = state.page * PAGE_ROWS;
+      const part = state.everything ? rows : rows.slice(from, from + PAGE_ROWS);
+      body.replaceChildren(...part.map((row) => make("tr", {}, ...row.map((cell, place) => cellOf(cell, data.columns[place])))));
+      if (total && !state.search && !(state.filter && state.value)) {
+        body.append(make("tr", { class: "total" }, ...total.map((cell, place) => cellOf(cell, data.columns[place]))));
+      }
+      if (!rows.length) body.append(make("tr", {}, make("td", { colspan: data.columns.length }, "No row fits.")));
+      heads.forEach((head, place) => {
+        if (place === state.sort) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
+        else head.removeAttribute("aria-sort");
+      });
+      const shown = part.length.toLocaleString("en-US"), count = rows.length.toLocaleString("en-US");
+      counted.textContent = part.length < rows.length
+        ? (from + 1).toLocaleString("en-US") + " to " + (from + part.length).toLocaleString("en-US") + " of " + count
+        : shown + (rows.length === 1 ? " row" : " rows");
+      back.disabled = state.page === 0;
+      on.disabled = state.page >= last;
+      const isFiltered = Boolean(state.filter && state.value && data.columns.some((each) => each.f === state.filter));
+      chip.hidden = !isFiltered;
+      if (isFiltered) {
+        chip.replaceChildren(state.filter + ": ", make("bdi", {}, state.value), " ✕");
+        chip.href = "#" + place().page;
+        chip.setAttribute("aria-label", "Show all, not only " + state.filter + " " + state.value);
+        holder.dataset.filtered = "yes";
+      } else delete holder.dataset.filtered;
+    }
+
+    function csv() {
+      const hasDetail = data.columns.map((_, place) => data.rows.some((row) => detailOf(row[place])));
+      const names = data.columns.flatMap((column, place) => hasDetail[place] ? [column.name, column.name + ", detail"] : [column.name]);
+      const lines = [...chosen(), ...(total ? [total] : [])].map((row) => row.flatMap((cell, place) => {
+        const text = data.columns[place].n ? textOf(cell).replace(/(\d),(?=\d{3})/g, "$1").replace("−", "-") : textOf(cell);
+        return hasDetail[place] ? [text, detailOf(cell)] : [text];
+      }));
+      return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+    }
+
+    holder.dataset.tableOf = data.caption;
+    holder.setFilter = (name, value) => { state.filter = name; state.value = value; state.page = 0; draw(); };
+    holder.setEverything = (everything) => { state.everything = everything; draw(); };
+    holder.csv = csv;
+    draw();
+  }
+
+
+  // A cell that a spreadsheet would run as a formula begins with an apostrophe; a plain number stays a number.
+  function quoted(text) {
+    const isFormula = /^[\s]*[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text);
+    const safe = isFormula ? "'" + text : text;
+    return /[",\r\n]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+  }
+
+  function save(name, content, type) {
+    const address = content.startsWith("data:") ? content : URL.createObjectURL(new Blob([content], { type: type }));
+    make("a", { href: address, download: name.replace(/[^\w.,() -]+/g, "_") }).click();
+  }
+
+  // ---- figures: drawn when seen ----
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) drawChart(entry.target);
+  }, { rootMargin: "200px" });
+
+  function fit(spec, width) {
+    // A narrow screen gets shorter names and legends of one or two columns.
+    const isNarrow = width < NARROW;
+    (function walk(part) {
+      if (part === null || typeof part !== "object") return;
+      if (part.scale && Array.isArray(part.scale.domain) && typeof part.scale.domain[0] === "string" && part.legend !== null) {
+        const longest = Math.max(...part.scale.domain.map((label) => label.length));
+        part.legend = { ...part.legend, columns: Math.max(1, Math.min(4, Math.floor((width - 40) / (6.2 * longest + 28)))), labelLimit: width - 80 };
+      }
+      if (width < 900 && part.axis && part.axis.values) part.axis = { ...part.axis, labelOverlap: "greedy" };
+      if (isNarrow && part.axis && part.axis.labelLimit) part.axis = { ...part.axis, labelLimit: Math.round(width / 3) };
+      if (isNarrow && part.axis && part.axis.tickCount) part.axis = { ...part.axis, tickCount: 4 };
+      Object.entries(part).forEach(([name, value]) => { if (name !== "datasets") walk(value); });
+    })(spec);
+    // Where there is no room for what was noted beside its line, the line tells it to the pointer.
+    const isRoomless = (encoding) => encoding && encoding.text && ((width < 900 && encoding.text.field === "shown")
+      || (isNarrow && ["k", "label"].includes(encoding.text.field) && (encoding.y || {}).type === "quantitative"));
+    if (spec.layer) spec.layer = spec.layer.filter((layer) => !isRoomless(layer.encoding));
+    // Counts stand beside the last mark, which a narrow scale brings close to the edge.
+    if (width < 900) spec.padding = { left: 5, top: 5, bottom: 5, right: 50 };
+    if (isNarrow && spec.config) {
+      spec.config.axis = { ...spec.config.axis, titleLimit: width - 70, labelFontSize: 11, titleFontSize: 11 };
+      spec.config.legend = { ...spec.config.legend, titleLimit: width - 60 };
+    }
+    return spec;
+  }
+
+  function specOf(box) { return read(document.getElementById(box.dataset.spec)); }
+
+  function drawChart(box) {
+    seen.unobserve(box);
+    if (box.dataset.drawn || !box.clientWidth) return null;
+    box.dataset.drawn = "yes";
+    box.dataset.drawing = "yes";
+    const spec = fit(specOf(box), box.clientWidth);
+    if (box.dataset.height) {
+      spec.height = Number(box.dataset.height);
+      for (const layer of spec.layer || []) if (layer.encoding && layer.encoding.y) layer.encoding.y = { ...layer.encoding.y, title: null };
+    }
+    const figure = box.closest("figure");
+    if (figure && figure.closest(".multiples")) delete spec.padding;
+    // The interpreter (ast) replaces generated code, so that the page's policy can forbid eval.
+    const drawn = vegaEmbed(box, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
+    return drawn.then((result) => {
+      box.dataset.chart = "drawn";
+      // The box is one picture with a text of its own; the marks inside it have none to tell.
+      for (const mark of all("svg, svg [role], svg [aria-roledescription]", box)) {
+        mark.removeAttribute("role");
+        mark.removeAttribute("aria-roledescription");
+        mark.removeAttribute("aria-label");
+      }
+      result.view.addEventListener("click", (event, item) => {
+        const link = item && item.datum && item.datum.link;
+        if (typeof link === "string" && link.startsWith("#")) location.hash = link;
+      });
+      if (figure && !figure.querySelector(".tools")) figure.append(figureTools(figure, box, result.view));
+    }).catch((error) => {
+      box.textContent = "This chart could not be drawn (" + error.message + "). Its numbers stand in the table.";
+      Promise.reject(error);
+    }).finally(() => delete box.dataset.drawing);
+  }
+
+  function figureTools(figure, box, view) {
+    const name = figure.querySelector("figcaption").firstChild.textContent.trim();
+    const tool = (label, click) => make("button", { type: "button", class: "tool", "aria-label": label + ": " + name, click: click }, label);
+    const image = (kind) => {
+      view.background("white").runAsync()
+        .then(() => (kind === "svg" ? view.toSVG() : view.toImageURL("png", 2)))
+        .then((content) => save(name + "." + kind, content, "image/svg+xml"))
+        .then(() => view.background("transparent").runAsync());
+    };
+    return make("div", { class: "tools" }, tool("PNG", () => image("png")), tool("SVG", () => image("svg")),
+      tool("CSV", () => save(name + ".csv", figureCsv(box), "text/csv")));
+  }
+
+  // The numbers of a figure: the rows of its largest data set, without what only places marks.
+  function figureCsv(box) {
+    const sets = Object.values(specOf(box).datasets || {}).sort((a, b) => b.length - a.length);
+    const rows = sets[0] || [];
+    const names = Object.keys(rows[0] || {}).filter((name) => !["link", "at", "foot", "left", "right", "span"].includes(name));
+    const lines = rows.map((row) => names.map((name) => (row[name] === null ? "" : String(row[name]))));
+    return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  }
+
+  // ---- one failure: its evidence and its job ----
+  function showDetail(page, at) {
+    const detail = page.querySelector(".detail");
+    if (!detail) return;
+    const source = at.filter === "failure" ? document.getElementById(detail.dataset.source) : null;
+    const data = source ? read(source) : null;
+    const found = data ? data.failures[at.value] : null;
+    detail.hidden = at.filter !== "failure";
+    if (detail.hidden) return;
+    detail.replaceChildren(make("a", { class: "chip", href: "#" + at.page }, "All failures ✕"));
+    if (!found) {
+      detail.append(make("p", { class: "note" }, "This report has no failure of that name."));
+      return;
+    }
+    const facts = make("dl", { class: "facts" });
+    found.facts.forEach(([name, value]) => facts.append(make("dt", {}, name), make("dd", {}, make("bdi", {}, value))));
+    detail.append(make("h3", {}, found.title), facts);
+    const tables = [["Evidence", data.evidence, found.evidence, found.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
+    for (const [caption, columns, rows, without] of tables) {
+      if (!rows.length) { detail.append(make("p", { class: "note" }, caption + ": " + without)); continue; }
+      const holder = make("div", { class: "table" }, make("script", { type: "application/json" }));
+      holder.firstChild.textContent = JSON.stringify({ caption: caption, columns: columns, rows: rows.map((row) => row.map((cell) => typeof cell === "number" ? data.texts[cell] : cell)), simulated: data.simulated });
+      detail.append(holder);
+      buildTable(holder.firstChild);
+    }
+    if (found.more) detail.append(make("p", { class: "small" }, found.more));
+  }
+
+  // ---- theme, printing, start ----
+  const toggle = document.getElementById("theme");
+  function theme(name) {
+    if (name) root.dataset.theme = name;
+    const isDark = name ? name === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    toggle.textContent = isDark ? "Light" : "Dark";
+    toggle.onclick = () => {
+      theme(isDark ? "light" : "dark");
+      try { localStorage.setItem("faultline-theme", isDark ? "light" : "dark"); } catch (error) { /* a file may have no storage */ }
+    };
+  }
+  let kept = null;
+  try { kept = localStorage.getItem("faultline-theme"); } catch (error) { /* a file may have no storage */ }
+  theme(kept === "dark" || kept === "light" ? kept : "");
+
+  function drawAll() {
+    return Promise.all(all(".chart", pages.get(root.dataset.page)).map(drawChart));
+  }
+
+  document.addEventListener("toggle", (event) => { if (event.target.open) fill(event.target); }, true);
+  window.addEventListener("beforeprint", () => {
+    const page = pages.get(root.dataset.page);
+    all("details", page).forEach((details) => { details.dataset.was = details.open ? "yes" : ""; details.open = true; });
+    fill(page);
+    all("[data-table-of]", page).forEach((table) => table.setEverything(true));
+    drawAll();
+  });
+  window.addEventListener("afterprint", () => {
+    const page = pages.get(root.dataset.page);
+    all("details", page).forEach((details) => { details.open = details.dataset.was === "yes"; });
+    all("[data-table-of]", page).forEach((table) => table.setEverything(false));
+  });
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if ((width < NARROW) === (window.innerWidth < NARROW)) return;
+    width = window.innerWidth;
+    for (const box of all(".chart[data-drawn]")) { delete box.dataset.drawn; seen.observe(box); }
+  });
+  window.addEventListener("hashchange", show);
+  window.faultline = { drawAll: drawAll, numberIn: numberIn, quoted: quoted };
+  show();
+})();

@@ -1,0 +1,155 @@
+"""Sliders that answer what a planned run has to expect: the data they start from, and their markup.
+
+The page computes with `templates/whatif_model.js`, whose formulas are those of `assets/model`; a test compares them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from assets.model.incident_counts import weighted_interval
+from assets.model.target_probability import RUN_COUNT
+from assets.report.queries import Frames, only_row
+from assets.report.wording import POPULATIONS
+
+TEMPLATES = Path(__file__).parent / "templates"
+MINUTES = (1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720, 1440)
+WRITE_MINUTES = (0, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 30)
+RESTART_MINUTES = (0, 1, 2, 3, 5, 10, 15, 20, 30, 45, 60)
+QUEUE_MINUTES = (0, 5, 10, 15, 30, 60, 120, 240, 480, 1440)
+REPAIR_HOURS = (1, 2, 4, 8, 12, 24, 48, 72, 120, 168, 336)
+SPARES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 30, 45, 60, 90, 180)
+TARGETS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99)
+GRID_MINUTES = (5, 15, 30, 60, 120, 240)
+DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9}
+USUAL_WAIT = 0.0
+"""As in the tables: a run without queue."""
+USUAL_REPAIR = 24.0
+LARGER = 4
+"""How many times the size of the cluster the slider goes up to."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """One slider: its name in the model, its label, what unit its values have, the values and where it stands."""
+
+    name: str
+    label: str
+    unit: str
+    values: tuple[float, ...]
+    start: float
+
+    @property
+    def position(self) -> int:
+        """Where it stands, as a position among its values."""
+        return self.values.index(self.start)
+
+
+def what_if(frames: Frames, cluster_id: str, anchor: str) -> Markup:
+    """Write the block of one cluster: a form, its results, a grid of sizes and intervals, and the data as JSON.
+
+    Parameters
+    ----------
+    frames
+        What `queries.read_frames` returned.
+    cluster_id
+        The cluster.
+    anchor
+        Begins every element id of the block, as `page.anchor_of` gives it.
+    """
+    row = only_row(frames, "what_if", cluster_id)
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    data = what_if_data(row)
+    return Markup(  # noqa: S704 -- the template escapes what it is given
+        environment.get_template("whatif.html.j2").render(
+            anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row
+        )
+    )
+
+
+def what_if_script() -> str:
+    """Give the script that moves the block: the formulas, then what ties them to the form."""
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("whatif_model.js", "whatif.js"))
+
+
+def what_if_styles() -> str:
+    """Give the styles of the block."""
+    return (TEMPLATES / "whatif.css").read_text(encoding="utf-8")
+
+
+def what_if_data(row: dict[str, Any]) -> dict[str, Any] | None:
+    """Gather what the formulas need; None where the GPUs of a node are unknown.
+
+    Without a measured rate, `value`, `low` and `high` are None, and only a rate of one's own answers.
+    """
+    if not row.get("gpus_per_node") or not row.get("gpu_count"):
+        return None
+    rate: dict[str, Any] = dict.fromkeys(("value", "low", "high", "failure_count", "node_days"))
+    rate["dispersion"], confidence_level = 1.0, 0.9
+    if row["failure_count"] is not None and row["node_days"]:
+        found = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
+        rate = {
+            "value": float(found.value) if found.value > 0 else None,
+            "low": float(found.low),
+            "high": float(found.high),
+            "failure_count": float(row["failure_count"]),
+            "node_days": float(row["node_days"]),
+            "dispersion": float(found.dispersion),
+        }
+        confidence_level = found.confidence_level
+    return {
+        **rate,
+        "confidence_level": confidence_level,
+        "population": POPULATIONS.get(row["population"], "no population"),
+        "gpus_per_node": int(row["gpus_per_node"]),
+        "gpu_count": int(row["gpu_count"]),
+        "run_count": RUN_COUNT,
+        "grid_minutes": list(GRID_MINUTES),
+        "grid_gpus": [size for size in sizes_of(row) if size <= row["gpu_count"]],
+    }
+
+
+def sizes_of(row: dict[str, Any]) -> tuple[int, ...]:
+    """List the sizes of runs to choose from: doublings of a node, the cluster itself, and up to four times that.
+
+    >>> sizes_of({"gpus_per_node": 8, "gpu_count": 40})
+    (8, 16, 32, 40, 64, 128, 160)
+    """
+    node, whole = int(row["gpus_per_node"]), int(row["gpu_count"])
+    largest = LARGER * whole
+    doublings = {node << step for step in range(math.ceil(math.log2(max(2, largest / node))))}
+    return tuple(sorted({size for size in doublings if size <= largest} | {node, whole, largest}))
+
+
+def sliders_of(row: dict[str, Any]) -> tuple[Slider, ...]:
+    """Build the sliders, each standing where the cluster's settings or its records are."""
+    found = {name: DEFAULTS[name] if row[name] is None else row[name] for name in DEFAULTS}
+    repair = row["repair_hours"] if row["repair_count"] else USUAL_REPAIR
+    return (
+        Slider("gpus", "GPUs", "GPUs", tuple(map(float, sizes_of(row))), float(row["gpu_count"])),
+        _slider("checkpoint", "Checkpoint every", "min", MINUTES, row["checkpoint_minutes"] or 60),
+        _slider("write", "Writing one takes", "min", WRITE_MINUTES, found["write_minutes"]),
+        _slider("restart", "Restart takes", "min", RESTART_MINUTES, found["restart_minutes"]),
+        _slider("spares", "Spare nodes", "nodes", SPARES, 0),
+        _slider("queue", "Wait where no spare is left", "min", QUEUE_MINUTES, USUAL_WAIT),
+        _slider("repair_hours", "A failed node is out for", "h", REPAIR_HOURS, round(max(repair, 0.1), 1)),
+        _slider("days", "The run holds its nodes for", "days", DAYS, found["planned_days"]),
+        _slider("target", "Target ETTR", "", TARGETS, found["ettr_target"]),
+    )
+
+
+def _slider(name: str, label: str, unit: str, values: tuple[float, ...], start: float) -> Slider:
+    return Slider(name, label, unit, tuple(sorted({*map(float, values), float(start)})), float(start))

@@ -1,0 +1,54 @@
+"""`faultline report`: the published report as separate files, and the reports of earlier publications."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestration.cli.options import HomeOption, answer, fail, settings_of
+from orchestration.home import BUILT, Home
+from orchestration.terminal import say
+
+UNKNOWN_TIME = "unknown time"
+EXAMPLES = "Examples: `faultline report` lists what is kept; `faultline report --out /srv/www/faultline` writes files"
+
+
+def report(
+    out: Annotated[Path | None, typer.Option("--out", help="Write each page as a file of its own into DIR.")] = None,
+    home: HomeOption = None,
+) -> None:
+    """List the reports that are kept, or write the newest one as separate files for a web server."""
+    chosen = settings_of(home).home
+    if out is None:
+        _list(chosen)
+        return
+    say(str(answer(lambda: write_files(chosen, out), writes=True)))
+
+
+def _list(home: Home) -> None:
+    from orchestration.publication.folders import kept_publications
+
+    kept = kept_publications(home)
+    if not kept:
+        fail("no report is published yet; `faultline refresh` makes one")
+    for publication in kept:
+        say(f"{publication.published_at or UNKNOWN_TIME}  {publication.report}")
+
+
+def write_files(home: Home, out: Path) -> Path:
+    """Write every page of the report of the published warehouse into a folder, and return the path of the first."""
+    from assets.report.folder import ReportFolder
+    from assets.report.page import VEGA, build, render_files, vega_bundle
+    from assets.report.queries import read_frames
+    from orchestration.reading.published import published
+
+    with published(home.published_file) as con:
+        frames = read_frames(con)
+    bundle = ReportFolder(path=str(out), parts=str(BUILT)).kept(VEGA, vega_bundle)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, html in render_files(build(frames, dt.datetime.now(dt.UTC)), bundle).items():
+        (out / name).write_text(html, encoding="utf-8")
+    return out / "index.html"

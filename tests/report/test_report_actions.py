@@ -1,0 +1,245 @@
+"""What the report advises: incidents and the lemon verdict decide, one voice speaks everywhere, commands are safe."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shlex
+from pathlib import Path
+
+import pytest
+
+from assets.node_lists import safe_names
+from assets.report.actions import SILENT_DAYS, Action, actions, drain_command
+from assets.report.advice import RECENT_DAYS
+from assets.warehouse import Warehouse
+from orchestration.reading.lemon_list import lines_of, list_lemons
+from tests.report.clusters import HOSTILE
+from tests.warehouses import create_tables
+
+START = dt.datetime(2026, 3, 1)
+DAY = dt.timedelta(days=1)
+
+
+def advised(warehouse: Warehouse, cluster_id: str) -> list[Action]:
+    with warehouse.reading() as con:
+        return actions(con, cluster_id)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Warehouse:
+    """A cluster of four nodes over 90 days, of which nothing is recorded yet."""
+    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"))
+    with warehouse.writing() as con:
+        create_tables(con)
+        con.execute(
+            "insert into marts.dim_clusters (cluster_id, is_simulated, first_at, last_at, study_from_at, study_to_at, "
+            "has_health_checks, has_kernel_messages, has_node_events) values ('c', false, $a, $b, $a, $b, true, true, "
+            "true)",
+            {"a": START, "b": START + 90 * DAY},
+        )
+        for name in ("n1", "n2", "n3", "n4"):
+            con.execute(
+                "insert into marts.dim_nodes (cluster_id, node_id, node_name, gpu_count) values ('c', $n, $n, 8)",
+                {"n": name},
+            )
+    return warehouse
+
+
+def strike(warehouse: Warehouse, node: str, at: dt.datetime, category: str = "pcie", attempts: int = 1) -> None:
+    """Let one incident strike a node and end so many jobs."""
+    key = {"i": f"{node}-{at}", "n": node, "at": at, "c": category, "k": attempts}
+    with warehouse.writing() as con:
+        con.execute(
+            "insert into marts.fct_incidents (cluster_id, incident_id, attempt_count, failure_category) "
+            "values ('c', $i, $k, $c)",
+            {k: key[k] for k in ("i", "k", "c")},
+        )
+        con.execute(
+            "insert into marts.fct_incident_suspects (cluster_id, incident_id, node_id, is_known, failed_at, "
+            "incident_probability, lost_gpu_hours) values ('c', $i, $n, true, $at, 1.0, 10.0)",
+            {k: key[k] for k in ("i", "n", "at")},
+        )
+
+
+def judge(warehouse: Warehouse, node: str, verdict: str) -> None:
+    with warehouse.writing() as con:
+        con.execute(
+            "insert into estimates.est_lemon_nodes by name select 'c' as cluster_id, $n as node_id, 1 as rank, "
+            "0.98 as posterior_probability, 90.0 as rate, 40.0 as rate_low, 150.0 as rate_high, 10.0 as fleet_rate, "
+            "$v as verdict, '4 failures' as reasons, 4 as event_count, 45.0 as exposure, 0.9 as confidence_level, "
+            "date '2026-03-01' as window_start_date, date '2026-05-29' as window_end_date",
+            {"n": node, "v": verdict},
+        )
+
+
+def put_out(warehouse: Warehouse, node: str, at: dt.datetime, until: dt.datetime | None) -> None:
+    with warehouse.writing() as con:
+        con.execute(
+            "insert into marts.fct_node_outages (cluster_id, node_id, started_at, ended_at, reason, is_planned) "
+            "values ('c', $n, $a, $b, 'HC: odd', false)",
+            {"n": node, "a": at, "b": until},
+        )
+
+
+def test_four_jobs_that_one_incident_ended_are_no_reason_to_act(small):
+    strike(small, "n1", START + 89 * DAY, attempts=4)
+    assert advised(small, "c") == []
+
+
+def test_an_isolated_incident_of_long_ago_is_no_reason_to_act(small):
+    strike(small, "n1", START + DAY)
+    put_out(small, "n1", START + DAY, START + 2 * DAY)
+    assert advised(small, "c") == []
+
+
+def test_a_fault_came_back_only_after_a_repair(small):
+    for day in (70, 85):
+        strike(small, "n1", START + day * DAY)
+        strike(small, "n2", START + day * DAY)
+        strike(small, "n3", START + day * DAY, "pcie" if day == 70 else "ib_link")
+    for node in ("n1", "n3"):
+        put_out(small, node, START + 70 * DAY, START + 72 * DAY)
+    (found,) = advised(small, "c")
+    assert (found.kind, found.node_names, found.incident_count) == ("relapse", ("n1",), 2)
+    assert "came back 2026-05-25 after an outage that ended 2026-05-12" in found.reason
+    assert found.saving.gpu_hours is None
+    assert str(found.saving).startswith("cannot tell")
+
+
+def test_a_relapse_of_long_ago_or_of_a_node_called_ok_is_left_alone(small):
+    for node, days in (("n1", (10, 90 - RECENT_DAYS - 1)), ("n2", (70, 85))):
+        for day in days:
+            strike(small, node, START + day * DAY)
+        put_out(small, node, START + days[0] * DAY, START + (days[0] + 1) * DAY)
+    judge(small, "n2", "ok")
+    assert advised(small, "c") == []
+
+
+def test_an_outage_that_a_ticket_follows_is_being_repaired(small):
+    put_out(small, "n1", START + 80 * DAY, None)
+    put_out(small, "n2", START + 80 * DAY, None)
+    with small.writing() as con:
+        con.execute(
+            "insert into marts.fct_tickets (cluster_id, ticket_id, node_id, opened_at, closed_at, component) "
+            "values ('c', 'T1', 'n1', ?, null, 'GPU')",
+            [START + 81 * DAY],
+        )
+    (found,) = advised(small, "c")
+    assert (found.kind, found.node_names) == ("outage", ("n2",))
+    assert found.command == "scontrol update nodename=n2 state=resume"
+    assert "5,760" in str(found.saving).replace("\u202f", ",")
+
+
+def test_many_open_outages_are_one_action(small):
+    for number in range(1, 5):
+        put_out(small, f"n{number}", START + (80 + number) * DAY, None)
+    (found,) = advised(small, "c")
+    assert found.title.startswith("Repair 4 nodes")
+    assert found.command == "scontrol update nodename=n[1-4] state=resume"
+
+
+def test_a_lemon_saves_what_a_normal_node_would_not_lose(small):
+    """80 excess failures per 1,000 node-days x 15 node-days in use a month x 10 GPU-hours each."""
+    strike(small, "n1", START + 80 * DAY)
+    judge(small, "n1", "lemon")
+    (found,) = advised(small, "c")
+    assert found.saving.gpu_hours == pytest.approx(0.080 * 15 * 10)
+    assert (found.saving.low, found.saving.high) == pytest.approx((0.030 * 15 * 10, 0.140 * 15 * 10))
+    assert found.command == "scontrol update nodename=n1 state=drain reason='lemon: 4 incidents in 90 days'"
+    assert found.exclude == "--exclude=n1"
+
+
+def test_a_cause_that_grew_is_the_fleets_and_a_fall_is_none(small):
+    changed = START + 60 * DAY
+    with small.writing() as con:
+        for category, low, ratio in (("ib_link", 1.5, 4.0), ("pcie", 0.4, 0.5), ("eth_link", 0.9, 2.0)):
+            con.execute(
+                "insert into estimates.est_rate_changes by name select 'c' as cluster_id, $c as failure_category, "
+                "$at as changed_at, 2.0 as rate_before, 8.0 as rate_after, $r as ratio, $l as ratio_low, "
+                "9.0 as ratio_high, 30 as event_count, 360.0 as exposure, 0.9 as confidence_level",
+                {"c": category, "at": changed, "r": ratio, "l": low},
+            )
+    strike(small, "n1", START, "ib_link")
+    (found,) = advised(small, "c")
+    assert (found.kind, found.node_names, found.command) == ("cause", (), "")
+    assert "since 2026-04-30" in found.reason
+    assert found.saving.gpu_hours == pytest.approx(8 / 1000 * 120 * 10 * 0.75)
+    assert found.saving.low == pytest.approx(8 / 1000 * 120 * 10 * (1 - 1 / 1.5))
+
+
+def test_logs_that_are_missing_or_silent_come_last(small):
+    with small.writing() as con:
+        con.execute("update marts.dim_clusters set has_kernel_messages = false")
+        for kind, silent in (("health", SILENT_DAYS + 1), ("events", SILENT_DAYS - 1), ("inventory", 40)):
+            con.execute(
+                "insert into ops.spans values ('c', ?, ?, ?, 'log')", [kind, START, START + (90 - silent) * DAY]
+            )
+    put_out(small, "n1", START + 80 * DAY, None)
+    first, missing, silent = advised(small, "c")
+    assert first.kind == "outage"
+    assert missing.title == "Export what is missing: kernel messages"
+    assert silent.title == "Look why the log `health` has gone silent"
+    assert "4 days before the end" in silent.reason
+
+
+def test_the_order_is_outages_lemons_relapses_causes_sources(small):
+    put_out(small, "n1", START + 80 * DAY, None)
+    judge(small, "n2", "lemon")
+    for day in (70, 85):
+        strike(small, "n3", START + day * DAY)
+    put_out(small, "n3", START + 70 * DAY, START + 72 * DAY)
+    with small.writing() as con:
+        con.execute("update marts.dim_clusters set has_node_events = false")
+        con.execute(
+            "insert into estimates.est_rate_changes by name select 'c' as cluster_id, 'all' as failure_category, "
+            "timestamp '2026-04-30' as changed_at, 3.0 as ratio, 2.0 as ratio_low, 4.0 as ratio_high"
+        )
+    assert [action.kind for action in advised(small, "c")] == ["outage", "lemon", "relapse", "cause", "source"]
+
+
+@pytest.mark.parametrize("cluster_id", ["demo", "hall-b"])
+def test_no_node_is_advised_in_one_place_and_ok_in_another(planted, cluster_id):
+    with planted.reading() as con:
+        verdicts = dict(
+            con.execute(
+                "select node_name, verdict from estimates.est_lemon_nodes inner join marts.dim_nodes "
+                "using (cluster_id, node_id) where cluster_id = ?",
+                [cluster_id],
+            ).fetchall()
+        )
+    found = advised(planted, cluster_id)
+    taken_out = {name for action in found if action.takes_out for name in action.node_names}
+    assert taken_out == {name for name, verdict in verdicts.items() if verdict == "lemon"}
+    excluded = {name for action in found if action.exclude for name in action.node_names}
+    assert not [name for name in excluded if verdicts.get(name) == "ok"]
+    drained = {name for action in found if "state=drain" in action.command for name in action.node_names}
+    assert not [name for name in drained if verdicts.get(name) == "ok"]
+
+
+def test_the_report_and_the_command_lemons_use_the_same_words(planted):
+    answer = next(answer for answer in list_lemons(Path(planted.path)) if answer["cluster_id"] == "demo")
+    lemons = [action for action in advised(planted, "demo") if action.kind == "lemon"]
+    assert [action.node_names for action in lemons] == [("sim007",), ("sim021",)]
+    assert answer["exclude"] == "--exclude=sim[007,021]"
+    for action in lemons:
+        said = next(line for line in lines_of(answer) if f" {action.node_names[0]}: " in line)
+        assert action.reason.startswith(said.split(": ", 1)[1])
+
+
+def test_hostile_names_stay_text(planted):
+    (found,) = [action for action in advised(planted, "hall-b") if action.node_names == (HOSTILE,)]
+    assert found.kind == "outage"
+    assert found.command == ""
+    assert found.exclude == ""
+
+
+def test_a_reason_is_one_word_for_the_shell():
+    command = drain_command("n1", "'; reboot #\n\x1b[2J")
+    words = shlex.split(command)
+    assert words[:4] == ["scontrol", "update", "nodename=n1", "state=drain"]
+    assert words[4].startswith("reason='; reboot #")
+    assert len(words) == 5
+    assert command.isprintable()
+    for name in ("-x", "a b", "n[1-99]", "$(reboot)", "n1;reboot", ""):
+        assert drain_command(name, "lemon") == ""
+        assert not safe_names([name])

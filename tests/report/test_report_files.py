@@ -1,0 +1,59 @@
+"""`faultline report`: every page as a file of its own, with links to the others; and the reports that are kept."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestration.cli import app
+from orchestration.home import Home
+from orchestration.publication import folders
+from tests.report.browser import browser
+
+
+@pytest.fixture
+def home(tmp_path: Path, planted) -> Home:
+    home = Home.at(tmp_path / "home")
+    (home.working_reports / "latest").mkdir(parents=True)
+    (home.working_reports / "latest" / "index.html").write_text("a report")
+    shutil.copy(planted.path, home.publication)
+    return home
+
+
+def run(home: Home, *arguments: str):
+    return CliRunner().invoke(app, ["report", "--home", str(home.root), *arguments])
+
+
+def test_every_page_is_a_file_and_an_address_leads_from_one_to_another(home, page, tmp_path):
+    folders.publish(home, "run-1", "v", home.publication, home.working_reports / "latest")
+    out = tmp_path / "out"
+    done = run(home, "--out", str(out))
+    assert (done.exit_code, done.stdout.strip()) == (0, str(out / "index.html"))
+    assert len(list(out.glob("*.html"))) == len(page.leaves)
+    with browser(tmp_path / "profile") as tab:
+        tab.show(1440)
+        tab.open((out / "index.html").as_uri())
+        tab.run("document.querySelector('td a').click()")
+        tab.wait("location.pathname.endsWith('demo.html') && document.documentElement?.dataset.page === 'demo'")
+        tab.run("document.querySelector('a[href=\"#demo/failures\"]').click()")
+        tab.wait("document.documentElement?.dataset.page === 'demo/failures'")
+        assert tab.run("document.querySelectorAll('article').length") == 1
+        assert tab.run("document.querySelectorAll('tbody tr').length") > 20
+        assert tab.problems == []
+
+
+def test_the_reports_that_are_kept_are_listed(home):
+    assert run(home).exit_code == 1
+    for number in ("run-1", "run-2"):
+        folders.publish(home, number, "v", home.publication, home.working_reports / "latest")
+    listed = run(home).stdout.splitlines()
+    assert [Path(line.split()[-1]).parts[-3] for line in listed] == ["run-2", "run-1"]
+
+
+def test_nothing_published_is_told(home, tmp_path):
+    done = run(home, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 1
+    assert "run `faultline refresh` first" in done.stderr

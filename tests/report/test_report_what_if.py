@@ -1,0 +1,237 @@
+"""The sliders answer what `assets/model` answers, over a grid of questions; their block stands in a real browser."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import special
+
+from assets.model.checkpoint import optimal_minutes
+from assets.model.ettr import expected_ettr_exact
+from assets.model.incident_counts import weighted_interval
+from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, run_outlook
+from assets.model.spares import probability_without_spare
+from assets.model.target_probability import target_probability
+from assets.report.page import anchor_of
+from assets.report.what_if import sizes_of, what_if, what_if_data, what_if_script, what_if_styles
+from tests.report.browser import opened
+from tests.report.clusters import HOSTILE
+from tests.report.reading import Element
+
+ROW = {
+    "cluster_id": "c", "population": "all", "failure_count": 34.0, "failure_variance": 34.0, "node_days": 1886.8,
+    "note": None, "gpus_per_node": 8, "gpu_count": 512, "checkpoint_minutes": 60.0, "restart_minutes": 5.0,
+    "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9, "repair_count": 161, "repair_hours": 5.0,
+}  # fmt: skip
+MEASURED = {
+    "plain": ROW,
+    "in bursts": ROW | {"failure_count": 105.99, "failure_variance": 159.96, "node_days": 5373.2},
+    "few": ROW | {"failure_count": 0.3, "failure_variance": 0.3, "node_days": 12.5},
+    "many": ROW | {"failure_count": 20_000.0, "failure_variance": 41_000.0, "node_days": 3e6},
+    "none": ROW | {"failure_count": 0.0, "failure_variance": 0.0, "node_days": 900.0},
+}
+INPUTS = [
+    {"rate": rate, "own": own, "gpus": gpus, "checkpoint": checkpoint, "write": write, "restart": restart,
+     "queue": queue, "spares": spares, "repair_hours": 5.0, "days": days, "target": target}
+    for rate, gpus, (checkpoint, write, restart), (queue, spares), (days, target, own) in itertools.product(
+        ("measured", "low", "high", "own"),
+        (8, 500, 16_384),
+        ((60.0, 0.0, 5.0), (5.0, 0.25, 0.0), (240.0, 10.0, 30.0)),
+        ((0.0, 0), (60.0, 2)),
+        ((30.0, 0.9, 6.5), (1.0, 0.5, 0.02)),
+    )
+]  # fmt: skip
+SPECIAL = [(a, x) for a in (0.3, 0.5, 1.0, 3.7, 34.5, 2_000.5, 60_000.0) for x in (1e-6, 0.2, 1.0, 30.0, 2_050.0, 6e4)]
+LEVELS = (1e-9, 0.0005, 0.05, 0.5, 0.95, 0.9995)
+FUNCTIONS = """
+const special = %s, levels = %s;
+const functions = {
+  gamma: special.map(([a, x]) => whatIfModel.gammaTails(a, x)),
+  quantile: special.map(([a]) => levels.map((level) => whatIfModel.gammaQuantile(a, level))),
+  beta: special.map(([a, x]) => [0.01, 0.3, 0.97].map((p) => whatIfModel.betaInc(a, x + 1, p))),
+  lambert: levels.map((level) => whatIfModel.lambertW(-level / Math.E)),
+};
+const grid = %s.map((data) => %s.map((input) => whatIfModel.evaluate(data, input)));
+const text = JSON.stringify({ functions, grid }, (_, value) =>
+  typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
+document.getElementById("answers").textContent = text;
+"""
+
+
+@pytest.fixture(scope="module")
+def root(frames, tmp_path_factory: pytest.TempPathFactory) -> Element:
+    """One page with the blocks of the planted clusters and the answers to the grid, opened once."""
+    blocks = "".join(what_if(frames, row["cluster_id"], anchor_of(row["cluster_id"])) for row in frames["what_if"])
+    data = [what_if_data(row) for row in MEASURED.values()]
+    questions = FUNCTIONS % tuple(map(json.dumps, (SPECIAL, LEVELS, data, INPUTS)))
+    watch = (Path(__file__).parents[2] / "assets/report/templates/watch.js").read_text(encoding="utf-8")
+    page = tmp_path_factory.mktemp("what_if") / "index.html"
+    page.write_text(
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>What if</title><style>{what_if_styles()}</style>"
+        f"<script>{watch}</script><body>{blocks}<div id=answers></div>"
+        f"<script>{what_if_script()}</script><script>{questions}</script></html>",
+        encoding="utf-8",
+    )
+    return opened(page, tmp_path_factory.mktemp("browser") / "profile").all("html")[0]
+
+
+@pytest.fixture(scope="module")
+def answers(root):
+    def number(value):
+        return float(value.replace("Infinity", "inf")) if isinstance(value, str) else value
+
+    found = json.loads(root.all("div", id="answers")[0].text)
+    found["grid"] = [[{key: number(x) for key, x in answer.items()} for answer in part] for part in found["grid"]]
+    return found
+
+
+def model(row, question):
+    """Ask `assets/model` what the page answers."""
+    measured = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
+    if question["rate"] == "measured":
+        rate = measured
+    elif question["rate"] == "own":
+        rate = assumed_rate(question["own"] / 1000)
+    else:
+        limit = float(getattr(measured, question["rate"]))
+        rate = assumed_rate(limit) if limit > 0 else None
+    if rate is None:
+        return {"mttf_hours": math.nan, "interruptions": math.nan, "ettr": math.nan, "probability": math.nan}
+    nodes = float(nodes_of(question["gpus"], row["gpus_per_node"]))
+    rates = {"": rate.value, "_low": rate.low, "_high": rate.high}
+    per_day = {name: nodes * float(x) if x > 0 else math.nan for name, x in rates.items()}
+    without = {name: probability_without_spare(x, question["repair_hours"] / 24, question["spares"])
+               for name, x in per_day.items()}  # fmt: skip
+
+    def costs(name):
+        return {
+            "restart_minutes": question["restart"],
+            "write_minutes": question["write"],
+            "queue_minutes": question["queue"] * float(without[name]),
+        }
+
+    def ettr(name):
+        return float(expected_ettr_exact(per_day[name], question["checkpoint"], **costs(name)))
+
+    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * question["days"])
+    plan = plan_checkpoints(rate, nodes, **costs(""))
+    may_be_zero = rate.low == 0
+    free = {"restart_minutes": question["restart"], "write_minutes": question["write"]}
+    if may_be_zero:
+        wait = question["queue"] * (question["spares"] == 0)
+        highest = float(expected_ettr_exact(0.0, question["checkpoint"], **free, queue_minutes=wait))
+    else:
+        highest = ettr("_low")
+    reached = target_probability(
+        rate, nodes, question["checkpoint"], **costs(""), scheduled_days=question["days"], target=question["target"]
+    )
+    return {
+        "nodes": nodes,
+        "mttf_hours": mttf.hours, "mttf_hours_low": mttf.low, "mttf_hours_high": mttf.high,
+        "interruptions": future.value, "interruptions_low": future.low, "interruptions_high": future.high,
+        "best_minutes": plan.optimal, "best_minutes_low": plan.optimal_low, "best_minutes_high": plan.optimal_high,
+        "ettr": ettr(""), "ettr_low": ettr("_high"), "ettr_high": highest,
+        "ettr_best": plan.ettr_optimal, "without_spare": without[""],
+        "probability": reached.probability,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MEASURED)
+def test_page_and_model_agree_to_a_millionth(answers, case):
+    of_page = answers["grid"][list(MEASURED).index(case)]
+    compared = 0
+    for question, answer in zip(INPUTS, of_page, strict=True):
+        for name, value in model(MEASURED[case], question).items():
+            assert answer[name] == pytest.approx(float(value), rel=1e-6, abs=1e-9, nan_ok=True), (case, question, name)
+            compared += 1
+    assert compared > 1_500
+
+
+def test_the_special_functions_are_those_of_scipy(answers):
+    found = answers["functions"]
+    a, x = np.array(SPECIAL).T
+    assert np.array(found["gamma"]) == pytest.approx(
+        np.array([special.gammainc(a, x), special.gammaincc(a, x)]).T, rel=1e-9, abs=1e-12
+    )
+    quantiles = special.gammaincinv(a[:, None], np.array(LEVELS))
+    assert np.array(found["quantile"]) == pytest.approx(quantiles, rel=1e-9)
+    shares = special.betainc(a[:, None], x[:, None] + 1, np.array([0.01, 0.3, 0.97]))
+    assert np.array(found["beta"]) == pytest.approx(shares, rel=1e-8, abs=1e-12)
+    assert found["lambert"] == pytest.approx(special.lambertw(-np.array(LEVELS) / np.e).real.tolist(), rel=1e-12)
+
+
+def test_the_fixed_draws_agree_with_those_of_the_plans():
+    rate = weighted_interval(34.0, 34.0, 1886.8)
+    for checkpoint, target in ((30.0, 0.94), (60.0, 0.95), (120.0, 0.9)):
+        costs = {"restart_minutes": 5.0, "write_minutes": 1.0, "scheduled_days": 30.0, "target": target}
+        drawn = run_outlook(rate, 64, checkpoint, **costs, run_count=4_000, generator=np.random.default_rng(5))
+        fixed = target_probability(rate, 64, checkpoint, **costs)
+        assert fixed.probability == pytest.approx(drawn.probability, abs=0.03)
+        exact = target_probability(assumed_rate(float(rate.value)), 64, checkpoint, **costs)
+        expected = expected_ettr_exact(64 * rate.value, checkpoint, restart_minutes=5.0, write_minutes=1.0)
+        assert exact.ettr_mean == pytest.approx(float(expected), abs=0.004)
+
+
+def test_spares_are_counted_as_a_simulation_counts_them():
+    generator = np.random.default_rng(3)
+    failures = np.cumsum(generator.exponential(1 / 2.0, 40_000))
+    back = failures + 0.5
+    out = np.arange(failures.size) - np.searchsorted(back, failures)
+    for spares in (1, 2, 3):
+        assert np.mean(out >= spares) == pytest.approx(float(probability_without_spare(2.0, 0.5, spares)), abs=0.01)
+    with pytest.raises(ValueError, match="0 or more"):
+        probability_without_spare(1.0, -1.0, 1)
+
+
+def test_the_sizes_are_those_of_the_cluster(frames):
+    assert sizes_of(ROW)[-1] == 2048
+    assert what_if_data(ROW)["grid_gpus"] == [8, 16, 32, 64, 128, 256, 512]
+    own = {row["cluster_id"]: what_if_data(row) for row in frames["what_if"]}
+    assert own["demo"]["grid_gpus"][-1] == 512
+    assert own["hall-b"]["grid_gpus"][-1] == 32
+
+
+def test_a_cluster_whose_nodes_are_unknown_says_so():
+    row = ROW | {"gpus_per_node": None}
+    assert "cannot be told" in what_if({"what_if": [row]}, "c", "c")
+    without_rate = what_if({"what_if": [ROW | {"failure_count": None, "note": HOSTILE}]}, "c", "c")
+    assert "There is no measured rate" in without_rate
+    assert HOSTILE not in without_rate
+    assert 'value="own" checked' in without_rate
+
+
+def test_the_block_shows_its_answers_and_no_script_failed(root, frames):
+    assert "data-problems" not in root.attributes, root.attributes.get("data-problems")
+    blocks = root.all("div", class_="whatif")
+    assert len(blocks) == 2
+    data = {row["cluster_id"]: row for row in frames["what_if"]}
+    demo = next(block for block in blocks if block.all("input", id="demo-whatif-gpus"))
+    row = data["demo"]
+    rate = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
+    shown = demo.all("dd", data_result="mttf")[0].text
+    assert shown.startswith(f"{24 / (64 * float(rate.value)):.3g} h")
+    best = float(optimal_minutes(64 * rate.value, row["write_minutes"]))
+    assert demo.all("dd", data_result="best")[0].text.startswith(f"{best / 60:.3g}" if best >= 60 else f"{best:.3g}")
+    cells = {(cell.attributes["data-gpus"], cell.attributes["data-minutes"]): cell.text for cell in demo.all("td")}
+    ettr = expected_ettr_exact(64 * rate.value, 60, restart_minutes=row["restart_minutes"],
+                               write_minutes=row["write_minutes"])  # fmt: skip
+    assert cells["512", "60"] == f"{float(ettr):.3f}"
+
+
+def test_every_slider_has_a_label_a_unit_and_a_value_in_words(root):
+    sliders = root.all("input", type="range")
+    assert len(sliders) == 18
+    labels = {label.attributes.get("for"): label.text for label in root.all("label")}
+    for slider in sliders:
+        assert labels[slider.attributes["id"]]
+        assert slider.attributes["aria-valuetext"]
+        assert (slider.attributes["data-unit"] or "") in slider.attributes["aria-valuetext"]
+    ids = [slider.attributes["id"] for slider in sliders]
+    assert len(set(ids)) == len(ids)
+    assert len(root.all("dl", aria_live="polite")) == 2
