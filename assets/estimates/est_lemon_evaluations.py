@@ -14,7 +14,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import evidence
-from assets.estimates.suspects import BLAMED, CLUSTER, blame_of, clusters_of, days_ago, node_numbers, summed
+from assets.estimates.suspects import (
+    BLAMED,
+    CLUSTER,
+    blame_of,
+    clusters_of,
+    days_ago,
+    node_numbers,
+    of_nodes_in_use,
+    summed,
+)
 from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
 from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -115,12 +124,13 @@ def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame)
         start, end = min(period + length, oldest), first["last_date"] - timedelta(days=days * (period + 1))
         is_before = suspects["period"].between(period + 1, start)
         nodes = used_nodes(uses, uses["period"].between(period + 1, start))
-        blame = blame_of(nodes, suspects[is_before])
+        before = of_nodes_in_use(nodes, suspects[is_before])
+        blame = blame_of(nodes, before)
         verdicts = decide(
             blame,
             numbers(nodes, "in_use_node_days"),
             np.zeros(len(nodes), dtype=bool),
-            is_past_burst(*days_ago(nodes, suspects[is_before], blame, end)),
+            is_past_burst(*days_ago(nodes, before, blame, end)),
         )
         is_named = verdicts.verdict == LEMON
         yield {

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import evidence
-from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, blame_of, clusters_of, days_ago
+from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, blame_of, clusters_of, days_ago, of_nodes_in_use
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
@@ -118,6 +118,7 @@ def with_verdicts(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
 
 def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
     """Judge the nodes of one cluster."""
+    suspects = of_nodes_in_use(nodes, suspects)
     blame, exposure = blame_of(nodes, suspects), numbers(nodes, "in_use_node_days")
     signals = np.column_stack([numbers(nodes, signal) for signal in SIGNALS])
     configured = json.loads(nodes["thresholds"].iloc[0])

@@ -35,6 +35,15 @@ def clusters_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Iterator[tuple[p
         yield own.reset_index(drop=True), by_cluster.get(cluster_id, suspects.iloc[:0])
 
 
+def of_nodes_in_use(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
+    """Leave out suspects that were not in use in that time: their failures would raise a rate without its exposure.
+
+    Such a failure is that of an attempt that ended as it began, on a node that ran nothing else.
+    """
+    used = nodes.loc[numbers(nodes, "in_use_node_days") > 0, "node_id"]
+    return suspects[suspects["node_id"].isin(used)]
+
+
 def node_numbers(nodes: pd.DataFrame, suspects: pd.DataFrame) -> NDArray[np.int64]:
     """Return the number of each suspect's node."""
     return pd.Index(nodes["node_id"]).get_indexer(suspects["node_id"]).astype(np.int64)

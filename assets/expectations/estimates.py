@@ -576,7 +576,7 @@ def est_rate_ratios() -> list[Expectation]:
             row,
             "clusters are compared with other clusters, periods within their own",
         ),
-        *evidenced(*row, is_of_two_clusters=True),
+        *evidenced(*row),
     ]
 
 

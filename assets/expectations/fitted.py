@@ -27,17 +27,14 @@ def fitted(value: str, *row: str) -> list[Expectation]:
     ]
 
 
-def evidenced(*row: str, is_of_two_clusters: bool = False) -> list[Expectation]:
+def evidenced(*row: str) -> list[Expectation]:
     """Return the rules for the columns that say how sure an estimate is and what it rests on.
 
     Parameters
     ----------
     row
         Columns that name a row.
-    is_of_two_clusters
-        A row may be about two clusters: that one of them has no exposure is said of that one alone, elsewhere.
     """
-    stated = " and method is distinct from 'no_exposure'" if is_of_two_clusters else ""
     return [
         no_row(
             "confidence_level_stated",
@@ -50,9 +47,9 @@ def evidenced(*row: str, is_of_two_clusters: bool = False) -> list[Expectation]:
         finite(("exposure",), *row, check="exposure_finite"),
         no_row(
             "value_needs_evidence",
-            f"event_count > 0 and coalesce(exposure, 0) = 0{stated}",
+            "event_count > 0 and coalesce(exposure, 0) = 0 and method is distinct from 'no_exposure'",
             (*row, "event_count", "exposure"),
-            "events were seen over some exposure",
+            "events were seen over some exposure, or the method says that there was none",
         ),
     ]
 

@@ -110,6 +110,22 @@ class TestNodes:
         assert doubtful["verdict"] != "lemon"
         assert doubtful["event_count"] < 2
 
+    def test_failures_of_nodes_that_were_never_in_use_stop_nothing(self, planted, tmp_path):
+        """n050 is known to have failed, n100 is one of several suspects; neither ran anything."""
+        house = Warehouse(path=shutil.copy(planted.path, tmp_path))
+        with house.writing() as con:
+            con.execute("update marts.fct_incident_suspects set is_known = true where node_id = 'n050'")
+            con.execute("update marts.fct_node_days set in_use_hours = 0 where node_id in ('n050', 'n100')")
+        est_lemon_nodes(warehouse=house)
+        est_lemon_evaluations(warehouse=house)
+        for name in ("n050", "n100"):
+            unused = node(partial(read, house), name)
+            assert (unused["event_count"], unused["inferred_failure_count"], unused["exposure"]) == (0, 0, 0)
+            assert unused["verdict"] != "lemon"
+        with house.reading() as con:
+            failed = con.execute("select count(*) from ops.cluster_failures where cluster_id = 'planted'").fetchone()
+        assert failed == (0,)
+
     def test_a_short_record_is_not_ranked_and_says_why(self, rows):
         found = rows("est_lemon_nodes", cluster_id="short")
         assert {(row["verdict"], row["rank"], row["posterior_probability"]) for row in found} == {

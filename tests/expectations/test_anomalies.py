@@ -434,9 +434,11 @@ def test_a_planted_anomaly_is_named(own_warehouse, statements, name, check, word
         assert word in str(verdict)
 
 
-def test_a_cluster_without_run_time_breaks_no_rule_of_one_that_it_is_compared_with(own_warehouse):
-    spoil(own_warehouse, "update estimates.est_rate_ratios set event_count = 3, exposure = 0, method = 'no_exposure'")
-    assert "value_needs_evidence" not in failed(own_warehouse, "estimates", "est_rate_ratios")
+@pytest.mark.parametrize("table", ["est_failure_rates", "est_rate_ratios"])
+def test_failures_without_run_time_break_no_rule_where_no_rate_is_given(own_warehouse, table):
+    """One attempt that failed as it began must not stop its cluster, nor those that it is compared with."""
+    spoil(own_warehouse, f"update estimates.{table} set event_count = 3, exposure = 0, method = 'no_exposure'")
+    assert "value_needs_evidence" not in failed(own_warehouse, "estimates", table)
 
 
 def test_a_line_of_the_breaker_reads_as_promised(own_warehouse):

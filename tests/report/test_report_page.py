@@ -8,6 +8,7 @@ import re
 import pytest
 
 from assets.report.page import build
+from assets.report.sections.checkpoints import checkpoints
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, pages, parse, table
 
@@ -45,7 +46,7 @@ def test_every_cluster_has_every_section(root, demo, hall):
 
 
 def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(frames, page):
-    spoilt = {**frames["checkpoint_plans"][0], "event_count": 3.0, "failures_per_1000_node_days": None}
+    spoilt = {**frames["checkpoint_plans"][0], "event_count": 3.0, "failures_per_1000_node_days": "many"}
     plans = [row for row in frames["checkpoint_plans"] if row["cluster_id"] != spoilt["cluster_id"]]
     other = build({**frames, "checkpoint_plans": [spoilt, *plans]}, dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     assert [section.key for _, section in sections_of(other)] == [section.key for _, section in sections_of(page)]
@@ -62,6 +63,14 @@ def sections_of(page):
         for leaf in chapter.leaves
         for section in leaf.sections
     ]
+
+
+def test_failures_without_run_time_give_no_rate_to_plan_with(frames):
+    note = "the attempts add up to no node-days"
+    own = {"event_count": 3.0, "failures_per_1000_node_days": None, "failures_per_1000_node_days_high": None}
+    plans = [{**frames["checkpoint_plans"][0], **own, "note": note}]
+    section = checkpoints({**frames, "checkpoint_plans": plans}, plans[0])
+    assert section.blocks[0].text == f"There is no failure rate to plan with, {note}."
 
 
 def test_the_navigation_leads_to_every_page(root):

@@ -22,7 +22,7 @@ def checkpoints(frames: Frames, cluster: Row) -> Section:
     plans = of_cluster(frames, "checkpoint_plans", cluster["cluster_id"])
     cells = list(frames["ettr_grid"])
     own = plans[0] if plans else {}
-    blocks: list[Block] = [Text(_own_rate(own, cells), "plain" if own.get("event_count") else "note")]
+    blocks: list[Block] = [Text(_own_rate(own, cells), "plain" if own.get("failures_per_1000_node_days") else "note")]
     if cells:
         blocks += [_figure(cells, own), _grid(cells)]
     if own.get("node_count") is not None or own.get("mttf_hours_low") is not None:
@@ -33,7 +33,7 @@ def checkpoints(frames: Frames, cluster: Row) -> Section:
 def _own_rate(own: Row, cells: list[Row]) -> str:
     if not own:
         return "There is no failure rate to plan with."
-    if not own["event_count"]:
+    if not own["event_count"] or own["failures_per_1000_node_days"] is None:
         high = own["failures_per_1000_node_days_high"]
         bound = f": the rate is below {short(high)} per {whole(1000)} node-days" if high is not None else ""
         return f"There is no failure rate to plan with, {own['note'] or 'nothing failed'}{bound}."
