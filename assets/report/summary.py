@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assets.model.failure_rate import MIN_NODE_DAYS
-from assets.model.rate_ratio import rate_ratio
 from assets.report.actions import Action, actions_of
 from assets.report.changes import Change
 from assets.report.numbers import confidence, duration, moment, printable, share, short, whole
@@ -21,7 +20,6 @@ from assets.report.wording import plural, span
 MAX_LINES = 10
 FIXED_LINES = 4
 MAX_NAMES = 4
-MIN_EARLIER_DAYS = 30
 MIN_WHOLE = 100
 _SPECIAL = re.compile(r"([!-+./:-@\[-`{-~])")
 """ASCII punctuation but comma and hyphen, which mean nothing inside a line."""
@@ -99,25 +97,17 @@ def escape(text: str) -> str:
 
 
 def month_change(row: Row) -> str:
-    """Compare the last 30 days with the 30 before, by failed attempts and as far as they scatter.
+    """Compare the incidents of the last 30 days with those of the 30 days before, by estimates.est_rate_ratios.
 
-    >>> month_change({"earlier_day_count": 30, "month_failure_count": 30, "month_node_days": 1000.0,
-    ...     "earlier_failure_count": 10, "earlier_node_days": 1000.0, "dispersion": 1.0})
-    'more than in the 30 days before: 3.00 times as many [1.58, 6.02]'
+    >>> month_change({"month_ratio": 3.0, "month_ratio_low": 1.5, "month_ratio_high": 6.0})
+    'more than in the 30 days before: 3.00 times as many [1.50, 6.00]'
     """
-    if (row["earlier_day_count"] or 0) < MIN_EARLIER_DAYS or not row["month_node_days"] or not row["earlier_node_days"]:
+    ratio, low, high = row["month_ratio"], row["month_ratio_low"], row["month_ratio_high"]
+    if not ratio or low is None or high is None:
         return "whether that changed cannot be told"
-    ratio = rate_ratio(
-        row["month_failure_count"],
-        row["month_node_days"],
-        row["earlier_failure_count"],
-        row["earlier_node_days"],
-        dispersion=row["dispersion"] or 1.0,
-    )
-    low, high = float(ratio.low), float(ratio.high)
     if low <= 1 <= high:
         return f"no change against the 30 days before that can be told from chance [{short(low)}, {short(high)} times]"
-    said = f"{short(float(ratio.value))} times as many [{short(low)}, {short(high)}]"
+    said = f"{short(ratio)} times as many [{short(low)}, {short(high)}]"
     return f"{'more' if low > 1 else 'fewer'} than in the 30 days before: {said}"
 
 

@@ -93,16 +93,11 @@ def test_the_picture_is_drawn_without_a_browser_and_always_the_same(facts, frame
 
 
 def test_a_month_is_compared_with_limits_or_not_at_all():
-    row = {
-        "earlier_day_count": 30, "month_failure_count": 12, "month_node_days": 1000.0, "earlier_failure_count": 10,
-        "earlier_node_days": 1000.0, "dispersion": 1.0,
-    }  # fmt: skip
+    row = {"month_ratio": 1.2, "month_ratio_low": 0.5, "month_ratio_high": 2.7}
     assert month_change(row).startswith("no change against the 30 days before that can be told from chance [0.5")
-    assert month_change(row | {"month_failure_count": 2, "earlier_failure_count": 40}).startswith("fewer than in")
-    more = row | {"month_failure_count": 30}
-    assert month_change(more).startswith("more than in")
-    assert month_change(more | {"dispersion": 6.0}).startswith("no change")
-    for known in ({"earlier_day_count": 12}, {"earlier_node_days": None}, {"month_node_days": 0.0}):
+    assert month_change(row | {"month_ratio": 0.05, "month_ratio_high": 0.2}).startswith("fewer than in")
+    assert month_change(row | {"month_ratio": 3.0, "month_ratio_low": 1.5, "month_ratio_high": 6.0}).startswith("more")
+    for known in ({"month_ratio": None}, {"month_ratio_low": None}, {"month_ratio_high": None}):
         assert month_change(row | known) == "whether that changed cannot be told"
 
 

@@ -6,15 +6,6 @@ with rates as (
     qualify row_number() over (partition by cluster_id order by counted_as) = 1
 ),
 
-spread as (
-    select
-        cluster_id,
-        max(greatest(1.0, failure_variance / nullif(failure_count, 0))) as dispersion
-    from estimates.est_failure_rates
-    where population = 'all' and counted_as = 'attempts'
-    group by cluster_id
-),
-
 losses as (
     select
         cluster_id,
@@ -39,28 +30,14 @@ costly_causes as (
     qualify row_number() over (partition by failures.cluster_id order by sum(failures.lost_gpu_hours) desc) = 1
 ),
 
-days as (
-    select
-        cluster_id,
-        day_date,
-        sum(failure_count) as failure_count,
-        max(node_days) as node_days,
-        max(day_date) over (partition by cluster_id) as last_date
-    from marts.agg_failure_rates_daily
-    group by cluster_id, day_date
-),
-
 months as (
     select
         cluster_id,
-        sum(failure_count) filter (where day_date > last_date - 30) as failure_count,
-        sum(node_days) filter (where day_date > last_date - 30) as node_days,
-        sum(failure_count) filter (where day_date <= last_date - 30) as earlier_failure_count,
-        sum(node_days) filter (where day_date <= last_date - 30) as earlier_node_days,
-        count(*) filter (where day_date <= last_date - 30) as earlier_day_count
-    from days
-    where day_date > last_date - 60
-    group by cluster_id
+        ratio,
+        ratio_low,
+        ratio_high
+    from estimates.est_rate_ratios
+    where comparison = 'months' and counted_as = 'incidents'
 )
 
 select
@@ -86,15 +63,11 @@ select
     losses.currency,
     costly_causes.label as costly_label,
     costly_causes.lost_ratio as costly_ratio,
-    spread.dispersion,
-    months.failure_count as month_failure_count,
-    months.node_days as month_node_days,
-    months.earlier_failure_count,
-    months.earlier_node_days,
-    months.earlier_day_count
+    months.ratio as month_ratio,
+    months.ratio_low as month_ratio_low,
+    months.ratio_high as month_ratio_high
 from marts.dim_clusters as clusters
 left join rates using (cluster_id)
-left join spread using (cluster_id)
 left join losses using (cluster_id)
 left join costly_causes using (cluster_id)
 left join months using (cluster_id)
