@@ -1,7 +1,7 @@
 """Dagster's history of runs in its own SQLite files, written without a new connection and an fsync for each event.
 
 Dagster opens a file anew for every event and waits for the disk. A refresh has 900 events, and that took 15 of its
-seconds (dagster#19618, closed). Here each thread keeps its connections. A power cut may cost the history of runs, never
+seconds (dagster#19618, closed). Here connections are kept. A power cut may cost the history of runs, never
 data: the warehouse is flushed before it is published. dagster.yaml names these classes (orchestration/instance.py).
 """
 
@@ -18,7 +18,6 @@ from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.runs import SqliteRunStorage
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.event import listen
-from sqlalchemy.pool import SingletonThreadPool
 
 BUSY_SECONDS = 30
 """As long as Dagster itself waits for another process that writes the history."""
@@ -29,7 +28,7 @@ class EventHistory(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         self._engines: dict[str, Engine] = {}
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = threading.RLock()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -97,7 +96,11 @@ class RunHistory(SqliteRunStorage):
 
 
 def open_file(address: str) -> Engine:
-    """Keep one connection of each thread to a file, and do not wait for the disk."""
-    engine = create_engine(address, poolclass=SingletonThreadPool, connect_args={"timeout": BUSY_SECONDS})
+    """Keep the connections to a file, and do not wait for the disk.
+
+    SQLAlchemy's pool lends a connection to one thread at a time. A pool with a connection per thread closes some of
+    them when there are many threads, and the daemon then crashed.
+    """
+    engine = create_engine(address, max_overflow=-1, connect_args={"timeout": BUSY_SECONDS})
     listen(engine, "connect", lambda connection, _: connection.execute("pragma synchronous = off"))
     return engine

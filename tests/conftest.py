@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,14 +153,20 @@ DRAWN = "secrets"
 """The minimal cluster whose chapter of the report a test reads."""
 
 
-def _chapter(draw: Callable[[Frames, Row], Chapter], not_drawn: set[str], frames: Frames, cluster: Row) -> Chapter:
-    """Build a cluster's chapter, and one without sections for those that are not drawn."""
+def _chapter(
+    draw: Callable[[Frames, Row, datetime], Chapter],
+    not_drawn: set[str],
+    frames: Frames,
+    cluster: Row,
+    made_at: datetime,
+) -> Chapter:
+    """Build a cluster's chapter, and one without pages for those that are not drawn."""
     from assets.report.blocks import Chapter
 
     name = cluster["cluster_id"]
     if name not in not_drawn:
-        return draw(frames, cluster)
-    return Chapter(cluster_id=name, anchor=name, subtitle="", is_simulated=False, sections=(), stale="")
+        return draw(frames, cluster, made_at)
+    return Chapter(name, name, is_simulated=False)
 
 
 @pytest.fixture(scope="session")

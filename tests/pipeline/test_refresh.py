@@ -125,7 +125,7 @@ def test_a_rate_above_its_upper_limit_stops_the_publication(failing, from_estima
         honest = weighted_interval(*arguments)
         return dataclasses.replace(honest, high=honest.value * 0.5)
 
-    monkeypatch.setattr("assets.estimates.est_failure_rates.weighted_interval", too_narrow)
+    monkeypatch.setattr("assets.estimates.table.weighted_interval", too_narrow)
     add_something_new(failing.home)
     said = failing()
     assert "est_failure_rates" in said
