@@ -1,0 +1,23 @@
+"""`cluster.toml`: what a site may set for a cluster, with defaults; anything else is refused with what is allowed.
+
+`sections` has a class per table of the file, `cluster` the whole file, `values` the types and bounds of values, and
+`reading` reads a file and explains what is wrong in it. The text below a key says what the key means.
+"""
+
+from assets.sources.settings.cluster import ClusterSettings, Settings
+from assets.sources.settings.reading import MAX_ERRORS, read_settings
+from assets.sources.settings.sections import KINDS, FailureCategory, Nodes, Section, Tickets
+from assets.sources.settings.values import in_utc
+
+__all__ = [
+    "KINDS",
+    "MAX_ERRORS",
+    "ClusterSettings",
+    "FailureCategory",
+    "Nodes",
+    "Section",
+    "Settings",
+    "Tickets",
+    "in_utc",
+    "read_settings",
+]

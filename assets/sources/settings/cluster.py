@@ -1,0 +1,83 @@
+"""Everything that a `cluster.toml` may say, and a cluster's settings with where they stand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from assets.sources.settings.sections import (
+    Annotation,
+    Attribution,
+    Ettr,
+    Lemons,
+    Nodes,
+    Quarantine,
+    Report,
+    Runs,
+    Sacct,
+    Section,
+    Span,
+    Tickets,
+)
+from assets.sources.settings.values import Name, NotNegative, TimeZone
+
+
+class Settings(Section):
+    """Everything `cluster.toml` may say."""
+
+    timezone: TimeZone = "UTC"
+    """IANA time zone of the times in the logs that tell no offset: the zone of the hosts on which sacct and slurmctld
+    ran."""
+    simulated: bool = False
+    """Whether the logs are simulated. Every place that shows the cluster then says so."""
+    gpus_per_node: Annotated[int, Field(ge=0, le=10_000)] = 8
+    """GPUs of a node for which neither accounting nor the inventory tells them."""
+    gpu_model: Name | None = None
+    """Model of the GPUs of nodes for which neither accounting nor the inventory tells it."""
+    price_per_gpu_hour: NotNegative | None = None
+    """Price of one GPU for one hour. With it, losses are also told in money."""
+    currency: Name | None = None
+    """Currency of the price, as it is shown."""
+    attribution: Attribution = Attribution()
+    runs: Runs = Runs()
+    nodes: Nodes = Nodes()
+    ettr: Ettr = Ettr()
+    lemons: Lemons = Lemons()
+    sacct: Sacct = Sacct()
+    tickets: Tickets = Tickets()
+    annotations: list[Annotation] = Field(default_factory=list)
+    spans: list[Span] = Field(default_factory=list)
+    quarantine: Quarantine = Quarantine()
+    report: Report = Report()
+
+    @field_validator("annotations", mode="before")
+    @classmethod
+    def _list_of_notes(cls, given: Any) -> Any:
+        """Let notes be written as a table too: `[annotations]` with lines `"2026-01-31" = "driver 550.90"`."""
+        if not isinstance(given, dict):
+            return given
+        return [{"at": date.fromisoformat(day), "text": text} for day, text in given.items()]
+
+
+class ClusterSettings(BaseModel):
+    """A cluster folder with its settings and where they stand."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cluster_id: str
+    settings: Settings = Settings()
+    config_path: str | None = None
+    config_sha256: str | None = None
+
+    @property
+    def reading_hash(self) -> str:
+        """Hash of the settings that change how files are read; the others take effect without reading again."""
+        parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
+        if self.settings.tickets.components:
+            # The first pattern that fits wins, so their order matters too.
+            parts["tickets"]["components"] = [*self.settings.tickets.components.items()]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

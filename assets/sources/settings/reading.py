@@ -1,0 +1,84 @@
+"""Read a cluster's `cluster.toml`; what is wrong in it is told with its key, its value and what is allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from assets.sources.errors import SourceError
+from assets.sources.regular import read_small, unreadable
+from assets.sources.settings.cluster import ClusterSettings, Settings
+
+MAX_SETTINGS_BYTES = 1024 * 1024
+
+MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
+"""How many errors of a file are told, and how many characters of a wrong key or value and of what is allowed."""
+
+
+def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[SourceError]]:
+    """Read a cluster's `cluster.toml`; without one every default holds.
+
+    Returns
+    -------
+    The settings (the defaults when the file is wrong) and what is wrong.
+    """
+    file = folder / "cluster.toml"
+    shown = f"{cluster_id}/cluster.toml"
+    if not os.path.lexists(file):
+        return ClusterSettings(cluster_id=cluster_id), []
+    try:
+        content = read_small(file, MAX_SETTINGS_BYTES)
+        document = tomllib.loads(content.decode("utf-8"))
+    except OSError as error:
+        return ClusterSettings(cluster_id=cluster_id), [unreadable(shown, error)]
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, numbers of thousands of digits, deep nesting
+        return ClusterSettings(cluster_id=cluster_id), [
+            SourceError(shown, f"not valid TOML ({error})", "Correct the file; text values stand in double quotes.")
+        ]
+    try:
+        settings = Settings.model_validate(document)
+    except ValidationError as error:
+        return ClusterSettings(cluster_id=cluster_id), _explain(shown, error)
+    digest = hashlib.sha256(content).hexdigest()
+    return ClusterSettings(cluster_id=cluster_id, settings=settings, config_path=shown, config_sha256=digest), []
+
+
+def section_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the section that a key's type holds: itself, in a list or where it may be left out."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := section_of(part))), None)
+
+
+def allowed_keys(location: tuple[int | str, ...]) -> list[str]:
+    """List the keys that may stand beside the one at `location`."""
+    model: type[BaseModel] | None = Settings
+    for part in location[:-1]:
+        if model is not None and not isinstance(part, int):
+            model = section_of(model.model_fields[part].annotation)
+    return sorted(field.alias or name for name, field in model.model_fields.items()) if model else []
+
+
+def _explain(path: str, error: ValidationError) -> list[SourceError]:
+    errors = []
+    for item in error.errors()[:MAX_ERRORS]:
+        key = _shortened(".".join(str(part) for part in item["loc"]))
+        if item["type"] == "extra_forbidden":
+            allowed = ", ".join(allowed_keys(item["loc"]))
+            errors.append(SourceError(path, f"unknown key '{key}'", f"Allowed there: {allowed}."))
+            continue
+        what = item["msg"].removeprefix("Value error, ")[:MAX_EXPLANATION]
+        given = item["input"]
+        value = _shortened(given.isoformat() if isinstance(given, date) else repr(given))
+        errors.append(SourceError(path, f"key '{key}' has the bad value {value}", f"{what[:1].upper()}{what[1:]}."))
+    return errors
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

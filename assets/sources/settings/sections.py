@@ -1,0 +1,216 @@
+"""The sections of `cluster.toml`: a class for each table of the file, and the meaning of each key below it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from assets.sources.settings.values import (
+    Days,
+    Minutes,
+    Name,
+    NotNegative,
+    Seconds,
+    Share,
+    Text,
+    TimeZone,
+    in_known_years,
+    in_utc,
+    no_quote_or_newline,
+    one_character,
+    strptime_format,
+)
+from assets.sources.tickets.components import require_patterns
+
+
+class Section(BaseModel):
+    """A table of the file: unknown keys are refused, texts are not turned into numbers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+FailureCategory = Literal[
+    "pcie", "gpu_memory", "gpu_nvlink", "gpu_unavailable", "gpu_driver_firmware", "ib_link", "block_device",
+    "filesystem_mount", "main_memory", "host_hardware", "eth_link", "system_services", "nccl_timeout", "oom",
+    "user_code",
+]  # fmt: skip
+"""The causes a failure may have, in the order of the seed `failure_categories`."""
+
+
+class Attribution(Section):
+    """Which events near the end of an attempt are evidence of its cause, and which cause wins."""
+
+    before_seconds: Seconds = 600
+    """An event this long before the end of an attempt is still evidence. A node that dies is declared dead after
+    Slurm's SlurmdTimeout, so this must be longer than SlurmdTimeout."""
+    after_seconds: Seconds = 300
+    """An event this long after the end of an attempt is still evidence."""
+    priority: list[FailureCategory] = []
+    """Causes that win over all others when an attempt has evidence of several, the first one first. The causes that
+    are not named follow in the order of the allowed values."""
+
+
+class Runs(Section):
+    """How attempts are joined into job runs: requeues always, jobs with the same name and size if `chain` is true."""
+
+    chain: bool = True
+    """Whether jobs of one user with the same name and size that follow each other are one job run."""
+    chain_gap_seconds: Seconds = 900
+    """The longest time between the end of a job and the submission of the next job of the same run."""
+
+
+class Nodes(Section):
+    """How a host name in a log becomes a node of the cluster. Case and domain need no setting."""
+
+    aliases: dict[Name, Name] = {}
+    """Node name by the host name that some log uses for it."""
+    strip_suffixes: list[Name] = []
+    """Endings of host names that do not belong to the node's name, such as that of an interface."""
+
+
+class Ettr(Section):
+    """What a checkpoint and a restart cost. Slurm's logs do not show checkpoints, so measured ETTR assumes these."""
+
+    checkpoint_minutes: Annotated[Minutes, Field(gt=0)] = 60
+    """Time between two checkpoints of a training run."""
+    restart_minutes: Minutes = 5
+    """Time from the start of an attempt until the run makes progress again."""
+    write_minutes: Minutes = 0
+    """Time for which writing a checkpoint stops the run."""
+
+
+LemonSignal = Literal[
+    "excl_jobid_count", "xid_cnt", "tickets", "out_count", "multi_node_node_fails", "single_node_node_fails",
+    "single_node_node_failure_rate",
+]  # fmt: skip
+"""The seven signals by the paper's names."""
+
+
+class Lemons(Section):
+    """How nodes are compared to find those that fail much more often than others."""
+
+    window_days: Days = 28
+    """Days over which the seven signals of a node are counted."""
+    rate_days: Days | None = None
+    """Days over which failure rates of nodes are compared. Without it they are as many as a node that fails ten times
+    as often as the fleet takes for five failures."""
+    thresholds: dict[LemonSignal, NotNegative] = {}
+    """A node at or above the threshold of a signal is suspect. Signals that are not named have a threshold that is
+    computed from the fleet."""
+
+
+class TicketColumns(Section):
+    """The name of the column that holds each value in the ticket export. These keys may also stand in `[tickets]`."""
+
+    ticket_id: Name = "ticket_id"
+    """Column of the ticket's number."""
+    node: Name = "node"
+    """Column of the node's name."""
+    opened: Name = "opened"
+    """Column of the time at which the ticket was opened."""
+    closed: Name = "closed"
+    """Column of the time at which the ticket was closed."""
+    component: Name = "component"
+    """Column of the part that was repaired."""
+    action: Name = "action"
+    """Column of what was done."""
+    status: Name = "status"
+    """Column of the ticket's status."""
+    summary: Name = "summary"
+    """Column of the ticket's title."""
+
+
+Component = Literal["GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "other"]
+
+
+class Tickets(Section):
+    """How to read ticket exports."""
+
+    columns: TicketColumns = TicketColumns()
+    delimiter: Annotated[str, AfterValidator(one_character)] | None = None
+    """The character between cells. Without it the file's first line tells."""
+    date_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
+    """Format of dates that are not ISO 8601, as Python's strptime takes it."""
+    timezone: TimeZone | None = None
+    """IANA time zone of times without an offset. Without it the cluster's time zone holds."""
+    components: dict[Text, Component] = {}
+    """Component by a regular expression (RE2, any case) that the component's cell matches. The first match wins; the
+    built-in patterns follow."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_columns(cls, given: Any) -> Any:
+        """Let column names stand directly under `[tickets]` too."""
+        if not isinstance(given, dict):
+            return given
+        direct = {key: value for key, value in given.items() if key in TicketColumns.model_fields}
+        rest = {key: value for key, value in given.items() if key not in direct}
+        return {**rest, "columns": {**direct, **rest.get("columns", {})}} if direct else given
+
+    @field_validator("components")
+    @classmethod
+    def _valid_patterns(cls, value: dict[str, Component]) -> dict[str, Component]:
+        if value:
+            require_patterns(value)
+        return value
+
+
+class Sacct(Section):
+    """Accounting exports without a header."""
+
+    columns: list[Name] = []
+    """The columns in their order, by sacct's field names."""
+    delimiter: Annotated[str, Field(min_length=1, max_length=8), AfterValidator(no_quote_or_newline)] = "|"
+    """What stands between two columns."""
+
+
+class Annotation(Section):
+    """A dated note that is shown beside the figures, such as a driver upgrade or a new check."""
+
+    at: Annotated[date, AfterValidator(in_known_years)]
+    """The day."""
+    text: Text
+    """The note."""
+
+
+Kind = Literal["sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets"]
+"""The folders with a meaning."""
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+class Span(Section):
+    """What the logs of a kind are known to cover, whatever their own times say.
+
+    A date alone is its midnight in the cluster's time zone, as is a time without an offset.
+    """
+
+    model_config = ConfigDict(validate_by_alias=True)
+
+    kind: Kind
+    """The kind of log."""
+    from_: Annotated[date | datetime, Field(alias="from"), AfterValidator(in_known_years)]
+    """The first moment that is covered."""
+    to: Annotated[date | datetime, AfterValidator(in_known_years)] | None = None
+    """The end of what is covered. Without it the logs go on until the newest record of accounting."""
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Span:
+        if self.to is not None and in_utc(self.to, "UTC") <= in_utc(self.from_, "UTC"):
+            raise ValueError("'to' must lie after 'from'")
+        return self
+
+
+class Quarantine(Section):
+    """How many lines of a file may be unreadable."""
+
+    max_share: Share = 0.01
+    """Share of a file's lines that may be quarantined. With more of them, nothing of the file is read."""
+
+
+class Report(Section):
+    """What the report shows."""
+
+    names: Literal["shown", "hidden"] = "shown"
+    """Whether users, accounts and job names stand in the report. The published tables have them in any case."""
