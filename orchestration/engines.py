@@ -85,7 +85,7 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
 @contextmanager
 def _alone(home: Home, problem: str) -> Iterator[None]:
     """Hold the home's lock, and turn errors into a `ReadingError` of one line."""
-    from orchestration.refresh.lock import RefreshLock, RefreshRunning
+    from orchestration.upkeep.lock import RefreshLock, RefreshRunning
 
     if not home.working_file.exists():
         raise ReadingError(f"nothing has been read yet: there is no {home.working_file}; run `faultline refresh` first")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestration.home import Home
-from orchestration.publication.permissions import PUBLISH_GROUP
+from orchestration.upkeep.permissions import PUBLISH_GROUP
 
 HOME = "FAULTLINE_HOME"
 SOURCES = "FAULTLINE_SOURCES"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.environment import given_to_dagster
 from orchestration.home import Home
-from orchestration.refresh.healing import heal_run_history
+from orchestration.upkeep.healing import heal_run_history
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance

@@ -9,7 +9,7 @@ import dagster as dg
 
 from orchestration.environment import HomeSettings
 from orchestration.publication.folders import pinned_publication
-from orchestration.refresh.freshness import is_up_to_date
+from orchestration.publication.freshness import is_up_to_date
 
 in_process = dg.in_process_executor.configured({}, config_schema={})
 """Runs every step in the process of the run, and takes no configuration from a run."""

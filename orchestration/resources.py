@@ -16,7 +16,7 @@ from assets.warehouse import Warehouse
 from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
 from orchestration.home import BUILT
-from orchestration.refresh.session import RefreshSession
+from orchestration.session import RefreshSession
 
 
 def resources(settings: HomeSettings) -> dict[str, Any]:

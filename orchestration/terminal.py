@@ -22,7 +22,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from orchestration.reading.values import plain
+from orchestration.values import plain
 
 __all__ = [
     "console",

@@ -20,14 +20,12 @@ from assets.sources.intake.failing import failing_clusters, record_failures
 from assets.warehouse import Warehouse
 from orchestration.checks import verdicts
 from orchestration.checks.verdicts import Verdict
-from orchestration.dbt.results import dbt_results
 
 __all__ = [
     "all_checks",
     "checks_of",
     "failed_checks",
     "judge",
-    "record_dbt_results",
     "record_verdicts",
     "suites",
     "warnings_of",
@@ -162,10 +160,3 @@ def is_any_cluster_left(con: duckdb.DuckDBPyConnection, run_id: str) -> bool:
 def warnings_of(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
     """Read the failed checks of a run that did not stop it."""
     return verdicts.read_failed(con, run_id, is_blocking=False)
-
-
-def record_dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> int:
-    """Write the results of dbt's tests as those of the suites are written; return the number of verdicts."""
-    found = dbt_results(con, run_id, run_results, manifest)
-    record_verdicts(con, run_id, "dbt", found)
-    return len(found)

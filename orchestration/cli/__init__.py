@@ -22,8 +22,8 @@ from orchestration.cli import (
     simulate,
     status,
     tables,
+    ui,
 )
-from orchestration.ui import command as ui
 
 app = typer.Typer(
     name="faultline",

@@ -29,7 +29,7 @@ def forget(
     """Forget what was read of files that are gone from the sources folder."""
     from orchestration.refresh.forgetting import CannotForget
     from orchestration.refresh.forgetting import forget as forget_files
-    from orchestration.refresh.lock import RefreshRunning
+    from orchestration.upkeep.lock import RefreshRunning
 
     try:
         found = forget_files(settings_of(home).home, cluster, paths or [], is_confirmed=yes)

@@ -19,14 +19,15 @@ from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 
 from assets.sources.intake.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
-from orchestration.checks.asset_checks import failed_checks, record_dbt_results
+from orchestration.checks.asset_checks import failed_checks
 from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
+from orchestration.dbt.results import record_dbt_results
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.home import DBT_PROJECT, Home
-from orchestration.publication.permissions import share_with_everybody
-from orchestration.refresh.healing import Say, heal_json
+from orchestration.upkeep.healing import Say, heal_json
+from orchestration.upkeep.permissions import share_with_everybody
 from orchestration.upstream import fast_dbt_resource, release_dbt_adapter
 
 PROJECT = DbtProject(DBT_PROJECT)

@@ -13,7 +13,7 @@ from typing import Any
 
 import dagster as dg
 
-from orchestration.publication.permissions import share_with_everybody
+from orchestration.upkeep.permissions import share_with_everybody
 
 KEY = "dagster/column_lineage"
 Row = tuple[str, str, str, str]

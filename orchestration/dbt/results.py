@@ -13,10 +13,18 @@ from typing import Any
 
 import duckdb
 
+from orchestration.checks.asset_checks import record_verdicts
 from orchestration.checks.verdicts import Verdict
 
 TESTS = ("test", "unit_test")
 MAX_ROW_CHARACTERS = 500
+
+
+def record_dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> int:
+    """Write the results of dbt's tests as those of the suites are written; return the number of verdicts."""
+    found = dbt_results(con, run_id, run_results, manifest)
+    record_verdicts(con, run_id, "dbt", found)
+    return len(found)
 
 
 def dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> list[Verdict]:

@@ -19,8 +19,8 @@ from orchestration.home import Home
 from orchestration.publication.folders import leftovers, problem_of_current
 from orchestration.reading.published import ReadingError, one_line
 from orchestration.reading.status import free_of_refresh, status
-from orchestration.refresh.healing import set_aside_files
 from orchestration.terminal import say_json
+from orchestration.upkeep.healing import set_aside_files
 
 SPACE_PER_WORKING_BYTE = 2
 MIN_FREE_BYTES = 1 << 30

@@ -1,1 +1,1 @@
-"""What readers see: folders of publications, the switch between them, permissions, the last good rows."""
+"""What readers see: publications, the switch between them, whether they are up to date, last good rows."""

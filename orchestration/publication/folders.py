@@ -33,8 +33,8 @@ from orchestration.publication.disk import (
     remove,
     write_flushed,
 )
-from orchestration.publication.permissions import WrongGroup, open_publication, set_permissions
-from orchestration.refresh.healing import MARK, make_accessible, problem_of, set_aside
+from orchestration.upkeep.healing import MARK, make_accessible, problem_of, set_aside
+from orchestration.upkeep.permissions import WrongGroup, open_publication, set_permissions
 
 DESCRIPTION = "publication.json"
 WAREHOUSE = "faultline.duckdb"

@@ -8,6 +8,7 @@ not get here, so the last publication stays. Readers with an open connection kee
 import json
 import logging
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 import duckdb
@@ -18,8 +19,7 @@ from orchestration.checks.asset_checks import failed_checks
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
-from orchestration.publication.permissions import WrongGroup
-from orchestration.refresh.session import RefreshSession
+from orchestration.upkeep.permissions import WrongGroup
 
 ADDED_SCHEMAS = ("ops",)
 ADDED_TABLES = ("raw.clusters",)
@@ -148,7 +148,7 @@ def published_asset(settings: HomeSettings, upstream: dg.AssetKey) -> dg.AssetsD
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
     def warehouse(
-        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], session: RefreshSession
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], session: dg.ResourceParam[Any]
     ) -> dg.MaterializeResult:
         """Let readers see the new warehouse and the report made with it, in one step, after every blocking check.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orchestration.home import Home
 from orchestration.publication.folders import NoSuchPublication, pinned_publication, roll_back
-from orchestration.publication.permissions import private_files
-from orchestration.refresh.lock import RefreshLock, RefreshRunning
+from orchestration.upkeep.lock import RefreshLock, RefreshRunning
+from orchestration.upkeep.permissions import private_files
 
 
 class RollbackFailed(Exception):

@@ -15,8 +15,8 @@ from assets.report.numbers import short
 from assets.rows import rows_of
 from orchestration.reading.plan import WrongQuestion
 from orchestration.reading.published import ReadingError, published
-from orchestration.reading.values import plain
 from orchestration.terminal import say_lines
+from orchestration.values import plain
 
 Answer = dict[str, Any]
 

@@ -30,7 +30,7 @@ from assets.rows import rows_of
 from assets.sql import literal
 from orchestration.reading.plan_prior import answers_with_prior
 from orchestration.reading.published import ReadingError, published
-from orchestration.reading.values import plain
+from orchestration.values import plain
 
 # The standard error of a probability is at most 0.008; the seed gives the same answer to the same question.
 SIMULATED_RUNS = 4_000

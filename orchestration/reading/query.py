@@ -16,8 +16,8 @@ from typing import Any, Literal, TextIO
 import duckdb
 
 from orchestration.reading.published import ReadingError, one_line, published
-from orchestration.reading.values import text_of
 from orchestration.terminal import ending_with_the_reader, json_text, print_table, visible
+from orchestration.values import text_of
 
 Format = Literal["table", "csv", "json"]
 READING_STATEMENTS = {"SELECT", "EXPLAIN"}

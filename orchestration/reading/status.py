@@ -23,8 +23,8 @@ from orchestration.publication.folders import (
     was_published,
 )
 from orchestration.reading.published import ReadingError, one_line, published
-from orchestration.reading.values import plain
 from orchestration.terminal import say_json, say_lines
+from orchestration.values import plain
 
 PUBLICATION = """
     select run_id, published_at, code_version from ops.published order by rowid desc limit 1

@@ -1,1 +1,1 @@
-"""One refresh: lock, repair of damaged files, run, progress, outcome."""
+"""One refresh from the command line: run, progress, failures, outcome; and the forgetting of removed files."""

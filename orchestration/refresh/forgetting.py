@@ -17,8 +17,8 @@ from assets.sources.formats import READERS
 from assets.sources.intake.loading import forget_files
 from assets.warehouse import Warehouse, transaction
 from orchestration.home import Home
-from orchestration.refresh.healing import is_damage
-from orchestration.refresh.lock import RefreshLock
+from orchestration.upkeep.healing import is_damage
+from orchestration.upkeep.lock import RefreshLock
 
 
 class CannotForget(Exception):

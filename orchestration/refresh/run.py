@@ -23,7 +23,6 @@ from orchestration.publication.folders import (
     put_back_link,
     version_of,
 )
-from orchestration.publication.permissions import WrongGroup, private_files, set_permissions
 from orchestration.refresh.failures import (
     INTERRUPTIONS,
     RefreshFailed,
@@ -32,9 +31,10 @@ from orchestration.refresh.failures import (
     explain_result,
     was_interrupted,
 )
-from orchestration.refresh.healing import Say, heal, heal_run_history, heal_schema
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.terminal import redirect_other_output
+from orchestration.upkeep.healing import Say, heal, heal_run_history, heal_schema
+from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
 
 if TYPE_CHECKING:
     from dagster import ExecuteInProcessResult
@@ -49,7 +49,7 @@ OTHER_OUTPUT = "other-output.txt"
 def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
     """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
     home = settings.home
-    from orchestration.refresh.lock import RefreshRunning, lock_for_a_run
+    from orchestration.upkeep.lock import RefreshRunning, lock_for_a_run
 
     try:
         # The lock comes first: a second refresh must not touch the files that the first one works on.
@@ -107,7 +107,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
 
 def _heal_files(home: Home, say: Say) -> bool:
     """Set aside damaged files and report a damaged publication; return whether there was any damage."""
-    from orchestration.refresh.lock import wait_until_free
+    from orchestration.upkeep.lock import wait_until_free
 
     wait_until_free(home.working_file, PATIENCE_SECONDS)
     put_back = put_back_link(home)
@@ -136,7 +136,7 @@ def _tell_of_another_version(home: Home, say: Say) -> None:
 
 
 def _nothing_new(home: Home) -> bool:
-    from orchestration.refresh.freshness import is_up_to_date
+    from orchestration.publication.freshness import is_up_to_date
 
     return is_up_to_date(home)
 

@@ -27,10 +27,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from orchestration.reading.catalogue import list_tables
 from orchestration.reading.published import ReadingError, one_line, published
 from orchestration.reading.query import ask, write_csv
-from orchestration.reading.values import plain
 from orchestration.ui.guard import Guard, Receive, Rules, Scope, Send
 from orchestration.ui.ready_questions import READY_QUESTIONS
 from orchestration.ui.serving import Address, Parts, run_server
+from orchestration.values import plain
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_ROWS = 1_000

@@ -80,7 +80,7 @@ MUTATIONS = (
     ),
     Mutation(
         "attempts that were not exported are missed",
-        "assets/sources/sacct/missing_attempts.py",
+        "assets/sources/intake/missing_attempts.py",
         "where restarts.submitted_at > windows.first_end",
         "where false",
         RECORDS,

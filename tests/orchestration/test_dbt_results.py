@@ -6,8 +6,8 @@ from datetime import datetime
 import pytest
 
 from assets.sources.intake.failing import failing_clusters
-from orchestration.checks.asset_checks import failed_checks, record_dbt_results
-from orchestration.dbt.results import found_by_cluster
+from orchestration.checks.asset_checks import failed_checks
+from orchestration.dbt.results import found_by_cluster, record_dbt_results
 
 
 @pytest.fixture

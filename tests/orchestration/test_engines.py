@@ -68,7 +68,7 @@ def test_a_mart_that_does_not_fit_stops_all(home, built):
 
 
 def test_it_waits_for_no_refresh(home, built):
-    from orchestration.refresh.lock import RefreshLock
+    from orchestration.upkeep.lock import RefreshLock
 
     lock = RefreshLock(home.lock_file)
     lock.acquire()

@@ -15,7 +15,7 @@ from assets.sources.sacct import reader as sacct
 from assets.warehouse import Warehouse
 from orchestration.cli import app
 from orchestration.home import Home
-from orchestration.refresh.lock import RefreshLock
+from orchestration.upkeep.lock import RefreshLock
 from tests.sources.folders import export, load_results, make
 
 READERS = {"sacct": sacct, "kernel": kernel}

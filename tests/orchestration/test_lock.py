@@ -12,7 +12,7 @@ from rich.console import Console
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.refresh import run as refreshing
-from orchestration.refresh.lock import RefreshLock, RefreshRunning, wait_until_free
+from orchestration.upkeep.lock import RefreshLock, RefreshRunning, wait_until_free
 
 HOLD = """
 import sys, time, duckdb
@@ -42,7 +42,7 @@ def test_patience_ends_and_the_holder_is_named(tmp_path):
 def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):
     path = tmp_path / "refresh.lock"
     code = (
-        "import sys, time; from pathlib import Path; from orchestration.refresh.lock import RefreshLock;"
+        "import sys, time; from pathlib import Path; from orchestration.upkeep.lock import RefreshLock;"
         "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as holder:
@@ -84,7 +84,7 @@ def test_the_lock_is_held_from_before_the_first_look_until_after_the_last(tmp_pa
         refused.append(True)
         return True
 
-    monkeypatch.setattr("orchestration.refresh.lock.PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("orchestration.upkeep.lock.PATIENCE_SECONDS", 0)
     monkeypatch.setattr(refreshing, "_nothing_new", look)
     monkeypatch.setattr(refreshing, "read_outcome", look)
     refreshing.run_refresh(HomeSettings(home), Console())

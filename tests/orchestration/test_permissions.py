@@ -11,11 +11,11 @@ from assets.report.folder import ReportFolder
 from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.publication import permissions
 from orchestration.publication.folders import publish
-from orchestration.publication.permissions import WrongGroup, private_files, set_permissions
 from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
+from orchestration.upkeep import permissions
+from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
 
 GROUP = grp.getgrgid(os.getegid()).gr_name
 """A group that this user may give files to."""

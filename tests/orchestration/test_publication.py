@@ -11,7 +11,7 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication import publish
 from orchestration.publication.publish import complete_publication, reader_tables
-from orchestration.refresh.session import RefreshSession
+from orchestration.session import RefreshSession
 
 
 @pytest.fixture

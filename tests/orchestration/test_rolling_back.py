@@ -14,7 +14,7 @@ from orchestration.cli import app
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import pinned_publication, publish
-from orchestration.refresh.freshness import is_up_to_date
+from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.run import run_refresh
 from tests.conftest import CAPTURE
 
@@ -71,7 +71,7 @@ class TestRollback:
 
     def test_not_while_a_refresh_runs(self, home):
         code = (
-            "import sys; from pathlib import Path; from orchestration.refresh.lock import RefreshLock;"
+            "import sys; from pathlib import Path; from orchestration.upkeep.lock import RefreshLock;"
             "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); sys.stdin.read()"
         )
         with subprocess.Popen(

@@ -5,8 +5,8 @@ import pytest
 
 from assets.warehouse import Warehouse
 from orchestration.home import Home
-from orchestration.refresh.lock import RefreshLock, RefreshRunning, lock_for_a_run
-from orchestration.refresh.session import RefreshSession, heal_before_a_run
+from orchestration.session import RefreshSession, heal_before_a_run
+from orchestration.upkeep.lock import RefreshLock, RefreshRunning, lock_for_a_run
 
 
 @pytest.fixture
@@ -105,6 +105,6 @@ def test_a_run_of_the_schedule_reads_the_files_from_end_to_end_after_one_that_fa
     home, asked = Home.at(tmp_path), []
     with Warehouse(path=str(home.working_file)).writing() as con:
         con.execute("insert into ops.runs values ('old', '2026-01-01', null, ?, 'v', null)", [last])
-    monkeypatch.setattr("orchestration.refresh.session.heal", lambda home, say, deep: asked.append(deep))
+    monkeypatch.setattr("orchestration.session.heal", lambda home, say, deep: asked.append(deep))
     heal_before_a_run(home, print)
     assert asked == [is_deep]

@@ -24,7 +24,7 @@ from assets.warehouse import Warehouse
 from orchestration.home import Home
 from orchestration.publication.folders import leftovers
 from orchestration.publication.publish import publish_run
-from orchestration.refresh.session import mark_unpublished_run_as_failed
+from orchestration.session import mark_unpublished_run_as_failed
 
 KINDS = ("kill", "EIO", "ENOSPC")
 CHANGES = {"os.rename", "os.mkdir", "os.symlink", "os.link", "os.remove", "os.rmdir", "os.chmod", "shutil.copyfile"}

@@ -22,9 +22,9 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
 from orchestration.reading.status import status
-from orchestration.refresh import healing
 from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
+from orchestration.upkeep import healing
 from tests.published import facts_of
 
 GARBAGE = bytes(range(256)) * 400

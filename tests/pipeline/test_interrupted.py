@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestration.refresh.lock import RefreshLock
+from orchestration.upkeep.lock import RefreshLock
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 

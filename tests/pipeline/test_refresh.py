@@ -12,8 +12,8 @@ import duckdb
 import pytest
 
 from assets.model.incident_counts import weighted_interval
+from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.failures import RefreshFailed
-from orchestration.refresh.freshness import is_up_to_date
 from tests.conftest import CAPTURE, new_home, refresh
 
 LAST_STAGES = {"estimates", "report", "published"}
@@ -188,7 +188,7 @@ def test_a_missing_sources_folder_is_named(failing):
 
 
 def test_two_refreshes_at_once_the_second_is_refused(failing):
-    from orchestration.refresh.lock import RefreshLock
+    from orchestration.upkeep.lock import RefreshLock
 
     spoil(failing.home.sources / SACCT, 0.05)
     lock = RefreshLock(failing.home.lock_file)

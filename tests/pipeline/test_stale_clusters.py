@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from assets.estimates import est_failure_rates
 from orchestration.cli import app
 from orchestration.home import Home
-from orchestration.refresh.freshness import is_up_to_date
+from orchestration.publication.freshness import is_up_to_date
 from tests.conftest import refresh
 from tests.minimal.cluster import Cluster, at
 from tests.published import Content, facts_of_cluster

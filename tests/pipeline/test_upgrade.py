@@ -10,11 +10,11 @@ import pytest
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import kept_publications, publish
+from orchestration.publication.freshness import is_up_to_date
 from orchestration.reading.status import status
-from orchestration.refresh import healing
 from orchestration.refresh import run as refreshing
-from orchestration.refresh.freshness import is_up_to_date
 from orchestration.terminal import console
+from orchestration.upkeep import healing
 from tests.conftest import CAPTURE, FIXTURES
 from tests.published import facts_of
 

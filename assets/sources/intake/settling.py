@@ -12,10 +12,10 @@ import duckdb
 
 from assets.sources.intake.batch import run_steps
 from assets.sources.intake.folder import Survey
+from assets.sources.intake.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.intake.settled_accounts import account_for_dispositions
 from assets.sources.reader import Reader
-from assets.sources.sacct.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.sql.temp_tables import TempTable
 
 TABLES_WITH_NODES = (

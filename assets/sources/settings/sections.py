@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from assets.sources.patterns import require_patterns
 from assets.sources.settings.values import (
     Days,
     Minutes,
@@ -22,7 +23,6 @@ from assets.sources.settings.values import (
     one_character,
     strptime_format,
 )
-from assets.sources.tickets.components import require_patterns
 
 
 class Section(BaseModel):

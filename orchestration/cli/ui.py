@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.options import HomeOption, fail, settings_of
-from orchestration.publication.permissions import private_files
 from orchestration.terminal import say
+from orchestration.upkeep.permissions import private_files
 
 EXAMPLES = """Examples:
 

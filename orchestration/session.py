@@ -18,9 +18,9 @@ from pydantic import PrivateAttr
 from assets.warehouse import Warehouse
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import remove_leftovers, was_published
-from orchestration.publication.permissions import private_files
-from orchestration.refresh.healing import Say, heal, heal_schema
-from orchestration.refresh.lock import RefreshLock, lock_of_session, wait_until_free
+from orchestration.upkeep.healing import Say, heal, heal_schema
+from orchestration.upkeep.lock import RefreshLock, lock_of_session, wait_until_free
+from orchestration.upkeep.permissions import private_files
 
 
 class RefreshSession(dg.ConfigurableResource):

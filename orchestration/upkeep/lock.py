@@ -13,7 +13,7 @@ from typing import TextIO
 
 import duckdb
 
-from orchestration.refresh.healing import make_accessible, set_aside
+from orchestration.upkeep.healing import make_accessible, set_aside
 
 PATIENCE_SECONDS = 2
 """For how long a taken lock is tried again: `faultline status` holds it for milliseconds."""

@@ -1,0 +1,46 @@
+"""Regular expressions that a site writes into `cluster.toml`: which are taken.
+
+Patterns are matched by DuckDB, whose engine RE2 takes time in proportion to the length of a text, whatever the pattern.
+Python's engine can take exponential time. RE2 therefore has no references back to a group and no lookaround.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import duckdb
+
+MAX_PATTERNS = 100
+"""Patterns of a site."""
+_ALLOWED = "allowed is the syntax of RE2, without references back to groups (\\1) and without lookaround ((?=...))"
+
+
+def require_patterns(patterns: Collection[str]) -> None:
+    """Refuse patterns that RE2 does not take.
+
+    Raises
+    ------
+    ValueError
+        Names the pattern and what is allowed.
+    """
+    if len(patterns) > MAX_PATTERNS:
+        raise ValueError(f"at most {MAX_PATTERNS} patterns are allowed, not {len(patterns)}")
+    with duckdb.connect() as con:
+        # A large pattern takes a third of a second to compile; RE2 bounds the size of all of them as one.
+        together = _error(con, "|".join(f"(?:{pattern})" for pattern in patterns))
+        if together and "too large" in together:
+            raise ValueError("the patterns are too large together; allowed are fewer or smaller repetitions ({n})")
+        for pattern in patterns:
+            error = "it holds a zero byte" if "\0" in pattern else _error(con, pattern)
+            if error:
+                shown = pattern if len(pattern) <= 100 else f"{pattern[:100]}..."
+                raise ValueError(f"{shown!r} is not a regular expression ({error}); {_ALLOWED}")
+
+
+def _error(con: duckdb.DuckDBPyConnection, pattern: str) -> str:
+    """Say what is wrong with a pattern; an empty text means nothing."""
+    try:
+        con.execute("select regexp_matches('', ?, 'i')", [pattern])
+    except duckdb.Error as error:
+        return str(error).removeprefix("Invalid Input Error: ")[:100]
+    return ""
