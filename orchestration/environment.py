@@ -28,6 +28,9 @@ UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
 """This and the one above name the two files in dbt's profile."""
+CACHE = "XDG_CACHE_HOME"
+PARSED = "DBT_TARGET_PATH"
+"""Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
 
 
 class WrongSetting(ValueError):
@@ -113,6 +116,12 @@ def _read_count(name: str, default: int) -> int:
     return int(text)
 
 
+def user_cache_folder() -> Path:
+    """Return the folder for the caches of this user, by the XDG base directory specification: no relative path."""
+    named = Path(os.environ.get(CACHE) or "")
+    return named if named.is_absolute() else Path("~/.cache").expanduser()
+
+
 def take_ui_token() -> str:
     """Return the token of the environment, or nothing; it is removed, as what this process starts has no use for it."""
     return os.environ.pop(UI_TOKEN, "").strip()
@@ -134,13 +143,20 @@ def environment_of_dbt(settings: HomeSettings) -> dict[str, str]:
     return {**os.environ, **_variables_of_profile(settings)}
 
 
-def given_to_dbt(settings: HomeSettings) -> AbstractContextManager[None]:
+def given_to_dbt(settings: HomeSettings, parsed: Path) -> AbstractContextManager[None]:
     """Set what dbt's profile reads in the environment of this process for as long as the block runs.
 
     dagster-dbt copies the environment of this process for the dbt that it starts, and takes no other. When it makes an
     adapter in this process, the adapter reads the same profile.
+
+    Parameters
+    ----------
+    settings
+        The files and limits.
+    parsed
+        Folder of the parsed project.
     """
-    return _set_for_a_while(_variables_of_profile(settings))
+    return _set_for_a_while(_variables_of_profile(settings) | {PARSED: str(parsed)})
 
 
 def given_to_dagster(home: Home) -> AbstractContextManager[None]:

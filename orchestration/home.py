@@ -14,8 +14,6 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 DBT_PROJECT = PROJECT / "dbt_project"
-BUILT = PROJECT / "build"
-"""Folder of files that depend on the code and its libraries only; all homes share it."""
 _CODE = ("assets", "orchestration", "dbt_project")
 _CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".html", ".css", ".js", ".j2"}
 

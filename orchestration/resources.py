@@ -13,9 +13,9 @@ import dagster as dg
 from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
 from assets.warehouse import Warehouse
+from orchestration.code_cache import cache_folder
 from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
-from orchestration.home import BUILT
 from orchestration.session import RefreshSession
 
 
@@ -26,14 +26,16 @@ def resources(settings: HomeSettings) -> dict[str, Any]:
         "warehouse": dg.ResourceDefinition(lambda _: warehouse_of(settings), config_schema={}),
         "sources": bound(lambda: SourcesFolder(path=str(home.sources), full=settings.is_full)),
         "report": bound(
-            lambda: ReportFolder(path=str(home.working_reports), parts=str(BUILT), publications=str(home.publications))
+            lambda: ReportFolder(
+                path=str(home.working_reports), parts=str(cache_folder(home)), publications=str(home.publications)
+            )
         ),
         "session": bound(
             lambda: RefreshSession(
                 working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root)
             )
         ),
-        "dbt": bound(dbt_resource),
+        "dbt": bound(lambda: dbt_resource(home)),
         # Assets pass no values to each other. Dagster's default would accept a folder from a run's configuration.
         "io_manager": dg.IOManagerDefinition(resource_fn=lambda _: dg.InMemoryIOManager(), config_schema={}),
     }

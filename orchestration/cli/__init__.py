@@ -5,6 +5,8 @@ Exit status 0 done, 1 failed (what, why and what to do next on stderr), 2 wrong 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from orchestration import terminal
@@ -24,6 +26,7 @@ from orchestration.cli import (
     tables,
     ui,
 )
+from orchestration.home import code_version
 
 app = typer.Typer(
     name="faultline",
@@ -32,6 +35,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Turns the raw logs of a Slurm GPU cluster into a study of its reliability.",
 )
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        terminal.say(f"faultline {code_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and a hash of the code, and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
 app.command(epilog=refresh.EXAMPLES)(refresh.refresh)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=forget.EXAMPLES)(forget.forget)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.options import HomeOption, answer, fail, settings_of
-from orchestration.home import BUILT, Home
+from orchestration.home import Home
 from orchestration.terminal import say
 
 UNKNOWN_TIME = "unknown time"
@@ -43,11 +43,12 @@ def write_files(home: Home, out: Path) -> Path:
     from assets.report.folder import ReportFolder
     from assets.report.page import VEGA, build, render_files, vega_bundle
     from assets.report.queries import read_frames
+    from orchestration.code_cache import cache_folder
     from orchestration.reading.published import published
 
     with published(home.published_file) as con:
         frames = read_frames(con)
-    bundle = ReportFolder(path=str(out), parts=str(BUILT)).kept(VEGA, vega_bundle)
+    bundle = ReportFolder(path=str(out), parts=str(cache_folder(home))).kept(VEGA, vega_bundle)
     out.mkdir(parents=True, exist_ok=True)
     for name, html in render_files(build(frames, dt.datetime.now(dt.UTC)), bundle).items():
         (out / name).write_text(html, encoding="utf-8")

@@ -20,6 +20,7 @@ from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 from assets.sources.intake.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
+from orchestration.code_cache import cache_folder
 from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.results import record_dbt_results
@@ -31,13 +32,24 @@ from orchestration.upkeep.permissions import share_with_everybody
 from orchestration.upstream import fast_dbt_resource, release_dbt_adapter
 
 PROJECT = DbtProject(DBT_PROJECT)
-MANIFEST = PROJECT.manifest_path
-LINEAGE = MANIFEST.with_name("column_lineage.json")
-DBT = (sys.executable, "-m", "orchestration.dbt.command")
-"""What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files."""
+DBT = (sys.executable, "-P", "-m", "orchestration.dbt.command")
+"""What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files.
+
+Python imports nothing from the current folder (`-P`), which may have a `dbt` or an `assets` of its own.
+"""
 MAX_TOLD = 3
 """So many failed statements are named in the message of a failed build."""
-_PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md"}
+_PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
+
+
+def manifest_of(home: Home) -> Path:
+    """Path of the parsed project; beside it lies `partial_parse.msgpack`, from which dbt goes on."""
+    return cache_folder(home) / "manifest.json"
+
+
+def lineage_of(home: Home) -> Path:
+    """Path of the kept lineage of the models' columns."""
+    return cache_folder(home) / "column_lineage.json"
 
 
 class Translator(DagsterDbtTranslator):
@@ -52,10 +64,10 @@ class Translator(DagsterDbtTranslator):
         return str(dbt_resource_props["schema"])
 
 
-def heal_project_cache(say: Say) -> None:
+def heal_project_cache(home: Home, say: Say) -> None:
     """Set aside what cannot be read of what is kept beside the manifest, and the manifest itself."""
-    heal_json(MANIFEST, "nodes", say)
-    heal_json(LINEAGE, None, say)
+    heal_json(manifest_of(home), "nodes", say)
+    heal_json(lineage_of(home), None, say)
 
 
 def prepare(settings: HomeSettings) -> None:
@@ -64,13 +76,13 @@ def prepare(settings: HomeSettings) -> None:
     The new manifest takes the old one's place whole: another process may be reading it. `DbtProject` parses under
     `dagster dev` alone, then each time, and writes into the manifest that others read.
     """
-    files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES and "target" not in path.parts]
-    if _is_readable(MANIFEST) and MANIFEST.stat().st_mtime > max(path.stat().st_mtime for path in files):
+    manifest = manifest_of(settings.home)
+    files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES]
+    if _is_readable(manifest) and manifest.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return
-    LINEAGE.unlink(missing_ok=True)
-    MANIFEST.parent.mkdir(exist_ok=True)
+    lineage_of(settings.home).unlink(missing_ok=True)
     settings.home.work.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="parse-", dir=MANIFEST.parent) as target:
+    with TemporaryDirectory(prefix="parse-", dir=manifest.parent) as target:
         folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
         outputs = ["--target-path", target, "--log-path", str(settings.home.work / "dbt-logs")]
         command = [*DBT, "parse", *folders, *outputs]
@@ -78,9 +90,9 @@ def prepare(settings: HomeSettings) -> None:
         parse = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
         if parse.returncode:
             raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
-        for name in ("partial_parse.msgpack", MANIFEST.name):
-            Path(target, name).replace(MANIFEST.with_name(name))
-            share_with_everybody(MANIFEST.with_name(name))
+        for name in ("partial_parse.msgpack", manifest.name):
+            Path(target, name).replace(manifest.with_name(name))
+            share_with_everybody(manifest.with_name(name))
 
 
 def _is_readable(file: Path) -> bool:
@@ -90,11 +102,11 @@ def _is_readable(file: Path) -> bool:
         return False
 
 
-def dbt_resource() -> DbtCliResource:
+def dbt_resource(home: Home) -> DbtCliResource:
     """Build the resource."""
     executable, *flags = DBT
     return fast_dbt_resource(
-        LINEAGE,
+        lineage_of(home),
         project_dir=PROJECT,
         dbt_executable=executable,
         global_config_flags=flags,
@@ -120,7 +132,7 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
     """Build the assets of every seed and model; dbt's sources make them wait for the raw tables."""
 
     @dbt_assets(
-        manifest=MANIFEST,
+        manifest=manifest_of(settings.home),
         name="dbt_models",
         dagster_dbt_translator=Translator(),
     )
@@ -146,7 +158,7 @@ class Build:
     ) -> None:
         self._settings, self._context, self._dbt, self._warehouse = settings, context, dbt, warehouse
         self._target = settings.home.work / "dbt"
-        self._lineage = ColumnLineage(LINEAGE)
+        self._lineage = ColumnLineage(lineage_of(settings.home))
         self._has_failed = True
         self._failed: list[str] = []
         self._tried: list[str] = []
@@ -195,7 +207,7 @@ class Build:
         if not self._context.is_subset:
             begin_publication(self._settings.home, self._warehouse, self._context)
         arguments = build_arguments(without, is_whole=not self._context.is_subset)
-        with given_to_dbt(self._settings):
+        with given_to_dbt(self._settings, cache_folder(self._settings.home)):
             return self._dbt.cli(arguments, context=self._context, target_path=self._target, raise_on_error=False)
 
     def record(self) -> None:
@@ -240,7 +252,7 @@ def _name(event: Any) -> str:
 def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecutionContext) -> None:
     """Prepare the file in which this build reuses rows of the last publication, or an empty one."""
     with warehouse.writing() as con:
-        reason = prepare_reuse(con, context.run_id, MANIFEST)
+        reason = prepare_reuse(con, context.run_id, manifest_of(home))
     if reason is None:
         context.log.info("rows of the last publication are reused where nothing new affects them")
         return

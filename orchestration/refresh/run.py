@@ -125,7 +125,7 @@ def _heal_before_a_run(home: Home, say: Say) -> None:
     _tell_of_another_version(home, say)
     heal_schema(home, say)
     heal_run_history(home, say)
-    heal_project_cache(say)
+    heal_project_cache(home, say)
 
 
 def _tell_of_another_version(home: Home, say: Say) -> None:

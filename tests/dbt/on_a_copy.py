@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from orchestration.dbt.build import DBT, MANIFEST
+from orchestration.dbt.build import DBT, manifest_of
 from orchestration.home import DBT_PROJECT, Home
 
 
@@ -15,7 +15,7 @@ def copy_of(refreshed: Home, folder: Path) -> Home:
     """Copy what dbt reads and writes of a home into an empty folder, the parsed project among it."""
     home = Home(root=folder, sources=refreshed.sources)
     home.work.mkdir()
-    shutil.copy(MANIFEST.with_name("partial_parse.msgpack"), folder)
+    shutil.copy(manifest_of(home).with_name("partial_parse.msgpack"), folder)
     shutil.copy(refreshed.working_file, home.working_file)
     shutil.copy(refreshed.publication, home.publication)
     return home

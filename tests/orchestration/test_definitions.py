@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from orchestration import jobs
-from orchestration.dbt.build import MANIFEST
+from orchestration.dbt.build import manifest_of
 from orchestration.environment import HomeSettings, read_settings
 from orchestration.home import PROJECT, Home
 
@@ -63,9 +63,9 @@ def test_every_stage_border_has_blocking_checks(definitions):
     assert {"raw", "marts", "estimates"} <= blocking
 
 
-def test_every_dbt_test_is_a_check_of_a_table(definitions):
+def test_every_dbt_test_is_a_check_of_a_table(definitions, tmp_path):
     known = {key.name for key in definitions.resolve_asset_graph().asset_check_keys}
-    nodes = json.loads(MANIFEST.read_text(encoding="utf-8"))["nodes"].values()
+    nodes = json.loads(manifest_of(Home.at(tmp_path)).read_text(encoding="utf-8"))["nodes"].values()
     tests = {node["name"] for node in nodes if node["resource_type"] == "test"}
     assert len(tests) > 100
     assert tests - known == set()

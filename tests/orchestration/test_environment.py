@@ -125,7 +125,10 @@ class TestOtherPrograms:
     def test_what_dbt_reads_in_this_process_is_taken_out_again(self, monkeypatch, tmp_path):
         monkeypatch.setenv("FAULTLINE_MEMORY", "1GB")
         before = dict(os.environ)
-        with pytest.raises(ZeroDivisionError), given_to_dbt(HomeSettings(Home.at(tmp_path), memory_limit="3GB")):
+        with (
+            pytest.raises(ZeroDivisionError),
+            given_to_dbt(HomeSettings(Home.at(tmp_path), memory_limit="3GB"), tmp_path),
+        ):
             assert os.environ["FAULTLINE_MEMORY"] == "3GB"
             assert os.environ["FAULTLINE_WAREHOUSE"] == str(tmp_path / "work" / "faultline.duckdb")
             raise ZeroDivisionError

@@ -18,8 +18,7 @@ def outdated(folder: Path, patch: pytest.MonkeyPatch) -> Path:
     manifest.parent.mkdir()
     manifest.write_text('{"parsed": "before"}')
     os.utime(manifest, (0, 0))
-    patch.setattr(dbt, "MANIFEST", manifest)
-    patch.setattr(dbt, "LINEAGE", manifest.with_name("column_lineage.json"))
+    patch.setattr(dbt, "cache_folder", lambda home: manifest.parent)
     return manifest
 
 
@@ -66,11 +65,11 @@ def test_one_parsed_project_serves_every_home(parsed, tmp_path):
     manifest, _ = parsed
     home = Home.at(tmp_path / "another")
     home.work.mkdir(parents=True)
-    resource = dbt.dbt_resource()
+    resource = dbt.dbt_resource(home)
     target = home.work / "dbt"
-    target.mkdir()
-    (target / "partial_parse.msgpack").write_bytes((manifest.parent / "partial_parse.msgpack").read_bytes())
-    with given_to_dbt(HomeSettings(home)):
+    with given_to_dbt(HomeSettings(home), manifest.parent):
         listed = resource.cli(["ls", "--log-level-file", "debug"], target_path=target).wait()
     assert listed.is_successful()
-    assert "Unable to do partial parsing" not in (target / "dbt.log").read_text()
+    said = (target / "dbt.log").read_text()
+    assert "Partial parsing enabled: 0 files deleted, 0 files added, 0 files changed." in said
+    assert "Unable to do partial parsing" not in said

@@ -39,7 +39,7 @@ def failing(testbed_home, tmp_path, monkeypatch):
         from orchestration.dbt import build as dbt
 
         calls = tmp_path / "calls"
-        program = FAKE_DBT.format(calls=str(calls), message=message, manifest=str(dbt.MANIFEST))
+        program = FAKE_DBT.format(calls=str(calls), message=message, manifest=str(dbt.manifest_of(home)))
         (tmp_path / "dbt.py").write_text(program)
         monkeypatch.setattr(dbt, "DBT", (sys.executable, str(tmp_path / "dbt.py")))
         before = home.published_file.read_bytes(), home.published_file.resolve(), home.report.read_bytes()

@@ -272,22 +272,21 @@ def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1, 2", GARBAGE, b'{"metadata": {}}', b"[]", b"null"])
 def test_dbts_manifest_is_made_again_when_it_cannot_be_read(tmp_path, monkeypatch, content):
-    said, manifest = [], tmp_path / "manifest.json"
-    monkeypatch.setattr(dbt, "MANIFEST", manifest)
-    monkeypatch.setattr(dbt, "LINEAGE", tmp_path / "column_lineage.json")
+    home, said, manifest = Home.at(tmp_path), [], tmp_path / "manifest.json"
+    monkeypatch.setattr(dbt, "cache_folder", lambda home: tmp_path)
     manifest.write_bytes(content)
-    dbt.heal_project_cache(said.append)
+    dbt.heal_project_cache(home, said.append)
     assert len(said) == 1
     assert not manifest.exists()
     manifest.write_text(json.dumps({"nodes": {}}))
-    dbt.heal_project_cache(said.append)
+    dbt.heal_project_cache(home, said.append)
     assert len(said) == 1
 
 
 MORE = {
     "working file is damaged in the middle": lambda home: overwrite(home.working_file, 0.6),
-    "dbt's manifest is cut in half": lambda home: cut(dbt.MANIFEST, 0.5),
-    "column lineage is garbage": lambda home: dbt.LINEAGE.write_bytes(GARBAGE),
+    "dbt's manifest is cut in half": lambda home: cut(dbt.manifest_of(home), 0.5),
+    "column lineage is garbage": lambda home: dbt.lineage_of(home).write_bytes(GARBAGE),
     "link to the publication is gone": lambda home: home.current.unlink(),
     "publications are gone": lambda home: shutil.rmtree(home.publications),
 }

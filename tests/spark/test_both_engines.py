@@ -12,7 +12,7 @@ import pytest
 
 from assets.raw.parquet import export_tables
 from assets.simulation import simulate
-from orchestration.dbt.build import MANIFEST
+from orchestration.dbt.build import manifest_of
 from tests.conftest import new_home, refresh
 from tests.spark import engines
 
@@ -44,8 +44,8 @@ def spark(home, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def marts():
-    return engines.marts_of(MANIFEST)
+def marts(home):
+    return engines.marts_of(manifest_of(home))
 
 
 @pytest.fixture(scope="module")
