@@ -15,7 +15,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 DBT_PROJECT = PROJECT / "dbt_project"
 _CODE = ("assets", "orchestration", "dbt_project")
-_CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".html", ".css", ".js", ".j2"}
+_CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".md", ".html", ".css", ".js", ".j2"}
 
 
 @dataclass(frozen=True)

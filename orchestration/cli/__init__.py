@@ -48,7 +48,10 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and a hash of the code, and exit."
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and a hash of the code.",
         ),
     ] = False,
 ) -> None:

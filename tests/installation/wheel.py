@@ -1,0 +1,33 @@
+"""The wheel, built of the files that git tracks, as from a fresh clone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from orchestration.home import PROJECT
+
+ROOMS = ("assets", "orchestration", "dbt_project")
+NEEDED = ("pyproject.toml", "README.md", "LICENSE", *ROOMS)
+BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
+
+
+def tracked_files(*paths: str) -> set[str]:
+    """Give what git tracks below the paths, as far as it is there."""
+    listed = subprocess.run(["git", "ls-files", "-z", *paths], cwd=PROJECT, capture_output=True, text=True, check=True)
+    return {name for name in listed.stdout.split("\0") if name and (PROJECT / name).is_file()}
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel into a folder by the build backend that pip and uv would call."""
+    clone = folder / "clone"
+    for name in tracked_files(*NEEDED):
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / name, clone / name)
+    built = folder / "dist"
+    built.mkdir()
+    subprocess.run([sys.executable, "-c", BUILD, built], cwd=clone, check=True, capture_output=True, text=True)
+    (wheel,) = built.glob("*.whl")
+    return wheel
