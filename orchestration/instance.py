@@ -1,15 +1,23 @@
-"""Dagster's own storage inside the home: one run at a time, runs retried when a process dies, telemetry off."""
+"""Dagster's own storage inside the home: one run at a time, runs retried when a process dies, telemetry off.
+
+`dagster.yaml` belongs to the user. It is written where there is none, and replaced while it equals, byte by byte, one
+that Faultline wrote before. A file that somebody changed is never touched; `faultline doctor` shows what it changes.
+"""
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from orchestration.environment import given_to_dagster
 from orchestration.home import Home
-from orchestration.upkeep.healing import heal_run_history
+from orchestration.upkeep.healing import heal_run_history, set_aside
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -42,17 +50,108 @@ run_retries:
 """
 
 
+SHIPPED = frozenset(
+    {
+        "7ee10405f9b20dd9dd9074ffd7178bb83b5ee287d6688e3f75b1c21bbe4c7dc0",
+        "b4f5f19ed60929283d2e639d5d3aafbb3e9dd99ed331bb02a757b3b94f13155a",
+    }
+)
+"""SHA-256 of every dagster.yaml that Faultline has written, the current one included. None is ever removed."""
+
+_SECRET = re.compile(r"(?i)(\b\w*(?:password|passwd|secret|token|url|dsn|conn_string)\w*[\"']?\s*:)\s*\S.*")
+
+
+class UnreadableSettings(ValueError):
+    """dagster.yaml is no YAML that Dagster can read; the text says where and what to do."""
+
+
+def settings_file(home: Home) -> Path:
+    """Return the path of a home's dagster.yaml."""
+    return home.dagster / "dagster.yaml"
+
+
 def prepare_storage(home: Home) -> None:
-    """Write dagster.yaml, and the mark by which Dagster's pages do not open with their community dialog."""
-    heal_run_history(home, logging.getLogger(__name__).warning)
+    """Write dagster.yaml, and the mark by which Dagster's pages do not open with their community dialog.
+
+    Raises
+    ------
+    UnreadableSettings
+        The user's dagster.yaml is no YAML.
+    """
+    say = logging.getLogger(__name__).warning
+    heal_run_history(home, say)
     home.dagster.mkdir(parents=True, exist_ok=True)
-    settings = home.dagster / "dagster.yaml"
-    if not settings.exists() or settings.read_bytes() != SETTINGS.encode():
-        settings.write_text(SETTINGS, encoding="utf-8")
+    file = settings_file(home)
+    content = file.read_bytes() if file.is_file() else b""
+    if not content.strip() or hashlib.sha256(content).hexdigest() in SHIPPED:
+        if content != SETTINGS.encode():
+            file.write_text(SETTINGS, encoding="utf-8")
+    elif b"\0" in content:
+        # No editor writes such a file; a disk does.
+        say(f"{file} was damaged: it is kept as {set_aside(file).name}, and is written again")
+        file.write_text(SETTINGS, encoding="utf-8")
+    else:
+        parse_settings(file, content)
     seen = home.dagster / ".nux" / "nux.yaml"
     if not seen.exists():
         seen.parent.mkdir(exist_ok=True)
         seen.write_text("seen: 1\n", encoding="utf-8")
+
+
+def parse_settings(file: Path, content: bytes) -> Mapping[str, Any]:
+    """Parse a dagster.yaml; raise `UnreadableSettings` if it is no mapping."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(content)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        # The whole message quotes the line, in which a password may stand.
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark else ""
+        found, why = None, f"{getattr(error, 'problem', None) or 'it is no text in UTF-8'}{where}"
+    else:
+        why = "it is no mapping of names to values"
+    if not isinstance(found, dict):
+        raise UnreadableSettings(
+            f"{file} cannot be read: {why}; correct it, or delete it and Faultline writes its own again"
+        )
+    return found
+
+
+def changes_of_user(home: Home) -> list[str]:
+    """Compare dagster.yaml with the one of this version as a unified diff; return no line if nobody changed it.
+
+    The values of passwords, addresses with passwords and the like are left out.
+    """
+    file = settings_file(home)
+    content = file.read_bytes() if file.is_file() else b""
+    if not content.strip() or hashlib.sha256(content).hexdigest() in SHIPPED:
+        return []
+    theirs = [_SECRET.sub(r"\1 ...", line) for line in content.decode(errors="replace").splitlines()]
+    ours = SETTINGS.splitlines()
+    return list(difflib.unified_diff(ours, theirs, "dagster.yaml of Faultline", str(file), lineterm="", n=1))
+
+
+def losses_by_changes(settings: Mapping[str, Any]) -> list[str]:
+    """Say in words what a user's dagster.yaml gives up of what Faultline's own has."""
+    losses = []
+    if _at(settings, "telemetry", "enabled") is not False:
+        losses.append("Dagster sends its maker data about how it is used")
+    if not {"storage", "event_log_storage"} & settings.keys():
+        losses.append("each event waits for the disk, which takes 15 s of a refresh")
+    runs = _at(settings, "concurrency", "runs", "max_concurrent_runs")
+    if (runs if runs is not None else _at(settings, "run_coordinator", "config", "max_concurrent_runs")) != 1:
+        losses.append("two runs may start at once, and the second one then fails")
+    if _at(settings, "run_retries", "enabled") is not True:
+        losses.append("a run whose process died is not started again")
+    return losses
+
+
+def _at(settings: Mapping[str, Any], *path: str) -> Any:
+    found: Any = settings
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def ui(  # noqa: PLR0917
         names.append(_host_name(host))
     rules = Rules(token, LOOPBACK | set(names), is_read_only=read_only)
 
-    from orchestration.instance import prepare_storage
+    from orchestration.instance import UnreadableSettings, prepare_storage
 
     settings = settings_of(home, sources)
 
@@ -98,7 +98,7 @@ def ui(  # noqa: PLR0917
         with private_files():
             prepare_storage(settings.home)
             serve(settings, Address(host, port, socket), rules, announce)
-    except NotServing as error:
+    except (NotServing, UnreadableSettings) as error:
         fail(str(error))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

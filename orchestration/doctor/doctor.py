@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from dataclasses import asdict
 
 import duckdb
 
@@ -16,6 +15,13 @@ from orchestration.doctor.findings import Finding, Level, print_findings
 from orchestration.doctor.sources import sources_findings
 from orchestration.doctor.warehouse import NOT_READ, warehouse_findings
 from orchestration.home import Home
+from orchestration.instance import (
+    UnreadableSettings,
+    changes_of_user,
+    losses_by_changes,
+    parse_settings,
+    settings_file,
+)
 from orchestration.publication.folders import leftovers, problem_of_current
 from orchestration.reading.published import ReadingError, one_line
 from orchestration.reading.status import free_of_refresh, status
@@ -30,7 +36,7 @@ def show_doctor(home: Home, as_json: bool = False) -> bool:
     """Print what is missing or wrong, and the command that fixes it; tell whether nothing is an error."""
     findings = doctor(home)
     if as_json:
-        say_json([asdict(finding) for finding in findings], indent=2)
+        say_json([finding.as_dict() for finding in findings], indent=2)
     else:
         print_findings(findings)
     return all(finding.level != "error" for finding in findings)
@@ -38,7 +44,7 @@ def show_doctor(home: Home, as_json: bool = False) -> bool:
 
 def doctor(home: Home) -> list[Finding]:
     """Gather all findings on a home and its sources; one that folder and publication both have is listed once."""
-    now = [*sources_findings(home.sources), *home_findings(home), *run_findings(home)]
+    now = [*sources_findings(home.sources), *home_findings(home), *settings_findings(home), *run_findings(home)]
     try:
         last = warehouse_findings(home)
     except (ReadingError, duckdb.Error) as error:
@@ -87,6 +93,23 @@ def home_findings(home: Home) -> list[Finding]:
                 Finding("note", what, str(journal), "`faultline refresh` takes it up again; do not delete it")
             )
     return findings
+
+
+def settings_findings(home: Home) -> list[Finding]:
+    """Show how the user's dagster.yaml differs from Faultline's own, and what it gives up."""
+    changes = changes_of_user(home)
+    if not changes:
+        return []
+    file = settings_file(home)
+    try:
+        losses = losses_by_changes(parse_settings(file, file.read_bytes()))
+    except UnreadableSettings as error:
+        return [Finding("error", str(error).partition(": ")[2], str(file), "faultline refresh", tuple(changes))]
+    what = "was changed by somebody, and Faultline leaves it as it is"
+    if losses:
+        what += f"; what that gives up: {'; '.join(losses)}"
+    step = "keep it, or copy lines with - into it; without the file, `faultline refresh` writes its own"
+    return [Finding("warning" if losses else "note", what, str(file), step, tuple(changes))]
 
 
 def run_findings(home: Home) -> list[Finding]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from rich.text import Text
 
@@ -17,12 +17,21 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding. An error keeps a refresh from publishing, or a cluster from getting new numbers."""
+    """One finding. An error keeps a refresh from publishing, or a cluster from getting new numbers.
+
+    `details` are lines that belong below it, such as a difference of two files.
+    """
 
     level: Level
     what: str
     where: str
     next_step: str
+    details: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form; without details it has no such key."""
+        found = asdict(self)
+        return found if self.details else {name: value for name, value in found.items() if name != "details"}
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
@@ -32,6 +41,8 @@ def print_findings(findings: Sequence[Finding]) -> None:
         return
     for finding in sorted(findings, key=lambda finding: LEVELS.index(finding.level)):
         mark = Text(f"{finding.level:<8}", style=_COLOURS[finding.level])
-        say_lines([mark + Text(visible(f"{finding.where}: {finding.what}")), f"        next: {finding.next_step}"])
+        details = [f"        {line}" for line in finding.details]
+        say_lines([mark + Text(visible(f"{finding.where}: {finding.what}")), *details])
+        say_lines([f"        next: {finding.next_step}"])
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     say_lines([", ".join(f"{count} {level}{'s' * (count != 1)}" for level, count in counts.items() if count)])

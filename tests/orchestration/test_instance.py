@@ -1,0 +1,106 @@
+"""dagster.yaml belongs to the user: only what Faultline itself wrote is replaced, and `doctor` shows the difference."""
+
+import hashlib
+
+import pytest
+
+from orchestration.doctor.doctor import settings_findings
+from orchestration.home import Home
+from orchestration.instance import SETTINGS, SHIPPED, UnreadableSettings, prepare_storage, settings_file
+
+OF_0_1_0 = """\
+telemetry:
+  enabled: false
+concurrency:
+  runs:
+    max_concurrent_runs: 1
+  pools:
+    default_limit: 1
+    granularity: op
+run_retries:
+  enabled: true
+  max_retries: 2
+  retry_on_asset_or_op_failure: false
+"""
+MONITORED = f"{SETTINGS}run_monitoring:\n  enabled: true\n"
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home.at(tmp_path)
+    home.dagster.mkdir()
+    return home
+
+
+def write(home, text):
+    settings_file(home).write_text(text, encoding="utf-8")
+
+
+def read(home):
+    prepare_storage(home)
+    return settings_file(home).read_text(encoding="utf-8")
+
+
+def test_the_current_settings_are_among_those_that_are_replaced_one_day():
+    assert hashlib.sha256(SETTINGS.encode()).hexdigest() in SHIPPED
+
+
+def test_a_file_of_the_first_release_is_replaced(home):
+    assert hashlib.sha256(OF_0_1_0.encode()).hexdigest() in SHIPPED
+    write(home, OF_0_1_0)
+    assert read(home) == SETTINGS
+
+
+@pytest.mark.parametrize("text", [MONITORED, f"{SETTINGS}\n", SETTINGS.replace("2", "3"), "{}\n"])
+def test_what_somebody_wrote_stays_to_the_byte(home, text):
+    write(home, text)
+    assert read(home) == text
+    assert read(home) == text
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_an_empty_file_is_written(home, text):
+    write(home, text)
+    assert read(home) == SETTINGS
+
+
+def test_a_damaged_file_is_kept_aside(home):
+    settings_file(home).write_bytes(bytes(range(256)))
+    assert read(home) == SETTINGS
+    (aside,) = home.dagster.glob("dagster.yaml.damaged-*")
+    assert aside.read_bytes() == bytes(range(256))
+
+
+@pytest.mark.parametrize("text", ["storage: [\n  password: hunter2\n", "- a list\n"])
+def test_a_mistake_is_told_and_the_file_stays(home, text):
+    write(home, text)
+    with pytest.raises(UnreadableSettings, match="correct it, or delete it") as told:
+        prepare_storage(home)
+    assert "hunter2" not in str(told.value)
+    assert settings_file(home).read_text(encoding="utf-8") == text
+    (finding,) = settings_findings(home)
+    assert finding.level == "error"
+
+
+def test_doctor_says_nothing_of_a_file_of_ours(home):
+    for text in (SETTINGS, OF_0_1_0):
+        write(home, text)
+        assert settings_findings(home) == []
+
+
+def test_doctor_shows_an_addition_that_costs_nothing(home):
+    write(home, MONITORED)
+    (finding,) = settings_findings(home)
+    assert finding.level == "note"
+    assert [line for line in finding.details if line.startswith("+")][1:] == ["+run_monitoring:", "+  enabled: true"]
+    assert not [line for line in finding.details[2:] if line.startswith("-")]
+
+
+def test_doctor_says_what_a_change_gives_up_and_shows_no_password(home):
+    write(home, "storage:\n  postgres:\n    postgres_db:\n      password: hunter2\n      hostname: db\n")
+    (finding,) = settings_findings(home)
+    assert finding.level == "warning"
+    assert [words in finding.what for words in ("its maker", "two runs", "not started again")] == [True] * 3
+    assert "waits for the disk" not in finding.what
+    assert "hunter2" not in str(finding)
+    assert "+      hostname: db" in finding.details
