@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+
 import dagster as dg
 
 import assets.estimates
 import assets.raw
 import assets.report
+from orchestration.alerts.ledger import copy_alerts
+from orchestration.alerts.sending import tell_of_publication
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, read_settings
-from orchestration.jobs import in_process, nightly, refresh
+from orchestration.jobs import full_refresh, in_process, nightly, refresh
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.resources import resources
+from orchestration.sensors.alerting import alerting_sensors
+from orchestration.sensors.new_files import new_files
+
+PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
+"""Schemas of the assets that readers see."""
+AnyAsset = dg.AssetsDefinition | dg.SourceAsset | dg.AssetSpec
 
 
 def build(settings: HomeSettings) -> dg.Definitions:
@@ -25,15 +37,34 @@ def build(settings: HomeSettings) -> dg.Definitions:
     report = dg.load_assets_from_package_module(assets.report)
     built = [key for asset in (models, *estimates) if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
     last_good = last_good_asset(settings.home, upstream=built)
-    published = publish.published_asset(settings, upstream=dg.AssetKey(["report", "index"]))
+    published = publish.published_asset(
+        settings,
+        upstream=dg.AssetKey(["report", "index"]),
+        before=partial(copy_alerts, home=settings.home),
+        after=partial(tell_of_publication, settings),
+    )
+    all_assets = with_owners_and_freshness([*raw, models, *estimates, last_good, *report, published], settings)
+    whole = [key for asset in all_assets if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
     return dg.Definitions(
-        assets=[*raw, models, *estimates, last_good, *report, published],
+        assets=all_assets,
         asset_checks=checks.all_checks(estimates),
-        jobs=[refresh],
+        jobs=[refresh, full_refresh],
         schedules=[nightly(settings)],
-        resources=resources(settings),
+        sensors=[new_files(settings), *alerting_sensors(settings)],
+        resources=resources(settings, whole),
         executor=in_process,
     )
+
+
+def with_owners_and_freshness(assets: Sequence[AnyAsset], settings: HomeSettings) -> list[AnyAsset]:
+    """Give every asset its owners, and what readers see the time within which a night has to renew it."""
+    policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.freshness_hours))
+
+    def completed(spec: dg.AssetSpec) -> dg.AssetSpec:
+        is_published = spec.key.path[0] in PUBLISHED
+        return spec.replace_attributes(owners=list(settings.owners), freshness_policy=policy if is_published else None)
+
+    return list(dg.map_asset_specs(completed, assets))
 
 
 @dg.definitions

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestration.alert_settings import AlertSettings, parse_alert_settings
 from orchestration.home import Home
 from orchestration.upkeep.permissions import PUBLISH_GROUP
 
@@ -23,6 +25,9 @@ THREADS = "FAULTLINE_THREADS"
 SCHEDULE = "FAULTLINE_SCHEDULE"
 TIMEZONE = "FAULTLINE_TIMEZONE"
 KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
+FRESHNESS_HOURS = "FAULTLINE_FRESHNESS_HOURS"
+WATCH_MINUTES = "FAULTLINE_WATCH_MINUTES"
+OWNERS = "FAULTLINE_OWNERS"
 DAGSTER_HOME = "DAGSTER_HOME"
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
@@ -31,6 +36,8 @@ PUBLICATION = "FAULTLINE_PUBLICATION"
 CACHE = "XDG_CACHE_HOME"
 PARSED = "DBT_TARGET_PATH"
 """Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
+
+_OWNER = re.compile(r"team:\S+|[^@\s:]+@[^@\s]+\.[^@\s]+")
 
 
 class WrongSetting(ValueError):
@@ -62,6 +69,14 @@ class HomeSettings:
         How many publications are kept.
     publish_group
         A group that may read publications besides the owner of the home.
+    freshness_hours
+        A night is stale where the newest publication is older than this.
+    watch_minutes
+        For how long the files of the sources have to be still before the sensor starts a refresh. None: it is off.
+    owners
+        Who owns the assets on Dagster's pages: addresses, or `team:` and a name.
+    alerts
+        Where alerts go, and about what.
     """
 
     home: Home
@@ -72,6 +87,10 @@ class HomeSettings:
     schedule_timezone: str = "UTC"
     keep_publications: int = 3
     publish_group: str | None = None
+    freshness_hours: int = 36
+    watch_minutes: int | None = None
+    owners: tuple[str, ...] = ("team:reliability",)
+    alerts: AlertSettings = field(default_factory=AlertSettings)
 
 
 def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
@@ -105,7 +124,20 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
         schedule_timezone=os.environ.get(TIMEZONE) or defaults.schedule_timezone,
         keep_publications=_read_count(KEEP_PUBLICATIONS, defaults.keep_publications),
         publish_group=os.environ.get(PUBLISH_GROUP) or None,
+        freshness_hours=_read_count(FRESHNESS_HOURS, defaults.freshness_hours),
+        watch_minutes=_read_count(WATCH_MINUTES, 1) if os.environ.get(WATCH_MINUTES) else None,
+        owners=_read_owners() or defaults.owners,
+        alerts=parse_alert_settings(os.environ, WrongSetting),
     )
+
+
+def _read_owners() -> tuple[str, ...]:
+    """Read names separated by commas, each of which Dagster takes for an owner."""
+    owners = tuple(name.strip() for name in os.environ.get(OWNERS, "").split(",") if name.strip())
+    wrong = [name for name in owners if not _OWNER.fullmatch(name)]
+    if wrong:
+        raise WrongSetting(f"{OWNERS} has {wrong[0]!r}: an owner is an address, or team: and a name; correct it")
+    return owners
 
 
 def _read_count(name: str, default: int) -> int:

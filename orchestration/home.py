@@ -82,6 +82,16 @@ class Home:
         return self.root / "dagster"
 
     @property
+    def alerts(self) -> Path:
+        """What was told to whom; it outlives rebuilds and rollbacks."""
+        return self.root / "alerts" / "sent.sqlite"
+
+    @property
+    def metrics(self) -> Path:
+        """The metrics as a textfile for Prometheus' node exporter."""
+        return self.root / "metrics" / "faultline.prom"
+
+    @property
     def lock_file(self) -> Path:
         """Held for as long as a refresh runs."""
         return self.work / "refresh.lock"

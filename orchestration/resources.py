@@ -5,37 +5,37 @@ None of them accepts configuration from a run: a user who may start runs cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import dagster as dg
 
-from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
 from assets.warehouse import Warehouse
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
 from orchestration.session import RefreshSession
+from orchestration.unchanged import HomeSources
 
 
-def resources(settings: HomeSettings) -> dict[str, Any]:
-    """Build every resource."""
+def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> dict[str, Any]:
+    """Build every resource; `whole` are all assets, of which a run may be skipped where nothing is new."""
     home = settings.home
     return {
         "warehouse": dg.ResourceDefinition(lambda _: warehouse_of(settings), config_schema={}),
-        "sources": bound(lambda: SourcesFolder(path=str(home.sources), full=settings.is_full)),
+        "sources": bound(lambda context: HomeSources.of(settings, whole, context.run.tags if context.run else {})),
         "report": bound(
-            lambda: ReportFolder(
+            lambda _: ReportFolder(
                 path=str(home.working_reports), parts=str(cache_folder(home)), publications=str(home.publications)
             )
         ),
         "session": bound(
-            lambda: RefreshSession(
+            lambda _: RefreshSession(
                 working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root)
             )
         ),
-        "dbt": bound(lambda: dbt_resource(home)),
+        "dbt": bound(lambda _: dbt_resource(home)),
         # Assets pass no values to each other. Dagster's default would accept a folder from a run's configuration.
         "io_manager": dg.IOManagerDefinition(resource_fn=lambda _: dg.InMemoryIOManager(), config_schema={}),
     }
@@ -51,15 +51,15 @@ def warehouse_of(settings: HomeSettings) -> Warehouse:
     )
 
 
-def bound(make: Callable[[], dg.ConfigurableResource]) -> dg.ResourceDefinition:
-    """Make a resource that is new for each run and refuses all configuration.
+def bound(make: Callable[[dg.InitResourceContext], dg.ConfigurableResource]) -> dg.ResourceDefinition:
+    """Make a resource that is new for each run, which it may ask for its tags, and refuses all configuration.
 
     Dagster lets a run's configuration replace any field of a `ConfigurableResource`. Through the web server that would
     let a request name the program that is run for dbt.
     """
 
     def provide(context: dg.InitResourceContext) -> Iterator[Any]:
-        with make().yield_for_execution(context) as resource:
+        with make(context).yield_for_execution(context) as resource:
             yield resource
 
     return dg.ResourceDefinition(resource_fn=provide, config_schema={})

@@ -89,7 +89,7 @@ TABLES: Mapping[str, str] = {
 
 _KINDS = {f"raw.{reader.TABLE}": kind for kind, reader in READERS.items()}
 _SPECS = [
-    dg.AssetSpec(table.split("."), group_name=table.split(".")[0], description=cleandoc(text))
+    dg.AssetSpec(table.split("."), group_name=table.split(".")[0], description=cleandoc(text), skippable=True)
     for table, text in TABLES.items()
 ]
 
@@ -98,7 +98,11 @@ _SPECS = [
 def raw(
     context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], sources: SourcesFolder
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Bring all raw tables up to what the sources folder holds now."""
+    """Bring all raw tables up to what the sources folder holds now; give nothing where that skips the whole run."""
+    reason = sources.reason_to_skip(context.run)
+    if reason is not None:
+        context.log.info(reason)
+        return
     with warehouse.writing() as con:
         found = sources.survey(con, context.log)
         write_clusters(con, found)

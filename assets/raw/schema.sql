@@ -342,6 +342,19 @@ create table if not exists ops.checks (
 -- A home filled by an earlier version has the table without it.
 alter table ops.checks add column if not exists cluster_id varchar;
 
+create table if not exists ops.alerts (       -- one row per event and channel: what was told before this run
+    event_key varchar not null,               -- events with one key are one event, which is told once
+    kind varchar not null,                    -- failure, stale, cluster, change_point, lemon
+    cluster_id varchar,                       -- NULL: the home
+    told varchar not null,                    -- the line about the event
+    channel varchar not null,                 -- webhook, email, command; of a cluster's own: cluster/webhook ...
+    status varchar not null,                  -- delivered, failed (sent again for a day), uncertain and pending (not sent again)
+    attempt_count integer not null,
+    error varchar,                            -- why it did not arrive
+    claimed_at timestamp not null,
+    tried_at timestamp not null
+);
+
 create table if not exists ops.lineage (
     table_name varchar not null,
     column_name varchar not null,

@@ -11,6 +11,7 @@ import typer
 
 from orchestration import terminal
 from orchestration.cli import (
+    alerts,
     doctor,
     engines,
     forget,
@@ -68,6 +69,7 @@ app.command(epilog=lemons.EXAMPLES)(lemons.lemons)
 app.command(epilog=tables.TABLES_EXAMPLE)(tables.tables)
 app.command(epilog=tables.WHERE_EXAMPLE)(tables.where)
 app.command(epilog=status.EXAMPLES)(status.status)
+app.command(epilog=alerts.EXAMPLES)(alerts.alerts)
 app.command(epilog=rollback.EXAMPLES)(rollback.rollback)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)

@@ -27,9 +27,10 @@ def refresh(
     as_json: JsonOption = False,
 ) -> None:
     """Ingest what is new, build, fit, validate, publish and write the report."""
+    from orchestration.alerts.sending import tell_of_failure
+    from orchestration.failures import RefreshFailed, RefreshInterrupted
     from orchestration.interruption import INTERRUPTED
-    from orchestration.refresh.failures import RefreshFailed, RefreshInterrupted
-    from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh
+    from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh, to_stderr
 
     console = terminal.console(is_error=as_json)
     try:
@@ -37,6 +38,8 @@ def refresh(
         check_sources_of_a_new_home(settings.home)
         outcome = run_refresh(settings, console)
     except (RefreshFailed, WrongSetting) as error:
+        if isinstance(error, RefreshFailed) and error.is_alert:
+            tell_of_failure(settings, str(error), error.run_id, to_stderr)
         if as_json:
             terminal.say_json({"status": "failed", "message": str(error)})
         fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)

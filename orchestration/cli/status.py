@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
+from orchestration.cli.options import HomeOption, JsonOption, answer, fail, settings_of
+from orchestration.terminal import say
 
-EXAMPLES = "Example: `faultline status --json`"
+EXAMPLES = """Examples:
+
+For a program: `faultline status --json`
+
+For cron, every hour: `faultline status --alert`
+"""
 
 
-def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
+def status(
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+    alert: Annotated[
+        bool,
+        typer.Option(
+            "--alert",
+            help="Print nothing, unless the newest publication is older than FAULTLINE_FRESHNESS_HOURS:"
+            " then send an alert, once, say so on stderr and exit with 1.",
+        ),
+    ] = False,
+) -> None:
     """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
+    settings = settings_of(home)
+    if alert:
+        from orchestration.alerts.sending import tell_if_stale
+
+        event = answer(lambda: tell_if_stale(settings, lambda text: say(text, is_error=True)))
+        if event is not None:
+            fail(event.line)
+        return
     from orchestration.reading.status import show_status
 
-    if not answer(lambda: show_status(settings_of(home).home, as_json)):
+    if not answer(lambda: show_status(settings.home, as_json)):
         raise typer.Exit(1)

@@ -23,6 +23,7 @@ from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
+from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.results import record_dbt_results
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
@@ -62,6 +63,22 @@ class Translator(DagsterDbtTranslator):
     def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str | None:
         """Return the schema."""
         return str(dbt_resource_props["schema"])
+
+    def get_asset_check_spec(
+        self, asset_spec: dg.AssetSpec, manifest: Mapping[str, Any], unique_id: str, project: DbtProject | None
+    ) -> dg.AssetCheckSpec | None:
+        """Add a description, which dagster-dbt takes of `meta` alone."""
+        spec = super().get_asset_check_spec(asset_spec, manifest, unique_id, project)
+        if spec is None:
+            return None
+        return dg.AssetCheckSpec(
+            spec.name,
+            asset=spec.asset_key,
+            description=describe_test(manifest["nodes"][unique_id]),
+            additional_deps=spec.additional_deps,
+            metadata=spec.metadata,
+            blocking=spec.blocking,
+        )
 
 
 def heal_project_cache(home: Home, say: Say) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sqlite3
 
 import duckdb
 
+from orchestration.alerts.ledger import Ledger
 from orchestration.doctor.findings import Finding, Level, print_findings
 from orchestration.doctor.sources import sources_findings
 from orchestration.doctor.warehouse import NOT_READ, warehouse_findings
@@ -44,7 +46,13 @@ def show_doctor(home: Home, as_json: bool = False) -> bool:
 
 def doctor(home: Home) -> list[Finding]:
     """Gather all findings on a home and its sources; one that folder and publication both have is listed once."""
-    now = [*sources_findings(home.sources), *home_findings(home), *settings_findings(home), *run_findings(home)]
+    now = [
+        *sources_findings(home.sources),
+        *home_findings(home),
+        *settings_findings(home),
+        *alert_findings(home),
+        *run_findings(home),
+    ]
     try:
         last = warehouse_findings(home)
     except (ReadingError, duckdb.Error) as error:
@@ -110,6 +118,24 @@ def settings_findings(home: Home) -> list[Finding]:
         what += f"; what that gives up: {'; '.join(losses)}"
     step = "keep it, or copy lines with - into it; without the file, `faultline refresh` writes its own"
     return [Finding("warning" if losses else "note", what, str(file), step, tuple(changes))]
+
+
+def alert_findings(home: Home) -> list[Finding]:
+    """List the channels whose last alert did not arrive."""
+    try:
+        problems = Ledger(home.alerts).problems()
+    except sqlite3.Error as error:
+        what = f"what was told cannot be read: {one_line(error)}"
+        return [Finding("warning", what, str(home.alerts), "remove the file: what is known now is told once more")]
+    return [
+        Finding(
+            "warning",
+            f"the alert of {problem['at'][:16].replace('T', ' ')} UTC did not arrive: {problem['error']}",
+            f"alerts by {problem['channel']}",
+            "correct the channel's settings (docs/alerts.md), then run `faultline alerts --test`",
+        )
+        for problem in problems
+    ]
 
 
 def run_findings(home: Home) -> list[Finding]:

@@ -7,6 +7,7 @@ not get here, so the last publication stays. Readers with an open connection kee
 
 import json
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +20,7 @@ from orchestration.checks.asset_checks import failed_checks
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
+from orchestration.upkeep.healing import Say
 from orchestration.upkeep.permissions import WrongGroup
 
 ADDED_SCHEMAS = ("ops",)
@@ -142,8 +144,23 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
     return counts
 
 
-def published_asset(settings: HomeSettings, upstream: dg.AssetKey) -> dg.AssetsDefinition:
-    """Build the asset that publishes a home once everything upstream of it is done."""
+def published_asset(
+    settings: HomeSettings,
+    upstream: dg.AssetKey,
+    before: Callable[[duckdb.DuckDBPyConnection], None],
+    after: Callable[[Say], None],
+) -> dg.AssetsDefinition:
+    """Build the asset that publishes a home once everything upstream of it is done.
+
+    Parameters
+    ----------
+    settings, upstream
+        Name the home, and the asset that this one waits for.
+    before
+        Called with the working file before it is published.
+    after
+        Called when readers see the publication, with what takes a line of text. It must not fail.
+    """
     home = settings.home
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
@@ -158,7 +175,9 @@ def published_asset(settings: HomeSettings, upstream: dg.AssetKey) -> dg.AssetsD
             failed = failed_checks(con, context.run_id)
             if failed:
                 raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
+            before(con)
         counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)
+        after(context.log.warning)
         return dg.MaterializeResult(
             metadata={
                 "tables": len(counts),

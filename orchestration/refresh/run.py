@@ -12,24 +12,27 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
 from rich.console import Console
 
+from orchestration import terminal
+from orchestration.alerts.ledger import Ledger
+from orchestration.alerts.sending import tell_of_publication
 from orchestration.environment import HomeSettings, collect_garbage_seldom
+from orchestration.failures import (
+    INTERRUPTIONS,
+    RefreshFailed,
+    RefreshInterrupted,
+    explain_error,
+    explain_result,
+    note_failure,
+    was_interrupted,
+)
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import (
     newest_publication,
     problem_of_current,
     put_back_link,
     version_of,
-)
-from orchestration.refresh.failures import (
-    INTERRUPTIONS,
-    RefreshFailed,
-    RefreshInterrupted,
-    explain_error,
-    explain_result,
-    was_interrupted,
 )
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.terminal import redirect_other_output
@@ -57,7 +60,8 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
             set_permissions(home, settings.publish_group)
             return _refresh(settings, console)
     except (RefreshRunning, WrongGroup) as error:
-        raise RefreshFailed(str(error)) from None
+        # The refresh that runs tells of its own end.
+        raise RefreshFailed(str(error), is_alert=not isinstance(error, RefreshRunning)) from None
     except OSError as error:
         raise RefreshFailed(explain_error(error, home)) from error
 
@@ -79,6 +83,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     home = settings.home
     say = console.print
     if not _heal_files(home, say) and not settings.is_full and _nothing_new(home):
+        tell_of_publication(settings, to_stderr)
         return read_outcome(home, "unchanged", started)
     collect_garbage_seldom()
     try:
@@ -93,16 +98,23 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
         # Dagster's error for an interruption is a BaseException.
         if type(error).__name__ not in INTERRUPTIONS:
             raise
-        _note_failure(home, None, str(RefreshInterrupted()))
+        note_failure(home, None, str(RefreshInterrupted()))
         raise RefreshInterrupted from None
     if not result.success:
         if was_interrupted(result):
-            _note_failure(home, result.run_id, str(RefreshInterrupted()))
+            note_failure(home, result.run_id, str(RefreshInterrupted()))
             raise RefreshInterrupted
         message = explain_result(result, home)
-        _note_failure(home, result.run_id, message)
-        raise RefreshFailed(message)
+        note_failure(home, result.run_id, message)
+        raise RefreshFailed(message, result.run_id)
+    for problem in Ledger(home.alerts).problems():
+        to_stderr(f"alert not delivered by {problem['channel']}: {problem['error']}")
     return read_outcome(home, "published", started)
+
+
+def to_stderr(text: str) -> None:
+    """Print a line that is no part of the answer."""
+    terminal.say(text, is_error=True)
 
 
 def _heal_files(home: Home, say: Say) -> bool:
@@ -147,6 +159,7 @@ def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult
     from orchestration import definitions
     from orchestration.instance import open_storage, prepare_storage
     from orchestration.refresh.progress import ProgressHandler, progress_logger
+    from orchestration.unchanged import HAS_NEWS
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     prepare_storage(settings.home)
@@ -160,23 +173,8 @@ def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult
             redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
         ):
             return job.execute_in_process(
-                instance=instance, raise_on_error=False, run_config={"loggers": {"progress": {}}}
+                instance=instance,
+                raise_on_error=False,
+                run_config={"loggers": {"progress": {}}},
+                tags={HAS_NEWS: "true"},
             )
-
-
-def _note_failure(home: Home, run_id: str | None, message: str) -> None:
-    """Write the reason of a failure to ops.runs, for `faultline status`; without a run id, to the latest run.
-
-    If it cannot be written, for instance on a full disk, the user has seen it on the terminal.
-    """
-    from assets.warehouse import Warehouse
-
-    try:
-        with Warehouse(path=str(home.working_file)).writing() as con:
-            con.execute(
-                "update ops.runs set message = ? where status = 'failed' and run_id = coalesce("
-                "?, (select run_id from ops.runs order by started_at desc limit 1))",
-                [message, run_id],
-            )
-    except (duckdb.IOException, OSError) as error:
-        logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)

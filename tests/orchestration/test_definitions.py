@@ -1,13 +1,15 @@
 """Dagster's definitions load, name every table by its path, and have a schedule in the configured zone."""
 
 import json
+from datetime import timedelta
 
 import dagster as dg
 import pytest
 
 from orchestration import jobs
 from orchestration.dbt.build import manifest_of
-from orchestration.environment import HomeSettings, read_settings
+from orchestration.definitions import with_owners_and_freshness
+from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.home import PROJECT, Home
 
 
@@ -79,12 +81,55 @@ def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
 
 
-@pytest.mark.parametrize(("is_pinned", "is_up_to_date", "is_due"), [(0, 1, 1), (1, 1, 0), (1, 0, 1)])
-def test_the_schedule_leaves_what_a_rollback_pinned_until_there_is_something_new(
-    monkeypatch, tmp_path, is_pinned, is_up_to_date, is_due
-):
-    monkeypatch.setattr(jobs, "pinned_publication", lambda _: "some publication" if is_pinned else None)
-    monkeypatch.setattr(jobs, "is_up_to_date", lambda _: bool(is_up_to_date))
-    schedule = jobs.nightly(HomeSettings(Home.at(tmp_path)))
-    found = schedule.evaluate_tick(dg.build_schedule_context())
-    assert len(found.run_requests or []) == is_due
+@pytest.mark.parametrize("reason", [None, "nothing is new: the last publication stays"])
+def test_the_schedule_starts_a_run_or_says_why_not(monkeypatch, tmp_path, reason):
+    monkeypatch.setattr(jobs, "reason_without_news", lambda _: reason)
+    found = jobs.nightly(HomeSettings(Home.at(tmp_path))).evaluate_tick(dg.build_schedule_context())
+    assert len(found.run_requests or []) == (reason is None)
+    assert found.skip_message == reason
+
+
+def test_every_asset_has_a_description_and_the_owners_of_the_setting(monkeypatch, definitions):
+    graph = definitions.resolve_asset_graph()
+    assert {tuple(graph.get(key).owners) for key in graph.get_all_asset_keys()} == {("team:reliability",)}
+    assert [key for key in graph.get_all_asset_keys() if not graph.get(key).description] == []
+
+
+def test_what_readers_see_has_to_be_renewed_within_the_hours_of_the_setting(definitions):
+    graph = definitions.resolve_asset_graph()
+    policies = {key: graph.get(key).freshness_policy for key in graph.get_all_asset_keys()}
+    assert {key.path[0] for key, policy in policies.items() if policy} == {
+        "marts", "estimates", "ops", "report", "published",
+    }  # fmt: skip
+    assert {policy for policy in policies.values() if policy} == {
+        dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36))
+    }
+
+
+def test_settings_name_owners_and_hours(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAULTLINE_OWNERS", "team:hpc, ana@example.org")
+    monkeypatch.setenv("FAULTLINE_FRESHNESS_HOURS", "30")
+    settings = read_settings(tmp_path)
+    (asset,) = with_owners_and_freshness([dg.AssetSpec(["marts", "dim_nodes"])], settings)
+    assert list(asset.owners) == ["team:hpc", "ana@example.org"]
+    assert asset.freshness_policy == dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=30))
+
+
+@pytest.mark.parametrize("name", ["ana", "team:", "ana@", "@example.org", "two words@example.org"])
+def test_an_owner_that_dagster_does_not_take_is_told(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("FAULTLINE_OWNERS", name)
+    with pytest.raises(WrongSetting, match="FAULTLINE_OWNERS"):
+        read_settings(tmp_path)
+
+
+def test_every_check_says_in_a_sentence_what_it_claims(definitions):
+    graph = definitions.resolve_asset_graph()
+    said = {key.name: graph.get_check_spec(key).description or "" for key in graph.asset_check_keys}
+    assert [
+        name for name, text in said.items() if not (text.endswith(".") and " " in text and "None" not in text)
+    ] == []
+    assert said["not_null_failure_categories_failure_category"] == "Every row has a value of failure_category."
+    assert (
+        "failure_category of failure_categories"
+        in said["relationships_xids_failure_category__failure_category__ref_failure_categories_"]
+    )

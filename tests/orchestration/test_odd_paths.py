@@ -2,8 +2,8 @@
 
 import pytest
 
+from orchestration.failures import RefreshFailed
 from orchestration.home import Home
-from orchestration.refresh.failures import RefreshFailed
 from orchestration.refresh.run import check_sources_of_a_new_home
 
 

@@ -87,7 +87,7 @@ def test_a_bound_resource_is_set_up_torn_down_and_new_for_each_run():
         happened.append(("used", id(session)))
 
     kept = []
-    made = bound(lambda: kept.append(Session()) or kept[-1])
+    made = bound(lambda _: kept.append(Session()) or kept[-1])
     for _ in range(2):
         assert dg.materialize([table], resources={"session": made}).success
     first, second = map(id, kept)

@@ -205,7 +205,7 @@ def test_an_error_shows_no_secret(capsys):
 
 
 def test_an_error_nobody_foresaw_is_kept_without_secrets(small_home):
-    from orchestration.refresh.failures import explain_error
+    from orchestration.failures import explain_error
 
     said = explain_error(ValueError("cannot read 'TOKEN=hunter2'"), small_home)
     kept = (small_home.work / "unexpected-error.txt").read_text()

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from orchestration.dbt.culprit import may_be_of_rows
+from orchestration.failures import RefreshFailed
 from orchestration.home import Home
-from orchestration.refresh.failures import RefreshFailed
 from tests.conftest import CAPTURE, refresh
 
 FAKE_DBT = """

@@ -12,8 +12,8 @@ import duckdb
 import pytest
 
 from assets.model.incident_counts import weighted_interval
+from orchestration.failures import RefreshFailed
 from orchestration.publication.freshness import is_up_to_date
-from orchestration.refresh.failures import RefreshFailed
 from tests.conftest import CAPTURE, new_home, refresh
 
 LAST_STAGES = {"estimates", "report", "published"}

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assets.sources.settings.sections import (
+    Alerts,
     Annotation,
     Attribution,
     Ettr,
@@ -53,6 +54,7 @@ class Settings(Section):
     spans: list[Span] = Field(default_factory=list)
     quarantine: Quarantine = Quarantine()
     report: Report = Report()
+    alerts: Alerts = Alerts()
 
     @field_validator("annotations", mode="before")
     @classmethod

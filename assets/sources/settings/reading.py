@@ -20,6 +20,9 @@ MAX_SETTINGS_BYTES = 1024 * 1024
 MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
 """How many errors of a file are told, and how many characters of a wrong key or value and of what is allowed."""
 
+NOT_SHOWN = "webhook"
+"""A key with this in its name has a value that is a secret."""
+
 
 def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[SourceError]]:
     """Read a cluster's `cluster.toml`; without one every default holds.
@@ -76,6 +79,8 @@ def _explain(path: str, error: ValidationError) -> list[SourceError]:
         what = item["msg"].removeprefix("Value error, ")[:MAX_EXPLANATION]
         given = item["input"]
         value = _shortened(given.isoformat() if isinstance(given, date) else repr(given))
+        if NOT_SHOWN in key:
+            value = "(not shown)"
         errors.append(SourceError(path, f"key '{key}' has the bad value {value}", f"{what[:1].upper()}{what[1:]}."))
     return errors
 

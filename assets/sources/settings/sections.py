@@ -19,9 +19,11 @@ from assets.sources.settings.values import (
     TimeZone,
     in_known_years,
     in_utc,
+    mail_address,
     no_quote_or_newline,
     one_character,
     strptime_format,
+    web_address,
 )
 
 
@@ -164,6 +166,26 @@ class Sacct(Section):
     """The columns in their order, by sacct's field names."""
     delimiter: Annotated[str, Field(min_length=1, max_length=8), AfterValidator(no_quote_or_newline)] = "|"
     """What stands between two columns."""
+
+
+ClusterAlert = Literal["cluster", "change_point", "lemon"]
+"""What an alert about a cluster may be about: it could not be built, its rate changed, a node became a lemon."""
+
+
+class Alerts(Section):
+    """Where alerts about this cluster go, besides the channels of the home (docs/alerts.md)."""
+
+    on: list[ClusterAlert] = list(get_args(ClusterAlert))
+    """What to tell: that the cluster could not be built, that its failure rate changed, that a node became a lemon."""
+    webhook: Annotated[Text, AfterValidator(web_address)] | None = None
+    """Address to which {"text": ...} is posted, as Slack, Mattermost and Rocket.Chat take it. It is a secret."""
+    webhook_file: Text | None = None
+    """File that holds the address of the webhook."""
+    email: list[Annotated[Name, AfterValidator(mail_address)]] = []
+    """Addresses that get a mail by the server of FAULTLINE_SMTP."""
+    command: list[Text] = []
+    """Program and arguments that are run with the alert as JSON on standard input. It is run only if nobody but the
+    user of the home and root may write this file."""
 
 
 class Annotation(Section):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time
 from typing import Annotated
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, Field
@@ -79,3 +80,21 @@ Days = Annotated[int, Field(ge=1, le=36_600)]
 Name = Annotated[str, Field(max_length=255)]
 Text = Annotated[str, Field(max_length=1_000)]
 TimeZone = Annotated[str, AfterValidator(known_zone)]
+
+
+def web_address(text: str) -> str:
+    """Return the address; refuse one that nothing can be posted to."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("it must be an address that begins with https:// or http://")
+    return text
+
+
+def mail_address(text: str) -> str:
+    """Return the address; refuse a text that is none."""
+    if "@" not in text or len(text.split()) > 1:
+        raise ValueError('it must be an address, such as "oncall@example.org"')
+    return text

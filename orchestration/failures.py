@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +25,19 @@ EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure"
 
 
 class RefreshFailed(Exception):
-    """A refresh that published nothing; its text says why and what to do next."""
+    """A refresh that published nothing; its text says why and what to do next.
+
+    Attributes
+    ----------
+    run_id
+        The run that failed, if one was started.
+    is_alert
+        Somebody should be told who does not read the terminal.
+    """
+
+    def __init__(self, message: str, run_id: str | None = None, *, is_alert: bool = True) -> None:
+        super().__init__(message)
+        self.run_id, self.is_alert = run_id, is_alert
 
 
 class RefreshInterrupted(RefreshFailed):
@@ -32,13 +46,19 @@ class RefreshInterrupted(RefreshFailed):
     def __init__(self) -> None:
         super().__init__(
             "stopped by Ctrl-C; nothing was published, readers see the last publication as before; "
-            "`faultline refresh` takes up what was read"
+            "`faultline refresh` takes up what was read",
+            is_alert=False,
         )
 
 
 def was_interrupted(result: ExecuteInProcessResult) -> bool:
     """Tell whether a step ended by Ctrl-C, of which DuckDB makes an error of its own."""
-    for event in result.all_events:
+    return was_interrupted_by(result.all_events)
+
+
+def was_interrupted_by(events: Iterable[DagsterEvent]) -> bool:
+    """Tell the same of the events of a run."""
+    for event in events:
         error = _error_of(event) if event.is_step_failure or event.is_job_failure else None
         while error is not None:
             if error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message:
@@ -53,17 +73,41 @@ def _error_of(event: DagsterEvent) -> Any:
 
 def explain_result(result: ExecuteInProcessResult, home: Home) -> str:
     """Explain a failed run: by the checks that stopped it or, if there are none, by the first error of a step."""
+    return explain_events(result.all_events, result.run_id, home)
+
+
+def explain_events(events: Iterable[DagsterEvent], run_id: str, home: Home, *, reads_checks: bool = True) -> str:
+    """Explain the same of a run's events; the checks are left out while another run may write them."""
     from assets.warehouse import Warehouse
     from orchestration.checks.asset_checks import failed_checks
 
-    with suppress(duckdb.IOException), Warehouse(path=str(home.working_file)).reading() as con:
-        failures = failed_checks(con, result.run_id)
-        if failures:
-            return "\n".join(["nothing was published; these checks failed:", *(f"  {line}" for line in failures)])
-    for event in result.all_events:
+    if reads_checks:
+        with suppress(duckdb.Error), Warehouse(path=str(home.working_file)).reading() as con:
+            failures = failed_checks(con, run_id)
+            if failures:
+                return "\n".join(["nothing was published; these checks failed:", *(f"  {line}" for line in failures)])
+    for event in events:
         if event.is_step_failure or event.is_job_failure:
             return _explain_event(event, home)
-    return f"the run {result.run_id} failed; `faultline ui` shows its log"
+    return f"the run {run_id} failed; `faultline ui` shows its log"
+
+
+def note_failure(home: Home, run_id: str | None, message: str) -> None:
+    """Write the reason of a failure to ops.runs, for `faultline status`; without a run id, to the latest run.
+
+    If it cannot be written, for instance on a full disk, the user has seen it on the terminal.
+    """
+    from assets.warehouse import Warehouse
+
+    try:
+        with Warehouse(path=str(home.working_file)).writing() as con:
+            con.execute(
+                "update ops.runs set message = ? where status = 'failed' and run_id = coalesce("
+                "?, (select run_id from ops.runs order by started_at desc limit 1))",
+                [message, run_id],
+            )
+    except (duckdb.IOException, OSError) as error:
+        logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)
 
 
 def _explain_event(event: DagsterEvent, home: Home) -> str:

@@ -1,0 +1,203 @@
+"""What there is to tell: events of a publication, of a refresh that failed, and of a night without one.
+
+Events are read from what is published, never guessed from what changed: an event that was not told because a process
+died is still there the next time. Clusters that keep older numbers have no new changes and lemons.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import duckdb
+
+from assets.rows import rows_of
+from orchestration.alerts.ledger import Event, Ledger
+from orchestration.home import Home
+from orchestration.publication.folders import newest_publication, pinned_publication
+from orchestration.reading.published import published
+
+NEWS_DAYS = 92
+"""Of a cluster that is seen for the first time, a change that is older than this at the end of its data is history."""
+
+CLUSTERS = """
+    select cluster_id, is_simulated, data_through_at from marts.dim_clusters where not is_stale order by cluster_id
+"""
+LEMONS = """
+    select
+        nodes.cluster_id,
+        coalesce(names.node_name, nodes.node_id) as node_name,
+        nodes.node_id,
+        nodes.rank,
+        nodes.posterior_probability,
+        nodes.rate,
+        nodes.rate_low,
+        nodes.rate_high,
+        nodes.event_count,
+        nodes.window_end_date
+    from estimates.est_lemon_nodes as nodes
+    left join marts.dim_nodes as names using (cluster_id, node_id)
+    where nodes.verdict = 'lemon'
+    order by nodes.cluster_id, nodes.rank nulls last, nodes.node_id
+"""
+CHANGES = """
+    select
+        cluster_id,
+        failure_category,
+        changed_at,
+        rate_before,
+        rate_after,
+        ratio,
+        ratio_low,
+        ratio_high,
+        annotation
+    from estimates.est_rate_changes
+    where changed_at is not null
+    order by cluster_id, changed_at, failure_category <> 'all', failure_category
+"""
+FAILING = """
+    select
+        failures.cluster_id,
+        coalesce(clusters.is_simulated, false) as is_simulated,
+        clusters.built_at,
+        list(failures.reason order by failures.failed_at, failures.reason) as reasons
+    from ops.cluster_failures as failures
+    left join marts.dim_clusters as clusters using (cluster_id)
+    where run_id = (select run_id from ops.published order by rowid desc limit 1)
+    group by all
+    order by failures.cluster_id
+"""
+
+
+def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list[Event]]:
+    """Read what readers see now; return what is to be told, and what is only to be remembered as known."""
+    with published(home.published_file) as con:
+        clusters = {row["cluster_id"]: row for row in rows_of(con, CLUSTERS)}
+        lemons, changes = (_of(rows_of(con, sql), clusters) for sql in (LEMONS, CHANGES))
+        failing = rows_of(con, FAILING)
+    told = [_failing_event(row) for row in failing]
+    known: list[Event] = []
+    for cluster_id, cluster in clusters.items():
+        through = cluster["data_through_at"]
+        if through is None:
+            continue
+        told += _lemon_events(ledger, cluster, lemons.get(cluster_id, []))
+        is_new = ledger.is_new_cluster(cluster_id)
+        for change in changes.get(cluster_id, []):
+            is_history = is_new and through - change["changed_at"] > timedelta(days=NEWS_DAYS)
+            (known if is_history else told).append(_change_event(cluster, change))
+    return told, known
+
+
+def _of(rows: list[dict[str, Any]], clusters: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["cluster_id"] in clusters:
+            found.setdefault(row["cluster_id"], []).append(row)
+    return found
+
+
+def _lemon_events(ledger: Ledger, cluster: dict[str, Any], lemons: list[dict[str, Any]]) -> list[Event]:
+    if not lemons:
+        return []
+    cluster_id = cluster["cluster_id"]
+    episodes = ledger.lemon_episodes(
+        cluster_id, [lemon["node_id"] for lemon in lemons], cluster["data_through_at"].date()
+    )
+    return [
+        Event(
+            f"lemon:{cluster_id}:{lemon['node_id']}:{episodes[lemon['node_id']]}",
+            "lemon",
+            cluster_id,
+            lemon["node_name"],
+            f"{lemon['node_name']}: {_number(lemon['event_count'])} failures,"
+            f" {_interval(lemon, 'rate')} per 1,000 node-days"
+            + (f", probability {lemon['posterior_probability']:.1%}" if lemon["posterior_probability"] else ""),
+            cluster["is_simulated"],
+            lemon,
+        )
+        for lemon in lemons
+    ]
+
+
+def _change_event(cluster: dict[str, Any], change: dict[str, Any]) -> Event:
+    cluster_id, kind = cluster["cluster_id"], change["failure_category"]
+    what = "all failures" if kind == "all" else kind
+    near = f"; near {change['annotation']}" if change["annotation"] else ""
+    by = f", {_interval(change, 'ratio')} times" if change["ratio"] else ""
+    return Event(
+        f"change_point:{cluster_id}:{kind}:{change['changed_at']:%Y-%m}",
+        "change_point",
+        cluster_id,
+        f"{what} in {change['changed_at']:%Y-%m}",
+        f"{what}: since {change['changed_at']:%Y-%m-%d} {_number(change['rate_after'])} incidents per 1,000 node-days,"
+        f" before {_number(change['rate_before'])}{by}{near}",
+        cluster["is_simulated"],
+        change,
+    )
+
+
+def _failing_event(row: dict[str, Any]) -> Event:
+    built = row["built_at"]
+    stays = f"keeps its numbers of {built:%Y-%m-%d %H:%M} UTC" if built else "is published without numbers"
+    return Event(
+        f"cluster:{row['cluster_id']}:{built or 'never'}",
+        "cluster",
+        row["cluster_id"],
+        "could not be built",
+        f"it {stays}: {'; '.join(row['reasons'])}",
+        row["is_simulated"],
+        row,
+    )
+
+
+def failure_event(message: str, run_id: str | None) -> Event:
+    """Make the event of a refresh that failed; without a run, the same message is one event a day."""
+    digest = hashlib.sha256(message.encode()).hexdigest()[:16]
+    key = run_id or f"{datetime.now(UTC):%Y-%m-%d}:{digest}"
+    return Event(f"failure:{key}", "failure", None, "the refresh failed", message, details={"run_id": run_id})
+
+
+def stale_event(home: Home, hours: int) -> Event | None:
+    """Make the event of a home whose newest publication is older than it may be; None while it is young enough."""
+    newest, pinned = newest_publication(home), pinned_publication(home)
+    if newest is not None:
+        since, key = datetime.fromisoformat(newest.published_at), newest.run_id
+        line = f"the newest publication is of {since:%Y-%m-%d %H:%M} UTC, more than {hours} hours ago"
+    else:
+        # Dagster's folder is made by the first refresh or web server of a home.
+        if not home.dagster.is_dir():
+            return None
+        since, key = datetime.fromtimestamp(home.dagster.stat().st_ctime, UTC), "never"
+        line = f"nothing was ever published, and the home was made more than {hours} hours ago"
+    since = since if since.tzinfo else since.replace(tzinfo=UTC)
+    if datetime.now(UTC) - since <= timedelta(hours=hours):
+        return None
+    why = _why_stale(home)
+    if pinned is not None:
+        why += f"; publication {pinned.number} is pinned by `faultline rollback`"
+    return Event(f"stale:{key}", "stale", None, "no new publication", f"{line}; {why}", details={"since": since})
+
+
+def _why_stale(home: Home) -> str:
+    try:
+        with duckdb.connect(str(home.working_file), read_only=True) as con:
+            last = con.execute("select started_at, status from ops.runs order by rowid desc limit 1").fetchone()
+    except duckdb.Error:
+        return "`faultline status` says more"
+    if last is not None and last[1] != "succeeded":
+        return f"the last run, started {last[0]:%Y-%m-%d %H:%M} UTC, failed; `faultline status` says why"
+    return (
+        "no run failed: no new logs came, or no refresh was started; look at the exports, and whether"
+        " `faultline ui` or the timer runs"
+    )
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    return f"{_number(row[name])} [{_number(row[f'{name}_low'])}, {_number(row[f'{name}_high'])}]"
+
+
+def _number(value: float | None) -> str:
+    """Three significant digits; unknown stays unknown."""
+    return "unknown" if value is None else f"{float(f'{value:.3g}'):,.10g}"

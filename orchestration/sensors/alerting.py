@@ -1,0 +1,47 @@
+"""Dagster's sensors that alert: on a run that failed, however it was started, and on a night without publication.
+
+Both are on as soon as the daemon runs. `faultline refresh` tells of its own failures itself; whoever comes first tells.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from orchestration.alerts.sending import tell_if_stale, tell_of_failure
+from orchestration.environment import HomeSettings
+from orchestration.failures import explain_events, note_failure, was_interrupted_by
+from orchestration.reading.status import free_of_refresh
+
+SECONDS_BETWEEN_LOOKS = 600
+
+
+def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
+    """Build both."""
+
+    @dg.run_failure_sensor(
+        name="alert_on_failure",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Keep the reason of a failed run for `faultline status`, and alert.",
+    )
+    def alert_on_failure(context: dg.RunFailureSensorContext) -> None:
+        events = [*context.get_step_failure_events(), context.failure_event]
+        if was_interrupted_by(events):
+            return
+        run_id = context.dagster_run.run_id
+        with free_of_refresh(settings.home.lock_file) as holder:
+            message = explain_events(events, run_id, settings.home, reads_checks=holder is None)
+            if holder is None:
+                note_failure(settings.home, run_id, message)
+        tell_of_failure(settings, message, run_id, context.log.warning)
+
+    @dg.sensor(
+        name="alert_on_stale_night",
+        minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Alert once when the newest publication is older than FAULTLINE_FRESHNESS_HOURS.",
+    )
+    def alert_on_stale_night(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+        event = tell_if_stale(settings, context.log.warning)
+        return dg.SkipReason(event.line if event else "the newest publication is young enough")
+
+    return [alert_on_failure, alert_on_stale_night]

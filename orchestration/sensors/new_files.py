@@ -1,0 +1,132 @@
+"""The sensor on the sources folder: a refresh starts soon after new logs have arrived.
+
+It is off unless `FAULTLINE_WATCH_MINUTES` is set or somebody switches it on: the nightly refresh is enough for a study
+of months, each refresh takes minutes of CPU, and logs that grow all day would start one after the other. A file that is
+still being copied is not read: all files have to be still for the minutes of the setting. A tick lists names, sizes and
+times, and opens no file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import dagster as dg
+
+from orchestration.environment import HomeSettings
+from orchestration.jobs import refresh
+from orchestration.reading.status import free_of_refresh
+from orchestration.unchanged import HAS_NEWS, reason_without_news
+
+SECONDS_BETWEEN_TICKS = 60
+DEFAULT_QUIET_MINUTES = 5
+UNDER_WAY = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the sensor remembers from tick to tick.
+
+    Attributes
+    ----------
+    files
+        A hash of the names, sizes and times of all files.
+    since
+        When they were first seen so, in seconds since 1970, by the clock of this machine.
+    is_settled
+        Nothing is left to do about these files.
+    """
+
+    files: str = ""
+    since: float = 0
+    is_settled: bool = False
+
+    @classmethod
+    def parse(cls, cursor: str | None) -> Seen:
+        """Read what `as_cursor` wrote; anything else is as if nothing was seen."""
+        try:
+            return cls(**json.loads(cursor or "{}"))
+        except (ValueError, TypeError):
+            return cls()
+
+    def as_cursor(self) -> str:
+        """Write it for Dagster to keep."""
+        return json.dumps(asdict(self))
+
+
+def new_files(settings: HomeSettings) -> dg.SensorDefinition:
+    """Build the sensor."""
+    quiet_seconds = 60 * (settings.watch_minutes or DEFAULT_QUIET_MINUTES)
+
+    @dg.sensor(
+        job=refresh,
+        minimum_interval_seconds=SECONDS_BETWEEN_TICKS,
+        default_status=dg.DefaultSensorStatus.RUNNING if settings.watch_minutes else dg.DefaultSensorStatus.STOPPED,
+        description="Refresh when the files of the sources folder have changed and are still.",
+    )
+    def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        now = time.time()
+        seen, files = Seen.parse(context.cursor), fingerprint(settings.home.sources)
+        if files != seen.files:
+            return _wait("files have changed; waiting until they are still", Seen(files, now))
+        if seen.is_settled:
+            return _wait("no file has changed since the last look", seen)
+        if now - seen.since < quiet_seconds:
+            return _wait(f"files were still changing {now - seen.since:.0f} s ago", seen)
+        with free_of_refresh(settings.home.lock_file) as holder:
+            is_refreshing = holder is not None
+        if is_refreshing or context.instance.get_runs(filters=dg.RunsFilter(statuses=UNDER_WAY), limit=1):
+            return _wait("another run is under way", seen)
+        settled = Seen(files, seen.since, is_settled=True)
+        reason = reason_without_news(settings.home)
+        if reason is not None:
+            return _wait(reason, settled)
+        return dg.SensorResult([dg.RunRequest(tags={HAS_NEWS: "true"})], cursor=settled.as_cursor())
+
+    return new_files
+
+
+def _wait(why: str, seen: Seen) -> dg.SensorResult:
+    return dg.SensorResult(skip_reason=why, cursor=seen.as_cursor())
+
+
+def fingerprint(folder: Path) -> str:
+    """Hash the names, sizes and times of all files below a folder; hidden ones are those of a copy under way."""
+    digest = hashlib.sha256()
+    for line in sorted(_list_files(folder, set())):
+        digest.update(line.encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def _list_files(folder: Path, visited: set[str]) -> Iterator[str]:
+    real = os.path.realpath(folder)
+    if real in visited:
+        return
+    visited.add(real)
+    try:
+        entries = list(os.scandir(folder))
+    except OSError as error:
+        yield f"{folder}: {error.errno}\n"
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        try:
+            if entry.is_dir():
+                yield from _list_files(Path(entry.path), visited)
+            else:
+                found = entry.stat()
+                yield f"{entry.path} {found.st_size} {found.st_mtime_ns}\n"
+        except OSError as error:
+            yield f"{entry.path}: {error.errno}\n"

@@ -1,0 +1,154 @@
+"""Each channel delivers what was written, and says without a secret why it did not."""
+
+import json
+
+import pytest
+
+from orchestration.alert_settings import MailServer
+from orchestration.alerts import channels
+from orchestration.alerts.channels import Command, Mail, Message, NotDelivered, Webhook
+from tests.orchestration.alerts.receivers import keeping_program, mail_server, web_server
+
+MESSAGE = Message(
+    "lemon", "alpha", "alpha: new lemon", "alpha: new lemon\ngpu<!channel>&1: 8 failures", "/srv/faultline", False,
+    [{"key": "lemon:alpha:gpu1:2026-01-28", "subject": "gpu1"}],
+)  # fmt: skip
+
+
+@pytest.fixture
+def web():
+    with web_server() as web:
+        yield web
+
+
+def why_not(channel):
+    with pytest.raises(NotDelivered) as told:
+        channel.send(MESSAGE)
+    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in repr(channel)
+    return str(told.value), told.value.is_certain
+
+
+def test_a_webhook_gets_slacks_json_and_no_name_is_a_command_to_slack(web):
+    Webhook("webhook", web.address).send(MESSAGE)
+    assert [json.loads(body) for body in web.bodies] == [
+        {"text": "alpha: new lemon\ngpu&lt;!channel&gt;&amp;1: 8 failures"}
+    ]
+    assert web.paths == ["/services/T0/B0/hunter2secret"]
+
+
+def test_the_address_may_stand_in_a_file(web, tmp_path):
+    file = tmp_path / "webhook"
+    file.write_text(f"{web.address}\n")
+    Webhook("webhook", None, file).send(MESSAGE)
+    assert len(web.bodies) == 1
+    file.write_text("file:///etc/hunter2\n")
+    assert why_not(Webhook("webhook", None, file)) == (
+        f"{file} holds no address that begins with https:// or http://",
+        True,
+    )
+    file.unlink()
+    assert why_not(Webhook("webhook", None, file)) == (f"{file} cannot be read: No such file or directory", True)
+
+
+@pytest.mark.parametrize("status", [302, 307, 400, 404, 500])
+def test_any_other_answer_is_a_failure_and_no_redirect_is_followed(web, status):
+    web.status = status
+    assert why_not(Webhook("webhook", web.address)) == (f"127.0.0.1 answered {status}", True)
+    assert web.bodies == []
+
+
+def test_a_server_that_is_not_there_certainly_got_nothing():
+    assert why_not(Webhook("webhook", "http://127.0.0.1:1/hunter2")) == ("127.0.0.1: Connection refused", True)
+
+
+def test_a_server_that_does_not_answer_may_have_got_it(web, monkeypatch):
+    monkeypatch.setattr(channels, "SECONDS", 0.3)
+    web.wait.clear()
+    assert why_not(Webhook("webhook", web.address)) == ("127.0.0.1: no answer in time", False)
+
+
+def test_mail_is_encrypted_before_anybody_signs_in(tmp_path, monkeypatch):
+    (tmp_path / "password").write_text("hunter2\n")
+    with mail_server(tmp_path) as post:
+        monkeypatch.setenv("SSL_CERT_FILE", str(post.certificate))
+        server = MailServer("localhost", post.port, False, "faultline", None, tmp_path / "password", "f@example.org")
+        Mail("email", ("ana@example.org", "bo@example.org"), server).send(MESSAGE)
+        (session,) = post.sessions
+        (mail,) = post.mails
+    assert session["tls"]
+    assert session["user"]
+    assert mail["To"] == "ana@example.org, bo@example.org"
+    assert mail["From"] == "f@example.org"
+    assert mail["Subject"] == "[faultline] alpha: new lemon"
+    assert mail["Auto-Submitted"] == "auto-generated"
+    assert mail.get_content().splitlines() == MESSAGE.text.splitlines()
+
+
+def test_a_certificate_that_nobody_vouches_for_stops_mail_before_the_password(tmp_path):
+    with mail_server(tmp_path) as post:
+        server = MailServer("localhost", post.port, False, "faultline", "hunter2")
+        why, is_certain = why_not(Mail("email", ("ana@example.org",), server))
+        assert [session["user"] for session in post.sessions] == [None]
+    assert "certificate is not valid" in why
+    assert is_certain
+
+
+@pytest.mark.parametrize(("host", "user"), [("localhost", "faultline"), ("127.0.0.1", "faultline")])
+def test_no_password_goes_out_unencrypted(tmp_path, host, user):
+    with mail_server(tmp_path, with_tls=False) as post:
+        why, _ = why_not(Mail("email", ("ana@example.org",), MailServer(host, post.port, False, user, "hunter2")))
+        assert "STARTTLS" in why
+        assert [session["user"] for session in post.sessions] == [None]
+        assert post.mails == []
+
+
+def test_a_mail_server_of_this_machine_may_do_without_encryption(tmp_path):
+    with mail_server(tmp_path, with_tls=False) as post:
+        Mail("email", ("root@localhost",), MailServer("localhost", post.port)).send(MESSAGE)
+        assert len(post.mails) == 1
+
+
+def test_a_mail_server_that_refuses_the_user_is_told_by_its_number(tmp_path, monkeypatch):
+    with mail_server(tmp_path) as post:
+        monkeypatch.setenv("SSL_CERT_FILE", str(post.certificate))
+        post.refuses = True
+        server = MailServer("localhost", post.port, False, "faultline", "hunter2")
+        assert why_not(Mail("email", ("ana@example.org",), server)) == (
+            "localhost does not let faultline in (535)", True,
+        )  # fmt: skip
+
+
+def test_mail_without_a_server_says_what_to_set():
+    assert "FAULTLINE_SMTP=" in why_not(Mail("email", ("ana@example.org",), None))[0]
+
+
+def test_a_line_break_in_a_title_adds_no_header(tmp_path):
+    hostile = Message("lemon", "a", "lemon\r\nBcc: all@example.org", "text", "/srv")
+    with mail_server(tmp_path, with_tls=False) as post:
+        Mail("email", ("root@localhost",), MailServer("localhost", post.port)).send(hostile)
+        (mail,) = post.mails
+    assert mail["Bcc"] is None
+    assert mail["Subject"] == "[faultline] lemon Bcc: all@example.org"
+
+
+def test_a_command_gets_json_and_runs_without_a_shell(tmp_path):
+    words, kept = keeping_program(tmp_path)
+    Command("command", (*words, "0", "$(touch hunter2)")).send(MESSAGE)
+    found = json.loads(kept.read_text())
+    assert (found["kind"], found["cluster_id"], found["is_simulated"]) == ("lemon", "alpha", False)
+    assert found["text"] == MESSAGE.text
+    assert found["events"] == list(MESSAGE.events)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["keep it.py", "kept.jsonl"]
+
+
+def test_a_command_that_fails_is_named_by_its_program_alone(tmp_path, monkeypatch):
+    words, _ = keeping_program(tmp_path)
+    why, is_certain = why_not(Command("command", (*words, "3", "hunter2")))
+    assert why.endswith("ended with status 3")
+    assert is_certain
+    assert why_not(Command("command", ("/nowhere/page", "hunter2"))) == (
+        "page cannot be run: No such file or directory", True,
+    )  # fmt: skip
+    monkeypatch.setattr(channels, "SECONDS", 0.2)
+    assert why_not(Command("command", ("sleep", "5"))) == ("sleep took longer than 0.2 s", False)

@@ -1,0 +1,143 @@
+"""The sensor starts one refresh when new files are still, and opens none of them before."""
+
+import os
+import shutil
+
+import dagster as dg
+import pytest
+
+from orchestration.environment import HomeSettings, WrongSetting, read_settings
+from orchestration.home import Home
+from orchestration.sensors import new_files as module
+from orchestration.sensors.new_files import Seen, fingerprint, new_files
+from orchestration.unchanged import HAS_NEWS
+from orchestration.upkeep.lock import lock_for_a_run
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home.at(tmp_path / "home")
+    (home.sources / "alpha" / "sacct").mkdir(parents=True)
+    home.work.mkdir()
+    return home
+
+
+class Ticks:
+    """A sensor with its cursor, ticking at moments that the test chooses."""
+
+    def __init__(self, home, monkeypatch, minutes=5):
+        self.now = 1_000_000.0
+        self.reason = None
+        self.looks = 0
+        monkeypatch.setattr(module.time, "time", lambda: self.now)
+        monkeypatch.setattr(module, "reason_without_news", self._look)
+        self.instance = dg.DagsterInstance.ephemeral()
+        self.sensor = new_files(HomeSettings(home, watch_minutes=minutes))
+        self.cursor = None
+
+    def _look(self, _):
+        self.looks += 1
+        return self.reason
+
+    def __call__(self, minutes=1):
+        self.now += 60 * minutes
+        found = self.sensor.evaluate_tick(dg.build_sensor_context(instance=self.instance, cursor=self.cursor))
+        self.cursor = found.cursor
+        return found.run_requests or found.skip_message
+
+
+@pytest.fixture
+def tick(home, monkeypatch):
+    return Ticks(home, monkeypatch)
+
+
+def add(home, text="JobID|State\n", name="new.psv"):
+    file = home.sources / "alpha" / "sacct" / name
+    with file.open("a") as stream:
+        stream.write(text)
+    return file
+
+
+def test_new_files_start_one_run_when_they_are_still(home, tick):
+    add(home)
+    assert tick() == "files have changed; waiting until they are still"
+    assert "still changing 240 s ago" in tick(4)
+    (request,) = tick(1)
+    assert request.tags[HAS_NEWS] == "true"
+    assert tick() == tick(600) == "no file has changed since the last look"
+    assert tick.looks == 1
+
+
+def test_a_file_that_is_still_copied_is_waited_for(home, tick):
+    for _ in range(5):
+        add(home, "1|COMPLETED\n")
+        assert tick(4) == "files have changed; waiting until they are still"
+    assert len(tick(5)) == 1
+
+
+def test_a_copy_with_the_time_of_its_original_and_a_clock_that_is_wrong_do_not_matter(home, tick):
+    for moment in (1.0, 4e9):
+        os.utime(add(home, name=f"{moment}.psv"), (moment, moment))
+        tick()
+        assert len(tick(5)) == 1
+
+
+def test_where_nothing_is_new_nothing_starts_and_the_reason_is_told(home, tick):
+    tick.reason = "nothing is new: the last publication stays"
+    add(home)
+    tick()
+    assert tick(5) == tick.reason
+    assert tick(5) == "no file has changed since the last look"
+
+
+def test_one_run_at_a_time_whoever_started_it(home, tick):
+    add(home)
+    tick()
+    with lock_for_a_run(home.lock_file):
+        assert tick(5) == "another run is under way"
+    run = dg.DagsterRun(job_name="refresh", run_id="1", status=dg.DagsterRunStatus.STARTED)
+    tick.instance.add_run(run)
+    assert tick(5) == "another run is under way"
+    tick.instance.delete_run("1")
+    assert len(tick(5)) == 1
+
+
+def test_a_removed_file_is_news_and_a_hidden_one_is_not(home, tick):
+    file = add(home)
+    tick()
+    tick(5)
+    add(home, name=".new.psv.Xy3k2")
+    assert tick() == "no file has changed since the last look"
+    file.unlink()
+    tick()
+    assert len(tick(5)) == 1
+
+
+def test_links_are_followed_once(home, tmp_path):
+    add(home)
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(home.sources / "alpha", elsewhere)
+    (home.sources / "beta").symlink_to(elsewhere)
+    (elsewhere / "loop").symlink_to(home.sources)
+    before = fingerprint(home.sources)
+    assert before == fingerprint(home.sources)
+    (elsewhere / "sacct" / "new.psv").write_text("other")
+    assert before != fingerprint(home.sources)
+
+
+@pytest.mark.parametrize("cursor", [None, "", "garbage", "[]", '{"unknown": 1}'])
+def test_a_cursor_of_another_version_is_as_none(cursor):
+    assert Seen.parse(cursor) == Seen()
+
+
+def test_a_cursor_is_read_back():
+    assert Seen.parse(Seen("abc", 12.5, True).as_cursor()) == Seen("abc", 12.5, True)
+
+
+def test_the_sensor_is_off_unless_minutes_are_set(monkeypatch, tmp_path):
+    assert new_files(read_settings(tmp_path)).default_status == dg.DefaultSensorStatus.STOPPED
+    monkeypatch.setenv("FAULTLINE_WATCH_MINUTES", "10")
+    assert new_files(read_settings(tmp_path)).default_status == dg.DefaultSensorStatus.RUNNING
+    monkeypatch.setenv("FAULTLINE_WATCH_MINUTES", "soon")
+    with pytest.raises(WrongSetting, match="FAULTLINE_WATCH_MINUTES"):
+        read_settings(tmp_path)
