@@ -82,6 +82,22 @@ def agg_check_introductions() -> list[Expectation]:
     ]
 
 
+def agg_unmapped_signals() -> list[Expectation]:
+    """Demand believable times in order, and an event on a node for each signal."""
+    row = ("cluster_id", "kind", "signal")
+    return [
+        columns(*row, "event_count", "node_count", "first_seen_at", "last_seen_at", "example_path"),
+        believable_time("first_seen_at", *row),
+        in_order("first_seen_at", "last_seen_at", *row),
+        no_row(
+            "seen_on_nodes",
+            "event_count < 1 or node_count < 1 or node_count > event_count",
+            (*row, "event_count", "node_count"),
+            "a signal was seen at least once, on as many nodes as events at most",
+        ),
+    ]
+
+
 def agg_cooccurrence() -> list[Expectation]:
     """Demand parts of the failures, no category beside itself, and counts that agree."""
     row = ("cluster_id", "failure_category", "other_category")

@@ -32,13 +32,19 @@ create table if not exists raw.clusters (
     annotations json not null,                -- [{"at": "2026-01-31", "text": "..."}]
     config_path varchar,                      -- NULL: no cluster.toml, all defaults
     config_sha256 varchar,
-    report_names varchar                      -- shown, hidden: whether users, accounts and job names stand in the report
+    report_names varchar,                     -- shown, hidden: whether users, accounts and job names stand in the report
+    health_check_rules json,                  -- [{"rule_order": 1, "check_name": "...", ...}]: the site's own, in order
+    node_reason_rules json,                   -- [{"rule_order": 1, "pattern": "...", ...}]
+    xid_rules json                            -- [{"code": 999, ...}]
 );
 
 -- A home filled by an earlier version has the table without these.
 alter table raw.clusters add column if not exists lemon_rate_days integer;
 alter table raw.clusters add column if not exists lemon_thresholds json;
 alter table raw.clusters add column if not exists report_names varchar;
+alter table raw.clusters add column if not exists health_check_rules json;
+alter table raw.clusters add column if not exists node_reason_rules json;
+alter table raw.clusters add column if not exists xid_rules json;
 -- An earlier version had 90 days where none were configured.
 alter table raw.clusters alter column lemon_rate_days drop not null;
 

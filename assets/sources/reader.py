@@ -158,8 +158,8 @@ class Reader(Protocol):
 class WholeFileReader(Protocol):
     """A reader that can read some whole files at once."""
 
-    def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
-        """Read what files it can, given by `file_id`, and put them into `taken_files`.
+    def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings) -> None:
+        """Read what files of a cluster it can, given by `file_id`, and put them into `taken_files`.
 
         Only the lines of the others are in `lines`. The plan gives the outcomes of both, but for the lines that are
         counted in `counted_skips`. After a failure there are no files, and all are read by lines.

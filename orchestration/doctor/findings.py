@@ -27,11 +27,12 @@ class Finding:
     where: str
     next_step: str
     details: tuple[str, ...] = ()
+    paste: tuple[str, ...] = ()
+    """Lines that the next step says to paste; they are printed as they stand."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form; without details it has no such key."""
-        found = asdict(self)
-        return found if self.details else {name: value for name, value in found.items() if name != "details"}
+        """Return the JSON form; it has no key for details or lines where there are none."""
+        return {name: value for name, value in asdict(self).items() if value or name not in ("details", "paste")}
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
@@ -44,5 +45,6 @@ def print_findings(findings: Sequence[Finding]) -> None:
         details = [f"        {line}" for line in finding.details]
         say_lines([mark + Text(visible(f"{finding.where}: {finding.what}")), *details])
         say_lines([f"        next: {finding.next_step}"])
+        say_lines(finding.paste)
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     say_lines([", ".join(f"{count} {level}{'s' * (count != 1)}" for level, count in counts.items() if count)])

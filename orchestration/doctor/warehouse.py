@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 
 import duckdb
 
@@ -12,16 +13,20 @@ from assets.log_kinds import LOG_KINDS, WARNINGS
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.spans import longest_gap
+from assets.site_rules import LISTED, Signal, counted, lines_of
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
 from orchestration.doctor.sources import START
 from orchestration.home import Home
 from orchestration.reading.published import published
+from orchestration.reading.status import KNOWS_UNMAPPED
 
 NOT_READ = "not read"
 _PLAIN = re.compile(r'[^"$`!\\\n]*')
 """Text without a special meaning for a shell between double quotes."""
 STALE_AFTER = timedelta(days=2)
+MAX_SIGNALS = 50
+"""How many signals that no rule knows are listed for a cluster."""
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
 WARNED = """
@@ -57,6 +62,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
             *_file_findings(con, home),
             *_quarantine_findings(con),
             *_span_findings(con, home),
+            *_unmapped_findings(con),
             *_age_findings(con),
         ]
 
@@ -120,6 +126,30 @@ def _span_finding(covered: Row, home: Home) -> Finding:
     command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder, START)
     step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
     return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
+
+
+def _unmapped_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """List by cluster what no rule knows, the most frequent first, with the lines that map it."""
+    findings: list[Finding] = []
+    if not con.execute(KNOWS_UNMAPPED).fetchall():
+        return findings
+    for cluster_id, rows in groupby(rows_of(con, LISTED), key=lambda row: row["cluster_id"]):
+        signals = sorted(map(Signal.of, rows), key=lambda signal: -signal.event_count)
+        shown = signals[:MAX_SIGNALS]
+        step = "paste what concerns you into it, with the right category"
+        if len(shown) < len(signals):
+            step += f"; these are the most frequent {len(shown)} of {len(signals):,}, all stand in "
+            step += "marts.agg_unmapped_signals"
+        findings.append(
+            Finding(
+                "warning",
+                f"no rule knows {counted(signals)}: failures that they announce stay without a cause",
+                f"{cluster_id}/cluster.toml",
+                step,
+                paste=tuple(line for signal in shown for line in lines_of(signal)),
+            )
+        )
+    return findings
 
 
 def _age_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 
 from assets.rows import rows_of
+from assets.site_rules import counted_by_kind
 from orchestration.home import Home
 from orchestration.publication.folders import (
     current_publication,
@@ -60,6 +61,10 @@ WITHOUT_NUMBERS = """
     group by cluster_id
     order by cluster_id
 """
+KNOWS_UNMAPPED = """
+    select 1 from duckdb_tables() where schema_name = 'marts' and table_name = 'agg_unmapped_signals'
+"""
+UNMAPPED = "select kind, count(*) as signal_count from marts.agg_unmapped_signals group by kind"
 FRESHNESS = """
     select
         clusters.cluster_id,
@@ -156,6 +161,9 @@ def _state_of_published_file(home: Home) -> dict[str, Any]:
             found = _state(con) | {
                 "clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)],
                 "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS) if _rows(con, KNOWS_FAILURES) else [],
+                "unmapped": {row["kind"]: row["signal_count"] for row in _rows(con, UNMAPPED)}
+                if _rows(con, KNOWS_UNMAPPED)
+                else {},
             }
     except (ReadingError, duckdb.Error) as error:
         return {"published": {"file": str(home.published_file), "problem": one_line(error)}}
@@ -218,6 +226,10 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"
         )
     lines += _cluster_lines(found)
+    if found.get("unmapped"):
+        lines.append(
+            f"unmapped   {counted_by_kind(found['unmapped'])}; `faultline doctor` prints the lines that map them"
+        )
     for kept in found["publications"]:
         seen = ", what readers see" if kept["is_current"] else ""
         moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""

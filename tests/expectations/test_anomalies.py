@@ -332,6 +332,10 @@ ANOMALIES = [
         ("marts", "agg_check_introductions"), "introductions_known", ["check_ib", "is_introduction false"],
     ),
     (
+        ["update marts.agg_unmapped_signals set node_count = 4"],
+        ("marts", "agg_unmapped_signals"), "seen_on_nodes", ["my_probe", "event_count 3", "node_count 4"],
+    ),
+    (
         ["update marts.agg_lost_goodput set first_order_gpu_hours = 9"],
         ("marts", "agg_lost_goodput"), "at_most_half_a_checkpoint_interval", ["9.0 hours by 1 failures"],
     ),

@@ -124,7 +124,7 @@ def begin(
     rows: Sequence[tuple[int, int, str | None]],
 ) -> None:
     """Put into place what the core gives a reader, none of the files taken as a whole."""
-    take_whole_files(con, reader, ())
+    take_whole_files(con, reader, (), ClusterSettings(cluster_id="c1"))
     BATCH_FILES.create(con)
     BATCH_FILES.add(con, files)
     LINES.fill(con, rows)

@@ -18,6 +18,7 @@ from assets.sources.health import reader as health
 from assets.sources.health import whole_files as health_whole
 from assets.sources.intake.lines import inspect
 from assets.sources.reader import SourceFile
+from assets.sources.settings import ClusterSettings
 from tests.sources.batches import TESTBED
 from tests.sources.cases import cases_of
 from tests.sources.folders import MODIFIED, connect, load, load_results, make, rows
@@ -73,14 +74,14 @@ def taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names = []
     original = health_whole.take
 
-    def watched(con: Any, files: Any) -> None:
-        original(con, files)
+    def watched(con: Any, files: Any, cluster: Any) -> None:
+        original(con, files, cluster)
         ids = con.execute("select file_id from taken_files order by file_id").fetchall()
         names.extend(files[file_id].absolute.name for (file_id,) in ids)
 
     monkeypatch.setattr(health, "take", watched)
     at_once = tables(folder)
-    monkeypatch.setattr(health, "take", lambda con, _files: original(con, {}))
+    monkeypatch.setattr(health, "take", lambda con, _files, cluster: original(con, {}, cluster))
     line_by_line = tables(folder)
     for table, expected in line_by_line.items():
         assert at_once[table] == expected, table
@@ -259,7 +260,7 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
         )
         for number, (name, lines) in enumerate(found.items(), 10)
     }
-    health_whole.take(con, files)
+    health_whole.take(con, files, ClusterSettings(cluster_id="c1"))
     assert con.execute("from taken_files order by all").fetchall() == list(zip(files, counts.values(), strict=True))
     wrong = con.execute("select count(*) from health_whole where job_id_raw <> line_number")
     assert wrong.fetchone() == (0,)
@@ -272,8 +273,8 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
 def test_a_line_lost_beside_lines_that_are_only_counted_is_found_out(tmp_path, monkeypatch):
     original = health_whole.take
 
-    def loses(con: Any, files: Any) -> None:
-        original(con, files)
+    def loses(con: Any, files: Any, cluster: Any) -> None:
+        original(con, files, cluster)
         if not files:
             return
         assert con.execute("from counted_skips").fetchall() == [(0, "unchanged", 2)]

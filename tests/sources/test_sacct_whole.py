@@ -67,8 +67,8 @@ def read(
     """Read files both ways, compare every row and account, and name the files that were read as a whole."""
     names = []
 
-    def watched(con: Any, by_id: Any) -> None:
-        sacct_whole.take(con, by_id)
+    def watched(con: Any, by_id: Any, cluster: Any) -> None:
+        sacct_whole.take(con, by_id, cluster)
         ids = con.execute("select file_id from taken_files order by file_id").fetchall()
         names.extend(by_id[file_id].absolute.name for (file_id,) in ids)
 
@@ -81,7 +81,7 @@ def read(
     monkeypatch.setattr(sacct, "take", watched)
     at_once = tables(folder, con)
     assert con.execute("select current_setting('threads')").fetchone() == (threads,)
-    monkeypatch.setattr(sacct, "take", lambda con, _files: sacct_whole.take(con, {}))
+    monkeypatch.setattr(sacct, "take", lambda con, _files, cluster: sacct_whole.take(con, {}, cluster))
     line_by_line = tables(folder, connect())
     for table, expected in line_by_line.items():
         assert at_once[table] == expected, table

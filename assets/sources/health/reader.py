@@ -74,8 +74,9 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         steps += gcm_documents.RESULT_STEPS
     if "nhc" in batch.dialects:
         steps += nhc_records.result_steps(batch.cluster.settings.timezone)
+    unfolded = batch.cluster.settings.health.unfolded
     return ReadingPlan(
-        prepare=[EMPTY_RESULTS, *steps, SETTLED_CLOCKS, IMPLAUSIBLE, *health_stretches.STEPS, BAD_LINES],
+        prepare=[EMPTY_RESULTS, *steps, SETTLED_CLOCKS, IMPLAUSIBLE, *health_stretches.steps(unfolded), BAD_LINES],
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined="from health_bad_lines",

@@ -7,6 +7,10 @@ ends and `unchanged_since` hold all that onsets and coverage need.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from assets.sql import literal
+
 SUBJECTS = ("service status", "mounted directory", "disk usage", "running process", "check module", "check ssh")
 """Checks whose good results name what was looked at: a good result says no more than its message."""
 
@@ -26,7 +30,7 @@ def _quarters(half: int) -> str:
     )
 
 
-def stretches(results: str, file: str = "file_id") -> str:
+def stretches(results: str, file: str = "file_id", unfolded: Sequence[tuple[str | None, str | None]] = ()) -> str:
     """Return the query of the stretches of a day in which all results of a check on a node say the same.
 
     Node Health Check scripts report failures under other names than successes, so theirs are left alone.
@@ -37,6 +41,8 @@ def stretches(results: str, file: str = "file_id") -> str:
         Where results come from, as SQL behind `from`.
     file
         The column that tells files apart.
+    unfolded
+        Name or pattern of checks of which each bad result counts by itself.
     """
     verdict, words = "hash(result, result_quality)", "hash(message, check_type)"
     return f"""
@@ -53,9 +59,20 @@ having count(*) > 2
         or min({words}) = max({words})
     )
     -- asked of an aggregate, so that it is asked of groups: a condition on their key is moved down to the results
-    and not starts_with(lower(any_value(check_name)), 'check_')
+    and not starts_with(lower(any_value(check_name)), 'check_'){_each_counts(unfolded)}
     and {_quarters(0)} + {_quarters(1)}
     = {_QUARTER.format(moment="max(observed_at)")} - {_QUARTER.format(moment="min(observed_at)")} + 1"""
+
+
+def _each_counts(checks: Sequence[tuple[str | None, str | None]]) -> str:
+    name = "lower(trim(any_value(check_name)))"
+    fits = [
+        f"{name} = {literal((exact or '').strip().lower())}"
+        if pattern is None
+        else f"regexp_matches({name}, {literal(pattern)}, 'i')"
+        for exact, pattern in checks
+    ]
+    return f"\n    and not (any_value(result) <> 'OK' and ({' or '.join(fits)}))" if fits else ""
 
 
 IS_OF_STRETCH = """stretches.node_name = results.node_name and stretches.check_name = results.check_name
@@ -66,11 +83,6 @@ IS_INSIDE = "results.observed_at > stretches.first_at and results.observed_at < 
 
 _IS_RESULT = "stands_alone and skip_reason is null and problem is null"
 
-# A line with several results has one outcome, so those are left alone.
-STRETCHES = f"""
-create or replace temp table health_stretches as
-{stretches(f"health_results where {_IS_RESULT}")}"""
-
 UNCHANGED = f"""
 create or replace temp table health_unchanged as
 select results.file_id, results.line_number
@@ -79,4 +91,11 @@ inner join health_stretches as stretches
     on stretches.file_id = results.file_id and {IS_OF_STRETCH}
 where {_IS_RESULT} and {IS_INSIDE}"""
 
-STEPS = (STRETCHES, UNCHANGED)
+
+def steps(unfolded: Sequence[tuple[str | None, str | None]]) -> list[str]:
+    """Return the steps that find stretches among the results of lines, and what lies inside them.
+
+    A line with several results has one outcome, so those are left alone.
+    """
+    found = stretches(f"health_results where {_IS_RESULT}", unfolded=unfolded)
+    return [f"create or replace temp table health_stretches as {found}", UNCHANGED]

@@ -5,7 +5,7 @@ Only files in which every line is a record as GCM writes it are taken; the other
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from assets.sources.sql.temp_tables import TempTable
 
 if TYPE_CHECKING:
     from assets.sources.reader import SourceFile
+    from assets.sources.settings import ClusterSettings
 
 TAKEN = TempTable(
     "health_whole",
@@ -79,7 +80,9 @@ def _seconds(number: str) -> str:
 
 
 # One statement: rows held for it cost a fifth of rows put into a table (measured), and are spilled like them.
-_READ = f"""
+def _read(unfolded: Sequence[tuple[str | None, str | None]]) -> str:
+    """Return the statement that reads the files into `health_whole`, stretches folded."""
+    return f"""
 insert into health_whole
 with results as materialized (
     select
@@ -106,7 +109,7 @@ files as (
     where found.good_count = scanned_files.line_count
         and found.last_line - found.first_line + 1 = scanned_files.line_count
 ),
-stretches as ({health_stretches.stretches("results", "file_index")})
+stretches as ({health_stretches.stretches("results", "file_index", unfolded)})
 select
     files.file_id,
     results.line_in_scan - files.first_line + 1 as line_number,
@@ -125,6 +128,7 @@ inner join files on files.file_index = results.file_index
 left join stretches on stretches.file_index = results.file_index and {health_stretches.IS_OF_STRETCH}
 where not coalesce({health_stretches.IS_INSIDE}, false)"""
 
+
 _TAKEN = """
 insert into taken_files
 select file_id, line_count from scanned_files where file_id in (select file_id from health_whole)"""
@@ -136,7 +140,7 @@ inner join (select file_id, count(*) as line_count from health_whole group by fi
 where kept.line_count < taken.line_count"""
 
 
-def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
+def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings) -> None:
     """Read the files that are nothing but GCM's records into `health_whole`; note which, and how much is unchanged."""
     TAKEN.create(con)
     if not files:
@@ -151,7 +155,7 @@ def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> Non
                     counts[file_id] = count
                     paths.append(str(path))
         if counts:
-            _scan(con, counts, paths)
+            _scan(con, counts, paths, _read(cluster.settings.health.unfolded))
 
 
 def _as_objects(file: SourceFile, unpacked: Path) -> tuple[Path, int | None]:
@@ -164,13 +168,13 @@ def _as_objects(file: SourceFile, unpacked: Path) -> tuple[Path, int | None]:
     return unpacked, count
 
 
-def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list[str]) -> None:
+def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list[str], read: str) -> None:
     SCANNED.fill(con, [(index, file_id, count) for index, (file_id, count) in enumerate(counts.items())])
     # Lines are numbered while they are scanned. One thread keeps their order without being told to.
     with one_thread(con):
         con.execute("set preserve_insertion_order = false")
         try:
-            con.execute(_READ, {"paths": paths})
+            con.execute(read, {"paths": paths})
         finally:
             con.execute("set preserve_insertion_order = true")
     con.execute(_TAKEN)

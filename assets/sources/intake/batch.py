@@ -85,7 +85,7 @@ def load_batch(
         The reader lost or doubled a line.
     """
     _require_regular_files(files)
-    taken = take_whole_files(con, reader, files if aside is None else ())
+    taken = take_whole_files(con, reader, files if aside is None else (), cluster)
     with scratch_folder(con) as scratch:
         cut = read_batch_lines(con, cluster, files, Path(scratch), taken)
     FILE_LINES.create_from(con, _COUNTS)
@@ -119,12 +119,14 @@ union all
 select file_id, line_count, line_count from taken_files"""
 
 
-def take_whole_files(con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile]) -> set[int]:
+def take_whole_files(
+    con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile], cluster: ClusterSettings
+) -> set[int]:
     """Let a reader that can do so read whole files at once; give their ids."""
     for table in (TAKEN_FILES, TAKEN_LINES, COUNTED_SKIPS, STATED_TIMES):
         table.create(con)
     if isinstance(reader, WholeFileReader):
-        reader.take(con, dict(enumerate(files)))
+        reader.take(con, dict(enumerate(files)), cluster)
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
 
 

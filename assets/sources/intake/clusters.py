@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 
 from assets.sources.intake.folder import Survey
 from assets.sources.settings import ClusterSettings
+from assets.sources.settings.rules import Health, NodeReason, Rule, XidMeaning
 from assets.sql import identifier
 from assets.warehouse import transaction
 
@@ -39,8 +41,43 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "quarantine_max_share": settings.quarantine.max_share,
         "annotations": json.dumps(notes),
         "report_names": settings.report.names,
+        "health_check_rules": json.dumps(_health_check_rules(settings.health)),
+        "node_reason_rules": json.dumps(_node_reason_rules(settings.node_reasons)),
+        "xid_rules": json.dumps(_xid_rules(settings.xids)),
         "config_path": cluster.config_path,
         "config_sha256": cluster.config_sha256,
+    }
+
+
+def _health_check_rules(health: Health) -> list[dict[str, Any]]:
+    return [
+        {
+            "rule_order": number,
+            "check_name": None if check.name is None else check.name.strip().lower(),
+            "pattern": check.pattern,
+            **_meaning(check, check.category),
+            "is_sticky": check.sticky,
+        }
+        for number, check in enumerate(health.checks, start=1)
+    ]
+
+
+def _node_reason_rules(reasons: Sequence[NodeReason]) -> list[dict[str, Any]]:
+    return [
+        {"rule_order": number, "pattern": reason.pattern, **_meaning(reason, reason.meaning)}
+        for number, reason in enumerate(reasons, start=1)
+    ]
+
+
+def _xid_rules(xids: Sequence[XidMeaning]) -> list[dict[str, Any]]:
+    return [{"code": xid.code, **_meaning(xid, xid.category)} for xid in xids]
+
+
+def _meaning(rule: Rule, category: str) -> dict[str, Any]:
+    return {
+        "failure_category": category,
+        "severity": rule.severity,
+        "evidence_class": rule.evidence_class_of(category),
     }
 
 

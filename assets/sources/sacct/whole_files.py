@@ -26,6 +26,7 @@ from assets.sql import literal
 
 if TYPE_CHECKING:
     from assets.sources.reader import SourceFile
+    from assets.sources.settings import ClusterSettings
 
 MAX_HEADER_CHARACTERS = 65536
 STRICT = "strict_mode = true"
@@ -72,7 +73,7 @@ def look_at(file_id: int, path: Path) -> Export | None:
     return Export(file_id, path, layout, newlines + (not last.endswith(b"\n")))
 
 
-def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> None:
+def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings) -> None:
     """Take the regular exports: note their distinct values and their lines that are no attempts.
 
     The view `sacct_file_texts` gives their attempts: reading a file again costs far less than keeping its texts.
@@ -83,7 +84,7 @@ def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile]) -> Non
     found_exports = [look_at(file_id, file.absolute) for file_id, file in files.items() if file.is_plain]
     exports = sorted(filter(None, found_exports), key=lambda export: (export.layout.delimiter, export.layout.columns))
     while exports:
-        counts = _see(con, exports, files[exports[0].file_id].cluster_id)
+        counts = _see(con, exports, cluster.cluster_id)
         regular = [export for export in exports if counts.get(export.file_id, 0) == export.record_count]
         if len(regular) == len(exports):
             _note(con, exports)

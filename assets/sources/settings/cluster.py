@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from assets.sources.patterns import require_patterns
+from assets.sources.settings.rules import MAX_RULES, Health, NodeReason, XidMeaning
 from assets.sources.settings.sections import (
     Alerts,
     Annotation,
@@ -50,6 +52,9 @@ class Settings(Section):
     lemons: Lemons = Lemons()
     sacct: Sacct = Sacct()
     tickets: Tickets = Tickets()
+    health: Health = Health()
+    node_reasons: Annotated[list[NodeReason], Field(max_length=MAX_RULES)] = Field(default_factory=list)
+    xids: Annotated[list[XidMeaning], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     annotations: list[Annotation] = Field(default_factory=list)
     spans: list[Span] = Field(default_factory=list)
     quarantine: Quarantine = Quarantine()
@@ -63,6 +68,20 @@ class Settings(Section):
         if not isinstance(given, dict):
             return given
         return [{"at": date.fromisoformat(day), "text": text} for day, text in given.items()]
+
+    @field_validator("xids")
+    @classmethod
+    def _codes_differ(cls, rules: list[XidMeaning]) -> list[XidMeaning]:
+        codes = [rule.code for rule in rules]
+        if twice := sorted({code for code in codes if codes.count(code) > 1}):
+            raise ValueError(f"each code may stand there once; {', '.join(map(str, twice))} does not")
+        return rules
+
+    @field_validator("node_reasons")
+    @classmethod
+    def _valid_patterns(cls, rules: list[NodeReason]) -> list[NodeReason]:
+        require_patterns([rule.pattern for rule in rules])
+        return rules
 
 
 class ClusterSettings(BaseModel):
@@ -82,4 +101,6 @@ class ClusterSettings(BaseModel):
         if self.settings.tickets.components:
             # The first pattern that fits wins, so their order matters too.
             parts["tickets"]["components"] = [*self.settings.tickets.components.items()]
+        if unfolded := self.settings.health.unfolded:
+            parts["unfolded"] = unfolded
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -29,6 +29,20 @@
 {%- endmacro %}
 
 
+{#- Every stretch that a pattern fits, replaced by a text. -#}
+{% macro regex_replace_all(text, pattern, replacement) -%}
+    {{ adapter.dispatch('regex_replace_all', 'faultline')(text, pattern, replacement) }}
+{%- endmacro %}
+
+{% macro default__regex_replace_all(text, pattern, replacement) -%}
+    regexp_replace({{ text }}, {{ pattern }}, {{ replacement }}, 'g')
+{%- endmacro %}
+
+{% macro spark__regex_replace_all(text, pattern, replacement) -%}
+    regexp_replace({{ text }}, {{ pattern }}, {{ replacement }})
+{%- endmacro %}
+
+
 {#- Objects of a date and a text, out of a JSON list. -#}
 {% macro notes_in_json(json) -%}
     {{ adapter.dispatch('notes_in_json', 'faultline')(json) }}
@@ -40,4 +54,29 @@
 
 {% macro spark__notes_in_json(json) -%}
     from_json({{ json }}, 'array<struct<at: date, text: string>>')
+{%- endmacro %}
+
+
+{#- Objects of the given fields, out of a JSON list; `fields` is a list of [name, integer, string or boolean]. -#}
+{% macro objects_in_json(json, fields) -%}
+    {{ adapter.dispatch('objects_in_json', 'faultline')(json, fields) }}
+{%- endmacro %}
+
+{% macro default__objects_in_json(json, fields) -%}
+    {%- set types = {'integer': 'INTEGER', 'string': 'VARCHAR', 'boolean': 'BOOLEAN'} -%}
+    {%- set shape = [] -%}
+    {%- for name, type in fields %}{% do shape.append('"' ~ name ~ '": "' ~ types[type] ~ '"') %}{% endfor -%}
+    from_json({{ json }}, '[{ {{- shape | join(', ') -}} }]')
+{%- endmacro %}
+
+{% macro spark__objects_in_json(json, fields) -%}
+    {%- set shape = [] -%}
+    {%- for name, type in fields %}{% do shape.append(name ~ ': ' ~ type) %}{% endfor -%}
+    from_json({{ json }}, 'array<struct<{{ shape | join(', ') }}>>')
+{%- endmacro %}
+
+
+{#- A pattern of a site, which ignores case, found anywhere in a text. -#}
+{% macro site_pattern_matches(text, pattern) -%}
+    {{ regex_matches(text, "'(?i)' || " ~ pattern) }}
 {%- endmacro %}

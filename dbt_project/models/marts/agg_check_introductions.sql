@@ -13,6 +13,12 @@ meanings as (
 
 ),
 
+site_meanings as (
+
+    select * from {{ ref('int_health_checks_matched') }}
+
+),
+
 kernel_messages as (
 
     select * from {{ ref('stg_kernel__messages') }}
@@ -95,7 +101,7 @@ select
     health_checks.cluster_id,
     health_checks.check_name,
     'health_check' as source,
-    coalesce(meanings.failure_category, 'unmapped') as failure_category,
+    coalesce(site_meanings.failure_category, meanings.failure_category, 'unmapped') as failure_category,
     health_checks.first_reported_at,
     health_checks.last_reported_at,
     health_checks.first_failed_at,
@@ -106,6 +112,10 @@ select
     end as is_introduction
 from health_checks
 left join meanings on health_checks.check_key = meanings.check_key
+left join site_meanings
+    on
+        health_checks.cluster_id = site_meanings.cluster_id
+        and health_checks.check_key = site_meanings.check_key
 union all
 select
     cluster_id,

@@ -111,6 +111,12 @@ select
     timestamp '2026-01-01 01:00' as first_reported_at, timestamp '2026-01-01 03:00' as last_reported_at,
     timestamp '2026-01-01 02:00' as first_failed_at, true as has_good_results, false as is_introduction;
 
+insert into marts.agg_unmapped_signals by name
+select
+    'alpha' as cluster_id, 'check' as kind, 'my_probe' as signal, 3 as event_count, 2 as node_count,
+    timestamp '2026-01-01 01:00' as first_seen_at, timestamp '2026-01-01 03:00' as last_seen_at, 'no answer' as example,
+    'alpha/health/a' as example_path, 7 as example_line_number;
+
 insert into marts.agg_lost_goodput by name
 select
     cluster_id, 16 as gpu_size_bin, count(*) as failure_count, sum(lost_gpu_hours) as first_order_gpu_hours,

@@ -39,6 +39,12 @@ message_rules as (
 
 ),
 
+site_rules as (
+
+    select * from {{ ref('int_health_checks_matched') }}
+
+),
+
 -- Most checks of most nodes never fail: there is nothing to follow. Good results are tested against what failed only.
 failed_subjects as (
 
@@ -118,6 +124,7 @@ spoken_for as (
         followed.is_good,
         followed.finding_key,
         case when message_rules.check_key is not null then followed.message_key end as telling_message_key,
+        coalesce(site_rules.is_sticky, true) as is_sticky,
         followed.message_key
     from followed
     inner join streams
@@ -127,6 +134,10 @@ spoken_for as (
             and followed.check_stream = streams.check_stream
     inner join files on followed.source_path = files.source_path
     left join message_rules on followed.check_key = message_rules.check_key
+    left join site_rules
+        on
+            followed.cluster_id = site_rules.cluster_id
+            and followed.check_key = site_rules.check_key
     where {{ result_concerns_subject('followed', 'streams') }}
 
 ),
@@ -203,7 +214,8 @@ placed_after_boot as (
             not is_good
             and not was_good
             and (
-                observed_at > previous_observed_at + {{ seconds_interval('silence_seconds') }}
+                not is_sticky
+                or observed_at > previous_observed_at + {{ seconds_interval('silence_seconds') }}
                 or booted_at > previous_observed_at
             ),
             false

@@ -19,9 +19,21 @@ message_rules as (
 
 ),
 
+site_checks as (
+
+    select * from {{ ref('int_health_checks_matched') }}
+
+),
+
 xids as (
 
     select * from {{ ref('xids') }}
+
+),
+
+site_xids as (
+
+    select * from {{ ref('stg_config__xid_rules') }}
 
 ),
 
@@ -48,12 +60,16 @@ named_by_xid as (
         listed.change_number,
         'xid ' || listed.code as symptom,
         listed.code,
-        coalesce(xids.failure_category, 'unknown_xid') as failure_category,
-        nullif(xids.co_category, 'none') as co_category,
-        coalesce(xids.severity, 'low') as severity,
-        coalesce(xids.evidence_class, 'B') as evidence_class
+        coalesce(site_xids.failure_category, xids.failure_category, 'unknown_xid') as failure_category,
+        case when site_xids.code is null then nullif(xids.co_category, 'none') end as co_category,
+        coalesce(site_xids.severity, xids.severity, 'low') as severity,
+        coalesce(site_xids.evidence_class, xids.evidence_class, 'B') as evidence_class
     from xid_codes_listed as listed
     left join xids on listed.code = xids.code
+    left join site_xids
+        on
+            listed.cluster_id = site_xids.cluster_id
+            and listed.code = site_xids.code
 
 ),
 
@@ -77,7 +93,16 @@ named_by_message as (
         on
             changes.check_key = rules.check_key
             and {{ regex_matches("changes.result || ': ' || coalesce(changes.message, '')", 'rules.pattern') }}
-    where {{ list_length('changes.xid_codes') }} = 0
+    where
+        {{ list_length('changes.xid_codes') }} = 0
+        -- What the site says of a check comes before what its messages mean elsewhere.
+        and not exists (
+            select 1
+            from site_checks
+            where
+                changes.cluster_id = site_checks.cluster_id
+                and changes.check_key = site_checks.check_key
+        )
     qualify
         row_number() over (
             partition by
@@ -102,12 +127,16 @@ named_by_check as (
         changes.change_number,
         lower(changes.result) as symptom,
         cast(null as integer) as code,
-        coalesce(known_checks.failure_category, 'unmapped') as failure_category,
+        coalesce(site_checks.failure_category, known_checks.failure_category, 'unmapped') as failure_category,
         cast(null as string) as co_category,
-        coalesce(known_checks.severity, 'low') as severity,
-        coalesce(known_checks.evidence_class, 'none') as evidence_class
+        coalesce(site_checks.severity, known_checks.severity, 'low') as severity,
+        coalesce(site_checks.evidence_class, known_checks.evidence_class, 'none') as evidence_class
     from changes
     left join known_checks on changes.check_key = known_checks.check_key
+    left join site_checks
+        on
+            changes.cluster_id = site_checks.cluster_id
+            and changes.check_key = site_checks.check_key
     where
         {{ list_length('changes.xid_codes') }} = 0
         and not exists (

@@ -19,18 +19,32 @@ xids as (
 
 ),
 
+site_xids as (
+
+    select * from {{ ref('stg_config__xid_rules') }}
+
+),
+
 gpu_errors as (
 
     select
         messages.*,
-        coalesce(xids.failure_category, 'unknown_xid') as failure_category,
-        nullif(xids.co_category, 'none') as co_category,
-        coalesce(case when messages.is_fatal then xids.fatal_severity else xids.severity end, 'low') as severity,
+        coalesce(site_xids.failure_category, xids.failure_category, 'unknown_xid') as failure_category,
+        case when site_xids.code is null then nullif(xids.co_category, 'none') end as co_category,
         coalesce(
-            case when messages.is_fatal then xids.fatal_evidence_class else xids.evidence_class end, 'B'
+            site_xids.severity, case when messages.is_fatal then xids.fatal_severity else xids.severity end, 'low'
+        ) as severity,
+        coalesce(
+            site_xids.evidence_class,
+            case when messages.is_fatal then xids.fatal_evidence_class else xids.evidence_class end,
+            'B'
         ) as evidence_class
     from messages
     left join xids on messages.code = xids.code
+    left join site_xids
+        on
+            messages.cluster_id = site_xids.cluster_id
+            and messages.code = site_xids.code
     where messages.kind = 'xid'
 
 ),

@@ -46,7 +46,10 @@ in_slurmctld_log as (
         withdrawals.source_path,
         withdrawals.source_line_number
     from withdrawals
-    left join reasons on lower(withdrawals.reason) = reasons.reason_key
+    left join reasons
+        on
+            withdrawals.cluster_id = reasons.cluster_id
+            and lower(withdrawals.reason) = reasons.reason_key
 
 ),
 
@@ -97,7 +100,10 @@ only_in_inventory as (
         nodes.source_path,
         nodes.source_line_number
     from nodes
-    left join reasons on lower(nodes.reason) = reasons.reason_key
+    left join reasons
+        on
+            nodes.cluster_id = reasons.cluster_id
+            and lower(nodes.reason) = reasons.reason_key
     where
         nodes.reason is not null
         and nodes.reason_at is not null

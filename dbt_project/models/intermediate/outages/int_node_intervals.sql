@@ -291,7 +291,10 @@ classified as (
         end as failure_category,
         coalesce(reasons.origin, 'slurm') as origin
     from intervals
-    left join reasons on lower(intervals.reason) = reasons.reason_key
+    left join reasons
+        on
+            intervals.cluster_id = reasons.cluster_id
+            and lower(intervals.reason) = reasons.reason_key
 
 )
 

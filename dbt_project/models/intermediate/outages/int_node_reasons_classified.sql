@@ -18,6 +18,30 @@ nodes as (
 
 ),
 
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+site_rules as (
+
+    select * from {{ ref('stg_config__node_reason_rules') }}
+
+),
+
+site_checks as (
+
+    select * from {{ ref('int_health_checks_matched') }}
+
+),
+
+site_xids as (
+
+    select * from {{ ref('stg_config__xid_rules') }}
+
+),
+
 rules as (
 
     select * from {{ ref('node_reason_rules') }}
@@ -65,43 +89,60 @@ slurm_texts as (
 
 reasons as (
 
-    select lower(reason) as reason_key
+    select
+        cluster_id,
+        lower(reason) as reason_key
     from node_events
     where reason is not null
     union
-    select lower(reason) as reason_key
+    select
+        cluster_id,
+        lower(reason) as reason_key
     from slurmctld_events
     where reason is not null
     union
-    select lower(reason) as reason_key
+    select
+        cluster_id,
+        lower(reason) as reason_key
     from nodes
     where reason is not null
     union
-    select reason_key from slurm_texts
+    select
+        clusters.cluster_id,
+        slurm_texts.reason_key
+    from clusters
+    cross join slurm_texts
+
+),
+
+-- Clusters share most of their texts, and each is held against the built-in rules once.
+texts as (
+
+    select distinct reason_key from reasons
 
 ),
 
 first_rule as (
 
     select
-        reasons.reason_key,
+        texts.reason_key,
         rules.failure_category,
         rules.severity,
         rules.evidence_class
-    from reasons
-    inner join rules on {{ regex_matches('reasons.reason_key', 'rules.pattern') }}
-    qualify row_number() over (partition by reasons.reason_key order by rules.rule_order) = 1
+    from texts
+    inner join rules on {{ regex_matches('texts.reason_key', 'rules.pattern') }}
+    qualify row_number() over (partition by texts.reason_key order by rules.rule_order) = 1
 
 ),
 
 first_origin as (
 
     select
-        reasons.reason_key,
+        texts.reason_key,
         origin_rules.origin
-    from reasons
-    inner join origin_rules on {{ regex_matches('reasons.reason_key', 'origin_rules.pattern') }}
-    qualify row_number() over (partition by reasons.reason_key order by origin_rules.rule_order) = 1
+    from texts
+    inner join origin_rules on {{ regex_matches('texts.reason_key', 'origin_rules.pattern') }}
+    qualify row_number() over (partition by texts.reason_key order by origin_rules.rule_order) = 1
 
 ),
 
@@ -109,21 +150,65 @@ first_origin as (
 first_check as (
 
     select
-        reasons.reason_key,
+        texts.reason_key,
         known_checks.check_key,
         known_checks.failure_category,
         known_checks.severity,
         known_checks.evidence_class
-    from reasons
+    from texts
     inner join known_checks
         on
             known_checks.origin = 'gcm'
-            and contains(reasons.reason_key, known_checks.check_key || ':')
+            and contains(texts.reason_key, known_checks.check_key || ':')
+    left join first_rule on texts.reason_key = first_rule.reason_key
+    where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
+    qualify
+        row_number() over (
+            partition by texts.reason_key order by length(known_checks.check_key) desc, known_checks.check_key
+        ) = 1
+
+),
+
+-- The same of the site's own checks.
+site_check as (
+
+    select
+        reasons.cluster_id,
+        reasons.reason_key,
+        site_checks.failure_category,
+        site_checks.severity,
+        site_checks.evidence_class
+    from reasons
+    inner join site_checks
+        on
+            reasons.cluster_id = site_checks.cluster_id
+            and contains(reasons.reason_key, site_checks.check_key || ':')
     left join first_rule on reasons.reason_key = first_rule.reason_key
     where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
     qualify
         row_number() over (
-            partition by reasons.reason_key order by length(known_checks.check_key) desc, known_checks.check_key
+            partition by reasons.cluster_id, reasons.reason_key
+            order by length(site_checks.check_key) desc, site_checks.check_key
+        ) = 1
+
+),
+
+site_rule as (
+
+    select
+        reasons.cluster_id,
+        reasons.reason_key,
+        site_rules.failure_category,
+        site_rules.severity,
+        site_rules.evidence_class
+    from reasons
+    inner join site_rules
+        on
+            reasons.cluster_id = site_rules.cluster_id
+            and {{ site_pattern_matches('reasons.reason_key', 'site_rules.pattern') }}
+    qualify
+        row_number() over (
+            partition by reasons.cluster_id, reasons.reason_key order by site_rules.rule_order
         ) = 1
 
 ),
@@ -166,14 +251,20 @@ codes_listed as (
 codes_known as (
 
     select
+        reasons.cluster_id,
         codes_listed.reason_key,
         cast(codes_listed.code_text as integer) as code,
-        coalesce(xids.failure_category, 'unknown_xid') as failure_category,
-        nullif(xids.co_category, 'none') as co_category,
-        coalesce(xids.severity, 'low') as severity,
-        coalesce(xids.evidence_class, 'B') as evidence_class
+        coalesce(site_xids.failure_category, xids.failure_category, 'unknown_xid') as failure_category,
+        case when site_xids.code is null then nullif(xids.co_category, 'none') end as co_category,
+        coalesce(site_xids.severity, xids.severity, 'low') as severity,
+        coalesce(site_xids.evidence_class, xids.evidence_class, 'B') as evidence_class
     from codes_listed
+    inner join reasons on codes_listed.reason_key = reasons.reason_key
     left join xids on cast(codes_listed.code_text as integer) = xids.code
+    left join site_xids
+        on
+            reasons.cluster_id = site_xids.cluster_id
+            and cast(codes_listed.code_text as integer) = site_xids.code
 
 ),
 
@@ -184,7 +275,7 @@ first_code as (
     left join categories on codes_known.failure_category = categories.failure_category
     qualify
         row_number() over (
-            partition by codes_known.reason_key
+            partition by codes_known.cluster_id, codes_known.reason_key
             order by
                 {{ severity_rank('codes_known.severity') }},
                 {{ evidence_rank('codes_known.evidence_class') }},
@@ -195,32 +286,54 @@ first_code as (
 )
 
 select
+    reasons.cluster_id,
     reasons.reason_key,
-    first_code.code,
+    case when site_rule.reason_key is null then first_code.code end as code,
     coalesce(
+        site_rule.failure_category,
         first_code.failure_category,
+        site_check.failure_category,
         first_message.failure_category,
         first_check.failure_category,
         first_rule.failure_category,
         'unmapped'
     ) as failure_category,
-    first_code.co_category,
+    case when site_rule.reason_key is null then first_code.co_category end as co_category,
     coalesce(
-        first_code.severity, first_message.severity, first_check.severity, first_rule.severity, 'low'
+        site_rule.severity,
+        first_code.severity,
+        site_check.severity,
+        first_message.severity,
+        first_check.severity,
+        first_rule.severity,
+        'low'
     ) as severity,
     coalesce(
+        site_rule.evidence_class,
         first_code.evidence_class,
+        site_check.evidence_class,
         first_message.evidence_class,
         first_check.evidence_class,
         first_rule.evidence_class,
         'none'
     ) as evidence_class,
-    coalesce(first_rule.failure_category = 'planned', false) as is_planned,
+    coalesce(coalesce(site_rule.failure_category, first_rule.failure_category) = 'planned', false) as is_planned,
     -- Slurm and health checks write known texts; whatever else stands there, a person wrote.
     coalesce(first_origin.origin, 'administrator') as origin
 from reasons
 left join first_rule on reasons.reason_key = first_rule.reason_key
 left join first_origin on reasons.reason_key = first_origin.reason_key
-left join first_code on reasons.reason_key = first_code.reason_key
 left join first_check on reasons.reason_key = first_check.reason_key
 left join first_message on reasons.reason_key = first_message.reason_key
+left join first_code
+    on
+        reasons.cluster_id = first_code.cluster_id
+        and reasons.reason_key = first_code.reason_key
+left join site_check
+    on
+        reasons.cluster_id = site_check.cluster_id
+        and reasons.reason_key = site_check.reason_key
+left join site_rule
+    on
+        reasons.cluster_id = site_rule.cluster_id
+        and reasons.reason_key = site_rule.reason_key

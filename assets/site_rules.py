@@ -1,0 +1,123 @@
+"""What no rule knows, and the lines of `cluster.toml` that tell it: one place for the doctor, the report and the docs.
+
+Names and reasons come from logs, so every text is quoted such that it can be nothing but a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+KINDS = {"check": "health check", "node_reason": "node reason", "xid": "Xid"}
+"""What `marts.agg_unmapped_signals.kind` means, as a noun."""
+
+MAX_SIGNAL_CHARACTERS = 300
+"""A reason that is as long may have been cut off there."""
+
+CATEGORY_LINE = 'category = "config"  # replace it: docs/configuration.md lists the categories; "config" causes nothing'
+
+LISTED = """
+    select cluster_id, kind, signal, event_count, node_count, first_seen_at, last_seen_at, example_path,
+        example_line_number
+    from marts.agg_unmapped_signals
+    order by cluster_id, kind, event_count desc, signal
+"""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A health check, a reason or an Xid that no rule knows, of one cluster."""
+
+    kind: str
+    signal: str
+    event_count: int
+    node_count: int
+    first_seen_at: datetime
+    last_seen_at: datetime
+    example_path: str
+    example_line_number: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Signal:
+        """Take a row of `LISTED`."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+
+    @property
+    def days(self) -> str:
+        """The first and the last day on which it was seen."""
+        first, last = f"{self.first_seen_at:%Y-%m-%d}", f"{self.last_seen_at:%Y-%m-%d}"
+        return first if first == last else f"{first} to {last}"
+
+    @property
+    def place(self) -> str:
+        """The file and line of the first event."""
+        return f"{self.example_path}:{self.example_line_number}"
+
+
+def counted(signals: Iterable[Signal]) -> str:
+    """Say how many of each kind there are: `2 health checks, 1 Xid`."""
+    counts = Counter(signal.kind for signal in signals)
+    return counted_by_kind(counts)
+
+
+def counted_by_kind(counts: Mapping[str, int]) -> str:
+    """Say how many of each kind there are, by the kind's name in the table.
+
+    >>> counted_by_kind({"xid": 1, "check": 2})
+    '2 health checks, 1 Xid'
+    """
+    found = ((noun, counts.get(kind, 0)) for kind, noun in KINDS.items())
+    return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in found if count)
+
+
+def lines_of(signal: Signal) -> list[str]:
+    """Return the lines to paste, valid as they stand: where it was seen, as a comment, and a rule without effect."""
+    events = "event" if signal.event_count == 1 else "events"
+    nodes = "node" if signal.node_count == 1 else "nodes"
+    seen = f"{signal.event_count} {events} on {signal.node_count} {nodes}, {signal.days}, first in {signal.place}"
+    section, key = {
+        "check": ("[[health.checks]]", f"name = {toml_text(signal.signal)}"),
+        "node_reason": ("[[node_reasons]]", f"pattern = {toml_text(pattern_of(signal.signal))}"),
+        "xid": ("[[xids]]", f"code = {signal.signal}"),
+    }[signal.kind]
+    return [f"# {_on_one_line(seen)}", section, key, CATEGORY_LINE]
+
+
+def pattern_of(reason: str) -> str:
+    r"""Return the pattern that fits all reasons which differ from this one by numbers and blanks alone.
+
+    >>> pattern_of("job # left node[#] (see wiki)")
+    '^job\\s+.*\\s+left\\s+node\\[.*\\]\\s+\\(see\\s+wiki\\)$'
+    """
+    literal = re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", reason)
+    pattern = literal.replace("#", ".*").replace(" ", r"\s+")
+    return f"^{pattern}" if len(reason) >= MAX_SIGNAL_CHARACTERS else f"^{pattern}$"
+
+
+def toml_text(text: str) -> str:
+    r"""Quote a text for TOML: as it stands where nothing in it is special, else with escapes.
+
+    >>> print(toml_text(r"node\[.*\]"), toml_text("it's\n\"é\""))
+    'node\[.*\]' "it's\n\"\u00e9\""
+    """
+    if text.isascii() and text.isprintable() and "'" not in text:
+        return f"'{text}'"
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isascii() and character.isprintable():
+        return character
+    short = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}.get(character)
+    return short or (f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}")
+
+
+def _on_one_line(text: str) -> str:
+    """Replace what a comment of TOML must not hold, and what a terminal would act on."""
+    return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,0 +1,106 @@
+"""What a site's own health checks, node reasons and Xids mean: rules that are asked before the built-in ones."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from assets.sources.patterns import require_patterns
+from assets.sources.settings.sections import FailureCategory, Section
+from assets.sources.settings.values import Name, Text
+
+Severity = Literal["high", "low", "info"]
+CheckCategory = Literal[FailureCategory, "performance", "config"]
+ReasonCategory = Literal[CheckCategory, "node_fail_unattributed", "repair", "planned"]
+Class = Literal["A", "B", "none"]
+MAX_RULES = 500
+"""Rules of a site in one section, with and without a pattern."""
+
+
+class Rule(Section):
+    """What a rule says of what it fits."""
+
+    severity: Severity = "low"
+    """How grave it is: `high` takes node and jobs away at once, `low` drains the node after the job, `info` needs no
+    action and is never evidence."""
+    evidence: bool = True
+    """Whether it proves an infrastructure failure when it lies near the end of a failed attempt. Where it is false, it
+    only supports other evidence."""
+
+    def evidence_class_of(self, category: str) -> Class:
+        """Return the class of evidence: A proves a failure, B supports other evidence, none does neither."""
+        if category in ("config", "node_fail_unattributed", "repair", "planned") or self.severity == "info":
+            return "none"
+        return "A" if self.evidence and category != "performance" else "B"
+
+
+class HealthCheck(Rule):
+    """A health check of the site, by its exact name or by a pattern. The first rule that fits a check holds."""
+
+    name: Name | None = None
+    """The check's name as the logs have it; case does not matter."""
+    pattern: Text | None = None
+    """A regular expression (RE2, any case) that is found in the check's name. Give either this or `name`."""
+    category: CheckCategory
+    """What a bad result means. `performance` and `config` are never the cause of a failure."""
+    sticky: bool = True
+    """Whether the check goes on failing after a fault. Then repeated bad results are one event, until a good result, a
+    boot of the node or a long silence. Where it is false, each bad result is an event of its own: it tells of the node
+    at that moment, and is evidence for the attempt that ended then."""
+
+    @model_validator(mode="after")
+    def _names_one(self) -> HealthCheck:
+        if (self.name is None) == (self.pattern is None):
+            raise ValueError("give either 'name' or 'pattern'")
+        return self
+
+
+class Health(Section):
+    """How to read the results of health checks."""
+
+    checks: Annotated[list[HealthCheck], Field(max_length=MAX_RULES)] = Field(default_factory=list)
+
+    @field_validator("checks")
+    @classmethod
+    def _valid_patterns(cls, rules: list[HealthCheck]) -> list[HealthCheck]:
+        require_patterns([rule.pattern for rule in rules if rule.pattern is not None])
+        return rules
+
+    @property
+    def unfolded(self) -> list[tuple[str | None, str | None]]:
+        """Name and pattern of the checks of which each bad result counts: none of them is folded into a stretch."""
+        return [(rule.name, rule.pattern) for rule in self.checks if not rule.sticky]
+
+
+class NodeReason(Rule):
+    """What the reason text of a node that is down or drained means. The first rule that fits a text holds."""
+
+    pattern: Text
+    """A regular expression (RE2, any case) that is found in the reason."""
+    category: ReasonCategory | None = None
+    """What the reason means. `performance`, `config`, `repair` and `node_fail_unattributed` are never the cause of a
+    failure."""
+    planned: bool = False
+    """Whether the node was taken out for planned work. Such work is never a cause, and its outages are counted as
+    planned, whatever the category."""
+
+    @model_validator(mode="after")
+    def _means_something(self) -> NodeReason:
+        if self.category is None and not self.planned:
+            raise ValueError("give 'category', or 'planned = true'")
+        return self
+
+    @property
+    def meaning(self) -> str:
+        """The category that the tables show."""
+        return "planned" if self.planned or self.category is None else self.category
+
+
+class XidMeaning(Rule):
+    """What an Xid means that is not in the built-in table, or that means something else at this site."""
+
+    code: Annotated[int, Field(ge=0, le=100_000)]
+    """The number of the Xid."""
+    category: CheckCategory
+    """What the error means."""

@@ -1,0 +1,36 @@
+with
+
+rules as (
+
+    select * from {{ ref('stg_config__health_check_rules') }}
+
+),
+
+reported as (
+
+    select distinct
+        cluster_id,
+        check_key
+    from {{ ref('stg_health__checks') }}
+    -- Most clusters have no rules: nothing of theirs is read.
+    where cluster_id in (select rules.cluster_id from rules)
+
+)
+
+select
+    reported.cluster_id,
+    reported.check_key,
+    rules.rule_order,
+    rules.failure_category,
+    rules.severity,
+    rules.evidence_class,
+    rules.is_sticky
+from reported
+inner join rules
+    on
+        reported.cluster_id = rules.cluster_id
+        and case
+            when rules.pattern is null then reported.check_key = rules.check_name
+            else {{ site_pattern_matches('reported.check_key', 'rules.pattern') }}
+        end
+qualify row_number() over (partition by reported.cluster_id, reported.check_key order by rules.rule_order) = 1
