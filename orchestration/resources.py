@@ -27,7 +27,10 @@ def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> di
         "sources": bound(lambda context: HomeSources.of(settings, whole, context.run.tags if context.run else {})),
         "report": bound(
             lambda _: ReportFolder(
-                path=str(home.working_reports), parts=str(cache_folder(home)), publications=str(home.publications)
+                path=str(home.working_reports),
+                parts=str(cache_folder(home)),
+                publications=str(home.publications),
+                keep=settings.keep_publications,
             )
         ),
         "session": bound(

@@ -6,7 +6,6 @@ its summary and `faultline lemons` share these words.
 
 from __future__ import annotations
 
-import datetime as dt
 import shlex
 from dataclasses import dataclass
 from typing import Literal
@@ -17,13 +16,12 @@ from assets.log_kinds import LOG_KINDS
 from assets.node_lists import exclude_option, fold, safe_names
 from assets.report.advice import NEXT_STEP, RECENT_DAYS
 from assets.report.numbers import chance, confidence, moment, printable, short, whole
-from assets.report.queries import SQL, Frames, Row, of_cluster
+from assets.report.queries import Own, Row, read_frames
 from assets.report.wording import plural, span
-from assets.rows import rows_of
 
 Kind = Literal["outage", "lemon", "relapse", "cause", "source"]
 
-FRAMES = ("action_nodes", "action_causes", "action_sources")
+FRAMES = ("clusters", "nodes", "rate_changes", "incident_losses", "spans")
 DAYS_PER_MONTH = 30.0
 SILENT_DAYS = 3.0
 """A log that goes on all the time and ends so long before the study period does has gone silent."""
@@ -110,20 +108,24 @@ def actions(con: duckdb.DuckDBPyConnection, cluster_id: str) -> list[Action]:
     cluster_id
         The cluster.
     """
-    frames = {name: rows_of(con, (SQL / f"{name}.sql").read_text(encoding="utf-8")) for name in FRAMES}
-    clusters = rows_of(con, (SQL / "clusters.sql").read_text(encoding="utf-8"))
-    return actions_of({**frames, "clusters": clusters}, cluster_id)
+    frames = read_frames(con, *FRAMES)
+    found = (cluster for cluster in frames["clusters"] if cluster["cluster_id"] == cluster_id)
+    return [action for cluster in found for action in actions_of(Own(frames, cluster))]
 
 
-def actions_of(frames: Frames, cluster_id: str) -> list[Action]:
-    """Work out the same from frames that were read already."""
-    nodes = of_cluster(frames, "action_nodes", cluster_id)
+def actions_of(own: Own) -> list[Action]:
+    """Work out the same from what was read already."""
+    costs = {row["failure_category"]: row["lost_gpu_hours_per_incident"] for row in own.rows("incident_losses")}
+    nodes = own.rows("nodes")
+    lemons = sorted(
+        (row for row in nodes if row["verdict"] == "lemon"), key=lambda row: (row["rank"] is None, row["rank"])
+    )
     return [
-        *_repairs([node for node in nodes if node["open_since"] is not None and node["verdict"] != "lemon"]),
-        *(_drain(node) for node in nodes if node["verdict"] == "lemon"),
-        *(_repair_again(node) for node in nodes if _has_relapsed(node)),
-        *(_look_for_cause(cause) for cause in _grown(of_cluster(frames, "action_causes", cluster_id))),
-        *_about_sources(frames, cluster_id),
+        *_repairs([row for row in nodes if row["needs_repair"] and row["verdict"] != "lemon"]),
+        *(_drain(row, costs.get("all")) for row in lemons),
+        *(_repair_again(row, costs.get("all")) for row in nodes if _has_relapsed(row)),
+        *(_look_for_cause(row, costs.get(row["failure_category"]), own) for row in _grown(own.rows("rate_changes"))),
+        *_about_sources(own),
     ]
 
 
@@ -157,11 +159,8 @@ def drain_command(node_name: str, reason: str) -> str:
 
 def _repairs(nodes: list[Row]) -> list[Action]:
     """Ask for the repair of each node, or of all of them at once where they are many."""
-    if not nodes:
-        return []
-    if len(nodes) <= MAX_SINGLE_OUTAGES:
-        return [_repair([node]) for node in nodes]
-    return [_repair(sorted(nodes, key=lambda node: node["open_since"]))]
+    nodes = sorted(nodes, key=lambda node: node["open_since"])
+    return [_repair(nodes)] if len(nodes) > MAX_SINGLE_OUTAGES else [_repair([node]) for node in nodes]
 
 
 def _repair(nodes: list[Row]) -> Action:
@@ -188,7 +187,7 @@ def _oldest(node: Row) -> str:
     return f"Out of service, the longest {printable(node['node_name'])} since {moment(node['open_since'])} UTC"
 
 
-def _drain(node: Row) -> Action:
+def _drain(node: Row, lost: float | None) -> Action:
     name, count, days = node["node_name"], node["event_count"], node["window_days"]
     counted = f"{plural(round(count, 1), 'incident')} in {plural(days, 'day')}"
     is_out = f"; out of service since {moment(node['open_since'])} UTC" if node["open_since"] is not None else ""
@@ -200,7 +199,7 @@ def _drain(node: Row) -> Action:
         (name,),
         count,
         float(days),
-        _saved_at_normal_rate(node),
+        _saved_at_normal_rate(node, lost),
         drain_command(name, f"lemon: {counted}"),
         exclude_option([name]) or "",
     )
@@ -212,7 +211,7 @@ def _has_relapsed(node: Row) -> bool:
     return is_recent and node["verdict"] not in {"lemon", "ok"} and node["open_since"] is None
 
 
-def _repair_again(node: Row) -> Action:
+def _repair_again(node: Row, lost: float | None) -> Action:
     name = node["node_name"]
     step = NEXT_STEP.get(node["relapsed_category"], "read the evidence by hand: no rule knows its cause")
     back = f"{printable(node['relapsed_label'])} came back {node['relapsed_at']:%Y-%m-%d}"
@@ -224,15 +223,15 @@ def _repair_again(node: Row) -> Action:
         (name,),
         float(node["incident_count"]),
         node["study_days"],
-        _saved_at_normal_rate(node),
+        _saved_at_normal_rate(node, lost),
         drain_command(name, f"{node['relapsed_label']} came back after its repair"),
         exclude_option([name]) or "",
     )
 
 
-def _saved_at_normal_rate(node: Row) -> Saving:
+def _saved_at_normal_rate(node: Row, lost: float | None) -> Saving:
     """Reckon what the same use of a normal node would not lose: excess rate x node-days in use x loss per incident."""
-    lost, exposure = node["lost_gpu_hours_per_incident"], node["exposure"]
+    exposure = node["exposure"]
     if node["rate"] is None or node["fleet_rate"] is None or not exposure:
         return Saving(note="its rate is not estimated")
     if lost is None:
@@ -245,13 +244,16 @@ def _saved_at_normal_rate(node: Row) -> Saving:
     return Saving(value, low, high, node["confidence_level"])
 
 
-def _grown(causes: list[Row]) -> list[Row]:
-    """Leave out the sum of all causes where one of them is named."""
-    named = [cause for cause in causes if cause["failure_category"] != "all"]
-    return named or causes
+def _grown(series: list[Row]) -> list[Row]:
+    """Select causes whose rate is higher since its last change without doubt; all together where none is named."""
+    last = {row["failure_category"]: row for row in series if row["changed_at"] is not None}
+    grown = [row for row in last.values() if (row["ratio_low"] or 0) > 1]
+    named = [row for row in grown if row["failure_category"] != "all"]
+    return sorted(named or grown, key=lambda row: -row["ratio"])
 
 
-def _look_for_cause(cause: Row) -> Action:
+def _look_for_cause(cause: Row, lost: float | None, own: Own) -> Action:
+    days = _study_days(own.cluster)
     is_all = cause["failure_category"] == "all"
     label = "All failures together" if is_all else printable(cause["label"])
     step = NEXT_STEP.get(cause["failure_category"], "look for what changed on that day")
@@ -265,14 +267,19 @@ def _look_for_cause(cause: Row) -> Action:
         f"{times} since {cause['changed_at']:%Y-%m-%d}: {short(cause['rate_before'])} before, "
         f"{short(cause['rate_after'])} after, per 1,000 node-days{beside}",
         incident_count=cause["event_count"],
-        days=cause["study_days"],
-        saving=_saved_at_former_rate(cause),
+        days=days,
+        saving=_saved_at_former_rate(cause, lost, days),
     )
 
 
-def _saved_at_former_rate(cause: Row) -> Saving:
+def _study_days(cluster: Row) -> float | None:
+    start, end = cluster["study_from_at"], cluster["study_to_at"]
+    return None if start is None or end is None else (end - start).total_seconds() / 86400
+
+
+def _saved_at_former_rate(cause: Row, lost: float | None, days: float | None) -> Saving:
     """Reckon what the rate before the change would not lose; the limits are those of the ratio of the rates."""
-    lost, exposure, days = cause["lost_gpu_hours_per_incident"], cause["exposure"], cause["study_days"]
+    exposure = cause["exposure"]
     if lost is None:
         return Saving(note=WITHOUT_LOSSES)
     if cause["rate_after"] is None or not exposure or not days:
@@ -285,11 +292,9 @@ def _saved_at_former_rate(cause: Row) -> Saving:
     return Saving(value, low, high, cause["confidence_level"])
 
 
-def _about_sources(frames: Frames, cluster_id: str) -> list[Action]:
+def _about_sources(own: Own) -> list[Action]:
     """Name the logs that a cluster should have and has not, then those that have ended."""
-    cluster = next((row for row in frames["clusters"] if row["cluster_id"] == cluster_id), None)
-    if cluster is None:
-        return []
+    cluster, cluster_id = own.cluster, own.cluster["cluster_id"]
     folder = f"data/sources/{shlex.quote(printable(cluster_id))}"
     saving = Saving(note="a log saves nothing; it makes failures explainable")
     missing = [
@@ -313,13 +318,9 @@ def _about_sources(frames: Frames, cluster_id: str) -> list[Action]:
             "the end of the study period",
             days=source["silent_days"],
             saving=saving,
-            command=LOG_KINDS[source["kind"]].export_to(f"{folder}/{source['kind']}", _day(source["to_at"])),
+            command=LOG_KINDS[source["kind"]].export_to(f"{folder}/{source['kind']}", moment(source["to_at"])[:10]),
         )
-        for source in of_cluster(frames, "action_sources", cluster_id)
+        for source in own.rows("spans")
         if LOG_KINDS[source["kind"]].is_continuous and (source["silent_days"] or 0) > SILENT_DAYS
     ]
     return [*missing, *silent]
-
-
-def _day(at: dt.datetime) -> str:
-    return f"{at:%Y-%m-%d}"

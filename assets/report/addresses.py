@@ -7,6 +7,7 @@ import re
 from urllib.parse import quote
 
 from assets.report.numbers import printable
+from assets.report.queries import Row
 
 SHARED_PAGES = {"index", "methods", "provenance", "main", "theme"}
 """What a cluster's address cannot be, because pages and parts of the frame have it."""
@@ -26,24 +27,24 @@ def anchor_of(cluster_id: str) -> str:
     return f"{plain}-{hashlib.sha256(cluster_id.encode()).hexdigest()[:8]}"
 
 
-def of_node(cluster_id: str, node_name: str) -> str:
+def of_node(row: Row) -> str:
     """Give the address of the failures of one node.
 
-    >>> of_node("demo", "a b/1")
+    >>> of_node({"cluster_id": "demo", "node_name": "a b/1"})
     '#demo/failures/node=a%20b%2F1'
     """
-    return _failures(cluster_id, "node", printable(node_name))
+    return _failures(row, "node", printable(row["node_name"]))
 
 
-def of_cause(cluster_id: str, label: str) -> str:
+def of_cause(row: Row) -> str:
     """Give the address of the failures of one cause."""
-    return _failures(cluster_id, "cause", label)
+    return _failures(row, "cause", printable(row["label"]))
 
 
-def of_failure(cluster_id: str, attempt_id: str) -> str:
+def of_failure(row: Row) -> str:
     """Give the address of one failure with its evidence."""
-    return _failures(cluster_id, "failure", attempt_id)
+    return _failures(row, "failure", row["attempt_id"])
 
 
-def _failures(cluster_id: str, kind: str, value: str) -> str:
-    return f"#{anchor_of(cluster_id)}/failures/{kind}={quote(value, safe='')}"
+def _failures(row: Row, kind: str, value: str) -> str:
+    return f"#{anchor_of(row['cluster_id'])}/failures/{kind}={quote(value, safe='')}"

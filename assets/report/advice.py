@@ -53,7 +53,8 @@ def _about_outage(node: Row) -> list[str]:
     if node.get("open_since") is None or node.get("open_is_planned"):
         return []
     reason = f" ({printable(node['open_reason'], 60)})" if node.get("open_reason") else ""
-    return [f"Still out of service since {moment(node['open_since'])}{reason}: repair, then return it."]
+    said = "repair, then return it" if node.get("needs_repair", True) else "a ticket tells of its repair"
+    return [f"Still out of service since {moment(node['open_since'])}{reason}: {said}."]
 
 
 def _about_incidents(node: Row) -> list[str]:
@@ -65,14 +66,14 @@ def _about_incidents(node: Row) -> list[str]:
     if node.get("verdict") == "lemon":
         kinds = f"{worst['label']} ({worst['count']})" if worst["count"] > 1 else "each of another kind"
         return [f"A lemon: {plural(total, 'incident')}, {kinds}. Drain; {step}."]
-    days = node.get("days_since_last_failure")
+    days = node.get("days_since_last_incident")
     is_recent = days is not None and days <= RECENT_DAYS
     if node.get("relapsed_at") is not None and is_recent:
         relapsed_step = NEXT_STEP.get(node["relapsed_category"], step)
         is_ok = node.get("verdict") == "ok"
         return [
-            f"{node['relapsed_label']} came back {_day(node['relapsed_at'])} after an outage that ended "
-            f"{_day(node['returned_at'])}: that repair did not hold. "
+            f"{node['relapsed_label']} came back {moment(node['relapsed_at'])[:10]} after an outage that ended "
+            f"{moment(node['returned_at'])[:10]}: that repair did not hold. "
             + ("No more than chance explains: it stays in service; at its next outage" if is_ok else "When it is free")
             + f": {relapsed_step}."
         ]
@@ -82,10 +83,6 @@ def _about_incidents(node: Row) -> list[str]:
     if total == 1:
         return [f"One incident is no pattern yet: if it comes back, {step}."]
     return [f"{plural(total, 'incident')}, no more than chance explains: watch it."]
-
-
-def _day(at: object) -> str:
-    return moment(at)[:10]  # type: ignore[arg-type]
 
 
 def _about_reason(node: Row) -> str:

@@ -97,6 +97,8 @@ class Figure:
     title: str
     description: str
     spec: dict[str, Any]
+    columns: dict[str, str]
+    """Columns of the data `main` with their headings: what the figure's own table shows."""
     note: str = ""
     kind: Literal["figure"] = "figure"
 
@@ -115,14 +117,6 @@ class Tile:
     change: str = ""
     tone: Direction = ""
     spark: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Tiles:
-    """A row of headline numbers."""
-
-    tiles: tuple[Tile, ...]
-    kind: Literal["tiles"] = "tiles"
 
 
 @dataclass(frozen=True)
@@ -170,7 +164,7 @@ class Multiples:
     kind: Literal["multiples"] = "multiples"
 
 
-Block = Table | Figure | Tiles | Text | Pair | Actions | Markup | Multiples
+Block = Table | Figure | Text | Pair | Actions | Markup | Multiples
 
 
 @dataclass(frozen=True)
@@ -193,6 +187,7 @@ class FirstScreen:
     tiles: tuple[Tile, ...]
     actions: tuple[Action, ...]
     age: str
+    until: str
     trend: Figure | None = None
     trend_title: str = ""
     trend_words: str = ""
@@ -255,15 +250,12 @@ class Page:
         return (self.index, *(leaf for chapter in self.chapters for leaf in chapter.leaves), *self.closing)
 
 
-def columns(*names: str) -> tuple[Column, ...]:
-    """Make columns from names; a leading `#` marks a numeric one.
-
-    >>> columns("State", "#Attempts")[1]
-    Column(name='Attempts', is_numeric=True, filter='')
-    """
-    return tuple(Column(name.removeprefix("#"), name.startswith("#")) for name in names)
+def section(key: str, title: str, *blocks: Block | str | None, **marks: bool) -> Section:
+    """Make a section of the blocks that there are; a text is a paragraph."""
+    made = tuple(Text(block) if isinstance(block, str) else block for block in blocks if block)
+    return Section(key, title, made, **marks)
 
 
-def row(*cells: Cell | str) -> tuple[Cell, ...]:
-    """Make a table row, with plain strings as plain cells."""
-    return tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)
+def note(text: str) -> Text:
+    """Make a paragraph that says what cannot be told, and why."""
+    return Text(text, "note")

@@ -12,21 +12,32 @@ from typing import Literal
 import duckdb
 
 from assets.report.numbers import duration, gpus, printable, short
-from assets.report.queries import SQL, Row
+from assets.report.queries import Row
 from assets.report.wording import POPULATIONS
 from assets.rows import rows_of
 
 Kind = Literal["moved", "lemon", "new", "gone", "not compared"]
 
-NUMBERS = "limited_numbers"
-WHAT = {
-    "est_failure_rates": "Failure rate",
-    "est_mttf_by_size": "MTTF",
-    "est_ettr_by_size": "Measured ETTR",
-    "est_cause_rates": "Failures by cause",
-    "est_lemon_nodes": "Lemon list",
+FOLLOWED: dict[str, tuple[str, str, str, str]] = {
+    "est_failure_rates": (
+        "Failure rate",
+        "population || ' ' || counted_as",
+        "failures_per_1000_node_days",
+        "where is_reference or (population = 'all' and counted_as = 'incidents')",
+    ),
+    "est_mttf_by_size": ("MTTF", "gpu_size_bin", "mttf_hours", ""),
+    "est_ettr_by_size": ("Measured ETTR", "gpu_size_bin", "ettr_measured", ""),
+    "est_cause_rates": (
+        "Failures by cause",
+        "failure_category",
+        "failures_per_gpu_hour",
+        "left join marts.dim_failure_categories using (failure_category) where counted_as = 'attempts'",
+    ),
+    "est_lemon_nodes": ("Lemon list", "node_id", "", "left join marts.dim_nodes using (cluster_id, node_id)"),
 }
-"""Tables that are compared, and how their numbers are called."""
+"""Tables whose numbers have limits and are followed: what they are called, key, column and rows."""
+SUBJECTS = {"est_failure_rates": "population", "est_cause_rates": "label", "est_lemon_nodes": "node_name"}
+"""Columns with what a number is about, where that is not its key."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +97,23 @@ def changes_since(before: Path, numbers: list[Row]) -> list[Change]:
 
 def read_numbers(con: duckdb.DuckDBPyConnection) -> list[Row]:
     """Read the numbers that are followed."""
-    return rows_of(con, (SQL / f"{NUMBERS}.sql").read_text(encoding="utf-8"))
+    return [row for table in FOLLOWED for row in rows_of(con, _query(table))]
+
+
+def _query(table: str) -> str:
+    _, key, stem, rows = FOLLOWED[table]
+    limits = ("low", "high")
+    columns = ["cast(verdict = 'lemon' as double) as number_value", *(f"null as number_{end}" for end in limits)]
+    if stem:
+        scale = "1e6 *" if table == "est_cause_rates" else ""
+        columns = [f"{scale} {stem} as number_value", *(f"{scale} {stem}_{end} as number_{end}" for end in limits)]
+    return f"""
+        select cluster_id, '{table}' as table_name, '{table} ' || ({key}) as number_key,
+            cast(coalesce({SUBJECTS.get(table, key)}, {key}) as varchar) as subject, method_version,
+            {", ".join(columns)}
+        from estimates.{table} {rows}
+        order by cluster_id, number_key
+    """
 
 
 def compare(earlier: list[Row], later: list[Row]) -> list[Change]:
@@ -112,10 +139,10 @@ def compare(earlier: list[Row], later: list[Row]) -> list[Change]:
             Change(
                 name,
                 "not compared",
-                WHAT[table],
-                f"{WHAT[table]}: the method is another one ({old_version} before, {new_version} now): not compared",
+                FOLLOWED[table][0],
+                f"{FOLLOWED[table][0]}: the method is another one ({old} before, {new} now): not compared",
             )
-            for table, (old_version, new_version) in changed.items()
+            for table, (old, new) in changed.items()
         ]
         pairs = [(before.get((name, row["number_key"])), row) for row in own if row["table_name"] not in changed]
         found += [change for was, row in pairs if (change := _lemon_change(was, row)) is not None]
@@ -182,4 +209,4 @@ def _named(row: Row) -> tuple[str, str]:
         return f"Failure rate of {POPULATIONS.get(subject, printable(subject))}{way}", " per 1,000 node-days"
     if table == "est_cause_rates":
         return f"Failures by {printable(subject)}", " per million GPU-hours"
-    return f"{WHAT[table]} of jobs of {gpus(float(subject)) if subject else 'unknown size'}", ""
+    return f"{FOLLOWED[table][0]} of jobs of {gpus(float(subject)) if subject else 'unknown size'}", ""

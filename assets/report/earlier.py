@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 PAGE = Path("report") / "index.html"
+FOLDER = "../../publications/"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def earlier_reports(publications: Path, count: int | None = None) -> list[Earlie
                 str(told["run_id"]),
                 str(told["published_at"]),
                 str(told["code_version"]),
-                f"../../publications/{folder.name}/{PAGE.as_posix()}",
+                f"{FOLDER}{quote(folder.name)}/{PAGE.as_posix()}",
             )
         except (OSError, ValueError, KeyError, TypeError):
             continue

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import dagster as dg
 
+from assets.report.earlier import EarlierReport, earlier_reports
+
 
 class ReportFolder(dg.ConfigurableResource):
     """Folder of the report.
@@ -20,11 +22,14 @@ class ReportFolder(dg.ConfigurableResource):
         Absolute path of the folder of what is the same in every report; empty puts it below `path`.
     publications
         Absolute path of the folder of what was published and is kept; empty where nothing ever is.
+    keep
+        How many publications there are at most, the one to come among them.
     """
 
     path: str
     parts: str = ""
     publications: str = ""
+    keep: int = 0
 
     @property
     def page(self) -> Path:
@@ -35,6 +40,11 @@ class ReportFolder(dg.ConfigurableResource):
     def published(self) -> Path:
         """The warehouse of the report that readers see."""
         return Path(self.publications or self.path) / "current" / "faultline.duckdb"
+
+    @property
+    def earlier(self) -> list[EarlierReport]:
+        """The reports that will still be there beside the one to come."""
+        return earlier_reports(Path(self.publications), max(0, self.keep - 1)) if self.publications else []
 
     def replace_page(self, html: str) -> Path:
         """Write the page beside its place, then rename it into place, and return its path."""

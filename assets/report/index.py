@@ -6,10 +6,11 @@ import datetime as dt
 
 import dagster as dg
 
+from assets.report.changes import changes_since, read_numbers
 from assets.report.folder import ReportFolder
 from assets.report.page import VEGA, build, figures_of, render, vega_bundle
 from assets.report.queries import read_frames, tables_read
-from assets.report.summary_files import changes_of, write_summary_files
+from assets.report.summary import draw_summary, write_summary
 from assets.warehouse import Warehouse
 
 
@@ -24,12 +25,13 @@ def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> dg.Ma
     """Write the report from marts, estimates and ops."""
     made_at = dt.datetime.now(dt.UTC)
     with warehouse.reading() as con:
-        frames = read_frames(con)
-    changes = changes_of(report, frames)
-    page = build(frames, made_at, changes)
+        frames, numbers = read_frames(con), read_numbers(con)
+    changes = changes_since(report.published, numbers) if report.published.is_file() else None
+    page = build(frames, made_at, changes, report.earlier)
     html = render(page, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)
-    write_summary_files(report, frames, changes, made_at)
+    report.replace_beside("summary.md", write_summary(page, changes, made_at).encode())
+    report.replace_beside("summary.png", draw_summary(page, made_at))
     return dg.MaterializeResult(
         metadata={
             "path": dg.MetadataValue.path(path),

@@ -127,3 +127,12 @@ def printable(text: str | None, limit: int = 80) -> str:
         return UNKNOWN
     shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: limit + 1])
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def words(text: str | None) -> str:
+    """Write a name of code as words.
+
+    >>> words("evidence_on_attempt_node")
+    'evidence on attempt node'
+    """
+    return printable(text).replace("_", " ")

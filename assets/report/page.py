@@ -10,26 +10,24 @@ import base64
 import datetime as dt
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 
 import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
-from assets.report.blocks import Chapter, Figure, Leaf, Multiples, Page, Pair, Section, Text
+from assets.report.blocks import Actions, Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
 from assets.report.changes import Change
+from assets.report.earlier import EarlierReport
 from assets.report.names import hide_names
-from assets.report.numbers import moment, printable, whole
-from assets.report.queries import Frames, Row
-from assets.report.sections.advised import since_last_report, what_to_do, what_to_expect
-from assets.report.sections.attribution import trust
-from assets.report.sections.causes import causes
+from assets.report.numbers import moment, printable
+from assets.report.queries import Frames, Own, Row
+from assets.report.sections.causes import causes, trust
 from assets.report.sections.checkpoints import checkpoints
-from assets.report.sections.comparison import comparison
+from assets.report.sections.comparison import comparison, since_last_report
 from assets.report.sections.constant import constant
 from assets.report.sections.ettr import ettr
 from assets.report.sections.failures import failure_details, failures
@@ -46,15 +44,28 @@ from assets.report.sections.over_time import over_time
 from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
-from assets.report.what_if import what_if_script, what_if_styles
+from assets.report.what_if import TEMPLATES, start_of, what_if, what_if_script, what_if_styles
+from assets.report.wording import plural
 
 _log = logging.getLogger(__name__)
 MAX_REASON_CHARACTERS = 600
-TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("watch.js", "report.js")
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
-PAGES: tuple[tuple[str, str, tuple[Callable[[Frames, Row], Section], ...]], ...] = (
+
+
+def what_to_do(own: Own) -> Section:
+    """Build the list of everything to do, each with its evidence, what it saves, and its command."""
+    return section("actions", "What to do, and why", Actions(tuple(actions_of(own))))
+
+
+def what_to_expect(own: Own) -> Section:
+    """Build the sliders."""
+    html = what_if(start_of(own), anchor_of(own.cluster["cluster_id"]))
+    return section("what-if", "What would another run meet?", Markup(str(html)))
+
+
+PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
     ("failures", "Failures", (failures, causes, over_time, forecasts)),
     ("nodes", "Nodes", (nodes, lemons)),
@@ -116,7 +127,12 @@ def vega_bundle() -> str:
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
-def build(frames: Frames, made_at: dt.datetime, changes: list[Change] | None = None) -> Page:
+def build(
+    frames: Frames,
+    made_at: dt.datetime,
+    changes: Sequence[Change] | None = None,
+    earlier: Sequence[EarlierReport] = (),
+) -> Page:
     """Arrange everything the page says, without any markup.
 
     Parameters
@@ -127,25 +143,25 @@ def build(frames: Frames, made_at: dt.datetime, changes: list[Change] | None = N
         UTC time written into the page's header.
     changes
         What changed since the report before; None where there is none.
+    earlier
+        Reports that are kept beside this one.
     """
     frames = hide_names(frames)
     # Clusters of which too little was seen come last: what they say of rates is next to nothing.
-    clusters = sorted(frames["clusters"], key=lambda cluster: not has_enough(frames, cluster["cluster_id"]))
-    frames = {**frames, "clusters": clusters}
-    simulated = tuple(printable(cluster["cluster_id"]) for cluster in clusters if cluster["is_simulated"])
+    owns = sorted((Own(frames, cluster) for cluster in frames["clusters"]), key=lambda own: not has_enough(own))
+    names = {own.cluster["cluster_id"]: printable(own.cluster["cluster_id"]) for own in owns}
     return Page(
         title="Cluster reliability",
-        subtitle=f"{whole(len(clusters))} cluster{'' if len(clusters) == 1 else 's'}, "
-        f"made {moment(made_at)} UTC. All times are UTC.",
-        simulated_clusters=simulated,
-        index=Leaf("index", "Clusters", "Cluster reliability", (*comparison(frames), *since_last_report(changes))),
-        chapters=tuple(chapter(frames, cluster, made_at) for cluster in clusters),
+        subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
+        simulated_clusters=tuple(names[own.cluster["cluster_id"]] for own in owns if own.cluster["is_simulated"]),
+        index=Leaf("index", "Clusters", "Cluster reliability", (*comparison(owns), *since_last_report(changes))),
+        chapters=tuple(chapter(frames, own.cluster, made_at) for own in owns),
         closing=(
-            Leaf("methods", "Methods", "Methods", (taxonomy(frames), *_trusts(frames))),
-            Leaf("provenance", "Provenance", "Provenance", (provenance(frames),)),
+            Leaf("methods", "Methods", "Methods", (taxonomy(frames), *(trust(own) for own in owns))),
+            Leaf("provenance", "Provenance", "Provenance", (provenance(frames, earlier),)),
         ),
         warnings=(
-            *(f"{printable(cluster['cluster_id'])}: {stale(cluster)}" for cluster in clusters if cluster["is_stale"]),
+            *(f"{names[own.cluster['cluster_id']]}: {stale(own.cluster)}" for own in owns if own.cluster["is_stale"]),
             *(
                 f"{printable(cluster['cluster_id'])} is not in this report, as it could not be built: "
                 f"{printable(cluster['reason'], MAX_REASON_CHARACTERS)}"
@@ -153,10 +169,6 @@ def build(frames: Frames, made_at: dt.datetime, changes: list[Change] | None = N
             ),
         ),
     )
-
-
-def _trusts(frames: Frames) -> list[Section]:
-    return [trust(frames, cluster, anchor_of(cluster["cluster_id"])) for cluster in frames["clusters"]]
 
 
 def stale(cluster: Row) -> str:
@@ -169,22 +181,21 @@ def stale(cluster: Row) -> str:
 
 def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
     """Build all pages of one cluster."""
-    cluster_id = cluster["cluster_id"]
+    own, cluster_id = Own(frames, cluster), cluster["cluster_id"]
     bare = Chapter(
         printable(cluster_id), anchor_of(cluster_id), is_simulated=bool(cluster["is_simulated"]), stale=stale(cluster)
     )
     leaves = []
-    built = {builder: _section(builder, frames, cluster) for _, _, builders in PAGES for builder in builders}
+    built = {builder: _section(builder, own) for _, _, builders in PAGES for builder in builders}
     for key, name, builders in PAGES:
         sections = tuple(built[builder] for builder in builders)
         address = f"{bare.anchor}/{key}" if key else bare.anchor
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:
             if not key:
-                actions = actions_of(frames, cluster_id)
-                leaf = replace(leaf, first=first_screen(frames, cluster, made_at, actions, built[over_time]))
+                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), built[over_time]))
             elif key == "failures":
-                leaf = replace(leaf, details=failure_details(frames, cluster))
+                leaf = replace(leaf, details=failure_details(own))
         except UNEXPECTED_ROWS:
             _log.exception("a part of the page %s of the report could not be made", name)
         leaves.append(leaf)
@@ -195,18 +206,18 @@ UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, ValueError)
 """What a section raises on rows that it does not expect; it spoils that section alone."""
 
 
-def _section(builder: Callable[[Frames, Row], Section], frames: Frames, cluster: Row) -> Section:
+def _section(builder: Callable[[Own], Section], own: Own) -> Section:
     """Build a section; where rows of the cluster make it fail, say so in its place and go on with the others.
 
     The page tells only the kind of error: its words may hold a name that is to be hidden.
     """
     try:
-        return builder(frames, cluster)
+        return builder(own)
     except UNEXPECTED_ROWS as error:
         _log.exception("section %s of the report could not be made", builder.__name__)
         name = builder.__name__.replace("_", " ").capitalize()
         said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
-        return Section(builder.__name__.replace("_", "-"), f"{name}: not made", (Text(said, "warning"),))
+        return section(builder.__name__.replace("_", "-"), f"{name}: not made", Text(said, "warning"))
 
 
 def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
@@ -218,11 +229,11 @@ def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
 
 def figures_in(leaf: Leaf) -> Iterator[Figure]:
     """List the figures of one page."""
-    for section in leaf.sections:
-        for block in section.blocks:
+    for part in leaf.sections:
+        for block in part.blocks:
             pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
             parts = block.figures if isinstance(block, Multiples) else pair
-            yield from (part for part in parts if isinstance(part, Figure))
+            yield from (figure for figure in parts if isinstance(figure, Figure))
 
 
 def script_hash(script: str) -> str:

@@ -1,12 +1,14 @@
-"""What the report reads: one SQL file per frame over the finished tables, aggregated before it leaves DuckDB.
+"""What the report reads: published tables by name, and one SQL file for each question that takes more than that.
 
-Numbers arrive as Python values, None for unknown. All that happens after SQL is drawing and wording.
+Numbers arrive as Python values, None for unknown. To read another published table, add a line to `PUBLISHED`; its rows
+of one cluster are `own.rows(name)`. A row with a category gets the category's label beside it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +20,101 @@ Row = dict[str, Any]
 Frames = Mapping[str, list[Row]]
 
 SQL = Path(__file__).parent / "sql"
+PUBLISHED = {
+    "annotations": "marts.dim_annotations order by annotated_date, annotation_number",
+    "attribution_chance": "estimates.est_attribution_chance order by attributed_count desc, failure_category",
+    "attribution_windows": "estimates.est_attribution_windows order by before_seconds, after_seconds",
+    "categories": "marts.dim_failure_categories order by priority nulls last, failure_category",
+    "cause_bounds": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count = 0 "
+    "and failures_per_gpu_hour_high is not null order by failure_category",
+    "causes": "marts.agg_failure_rates_by_cause order by failure_count desc, failure_category",
+    "check_introductions": "marts.agg_check_introductions where source = 'health_check' "
+    "and coalesce(is_introduction, true) order by first_reported_at, check_name",
+    "checkpoint_plans": "estimates.est_checkpoint_plans order by gpu_count",
+    "cooccurrence": "marts.agg_cooccurrence where (other_category = 'any other category' and failure_count >= 5) "
+    "or (failure_category = 'pcie' and other_category in ('xid 79', 'xid 79 with ipmi critical interrupt')) "
+    "or (failure_category = 'ib_link' and other_category = 'any gpu category') "
+    "or (other_kind = 'category' and both_count >= 3) "
+    "order by failure_count desc, failure_category, other_kind, both_count desc nulls last, other_category",
+    "daily_rates": "marts.agg_failure_rates_daily order by day_date, failure_category",
+    "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
+    "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
+    "order by qos, gpu_size_bin",
+    "ettr_grid": "estimates.est_ettr_grid where gpu_count = 16384 and scenario = 'async_writes' "
+    "order by failures_per_1000_node_days, checkpoint_minutes",
+    "files": "ops.files order by cluster_id, kind, path",
+    "forecasts": "estimates.est_forecast_scores order by month_date",
+    "lemon_effects": "estimates.est_lemon_effects order by list_position("
+    "['all', 'all_without_lemon_failures', 'with_lemon_node', 'without_lemon_node'], population)",
+    "lemon_lists": "estimates.est_lemon_evaluations order by window_end_date nulls last",
+    "lemon_root_causes": "estimates.est_lemon_root_causes order by node_count desc, root_cause",
+    "lost_by_account": "marts.agg_lost_hours_by_account "
+    "order by lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
+    "lost_goodput": "marts.agg_lost_goodput order by gpu_size_bin nulls last",
+    "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
+    "projections": "estimates.est_mttf_projections order by gpu_count",
+    "rate_changes": "estimates.est_rate_changes order by failure_category != 'all', failure_category, changed_at",
+    "rate_ratios": "estimates.est_rate_ratios qualify bool_or(is_reference) over (partition by comparison, "
+    "cluster_id, other_cluster_id, boundary_date, population) "
+    "order by comparison = 'clusters', comparison, cluster_id, other_cluster_id, boundary_date, counted_as",
+    "rates": "estimates.est_failure_rates order by population, counted_as",
+    "run": "ops.runs order by rowid desc limit 1",
+    "scale_tests": "estimates.est_scale_tests",
+    "sizes": "marts.agg_job_sizes order by gpu_size_bin nulls last",
+    "states": "marts.agg_job_states order by is_infrastructure, attempt_count desc, state",
+    "time_to_failure": "estimates.est_time_to_failure order by gpu_size_bin",
+}
+"""Published tables by the name that sections call them, with the rows wanted and their order."""
+LABELS = {"failure_category": "label", "other_category": "other_label", "relapsed_category": "relapsed_label"}
+"""Columns that hold a category, and the column that its label gets."""
 
 
-def read_frames(con: duckdb.DuckDBPyConnection) -> Frames:
-    """Run every query and return its rows under the name of its file.
+@dataclass(frozen=True)
+class Own:
+    """What was read of one cluster, and of all of them."""
+
+    frames: Frames
+    cluster: Row
+
+    def rows(self, name: str, **wanted: Any) -> list[Row]:
+        """Select the cluster's rows of a frame, those that have the values wanted."""
+        wanted["cluster_id"] = self.cluster["cluster_id"]
+        return [row for row in self.frames[name] if all(row[column] == value for column, value in wanted.items())]
+
+    def row(self, name: str, **wanted: Any) -> Row:
+        """Select the first such row, or an empty one."""
+        return next(iter(self.rows(name, **wanted)), {})
+
+
+def texts() -> dict[str, str]:
+    """List the queries by the names of their frames."""
+    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SQL.glob("*.sql"))}
+    return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | files
+
+
+def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
+    """Run the queries of these names, or all, and return their rows by name.
 
     A published file has no kernel messages: a query of a raw table that is not there gives no row.
     """
     known = {
         name for (name,) in con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
     }
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SQL.glob("*.sql"))}
-    return {
+    frames = {
         name: rows_of(con, text) if set(re.findall(r"\braw\.(\w+)", text)) <= known else []
-        for name, text in texts.items()
+        for name, text in texts().items()
+        if not names or name in {*names, "categories"}
     }
+    labels = {row["failure_category"]: row["label"] for row in frames["categories"]}
+    for rows in frames.values():
+        for category, label in LABELS.items():
+            if rows and category in rows[0]:
+                for row in rows:
+                    row[label] = labels.get(row[category]) or row[category]
+    return frames
 
 
 def tables_read() -> list[str]:
     """List the tables of marts and estimates that the queries name."""
-    texts = [path.read_text(encoding="utf-8") for path in SQL.glob("*.sql")]
-    return sorted({table for text in texts for table in re.findall(r"\b(?:marts|estimates)\.\w+", text)})
-
-
-def of_cluster(frames: Frames, name: str, cluster_id: str) -> list[Row]:
-    """Select one cluster's rows of a frame."""
-    return [row for row in frames[name] if row["cluster_id"] == cluster_id]
-
-
-def only_row(frames: Frames, name: str, cluster_id: str) -> Row:
-    """Select the single row a cluster has in a frame, or an empty one."""
-    return next(iter(of_cluster(frames, name, cluster_id)), {})
+    found = (re.findall(r"\b(?:marts|estimates)\.\w+", text) for text in texts().values())
+    return sorted({table for tables in found for table in tables})

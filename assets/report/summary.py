@@ -1,90 +1,42 @@
-"""The report in ten lines of Markdown, for mail and chat: each cluster's numbers, what to do, what changed.
+"""The report for mail and chat, in ten lines of Markdown and as a picture: what the first screen of each cluster says.
 
-Strings from the logs are escaped, so that they are text in Markdown too.
+Strings from the logs are escaped, so that they are text in Markdown and in the picture too.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Callable, Sequence
 
-from assets.model.failure_rate import MIN_NODE_DAYS
-from assets.report.actions import Action, actions_of
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from assets.report.blocks import Chapter, FirstScreen, Page
 from assets.report.changes import Change
-from assets.report.numbers import confidence, duration, moment, printable, share, short, whole
-from assets.report.queries import Frames, Row
-from assets.report.wording import plural, span
+from assets.report.numbers import moment, printable
+from assets.report.what_if import TEMPLATES
+from assets.report.wording import plural
 
 MAX_LINES = 10
 FIXED_LINES = 4
 MAX_NAMES = 4
-MIN_WHOLE = 100
+MAX_PICTURED = 4
+MAX_TILES = 4
+TILE_CHARACTERS = 38
 _SPECIAL = re.compile(r"([!-+./:-@\[-`{-~])")
 """ASCII punctuation but comma and hyphen, which mean nothing inside a line."""
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What is told of one cluster, as texts: each number with its interval, and what they rest on.
-
-    `is_enough` is false where so little was observed that a rate would be misleading.
-    """
-
-    cluster_id: str
-    is_simulated: bool
-    is_enough: bool
-    size: str
-    rate: str
-    rate_span: str
-    change: str
-    mttf: str
-    mttf_span: str
-    lost: str
-    lost_in: str
-    costly_label: str
-    costly_share: str
-    last_at: str
-    actions: tuple[Action, ...]
-
-
-def facts_of(frames: Frames) -> list[Facts]:
-    """Gather what is told of each cluster; those of which too little is known come last."""
-    found = [_facts(row, tuple(actions_of(frames, row["cluster_id"]))) for row in frames["summary"]]
-    return sorted(found, key=lambda facts: not facts.is_enough)
-
-
-def write_summary(facts: Sequence[Facts], changes: Sequence[Change] | None, made_at: dt.datetime) -> str:
-    """Write at most ten lines of Markdown.
-
-    Parameters
-    ----------
-    facts
-        What `facts_of` returned.
-    changes
-        What changed since the report before; None where there is none.
-    made_at
-        UTC time of the report.
-    """
-    room = MAX_LINES - FIXED_LINES
-    lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
-    if 2 * len(facts) <= room:
-        for cluster in facts:
-            lines += [f"* {_about(cluster)}", f"  To do: {_to_do(cluster, 3)}"]
-    else:
-        shown = facts if len(facts) <= room else facts[: room - 1]
-        lines += [f"* {_about(cluster)} To do: {_to_do(cluster, 1)}" for cluster in shown]
-        if len(shown) < len(facts):
-            lines.append(f"* and {plural(len(facts) - len(shown), 'more cluster')} in the report")
-    if not facts:
-        lines.append("* No cluster is in the warehouse.")
-    ages = ", ".join(f"{escape(cluster.cluster_id)} {cluster.last_at}" for cluster in facts[:room])
-    lines += [f"* Since the report before: {_changed(changes)}", f"* Data until: {ages or 'nothing'}", _FULL]
-    return "\n".join(lines) + "\n"
-
-
+_ACTIVE = re.compile(r"([\\`*_<>#@|~&]|\](?=\()|(?<=www)\.|:(?=//))")
 _FULL = "* All of it: `index.html` beside this file. Intervals are in brackets; times are UTC."
+
+Screens = list[tuple[Chapter, FirstScreen]]
+
+
+def screens_of(page: Page) -> Screens:
+    """List the clusters that have a first screen, in the order of the report."""
+    found = ((chapter, leaf.first) for chapter in page.chapters for leaf in chapter.leaves)
+    return [(chapter, first) for chapter, first in found if first is not None]
 
 
 def escape(text: str) -> str:
@@ -93,82 +45,68 @@ def escape(text: str) -> str:
     >>> print(escape("<b>*x*</b> [a](http://b)"))
     \<b\>\*x\*\<\/b\> \[a\]\(http\:\/\/b\)
     """
-    return _SPECIAL.sub(r"\\\1", printable(text))
+    return _SPECIAL.sub(r"\\\1", printable(text, 1000))
 
 
-def month_change(row: Row) -> str:
-    """Compare the incidents of the last 30 days with those of the 30 days before, by estimates.est_rate_ratios.
+def escape_lightly(sentence: str) -> str:
+    r"""Keep a sentence of the report from being a link or HTML, and its numbers as they are read.
 
-    >>> month_change({"month_ratio": 3.0, "month_ratio_low": 1.5, "month_ratio_high": 6.0})
-    'more than in the 30 days before: 3.00 times as many [1.50, 6.00]'
+    >>> print(escape_lightly("18.0 failures [13.3, 24.0] by <b> [a](http://b) www.c"))
+    18.0 failures [13.3, 24.0] by \<b\> [a\](http\://b) www\.c
     """
-    ratio, low, high = row["month_ratio"], row["month_ratio_low"], row["month_ratio_high"]
-    if not ratio or low is None or high is None:
-        return "whether that changed cannot be told"
-    if low <= 1 <= high:
-        return f"no change against the 30 days before that can be told from chance [{short(low)}, {short(high)} times]"
-    said = f"{short(ratio)} times as many [{short(low)}, {short(high)}]"
-    return f"{'more' if low > 1 else 'fewer'} than in the 30 days before: {said}"
+    return _ACTIVE.sub(r"\\\1", printable(sentence, 1000))
 
 
-def _facts(row: Row, actions: tuple[Action, ...]) -> Facts:
-    value, count = row["failures_per_1000_node_days"], row["failure_count"]
-    is_enough = (row["node_days"] or 0) >= MIN_NODE_DAYS
-    limits = span(row["failures_per_1000_node_days_low"], row["failures_per_1000_node_days_high"])
-    if not is_enough:
-        rate, limits = "too little to tell", f"{short(row['node_days'])} node-days were observed"
-    elif not count:
-        rate, limits = "no failure", f"{limits} per 1,000 node-days"
+def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.datetime) -> str:
+    """Write at most ten lines of Markdown.
+
+    Parameters
+    ----------
+    page
+        What `page.build` returned.
+    changes
+        What changed since the report before; None where there is none.
+    made_at
+        UTC time of the report.
+    """
+    room, screens = MAX_LINES - FIXED_LINES, screens_of(page)
+    lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
+    if 2 * len(screens) <= room:
+        for chapter, first in screens:
+            lines += [f"* {_about(chapter, first)}", f"  To do: {to_do(first, 3, escape)}"]
     else:
-        rate = short(value)
-    cost = f" ({whole(row['lost_cost'])} {printable(row['currency'], 8)})" if row["lost_cost"] else ""
-    lost = row["lost_gpu_hours"]
-    return Facts(
-        cluster_id=row["cluster_id"],
-        is_simulated=bool(row["is_simulated"]),
-        is_enough=is_enough,
-        size=f"{plural(row['node_count'] or 0, 'node')}, {whole(row['gpu_count'])} GPUs",
-        rate=rate,
-        rate_span=limits if not is_enough or not count else f"{confidence(row['confidence_level'])}: {limits}",
-        change=month_change(row) if is_enough else "",
-        mttf=duration(row["mttf_hours"]) if is_enough else "",
-        mttf_span=f"{duration(row['mttf_hours_low'])} to {duration(row['mttf_hours_high'])}"
-        if is_enough and row["mttf_hours"]
-        else "",
-        lost=f"{whole(lost) if lost >= MIN_WHOLE else short(lost)} GPU-hours{cost}" if lost is not None else "unknown",
-        lost_in=_length(row["study_days"]),
-        costly_label=printable(row["costly_label"]) if row["costly_ratio"] else "",
-        costly_share=share(row["costly_ratio"]) if row["costly_ratio"] else "",
-        last_at=moment(row["last_at"]) + (" (stale)" if row["is_stale"] else ""),
-        actions=actions,
-    )
+        shown = screens if len(screens) <= room else screens[: room - 1]
+        lines += [f"* {_about(chapter, first)} To do: {to_do(first, 1, escape)}" for chapter, first in shown]
+        if len(shown) < len(screens):
+            lines.append(f"* and {plural(len(screens) - len(shown), 'more cluster')} in the report")
+    if not screens:
+        lines.append("* No cluster is in the warehouse.")
+    ages = (f"{escape(chapter.cluster_id)} {_until(chapter, first)}" for chapter, first in screens[:room])
+    until = ", ".join(ages) or "nothing"
+    lines += [f"* Since the report before: {_changed(changes)}", f"* Data until: {until}", _FULL]
+    return "\n".join(lines) + "\n"
 
 
-def _length(days: float | None) -> str:
-    return duration(None if days is None else 24 * days) if days is None or days < 2 else plural(round(days), "day")
+def _until(chapter: Chapter, first: FirstScreen) -> str:
+    return first.until + (" (stale)" if chapter.stale else "")
 
 
-def _about(facts: Facts) -> str:
-    name = f"**{escape(facts.cluster_id)}**{' (simulated)' if facts.is_simulated else ''}"
-    if not facts.is_enough:
-        return f"{name}: {facts.rate}: {facts.rate_span}."
-    said = f"{name}: {facts.rate} failures per 1,000 node-days [{facts.rate_span}], {facts.change}"
-    if facts.mttf_span:
-        said += f"; a job on the whole cluster lasts {facts.mttf} [{facts.mttf_span}]"
-    said += f"; lost in {facts.lost_in}: {facts.lost}"
-    return said + (f", most by {escape(facts.costly_label)} ({facts.costly_share})." if facts.costly_label else ".")
+def _about(chapter: Chapter, first: FirstScreen) -> str:
+    simulated = " (simulated)" if chapter.is_simulated else ""
+    return f"**{escape(chapter.cluster_id)}**{simulated}: {escape_lightly(first.sentence)}"
 
 
-def _to_do(facts: Facts, count: int) -> str:
+def to_do(first: FirstScreen, count: int, written: Callable[[str], str] = printable) -> str:
     """Name the nodes to take out, then the other actions, as many as fit."""
-    lemons = [name for action in facts.actions if action.takes_out for name in action.node_names]
-    others = [action for action in facts.actions if not action.takes_out]
+    lemons = [name for action in first.actions if action.takes_out for name in action.node_names]
+    others = [action for action in first.actions if not action.takes_out]
     said = []
     if lemons:
         more = f" and {len(lemons) - MAX_NAMES} more" if len(lemons) > MAX_NAMES else ""
-        said.append(f"take out {', '.join(map(escape, lemons[:MAX_NAMES]))}{more}")
-    said += [escape(action.title) for action in others[: max(0, count - len(said))]]
-    left = len(others) - max(0, count - bool(lemons))
+        said.append(f"take out {', '.join(map(written, lemons[:MAX_NAMES]))}{more}")
+    shown = max(0, count - bool(lemons))
+    said += [written(action.title) for action in others[:shown]]
+    left = len(others) - shown
     return ("; ".join(said) or "nothing") + (f"; {left} more in the report." if left > 0 else ".")
 
 
@@ -179,3 +117,24 @@ def _changed(changes: Sequence[Change] | None) -> str:
         return "no number moved by more than its interval."
     said = [f"{escape(change.cluster_id)}: {escape(change.said)}" for change in changes[:2]]
     return "; ".join(said) + (f"; {len(changes) - 2} more." if len(changes) > 2 else ".")
+
+
+def draw_summary(page: Page, made_at: dt.datetime) -> bytes:
+    """Draw a PNG of the first clusters, the same on every machine: no browser takes part."""
+    screens = screens_of(page)
+    rows = [
+        {
+            "name": printable(chapter.cluster_id, 40) + (" (simulated)" if chapter.is_simulated else ""),
+            "about": f"{first.period}; data until {_until(chapter, first)}",
+            "tiles": [(textwrap.wrap(tile.label, TILE_CHARACTERS)[:2], tile) for tile in first.tiles[:MAX_TILES]],
+            "to_do": printable(f"To do: {to_do(first, 1)}", 150),
+        }
+        for chapter, first in screens[:MAX_PICTURED]
+    ]
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    svg = environment.get_template("summary.svg.j2").render(
+        title=f"{page.title}, {moment(made_at)} UTC", rows=rows, hidden=len(screens) - len(rows)
+    )
+    return bytes(vl_convert.svg_to_png(svg, scale=1.5))

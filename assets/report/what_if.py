@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from assets.model.incident_counts import weighted_interval
 from assets.model.target_probability import RUN_COUNT
-from assets.report.queries import Frames, only_row
+from assets.report.queries import Own, Row
 from assets.report.wording import POPULATIONS
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -52,19 +52,31 @@ class Slider:
         return self.values.index(self.start)
 
 
-def what_if(frames: Frames, cluster_id: str, anchor: str) -> Markup:
+def start_of(own: Own) -> Row:
+    """Gather what the sliders start from: the reference rate with what it rests on, the machine, its settings."""
+    plan, outages = own.row("checkpoint_plans"), [row for row in own.rows("nodes") if row["repair_count"]]
+    count, hours = (sum(row[name] for row in outages) for name in ("repair_count", "repair_hours"))
+    rate = dict.fromkeys(("population", "failure_count", "failure_variance", "node_days", "note"))
+    return {
+        **own.cluster,
+        **rate,
+        **own.row("rates", is_reference=True),
+        **{name: plan.get(name) for name in DEFAULTS},
+        "repair_count": count,
+        "repair_hours": hours / count if count else None,
+    }
+
+
+def what_if(row: Row, anchor: str) -> Markup:
     """Write the block of one cluster: a form, its results, a grid of sizes and intervals, and the data as JSON.
 
     Parameters
     ----------
-    frames
-        What `queries.read_frames` returned.
-    cluster_id
-        The cluster.
+    row
+        What `start_of` returned.
     anchor
-        Begins every element id of the block, as `page.anchor_of` gives it.
+        Begins every element id of the block, as `addresses.anchor_of` gives it.
     """
-    row = only_row(frames, "what_if", cluster_id)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -90,7 +102,7 @@ def what_if_styles() -> str:
     return (TEMPLATES / "whatif.css").read_text(encoding="utf-8")
 
 
-def what_if_data(row: dict[str, Any]) -> dict[str, Any] | None:
+def what_if_data(row: Row) -> dict[str, Any] | None:
     """Gather what the formulas need; None where the GPUs of a node are unknown.
 
     Without a measured rate, `value`, `low` and `high` are None, and only a rate of one's own answers.
@@ -122,7 +134,7 @@ def what_if_data(row: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def sizes_of(row: dict[str, Any]) -> tuple[int, ...]:
+def sizes_of(row: Row) -> tuple[int, ...]:
     """List the sizes of runs to choose from: doublings of a node, the cluster itself, and up to four times that.
 
     >>> sizes_of({"gpus_per_node": 8, "gpu_count": 40})
@@ -134,7 +146,7 @@ def sizes_of(row: dict[str, Any]) -> tuple[int, ...]:
     return tuple(sorted({size for size in doublings if size <= largest} | {node, whole, largest}))
 
 
-def sliders_of(row: dict[str, Any]) -> tuple[Slider, ...]:
+def sliders_of(row: Row) -> tuple[Slider, ...]:
     """Build the sliders, each standing where the cluster's settings or its records are."""
     found = {name: DEFAULTS[name] if row[name] is None else row[name] for name in DEFAULTS}
     repair = row["repair_hours"] if row["repair_count"] else USUAL_REPAIR

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from assets.report.numbers import confidence, duration, short, whole
@@ -14,67 +16,52 @@ POPULATIONS = {
 }
 
 
-def span(low: float | None, high: float | None, scale: float = 1.0) -> str:
+def span(low: float | None, high: float | None, write: Callable[[float], str] = short) -> str:
     """Write the two ends of an interval.
 
-    >>> span(5.9, 7.1), span(None, 7.1), span(3.0, None)
-    ('5.90 to 7.10', 'below 7.10', 'above 3.00')
+    >>> span(5.9, 7.1), span(None, 7.1), span(3.0, None), hours_span(1.5, 300.0)
+    ('5.90 to 7.10', 'below 7.10', 'above 3.00', '1.50 h to 12.5 days')
     """
-    if low is None and high is None:
-        return "not estimated"
-    if low is None:
-        return f"below {short((high or 0.0) * scale)}"
-    if high is None:
-        return f"above {short(low * scale)}"
-    return f"{short(low * scale)} to {short(high * scale)}"
+    if low is None or high is None:
+        return "not estimated" if low is high else f"below {write(high or 0)}" if low is None else f"above {write(low)}"
+    return f"{write(low)} to {write(high)}"
 
 
-def hours_span(low: float | None, high: float | None) -> str:
-    """Write the two ends of an interval of hours.
-
-    >>> hours_span(1.5, 300.0), hours_span(12.0, None)
-    ('1.50 h to 12.5 days', 'above 12.0 h')
-    """
-    if low is None and high is None:
-        return "not estimated"
-    if low is None:
-        return f"below {duration(high)}"
-    if high is None:
-        return f"above {duration(low)}"
-    return f"{duration(low)} to {duration(high)}"
+hours_span = partial(span, write=duration)
 
 
-def rate(count: float | None, value: float | None, high: float | None, level: float | None, scale: float = 1.0) -> str:
+def rate(row: dict[str, Any], stem: str = "failures_per_1000_node_days", count: str = "failure_count") -> str:
     """Write a rate; with no event seen, its upper bound.
 
-    >>> rate(13, 6.5, 10.0, 0.9), rate(0, 0.0, 2.996, 0.9), rate(None, None, None, None)
-    ('6.50', 'none seen; rate below 3.00 (90%)', 'unknown')
+    >>> rate({"failure_count": 13, "r": 6.5}, "r")
+    '6.50'
+    >>> rate({"failure_count": 0, "r": 0.0, "r_high": 2.996, "confidence_level": 0.9}, "r"), rate({})
+    ('none seen; rate below 3.00 (90%)', 'unknown')
     """
-    if count == 0:
-        bound = (
-            f"rate below {short(high * scale)} ({confidence(level)})" if high is not None else "no exposure to judge by"
-        )
-        return f"none seen; {bound}"
-    return short(None if value is None else value * scale)
+    if row.get(count) != 0:
+        return short(row.get(stem))
+    high = row.get(f"{stem}_high")
+    level = confidence(row.get("confidence_level"))
+    return f"none seen; {'no exposure to judge by' if high is None else f'rate below {short(high)} ({level})'}"
 
 
-def mttf(count: float | None, value: float | None, low: float | None, level: float | None) -> str:
+def mttf(row: dict[str, Any]) -> str:
     """Write a mean time to failure; with no failure seen, its lower bound.
 
-    >>> mttf(3, 28.85, 10.0, 0.9), mttf(0, None, 12.0, 0.9), mttf(0, None, None, 0.9)
-    ('28.9 h', 'none failed; MTTF above 12.0 h (90%)', 'none failed; no exposure to judge by')
+    >>> mttf({"event_count": 3, "mttf_hours": 28.85}), mttf({"event_count": 0, "mttf_hours_low": 12.0})
+    ('28.9 h', 'none failed; MTTF above 12.0 h (90%)')
     """
-    if count == 0:
-        if low is None:
-            return "none failed; no exposure to judge by"
-        return f"none failed; MTTF above {duration(low)} ({confidence(level)})"
-    return duration(value)
+    if row.get("event_count") != 0:
+        return duration(row["mttf_hours"])
+    low = row["mttf_hours_low"]
+    bound = f"MTTF above {duration(low)} ({confidence(row.get('confidence_level'))})"
+    return f"none failed; {'no exposure to judge by' if low is None else bound}"
 
 
-def exposure(count: float | None, amount: float | None, unit: str, event: str = "failure") -> str:
+def exposure(count: float | None, amount: float | None, unit: str = "node-days", event: str = "failure") -> str:
     """Write what an estimate rests on.
 
-    >>> exposure(1, 12.5, "node-days"), exposure(None, None, "node-days")
+    >>> exposure(1, 12.5), exposure(None, None)
     ('k = 1 failure in 12.5 node-days', 'k unknown in unknown node-days')
     """
     counted = "k unknown" if count is None else f"k = {plural(count, event)}"
@@ -88,11 +75,6 @@ def number(count: float) -> str:
     ('12', '12', '12.0', '0.0400')
     """
     return whole(count) if float(count).is_integer() else short(count)
-
-
-def known(row: dict[str, Any], *names: str) -> Any:
-    """Return the first of the named columns that the row has and that is not NULL."""
-    return next((row[name] for name in names if row.get(name) is not None), None)
 
 
 def sentence(text: str) -> str:

@@ -12,7 +12,7 @@ import duckdb
 from assets.log_kinds import LOG_KINDS, WARNINGS
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
-from assets.report.sections.spans import longest_gap
+from assets.report.sections.gaps import longest_gap
 from assets.site_rules import LISTED, Signal, counted, lines_of
 from assets.sql import literal
 from orchestration.doctor.findings import Finding

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assets.report.blocks import Table, Text
+from assets.report.blocks import Text
 from assets.report.numbers import share, short
-from assets.report.sections.lemons import lemons as lemon_section
+from assets.report.queries import Own
+from assets.report.sections.lemons import exclude_table
 from assets.report.sections.losses import losses
 from tests.report.reading import Element, pages, parse, table
 
@@ -63,7 +64,7 @@ def test_accounts_add_their_users_up(demo):
 def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames):
     owed = [row | {"lost_gpu_hours": 1.0} for row in frames["lost_by_account"]]
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
-    last = losses({**frames, "lost_by_account": owed}, cluster).blocks[-1]
+    last = losses(Own({**frames, "lost_by_account": owed}, cluster)).blocks[-1]
     assert isinstance(last, Text)
     assert last.tone == "warning"
     assert "do not use it" in last.text
@@ -86,11 +87,9 @@ def test_root_causes_stand_beside_what_no_ticket_names(demo, hall):
     assert "What was wrong" not in section(hall, "lemons").text
 
 
-def test_a_name_for_the_shell_stays_out_of_the_exclude_line(frames):
-    fleets = [row | {"lemon_names": ["sim007", "$(reboot)", "-x", "a b"]} for row in frames["lemon_fleets"]]
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
-    blocks = lemon_section({**frames, "lemon_fleets": fleets}, cluster).blocks
-    ready = next(block for block in blocks if isinstance(block, Table) and block.caption.startswith("Ready"))
+def test_a_name_for_the_shell_stays_out_of_the_exclude_line():
+    ready = exclude_table(["sim007", "$(reboot)", "-x", "a b"])
+    assert ready.caption.startswith("Ready")
     assert ready.rows[0][0].text == "--exclude=sim007"
     assert "3 names" in ready.note
 

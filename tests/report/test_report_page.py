@@ -8,6 +8,7 @@ import re
 import pytest
 
 from assets.report.page import build
+from assets.report.queries import Own
 from assets.report.sections.checkpoints import checkpoints
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, pages, parse, table
@@ -69,7 +70,7 @@ def test_failures_without_run_time_give_no_rate_to_plan_with(frames):
     note = "the attempts add up to no node-days"
     own = {"event_count": 3.0, "failures_per_1000_node_days": None, "failures_per_1000_node_days_high": None}
     plans = [{**frames["checkpoint_plans"][0], **own, "note": note}]
-    section = checkpoints({**frames, "checkpoint_plans": plans}, plans[0])
+    section = checkpoints(Own({**frames, "checkpoint_plans": plans}, plans[0]))
     assert section.blocks[0].text == f"There is no failure rate to plan with, {note}."
 
 
@@ -99,24 +100,27 @@ def test_the_index_names_the_simulated_clusters(root):
 
 
 def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
-    tiles = {tile.all("h2")[0].text: tile.text for tile in section(demo, "headline").all("div", class_="tile")}
+    rows = {tuple(row[:2]): row[2:] for row in table(section(demo, "headline"), "Failure rates").rows()}
     rate = next(
         row for row in frames["rates"]
         if (row["cluster_id"], row["population"], row["counted_as"]) == ("demo", "all", "attempts")
     )  # fmt: skip
-    text = tiles["Failure rate, all jobs"]
-    assert f"{rate['failures_per_1000_node_days']:.2f} per 1,000 node-days" in text
-    assert "90% interval" in text
-    assert f"k = {rate['failure_count']:.0f} failed attempts in" in text
-    assert "by incidents" in text
-    assert "MTTF of a job on the whole cluster (512 GPUs)" in tiles
-    assert "MTTF at the largest run (256 GPUs)" in tiles
-    assert "of GPU time" in tiles["Ended by an infrastructure failure"]
+    value, limits, rests_on, _ = rows["all jobs", "attempts quoted"]
+    assert value == f"{rate['failures_per_1000_node_days']:.2f}"
+    assert re.fullmatch(r"[\d.]+ to [\d.]+", limits)
+    assert rests_on.startswith(f"k = {rate['failure_count']:.0f} failed attempts in ")
+    assert "incident" in rows["all jobs", "incidents quoted"][2]
+    sizes = {row[0]: row[3] for row in table(section(demo, "headline"), "MTTF of the largest jobs").rows()}
+    assert sizes == {"256 GPUs": "largest run", "512 GPUs": "whole cluster"}
+    text = section(demo, "headline").text
+    assert re.search(r"Infrastructure failures ended [\d.]+% of attempts, [\d.]+% of GPU time: k = \d+ of 4,000", text)
+    assert re.search(r"Allocated: [\d.]+% of the time in service", text)
 
 
 def test_what_nobody_ran_is_unknown_and_says_why(hall):
-    tiles = {tile.all("h2")[0].text: tile.text for tile in section(hall, "headline").all("div", class_="tile")}
-    assert "unknown no finished attempt with more than 128 GPUs" in tiles["Failure rate, jobs above 128 GPUs"]
+    rows = {tuple(row[:2]): row[2:] for row in table(section(hall, "headline"), "Failure rates").rows()}
+    value, limits, _, why = rows["jobs above 128 GPUs", "attempts"]
+    assert (value, limits, why) == ("unknown", "", "no finished attempt with more than 128 GPUs")
 
 
 def test_little_exposure_is_said_before_the_rates(hall, demo):

@@ -131,7 +131,7 @@ def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
     text = parse(render(page, bundle)).text
-    assert "none seen; rate below 6.00 (90%) per 1,000 node-days k = 0 failed attempts in 500 node-days" in text
+    assert "none seen; rate below 6.00 (90%) k = 0 failed attempts in 500 node-days" in text
     assert "none failed; MTTF above 83.3 days (90%)" in text
     assert [figure.key for _, figure in figures_of(page)] == ["mttf"]
 
@@ -193,17 +193,20 @@ PCIE = {"category": "pcie", "label": "PCIe error", "count": 1}
 @pytest.mark.parametrize(
     ("node", "said"),
     [
-        ({"causes": [PCIE], "days_since_last_failure": 3}, "One incident is no pattern yet: if it comes back, reseat"),
-        ({"causes": [PCIE], "days_since_last_failure": 90}, "The last incident was 90 days ago: nothing to do."),
-        ({"causes": [{**PCIE, "count": 3}], "days_since_last_failure": 3}, "3 incidents, no more than chance explains"),
+        ({"causes": [PCIE], "days_since_last_incident": 3}, "One incident is no pattern yet: if it comes back, reseat"),
+        ({"causes": [PCIE], "days_since_last_incident": 90}, "The last incident was 90 days ago: nothing to do."),
         (
-            {"causes": [{**PCIE, "count": 3}], "days_since_last_failure": 3, "verdict": "lemon"},
+            {"causes": [{**PCIE, "count": 3}], "days_since_last_incident": 3},
+            "3 incidents, no more than chance explains",
+        ),
+        (
+            {"causes": [{**PCIE, "count": 3}], "days_since_last_incident": 3, "verdict": "lemon"},
             "A lemon: 3 incidents, PCIe error (3). Drain; reseat the card",
         ),
         (
             {
                 "causes": [{**PCIE, "count": 2}],
-                "days_since_last_failure": 3,
+                "days_since_last_incident": 3,
                 "verdict": "ok",
                 "relapsed_category": "pcie",
                 "relapsed_label": "PCIe error",
@@ -213,7 +216,7 @@ PCIE = {"category": "pcie", "label": "PCIe error", "count": 1}
             "PCIe error came back 2026-03-09 after an outage that ended 2026-03-01: that repair did not hold.",
         ),
         (
-            {"causes": [{**PCIE, "count": 5}], "days_since_last_failure": 3, "open_since": datetime(2026, 3, 9)},
+            {"causes": [{**PCIE, "count": 5}], "days_since_last_incident": 3, "open_since": datetime(2026, 3, 9)},
             "Still out of service since 2026-03-09 00:00: repair, then return it.",
         ),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import json
 import re
 import shutil
@@ -12,12 +11,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.report.changes import changes_between, changes_since, compare
+from assets.report.changes import changes_between, changes_since, compare, read_numbers
 from assets.report.earlier import earlier_reports
-from assets.report.folder import ReportFolder
-from assets.report.summary import MAX_LINES, escape, facts_of, month_change, write_summary
-from assets.report.summary_files import changes_of, write_summary_files
-from assets.report.summary_picture import draw_summary
+from assets.report.summary import MAX_LINES, draw_summary, escape, screens_of, write_summary
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.planting import MADE_AT
 
@@ -30,32 +26,43 @@ def png_size(picture: bytes) -> tuple[int, int]:
     return int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])
 
 
-@pytest.fixture(scope="module")
-def facts(frames):
-    return facts_of(frames)
+def of_first(page, **changed):
+    """The report of its first cluster alone, with something else on the first screen."""
+    chapter, first = screens_of(page)[0]
+    screen = dataclasses.replace(first, **{key: value for key, value in changed.items() if key != "cluster_id"})
+    leaf = dataclasses.replace(chapter.leaves[0], first=screen)
+    named = dataclasses.replace(chapter, cluster_id=changed.get("cluster_id", chapter.cluster_id), leaves=(leaf,))
+    return dataclasses.replace(page, chapters=(named,))
 
 
-def test_ten_lines_tell_rate_mttf_loss_and_what_to_do(facts):
-    text = write_summary(facts, [], MADE_AT)
+def test_ten_lines_tell_rate_mttf_loss_and_what_to_do(page):
+    text = write_summary(page, [], MADE_AT)
     assert text.startswith("# Cluster reliability, 2026-09-22 02:00 UTC\n")
-    assert re.search(r"\*\*demo\*\* \(simulated\): [\d.]+ failures per 1,000 node-days \[90%: [\d.]+ to [\d.]+\]", text)
+    assert re.search(r"\*\*demo\*\* \(simulated\): [\d.]+ failures per 1,000 node-days \[[\d.]+, [\d.]+\]", text)
     assert "a job on the whole cluster lasts" in text
     assert "To do: take out sim007, sim021" in text
     assert "no number moved by more than its interval" in text
     assert len(text.splitlines()) <= MAX_LINES
 
 
-def test_a_cluster_of_minutes_has_no_rate_and_goes_last(facts):
-    assert [cluster.cluster_id for cluster in facts] == ["demo", "hall-b"]
-    text = write_summary(facts, None, MADE_AT)
-    assert "**hall-b**: too little to tell" in text
+def test_it_says_what_the_first_screen_says_digit_by_digit(page):
+    text = write_summary(page, [], MADE_AT)
+    for _, first in screens_of(page):
+        assert first.sentence in text
+        assert first.until in text
+
+
+def test_a_cluster_of_minutes_has_no_rate_and_goes_last(page):
+    assert [chapter.cluster_id for chapter, _ in screens_of(page)] == ["demo", "hall-b"]
+    text = write_summary(page, None, MADE_AT)
+    assert "**hall-b**: Too little to tell" in text
     assert "Since the report before: there is none." in text
 
 
 @pytest.mark.parametrize("count", range(9))
-def test_any_number_of_clusters_fits(facts, count):
-    several = [dataclasses.replace(facts[0], cluster_id=f"cluster{number}") for number in range(count)]
-    lines = write_summary(several, None, MADE_AT).splitlines()
+def test_any_number_of_clusters_fits(page, count):
+    several = [of_first(page, cluster_id=f"cluster{number}").chapters[0] for number in range(count)]
+    lines = write_summary(dataclasses.replace(page, chapters=tuple(several)), None, MADE_AT).splitlines()
     assert len(lines) <= MAX_LINES
     assert all(lines)
     named = sum(f"**cluster{number}**" in "".join(lines) for number in range(count))
@@ -64,10 +71,12 @@ def test_any_number_of_clusters_fits(facts, count):
 
 
 @pytest.mark.parametrize("name", [HOSTILE, HOSTILE_SCRIPT, FENCE])
-def test_hostile_names_stay_text(facts, frames, name):
-    node = dataclasses.replace(facts[0].actions[0], node_names=(name,), title=f"Take {name} out")
-    odd = dataclasses.replace(facts[0], cluster_id=name, actions=(node,), costly_label=name)
-    text = write_summary([odd], None, MADE_AT)
+def test_hostile_names_stay_text(page, name):
+    _, first = screens_of(page)[0]
+    node = dataclasses.replace(first.actions[0], node_names=(name,), title=f"Take {name} out")
+    said = f"{first.sentence[:-1]}, 50% of what failed attempts lost by {name}."
+    odd = of_first(page, cluster_id=name, actions=(node,), sentence=said, period=name)
+    text = write_summary(odd, None, MADE_AT)
     assert len(text.splitlines()) == 6
     bare = re.sub(r"\\.", "", text)
     assert not set("<|@#") & set("".join(bare.splitlines()[1:]))
@@ -75,37 +84,28 @@ def test_hostile_names_stay_text(facts, frames, name):
     assert bare.count("`") == 2, "those around index.html"
     assert "http:" not in text
     assert "www." not in text
-    assert draw_summary([odd], frames, MADE_AT).startswith(PNG)
+    assert draw_summary(odd, MADE_AT).startswith(PNG)
 
 
 def test_escaped_text_has_no_bare_punctuation():
     assert not re.search(r"[!-+./:-@\[-`{-~]", re.sub(r"\\.", "", escape(HOSTILE + FENCE)))
 
 
-def test_the_picture_is_drawn_without_a_browser_and_always_the_same(facts, frames):
-    first, again = (draw_summary(facts, frames, MADE_AT) for _ in range(2))
+def test_the_picture_is_drawn_without_a_browser_and_always_the_same(page):
+    first, again = (draw_summary(page, MADE_AT) for _ in range(2))
     assert first == again
     width, height = png_size(first)
     assert 1500 < width < 2500
     assert height > 400
-    assert png_size(draw_summary(facts[:1], frames, MADE_AT))[1] < height
-    assert png_size(draw_summary([], frames, MADE_AT))[1] > 0
+    assert png_size(draw_summary(of_first(page), MADE_AT))[1] < height
+    assert png_size(draw_summary(dataclasses.replace(page, chapters=()), MADE_AT))[1] > 0
 
 
-def test_a_month_is_compared_with_limits_or_not_at_all():
-    row = {"month_ratio": 1.2, "month_ratio_low": 0.5, "month_ratio_high": 2.7}
-    assert month_change(row).startswith("no change against the 30 days before that can be told from chance [0.5")
-    assert month_change(row | {"month_ratio": 0.05, "month_ratio_high": 0.2}).startswith("fewer than in")
-    assert month_change(row | {"month_ratio": 3.0, "month_ratio_low": 1.5, "month_ratio_high": 6.0}).startswith("more")
-    for known in ({"month_ratio": None}, {"month_ratio_low": None}, {"month_ratio_high": None}):
-        assert month_change(row | known) == "whether that changed cannot be told"
-
-
-def test_both_files_are_written_beside_the_page(frames, tmp_path):
-    folder = ReportFolder(path=str(tmp_path))
-    write_summary_files(folder, frames, changes_of(folder, frames), dt.datetime(2026, 1, 1))
-    assert sorted(path.name for path in folder.page.parent.iterdir()) == ["summary.md", "summary.png"]
-    assert "there is none" in folder.page.with_name("summary.md").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def numbers(planted):
+    """The numbers of the planted warehouse that are followed."""
+    with planted.reading() as con:
+        return read_numbers(con)
 
 
 def copied(planted, tmp_path: Path, *statements: str) -> Path:
@@ -121,7 +121,7 @@ def test_the_same_numbers_changed_nothing(planted, tmp_path):
     assert changes_between(copied(planted, tmp_path), Path(planted.path)) == []
 
 
-def test_a_number_moved_where_it_left_its_old_interval(planted, tmp_path, frames):
+def test_a_number_moved_where_it_left_its_old_interval(planted, tmp_path, page):
     before = copied(
         planted,
         tmp_path,
@@ -141,7 +141,7 @@ def test_a_number_moved_where_it_left_its_old_interval(planted, tmp_path, frames
     assert moved[0].after is not None
     assert moved[0].after > moved[0].before_high == 6.0
     assert "5.00 [4.00, 6.00] before" in moved[0].said
-    assert "moved" not in write_summary(facts_of(frames), found, MADE_AT)
+    assert "moved" not in write_summary(page, found, MADE_AT)
 
 
 def test_numbers_of_another_method_are_not_compared(planted, tmp_path):
@@ -171,13 +171,13 @@ def test_clusters_that_come_and_go_are_told():
     assert [change.kind for change in found] == ["new", "gone"]
 
 
-def test_a_file_of_another_version_is_not_compared(tmp_path, frames):
+def test_a_file_of_another_version_is_not_compared(tmp_path, numbers):
     other = tmp_path / "other.duckdb"
     duckdb.connect(str(other)).close()
-    (found,) = changes_since(other, frames["limited_numbers"])
+    (found,) = changes_since(other, numbers)
     assert found.kind == "not compared"
     (tmp_path / "broken.duckdb").write_bytes(b"no database")
-    (found,) = changes_since(tmp_path / "broken.duckdb", frames["limited_numbers"])
+    (found,) = changes_since(tmp_path / "broken.duckdb", numbers)
     assert found.kind == "not compared"
 
 

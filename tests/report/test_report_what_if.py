@@ -18,8 +18,9 @@ from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, run_outlook
 from assets.model.spares import probability_without_spare
 from assets.model.target_probability import target_probability
-from assets.report.page import anchor_of
-from assets.report.what_if import sizes_of, what_if, what_if_data, what_if_script, what_if_styles
+from assets.report.addresses import anchor_of
+from assets.report.queries import Own
+from assets.report.what_if import sizes_of, start_of, what_if, what_if_data, what_if_script, what_if_styles
 from tests.report.browser import opened
 from tests.report.clusters import HOSTILE
 from tests.report.reading import Element
@@ -65,9 +66,15 @@ document.getElementById("answers").textContent = text;
 
 
 @pytest.fixture(scope="module")
-def root(frames, tmp_path_factory: pytest.TempPathFactory) -> Element:
+def starts(frames):
+    """What the sliders of each planted cluster start from."""
+    return {cluster["cluster_id"]: start_of(Own(frames, cluster)) for cluster in frames["clusters"]}
+
+
+@pytest.fixture(scope="module")
+def root(starts, tmp_path_factory: pytest.TempPathFactory) -> Element:
     """One page with the blocks of the planted clusters and the answers to the grid, opened once."""
-    blocks = "".join(what_if(frames, row["cluster_id"], anchor_of(row["cluster_id"])) for row in frames["what_if"])
+    blocks = "".join(what_if(row, anchor_of(cluster_id)) for cluster_id, row in starts.items())
     data = [what_if_data(row) for row in MEASURED.values()]
     questions = FUNCTIONS % tuple(map(json.dumps, (SPECIAL, LEVELS, data, INPUTS)))
     watch = (Path(__file__).parents[2] / "assets/report/templates/watch.js").read_text(encoding="utf-8")
@@ -189,30 +196,29 @@ def test_spares_are_counted_as_a_simulation_counts_them():
         probability_without_spare(1.0, -1.0, 1)
 
 
-def test_the_sizes_are_those_of_the_cluster(frames):
+def test_the_sizes_are_those_of_the_cluster(starts):
     assert sizes_of(ROW)[-1] == 2048
     assert what_if_data(ROW)["grid_gpus"] == [8, 16, 32, 64, 128, 256, 512]
-    own = {row["cluster_id"]: what_if_data(row) for row in frames["what_if"]}
+    own = {cluster_id: what_if_data(row) for cluster_id, row in starts.items()}
     assert own["demo"]["grid_gpus"][-1] == 512
     assert own["hall-b"]["grid_gpus"][-1] == 32
 
 
 def test_a_cluster_whose_nodes_are_unknown_says_so():
     row = ROW | {"gpus_per_node": None}
-    assert "cannot be told" in what_if({"what_if": [row]}, "c", "c")
-    without_rate = what_if({"what_if": [ROW | {"failure_count": None, "note": HOSTILE}]}, "c", "c")
+    assert "cannot be told" in what_if(row, "c")
+    without_rate = what_if(ROW | {"failure_count": None, "note": HOSTILE}, "c")
     assert "There is no measured rate" in without_rate
     assert HOSTILE not in without_rate
     assert 'value="own" checked' in without_rate
 
 
-def test_the_block_shows_its_answers_and_no_script_failed(root, frames):
+def test_the_block_shows_its_answers_and_no_script_failed(root, starts):
     assert "data-problems" not in root.attributes, root.attributes.get("data-problems")
     blocks = root.all("div", class_="whatif")
     assert len(blocks) == 2
-    data = {row["cluster_id"]: row for row in frames["what_if"]}
     demo = next(block for block in blocks if block.all("input", id="demo-whatif-gpus"))
-    row = data["demo"]
+    row = starts["demo"]
     rate = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
     shown = demo.all("dd", data_result="mttf")[0].text
     assert shown.startswith(f"{24 / (64 * float(rate.value)):.3g} h")

@@ -1,153 +1,210 @@
-"""Why attempts failed: rates by cause with intervals, and how much of it could be attributed at all."""
+"""Why attempts failed: rates by cause with intervals, what could be attributed, and how far that can be trusted."""
 
 from __future__ import annotations
 
-import pandas as pd
+from itertools import chain
 
 from assets.report import palette
-from assets.report.addresses import of_cause
-from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
-from assets.report.figures.causes import causes as draw
-from assets.report.numbers import confidence, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster
-from assets.report.sections.attribution import cooccurrence
-from assets.report.wording import loss_rule, plural, rate, span
+from assets.report.addresses import anchor_of, of_cause
+from assets.report.blocks import Figure, Section, Table, note, section
+from assets.report.charts import figure, intervals
+from assets.report.numbers import duration, printable, share, short, whole
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, cause, ends, interval, table
+from assets.report.wording import loss_rule, plural, rate
 
-MILLION = 1e6
-
+PER_MILLION = "#Per million GPU-hours"
 KINDS = {
-    "attributed": ("Attributed", "evidence on the failed attempt's node, inside the attribution window"),
-    "unexplained": ("Unexplained", "checks were arriving from the node, and none of them showed a fault"),
-    "no_coverage": ("No coverage", "nothing was heard from the node, so nothing can be said; silence is not health"),
+    "Attributed": "evidence on the failed attempt's node, inside the attribution window",
+    "Unexplained": "checks were arriving from the node, and none of them showed a fault",
+    "No coverage": "nothing was heard from the node, so nothing can be said; silence is not health",
 }
+TOGETHER = {
+    "any other category": "any other cause",
+    "any gpu category": "any GPU cause",
+    "xid 79": "Xid 79 (fell off the bus)",
+    "xid 79 with ipmi critical interrupt": "Xid 79 and IPMI critical interrupt",
+}
+CAUSES = (
+    cause(link=lambda row: of_cause(row) if row["failure_count"] else ""),
+    Col("#Failed attempts (k)", "failure_count", whole),
+    Col("#GPU-hours", "gpu_hours", short),
+    Col(PER_MILLION, lambda row: rate(row, "per_million")),
+    interval("per_million", unless="failure_count"),
+)
+UNSEEN = (cause(), Col("#At most, per million GPU-hours", "per_million_high", short))
+ATTRIBUTION = (
+    Col("Kind", "kind"),
+    Col("Meaning", lambda row: KINDS[row["kind"]]),
+    Col("#Failed attempts", "failure_count", whole),
+    Col("#Share", "ratio", share),
+    Col("#Lost GPU-hours", "lost_gpu_hours", short),
+)
 
 
-def causes(frames: Frames, cluster: Row) -> Section:
+def _without_both(row: Row) -> str:
+    return "no source that would show it" if row["both_count"] is None else ""
+
+
+PAIRS = (
+    cause(),
+    Col("Seen with", lambda row: TOGETHER.get(row["other_category"], printable(row["other_label"]))),
+    Col("#Failures with both", "both_count", whole),
+    Col("#Failures of the cause", "failure_count", whole),
+    Col("#Share", "both_ratio", share, detail=_without_both),
+)
+
+
+def _of(row: Row, part: str, whole_name: str, word: str) -> str:
+    return f"{whole(row[part])} of {whole(row[whole_name])} {word}"
+
+
+def _by_chance(row: Row) -> str:
+    if row["chance_ratio"] is None:
+        return printable(row["note"], 120)
+    limits = "" if row["chance_ratio_low"] is None else ends(row, "chance_ratio", share)
+    return f"{_of(row, 'coincidence_count', 'completed_count', 'completed')}; {limits}"
+
+
+SHARES = (
+    Col(
+        "#Attributed",
+        "attributed_ratio",
+        share,
+        detail=lambda row: _of(row, "attributed_count", "failed_count", "failed"),
+    ),
+    Col("#By chance", "chance_ratio", share, detail=_by_chance),
+    Col("#Beyond chance ({level})", "corrected_ratio", share, limits="corrected_ratio"),
+    Col("#No coincidence", "credible_ratio", share),
+)
+WINDOWS = (
+    Col("Before the end", lambda row: duration(row["before_seconds"] / 3600)),
+    Col("After it", lambda row: duration(row["after_seconds"] / 3600)),
+    Col("Use", lambda row: "in use" if row["is_configured"] else ""),
+    *SHARES,
+)
+
+
+def causes(own: Own) -> Section:
     """Build the section on failure causes."""
-    rows = of_cluster(frames, "causes", cluster["cluster_id"])
-    seen = [cause for cause in rows if cause["failure_count"]]
-    blocks: list[Block] = []
-    if not seen:
-        blocks.append(Text("No infrastructure failure was found, so there is no cause to rank.", "note"))
-    drawable = [cause for cause in seen if cause["failures_per_gpu_hour"]]
-    if drawable:
-        blocks.append(_figure(drawable))
-    if rows:
-        blocks.append(_table(rows))
-    unseen = of_cluster(frames, "cause_bounds", cluster["cluster_id"])
-    if unseen:
-        blocks.append(_unseen(unseen))
-    blocks.extend(_attribution(frames, cluster))
-    blocks.append(cooccurrence(frames, cluster["cluster_id"]))
-    return Section("causes", "Why attempts failed", tuple(blocks))
+    rows = [_per_million(row) for row in own.rows("causes")]
+    seen = [row for row in rows if row["failure_count"]]
+    unseen = sorted(map(_per_million, own.rows("cause_bounds")), key=lambda row: row["label"])
+    pairs = table(
+        "What comes together",
+        own.rows("cooccurrence"),
+        PAIRS,
+        "Both in the attribution window of one failed attempt, which counts under its primary cause. Pairs of causes "
+        "are listed from 3 failures with both, a cause with any other from 5 failures. No limits: with few failures a "
+        "share says little.",
+    )
+    return section(
+        "causes",
+        "Why attempts failed",
+        None if seen else note("No infrastructure failure was found, so there is no cause to rank."),
+        _figure([row for row in seen if row["per_million"]]),
+        table(
+            "Failure rate by cause",
+            rows,
+            CAUSES,
+            "Each failed attempt counts once, under its primary cause. Exposure: all GPU time of ended attempts.",
+        ),
+        table(
+            "Causes that were never seen",
+            unseen,
+            UNSEEN,
+            f"The cluster's checks and logs could have shown them in {short(unseen[0]['gpu_hours'])} GPU-hours. Upper "
+            "limits of the {level} interval."
+            if unseen
+            else "",
+            is_collapsed=True,
+        ),
+        _attribution(own),
+        pairs or note("Too few failures have a known cause to say which causes come together."),
+    )
 
 
-def _figure(rows: list[Row]) -> Figure:
-    frame = pd.DataFrame(
-        [
-            {
-                "label": cause["label"],
-                "group": palette.group_of(cause["failure_category"]),
-                "rate": MILLION * cause["failures_per_gpu_hour"],
-                "low": _scaled(cause.get("failures_per_gpu_hour_low")),
-                "high": _scaled(cause.get("failures_per_gpu_hour_high")),
-                "right": MILLION * (cause.get("failures_per_gpu_hour_high") or cause["failures_per_gpu_hour"]),
-                "k": f"k = {whole(cause['failure_count'])}",
-                "text": f"{short(MILLION * cause['failures_per_gpu_hour'])} ({_interval(cause)})",
-                "link": of_cause(cause["cluster_id"], cause["label"]),
-            }
-            for cause in rows
-        ]
-    ).astype({"low": "float64", "high": "float64"})
-    leader = rows[0]
-    return Figure(
+def _per_million(row: Row) -> Row:
+    stem = "failures_per_gpu_hour"
+    scaled = {end: None if row.get(stem + end) is None else 1e6 * row[stem + end] for end in ("", "_low", "_high")}
+    return row | {f"per_million{end}": value for end, value in scaled.items()}
+
+
+def _figure(rows: list[Row]) -> Figure | None:
+    if not rows:
+        return None
+    drawn = [
+        {
+            "label": row["label"],
+            "group": palette.group_of(row["failure_category"]),
+            "value": row["per_million"],
+            "low": row["per_million_low"],
+            "high": row["per_million_high"],
+            "k": f"k = {whole(row['failure_count'])}",
+            "text": f"{short(row['per_million'])} ({ends(row, 'per_million')})",
+            "link": of_cause(row),
+        }
+        for row in rows
+    ]
+    return figure(
         "causes",
         "Failure rate by cause",
-        f"One dot per cause with its interval, on a logarithmic axis. Most frequent: {leader['label']}, "
-        f"{short(MILLION * leader['failures_per_gpu_hour'])} per million GPU-hours "
-        f"(k = {whole(leader['failure_count'])}). The table below holds every value.",
-        draw(frame),
-    )
+        f"One dot per cause with its interval, on a logarithmic axis. Most frequent: {rows[0]['label']}, "
+        f"{short(rows[0]['per_million'])} per million GPU-hours (k = {whole(rows[0]['failure_count'])}). The table "
+        "below holds every value.",
+        drawn,
+        {"label": "Cause", "group": "Where to look", "value": "Per million GPU-hours", "low": "Lower limit",
+         "high": "Upper limit", "k": "Failed attempts"},
+        intervals(drawn, "failures per million GPU-hours"),
+        {"step": 26},
+    )  # fmt: skip
 
 
-def _table(rows: list[Row]) -> Table:
-    return Table(
-        "Failure rate by cause",
-        columns("Cause", "#Failed attempts (k)", "#GPU-hours", "#Per million GPU-hours", f"#{_level(rows)} interval"),
-        tuple(
-            row(
-                Cell(
-                    cause["label"],
-                    swatch=palette.colour_of(cause["failure_category"]),
-                    link=of_cause(cause["cluster_id"], cause["label"]) if cause["failure_count"] else "",
-                ),
-                whole(cause["failure_count"]),
-                short(cause["gpu_hours"]),
-                rate(
-                    cause["failure_count"],
-                    cause["failures_per_gpu_hour"],
-                    cause.get("failures_per_gpu_hour_high"),
-                    cause.get("confidence_level"),
-                    MILLION,
-                ),
-                _interval(cause) if cause["failure_count"] else "",
-            )
-            for cause in rows
+def _attribution(own: Own) -> Table | None:
+    listed = own.rows("failures")
+    kinds: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    for row in listed:
+        found = "Attributed" if row["is_attributed"] else "Unexplained" if row["has_coverage"] else "No coverage"
+        kinds[found].append(row)
+    rows = [
+        {
+            "kind": kind,
+            "failure_count": len(of_kind),
+            "ratio": len(of_kind) / len(listed),
+            "lost_gpu_hours": sum(row["lost_gpu_hours"] or 0.0 for row in of_kind),
+        }
+        for kind, of_kind in kinds.items()
+        if listed
+    ]
+    counted = f"Of {plural(len(listed), 'infrastructure-failed attempt')}. Lost: "
+    rule = loss_rule(own.cluster["checkpoint_minutes"])
+    return table("How many failures have a known cause", rows, ATTRIBUTION, counted + rule)
+
+
+def trust(own: Own) -> Section:
+    """Build the tables on chance and windows of a cluster's attribution, or say why there is none."""
+    cluster_id = own.cluster["cluster_id"]
+    chance, windows = own.rows("attribution_chance"), own.rows("attribution_windows")
+    judged = [row for row in windows if row["failed_count"]]
+    reason = next(chain((row["note"] for row in windows if row["note"]), ["no failed attempt to hold it against"]))
+    return section(
+        f"trust-{anchor_of(cluster_id)}",
+        f"{printable(cluster_id)}: what another window and mere chance would attribute",
+        table(
+            "How much of the attribution may be chance",
+            chance,
+            (cause("Cause in evidence"), *SHARES),
+            "Chance: the share of COMPLETED attempts, weighted to the sizes of the failed ones, that the same rules "
+            "would explain. Beyond chance: (attributed - chance) / (1 - chance). No coincidence: the share of the "
+            "attributions that is left. Failed attempts whose node Slurm names are not in it.",
         ),
-        note="Each failed attempt counts once, under its primary cause. Exposure: all GPU time of ended attempts.",
-    )
-
-
-def _unseen(rows: list[Row]) -> Table:
-    """Causes without a failure: how frequent they can be at most."""
-    return Table(
-        "Causes that were never seen",
-        columns("Cause", "#At most, per million GPU-hours"),
-        tuple(
-            row(
-                Cell(cause["label"], swatch=palette.colour_of(cause["failure_category"])),
-                short(MILLION * cause["failures_per_gpu_hour_high"]),
-            )
-            for cause in rows
+        table(
+            "Attribution with other windows",
+            judged,
+            WINDOWS,
+            "Where attribution stops rising while chance goes on rising, the window is wide enough.",
         ),
-        note=f"The cluster's checks and logs could have shown them in {short(rows[0]['gpu_hours'])} GPU-hours. Upper "
-        f"limits of the {_level(rows)} interval.",
+        None if chance or judged else note(f"How much of the attribution is chance is unknown: {reason}."),
         is_collapsed=True,
+        is_simulated=bool(own.cluster["is_simulated"]),
     )
-
-
-def _attribution(frames: Frames, cluster: Row) -> list[Block]:
-    found = {
-        attribution["kind"]: attribution for attribution in of_cluster(frames, "attribution", cluster["cluster_id"])
-    }
-    total = sum(attribution["failure_count"] for attribution in found.values())
-    if not total:
-        return []
-    table = Table(
-        "How many failures have a known cause",
-        columns("Kind", "Meaning", "#Failed attempts", "#Share", "#Lost GPU-hours"),
-        tuple(
-            row(
-                name,
-                meaning,
-                whole(found.get(kind, {}).get("failure_count", 0)),
-                share(found.get(kind, {}).get("failure_count", 0) / total),
-                short(found[kind]["lost_gpu_hours"]) if kind in found else "0",
-            )
-            for kind, (name, meaning) in KINDS.items()
-        ),
-        note=f"Of {plural(total, 'infrastructure-failed attempt')}. Lost: {loss_rule(cluster['checkpoint_minutes'])}",
-    )
-    return [table]
-
-
-def _scaled(value: float | None) -> float | None:
-    return None if value is None else MILLION * value
-
-
-def _interval(cause: Row) -> str:
-    return span(cause.get("failures_per_gpu_hour_low"), cause.get("failures_per_gpu_hour_high"), MILLION)
-
-
-def _level(rows: list[Row]) -> str:
-    return confidence(next((cause["confidence_level"] for cause in rows if cause.get("confidence_level")), None))

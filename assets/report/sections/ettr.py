@@ -2,30 +2,64 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import math
 
-from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
-from assets.report.figures.ettr import ettr as draw
-from assets.report.numbers import confidence, duration, gpus, printable, short, whole
-from assets.report.queries import Frames, Row, of_cluster, only_row
-from assets.report.wording import plural, span
+from assets.report import palette
+from assets.report.blocks import Figure, Section, note, section
+from assets.report.charts import FLAT_AXIS, at, figure, labelled, layer, name, told
+from assets.report.numbers import duration, gpus, short, whole
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, ends, interval, table
+from assets.report.wording import plural
 
 TITLE = "Effective training time (ETTR) of long runs"
+MEASURED = (
+    Col("Size", "gpu_size_bin", gpus),
+    Col("#Runs", "run_count", whole),
+    Col("#Scheduled hours", "exposure", short),
+    Col("#Failures (k)", "event_count", whole),
+    Col("#Measured", "ettr_measured", short),
+    Col("#{level} interval", lambda row: ends(row, "ettr_measured"), detail="note"),
+    interval("ettr_bound", heading="#Bounds"),
+)
+EXPECTED = (
+    Col("#Expected", "ettr_expected", short, limits="ettr_expected"),
+    Col("#Expected, exact form", "ettr_expected_exact", short, limits="ettr_expected_exact"),
+    Col("#Expected, the paper's v2", "ettr_expected_v2", short, limits="ettr_expected_v2"),
+)
 
 
-def ettr(frames: Frames, cluster: Row) -> Section:
+def ettr(own: Own) -> Section:
     """Build the section on ETTR."""
-    cluster_id = cluster["cluster_id"]
-    rows = of_cluster(frames, "ettr", cluster_id)
+    rows = own.rows("ettr")
     if not rows:
-        return Section(
-            "ettr", TITLE, (Text(explain_missing_ettr(only_row(frames, "runs_of_work", cluster_id)), "note"),)
-        )
-    blocks: list[Block] = [_figure(rows), _table(rows)]
-    by_qos = of_cluster(frames, "ettr_by_qos", cluster_id)
-    if by_qos:
-        blocks.append(_by_qos(by_qos))
-    return Section("ettr", TITLE, tuple(blocks))
+        return section("ettr", TITLE, note(explain_missing_ettr(own.row("runs_of_work"))))
+    assumed = {
+        name: "unknown" if rows[0][f"{name}_minutes"] is None else f"{rows[0][f'{name}_minutes']:g} min"
+        for name in ("checkpoint", "restart", "write")
+    }
+    return section(
+        "ettr",
+        TITLE,
+        _figure(rows),
+        table(
+            "ETTR by run size",
+            rows,
+            MEASURED + EXPECTED,
+            f"Checkpoints are not in the logs. Assumed: one every {assumed['checkpoint']}, {assumed['restart']} to "
+            f"restart, {assumed['write']} to write one. The bounds are what the assumption leaves open, the interval "
+            "what the number of runs does; fewer than ten runs have no such limits, and the lowest and the highest run "
+            "stand in their place. The paper's second version takes 5 minutes to write, 5 to restart, and the interval "
+            "that is best for them by Young's rule.",
+        ),
+        table(
+            "ETTR by QOS and run size",
+            own.rows("ettr_by_qos"),
+            (Col("QOS", "qos"), *MEASURED),
+            "The paper's figure 9 shows the QOS of the highest priority, whose runs nobody preempts.",
+            is_collapsed=True,
+        ),
+    )
 
 
 def explain_missing_ettr(runs: Row) -> str:
@@ -44,106 +78,45 @@ def explain_missing_ettr(runs: Row) -> str:
 
 
 def _figure(rows: list[Row]) -> Figure:
-    numeric = ("measured", "low", "high", "bound_low", "bound_high", "expected", "at")
-    frame = pd.DataFrame([_point(size) for size in rows]).astype({name: "float64" for name in numeric})
-    return Figure(
+    drawn = [
+        {
+            "size": gpus(row["gpu_size_bin"]),
+            "k": plural(row["run_count"], "run"),
+            "measured": row["ettr_measured"],
+            "low": row["ettr_measured_low"],
+            "high": row["ettr_measured_high"],
+            "bound_low": row["ettr_bound_low"],
+            "bound_high": row["ettr_bound_high"],
+            "expected": row["ettr_expected"],
+            "text": f"{short(row['ettr_measured'])} ({ends(row, 'ettr_measured')})",
+        }
+        for row in rows
+    ]
+    for row in drawn:
+        row["at"] = min(row[end] for end in ("low", "bound_low", "measured", "expected") if row[end] is not None)
+    floor = max(0.0, math.floor((min(row["at"] for row in drawn) - 0.03) * 20) / 20)
+    y = {"scale": {"domain": [floor, 1]}, "title": "ETTR (1: all time productive)", "axis": {"tickCount": 6}}
+    x = name("size", sort=[row["size"] for row in drawn], title="size of the run", axis=FLAT_AXIS)
+    return figure(
         "ettr",
         "ETTR by run size",
         f"Measured ETTR at {plural(len(rows), 'size')}, each with its interval, the bounds that unknown checkpoints "
         "leave open, and a tick where the failure rate puts it. The table below holds every value.",
-        draw(frame),
-        note="Dots: mean of the runs, with interval. Wide bars: from every interruption costing a whole checkpoint "
-        "interval to none costing any work. Grey ticks: expected from the failure rate.",
-    )
-
-
-def _point(size: Row) -> dict[str, object]:
-    low, bound = size["ettr_measured_low"], size["ettr_bound_low"]
-    ends = [value for value in (low, bound, size["ettr_measured"], size["ettr_expected"]) if value is not None]
-    return {
-        "size": gpus(size["gpu_size_bin"]),
-        "measured": size["ettr_measured"],
-        "low": low,
-        "high": size["ettr_measured_high"],
-        "bound_low": bound,
-        "bound_high": size["ettr_bound_high"],
-        "expected": size["ettr_expected"],
-        "at": min(ends),
-        "k": plural(size["run_count"], "run"),
-        "text": f"{short(size['ettr_measured'])} ({span(low, size['ettr_measured_high'])})",
-    }
-
-
-def _table(rows: list[Row]) -> Table:
-    first = rows[0]
-    level = confidence(first["confidence_level"])
-    return Table(
-        "ETTR by run size",
-        columns(
-            "Size",
-            "#Runs",
-            "#Scheduled hours",
-            "#Failures (k)",
-            "#Measured",
-            f"#{level} interval",
-            "#Bounds",
-            "#Expected",
-            "#Expected, exact form",
-            "#Expected, the paper's v2",
-        ),
-        tuple(
-            row(
-                gpus(size["gpu_size_bin"]),
-                whole(size["run_count"]),
-                short(size["exposure"]),
-                whole(size["event_count"]),
-                short(size["ettr_measured"]),
-                Cell(span(size["ettr_measured_low"], size["ettr_measured_high"]), detail=size["note"] or ""),
-                span(size["ettr_bound_low"], size["ettr_bound_high"]),
-                _expected(size, "ettr_expected"),
-                _expected(size, "ettr_expected_exact"),
-                _expected(size, "ettr_expected_v2"),
-            )
-            for size in rows
-        ),
-        note=f"Checkpoints are not in the logs. Assumed: one every {_minutes(first['checkpoint_minutes'])}, "
-        f"{_minutes(first['restart_minutes'])} to restart, {_minutes(first['write_minutes'])} to write one. The "
-        "bounds are what the assumption leaves open, the interval what the number of runs does; fewer than ten runs "
-        "have no such limits, and the lowest and the highest run stand in their place. The paper's second version "
-        "takes 5 minutes to write, 5 to restart, and the interval that is best for them by Young's rule.",
-    )
-
-
-def _by_qos(rows: list[Row]) -> Table:
-    level = confidence(rows[0]["confidence_level"])
-    return Table(
-        "ETTR by QOS and run size",
-        columns(
-            "QOS", "Size", "#Runs", "#Scheduled hours", "#Failures (k)", "#Measured", f"#{level} interval", "#Bounds"
-        ),
-        tuple(
-            row(
-                printable(group["qos"]),
-                gpus(group["gpu_size_bin"]),
-                whole(group["run_count"]),
-                short(group["exposure"]),
-                whole(group["event_count"]),
-                short(group["ettr_measured"]),
-                Cell(span(group["ettr_measured_low"], group["ettr_measured_high"]), detail=group["note"] or ""),
-                span(group["ettr_bound_low"], group["ettr_bound_high"]),
-            )
-            for group in rows
-        ),
-        note="The paper's figure 9 shows the QOS of the highest priority, whose runs nobody preempts.",
-        is_collapsed=True,
-    )
-
-
-def _expected(size: Row, name: str) -> Cell:
-    if size[name] is None:
-        return Cell("unknown")
-    return Cell(short(size[name]), detail=span(size[f"{name}_low"], size[f"{name}_high"]))
-
-
-def _minutes(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:g} min"
+        drawn,
+        {"size": "Size", "k": "Runs", "measured": "Measured", "low": "Lower limit", "high": "Upper limit",
+         "bound_low": "Lower bound", "bound_high": "Upper bound", "expected": "Expected"},
+        [
+            layer("rule", where="isValid(datum.bound_low) && isValid(datum.bound_high)", strokeWidth=12, opacity=0.22,
+                  color=palette.THEORY, x=x, y=at("bound_low", y), y2={"field": "bound_high"}),
+            layer("tick", where="isValid(datum.expected)", thickness=3, size=36, color=palette.THEORY, x=x,
+                  y=at("expected", y)),
+            layer("rule", where="isValid(datum.low) && isValid(datum.high)", strokeWidth=1.5, color=palette.MEASURED,
+                  x=x, y=at("low", y), y2={"field": "high"}),
+            layer("point", filled=True, size=80, color=palette.MEASURED, opacity=1, x=x, y=at("measured", y),
+                  tooltip=told(size="size", text="ETTR")),
+            *labelled("k", dy=16, x=x, y=at("at", y)),
+        ],
+        280,
+        "Dots: mean of the runs, with interval. Wide bars: from every interruption costing a whole checkpoint interval "
+        "to none costing any work. Grey ticks: expected from the failure rate.",
+    )  # fmt: skip

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from assets.log_kinds import LOG_KINDS, WARNINGS, Gap, missing
-from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
-from assets.report.numbers import printable, share
-from assets.report.queries import Frames, Row, of_cluster, only_row
-from assets.report.sections.spans import spans
+from assets.report.blocks import Section, Text, section
+from assets.report.numbers import moment, printable, share, whole, words
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, table
 from assets.report.wording import plural
 
-NO_GPU_COUNTS = Gap(
-    "GPU counts of attempts",
-    "Attempts whose GPUs are unknown count among the states, but in no GPU time, no size and no rate.",
-    "AccountingStorageTRES=gres/gpu in slurm.conf, and AllocTRES in the sacct export (-o ALL)",
-)
-NO_USERS = Gap(
-    "User names of attempts",
-    "Losses of these attempts cannot be put to a user or account.",
-    "sacct -a … -o ALL, run as a user who may see all jobs",
-)
-TIMES = ("time_quality", "kernel_time_quality")
-TITLE = "What is missing, and what it makes unknowable"
-
-TIME_QUALITY = {
+COUNTS = {
+    "unknown_gpu_count": Gap(
+        "GPU counts of attempts",
+        "Attempts whose GPUs are unknown count among the states, but in no GPU time, no size and no rate.",
+        "AccountingStorageTRES=gres/gpu in slurm.conf, and AllocTRES in the sacct export (-o ALL)",
+    ),
+    "unknown_user_count": Gap(
+        "User names of attempts",
+        "Losses of these attempts cannot be put to a user or account.",
+        "sacct -a … -o ALL, run as a user who may see all jobs",
+    ),
+}
+TIMES = {
     "local": "local times read in the configured time zone; wrong if the exporting host kept another one",
     "ambiguous_dst": "local times inside the hour that comes twice in autumn; an hour off at worst",
     "year_inferred": "times without a year, which was inferred from their order and the file's date",
@@ -30,31 +29,67 @@ TIME_QUALITY = {
     "dmesg_t": "times of dmesg -T, which drift with suspends and clock steps",
     "boot_relative": "seconds since boot, placed by the nearest boot time",
 }
+DOCTOR = "faultline doctor"
+GAPS = (
+    Col("What", "what", str),
+    Col("State", "state", str),
+    Col("Consequence", "consequence", str),
+    Col("What fixes it", "command", str, is_code=True),
+)
 
 
-def gaps(frames: Frames, cluster: Row) -> Section:
+def longest_gap(covered: Row) -> str:
+    """Say where the longest gap lies; nothing where there is none.
+
+    >>> import datetime as dt
+    >>> gap = dt.datetime(2026, 9, 1), dt.datetime(2026, 9, 8)
+    >>> longest_gap({"gap_count": 1, "longest_gap_from_at": gap[0], "longest_gap_to_at": gap[1]})
+    '2026-09-01 00:00 to 2026-09-08 00:00'
+    """
+    if not covered["gap_count"]:
+        return ""
+    text = f"{moment(covered['longest_gap_from_at'])} to {moment(covered['longest_gap_to_at'])}"
+    return text if covered["gap_count"] == 1 else f"the longest: {text}"
+
+
+SPANS = (
+    Col("Log", "kind"),
+    Col("From", "from_at", moment),
+    Col("To", "to_at", moment),
+    Col("Share of the study period", "covered_ratio", share),
+    Col("#Gaps", "gap_count", whole, detail=longest_gap),
+    Col("Known by", "known_by"),
+)
+
+
+def gaps(own: Own) -> Section:
     """Build the section on missing evidence."""
-    rows = [_row("missing", gap) for gap in missing_kinds(cluster)]
-    rows += _warning_rows(frames, cluster["cluster_id"])
-    rows += _count_rows(only_row(frames, "attempts", cluster["cluster_id"]))
-    rows += _time_rows(frames, cluster["cluster_id"])
-    rows += _quarantine_rows(frames, cluster["cluster_id"])
-    blocks: list[Block] = []
-    if rows:
-        blocks.append(
-            Table(
-                "Gaps in the sources",
-                columns("What", "State", "Consequence", "What fixes it"),
-                tuple(rows),
-                note=f"FOLDER is the cluster's folder under sources, {printable(cluster['cluster_id'])}; START the "
-                "first day wanted.",
-            )
+    found = [
+        *(_gap("missing", gap) for gap in missing_kinds(own.cluster)),
+        *_warnings(own.rows("file_warnings")),
+        *_counts(own.row("attempts")),
+        *_times(own),
+        *_quarantined(own.rows("quarantine")),
+    ]
+    return section(
+        "gaps",
+        "What is missing, and what it makes unknowable",
+        table(
+            "Gaps in the sources",
+            found,
+            GAPS,
+            f"FOLDER is the cluster's folder under sources, {printable(own.cluster['cluster_id'])}; START the first "
+            "day wanted.",
         )
-    else:
-        blocks.append(Text("Nothing is missing: every kind of evidence is there.", "good"))
-    if (covered := spans(frames, cluster["cluster_id"])) is not None:
-        blocks.append(covered)
-    return Section("gaps", TITLE, tuple(blocks))
+        or Text("Nothing is missing: every kind of evidence is there.", "good"),
+        table(
+            "What each log covers",
+            own.rows("spans"),
+            SPANS,
+            "Outside of these times what rests on the log is unknown, or is taken from the next best log. ops.spans "
+            "has every interval; [[spans]] in cluster.toml overrides what is wrong here.",
+        ),
+    )
 
 
 def missing_kinds(cluster: Row) -> list[Gap]:
@@ -62,52 +97,49 @@ def missing_kinds(cluster: Row) -> list[Gap]:
     return [missing(folder) for folder, kind in LOG_KINDS.items() if kind.flag in cluster and not cluster[kind.flag]]
 
 
-def _row(state: str, gap: Gap) -> tuple[Cell, ...]:
-    return row(gap.name, state, gap.consequence, Cell(gap.command, is_code=True))
+def _gap(state: str, gap: Gap) -> Row:
+    return {"what": gap.name, "state": state, "consequence": gap.consequence, "command": gap.command}
 
 
-def _warning_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
-    rows = []
-    for warning in of_cluster(frames, "file_warnings", cluster_id):
-        state = f"{plural(warning['file_count'], 'file')}, such as {printable(warning['example_path'], 60)}"
-        if warning["attempt_count"]:
-            state = f"{plural(warning['attempt_count'], 'attempt')} in {state}"
-        unnamed = Gap(f"Warning: {printable(warning['warning'].replace('_', ' '), 120)}", "", "faultline doctor")
-        rows.append(_row(state, WARNINGS.get(warning["warning"], unnamed)))
-    return rows
+def _warnings(warnings: list[Row]) -> list[Row]:
+    found = []
+    for row in warnings:
+        state = f"{plural(row['file_count'], 'file')}, such as {printable(row['example_path'], 60)}"
+        if row["attempt_count"]:
+            state = f"{plural(row['attempt_count'], 'attempt')} in {state}"
+        unnamed = Gap(f"Warning: {words(row['warning'])}", "", DOCTOR)
+        found.append(_gap(state, WARNINGS.get(row["warning"], unnamed)))
+    return found
 
 
-def _count_rows(attempts: Row) -> list[tuple[Cell, ...]]:
+def _counts(attempts: Row) -> list[Row]:
     total = attempts.get("attempt_count") or 0
-    rows = []
-    for key, gap in (("unknown_gpu_count", NO_GPU_COUNTS), ("unknown_user_count", NO_USERS)):
-        count = attempts.get(key) or 0
-        if count:
-            rows.append(_row(f"unknown for {plural(count, 'attempt')} ({share(count / total)})", gap))
-    return rows
-
-
-def _time_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
-    rows = []
-    for quality in (row_ for name in TIMES for row_ in of_cluster(frames, name, cluster_id)):
-        meaning = TIME_QUALITY.get(quality["time_quality"])
-        if meaning:
-            noun = "accounting record" if quality["kind"] == "accounting" else "kernel message"
-            state = f"{plural(quality['row_count'], noun)} ({share(quality['row_ratio'])})"
-            fix = missing("sacct" if quality["kind"] == "accounting" else "kernel").command
-            rows.append(
-                row(f"Times: {quality['time_quality'].replace('_', ' ')}", state, meaning, Cell(fix, is_code=True))
-            )
-    return rows
-
-
-def _quarantine_rows(frames: Frames, cluster_id: str) -> list[tuple[Cell, ...]]:
+    counts = {column: attempts.get(column) or 0 for column in COUNTS}
     return [
-        row(
-            f"Quarantined: {printable(quarantined['reason'].replace('_', ' '))}",
-            f"{plural(quarantined['line_count'], 'line')} in {plural(quarantined['file_count'], 'file')}",
-            "These lines were not understood and count nowhere; the example stands under Provenance.",
-            Cell("faultline doctor", is_code=True),
+        _gap(f"unknown for {plural(count, 'attempt')} ({share(count / total)})", COUNTS[column])
+        for column, count in counts.items()
+        if count
+    ]
+
+
+def _times(own: Own) -> list[Row]:
+    found = []
+    for row in own.rows("time_quality") + own.rows("kernel_time_quality"):
+        if row["time_quality"] in TIMES:
+            noun, kind = {"accounting": ("accounting record", "sacct"), "kernel": ("kernel message", "kernel")}[
+                row["kind"]
+            ]
+            gap = Gap(f"Times: {words(row['time_quality'])}", TIMES[row["time_quality"]], missing(kind).command)
+            found.append(_gap(f"{plural(row['row_count'], noun)} ({share(row['row_ratio'])})", gap))
+    return found
+
+
+def _quarantined(rows: list[Row]) -> list[Row]:
+    consequence = "These lines were not understood and count nowhere; the example stands under Provenance."
+    return [
+        _gap(
+            f"{plural(row['line_count'], 'line')} in {plural(row['file_count'], 'file')}",
+            Gap(f"Quarantined: {words(row['reason'])}", consequence, DOCTOR),
         )
-        for quarantined in of_cluster(frames, "quarantine", cluster_id)
+        for row in rows
     ]

@@ -1,67 +1,84 @@
-"""The numbers a reader wants first: failure rates, MTTF at the sizes that matter, the infrastructure's share, use."""
+"""What was observed of a cluster, and the failure rates and MTTF that are quoted, with what each rests on."""
 
 from __future__ import annotations
 
 from assets.model.failure_rate import MIN_NODE_DAYS
-from assets.report.blocks import Block, Section, Text, Tiles
-from assets.report.numbers import UNKNOWN, duration, gpus, moment, short, whole
-from assets.report.queries import Frames, Row, of_cluster, only_row
-from assets.report.sections.tiles import infrastructure_tile, mttf_tile, rate_tile, utilisation_tile
-from assets.report.wording import plural
+from assets.report.blocks import Section, Text, note, section
+from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
+from assets.report.queries import Own, Row
+from assets.report.sections.mttf import projected
+from assets.report.tables import Col, interval, table
+from assets.report.wording import POPULATIONS, exposure, plural, rate
 
 
-def headline(frames: Frames, cluster: Row) -> Section:
-    """Build the opening section of a cluster."""
-    cluster_id = cluster["cluster_id"]
-    largest = only_row(frames, "attempts", cluster_id).get("largest_gpu_count")
-    tiles = (
-        rate_tile(frames, cluster_id, "gpus_gt_128", "Failure rate, jobs above 128 GPUs"),
-        rate_tile(frames, cluster_id, "all", "Failure rate, all jobs"),
-        mttf_tile(frames, cluster_id, cluster["gpu_count"], "MTTF of a job on the whole cluster"),
-        mttf_tile(frames, cluster_id, largest, "MTTF at the largest run"),
-        infrastructure_tile(frames, cluster_id),
-        utilisation_tile(frames, cluster_id),
+def _doubt(row: Row) -> str:
+    said = [printable(row["note"], 200)] if row["note"] else []
+    if row["unexplained_count"]:
+        more = plural(row["unexplained_count"], "more attempt", "more attempts")
+        said.append(f"a lower bound: unknown is what ended {more}")
+    return "; ".join(said)
+
+
+COUNTED = {"attempts": "failed attempt", "incidents": "incident"}
+"""Ways of counting that are shown, and what one of them counts."""
+RATES = (
+    Col("Failure rate of", lambda row: POPULATIONS.get(row["population"], printable(row["population"]))),
+    Col("Counted as", "counted_as", detail=lambda row: "quoted" if row["is_reference"] else ""),
+    Col("#Per 1,000 node-days", lambda row: rate(row) if row["node_days"] else UNKNOWN),
+    interval("failures_per_1000_node_days", unless="failure_count"),
+    Col(
+        "#Rests on",
+        lambda row: exposure(row["failure_count"], row["node_days"], event=COUNTED[row["counted_as"]]),
+    ),
+    Col("What to know", _doubt),
+)
+
+
+def headline(own: Own) -> Section:
+    """Build the section on what was observed, and on the numbers that are quoted."""
+    simulated = "Simulated: every log line of this cluster was made by a program. It shows the method, not a machine."
+    quoted = [row for row in own.rows("projections") if row["is_cluster_size"] or row["is_largest_job"]]
+    return section(
+        "headline",
+        "The numbers, and what they rest on",
+        Text(simulated, "warning") if own.cluster["is_simulated"] else None,
+        facts(own),
+        None if has_enough(own) else note(warn_of_little(reference_of(own))),
+        table(
+            "Failure rates",
+            [row for row in own.rows("rates") if row["counted_as"] in COUNTED],
+            RATES,
+            "Attempts measure what users suffer, incidents what machines do.",
+        ),
+        projected("MTTF of the largest jobs", quoted),
+        f"{_infrastructure(own)} {_utilisation(own)}",
     )
-    blocks: list[Block] = [Text(facts(frames, cluster))]
-    if not has_enough(frames, cluster_id):
-        blocks.append(Text(warn_of_little(reference_of(frames, cluster_id)), "note"))
-    blocks.append(Tiles(tiles))
-    if cluster["is_simulated"]:
-        blocks.insert(
-            0,
-            Text(
-                "Simulated: every log line of this cluster was made by a program. It shows the method, not a machine.",
-                "warning",
-            ),
-        )
-    return Section("headline", "The numbers, and what they rest on", tuple(blocks))
 
 
-def reference_of(frames: Frames, cluster_id: str) -> Row:
+def reference_of(own: Own) -> Row:
     """Find the failure rate of a cluster that is quoted."""
-    return next((row for row in of_cluster(frames, "rates", cluster_id) if row["is_reference"]), {})
+    return own.row("rates", is_reference=True)
 
 
-def has_enough(frames: Frames, cluster_id: str) -> bool:
+def has_enough(own: Own) -> bool:
     """Tell whether enough was observed for a failure rate to say something of the machine."""
-    return (reference_of(frames, cluster_id).get("node_days") or 0) >= MIN_NODE_DAYS
+    return (reference_of(own).get("node_days") or 0) >= MIN_NODE_DAYS
 
 
-def facts(frames: Frames, cluster: Row) -> str:
+def facts(own: Own) -> str:
     """Say what was observed: period, machine, records."""
-    attempts = only_row(frames, "attempts", cluster["cluster_id"])
-    open_count = attempts.get("record_count", 0) - attempts.get("attempt_count", 0)
+    attempts, cluster = own.row("attempts"), own.cluster
+    ended = attempts.get("attempt_count", 0)
+    open_count = attempts.get("record_count", 0) - ended
     running = (
         f" ({plural(open_count, 'more', 'more')} still pending or running: these count as exposure, not as attempts)"
         if open_count
         else ""
     )
-    jobs = plural(attempts.get("job_count", 0), "job")
     return (
         f"{moment(cluster['first_at'])} to {moment(cluster['last_at'])} UTC ({period(cluster)}): "
-        f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}; "
-        f"{plural(attempts.get('attempt_count', 0), 'ended attempt')} of {jobs}{running}, "
-        f"{short(attempts.get('gpu_hours'))} GPU-hours."
+        f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}; {plural(ended, 'ended attempt')} of "
+        f"{plural(attempts.get('job_count', 0), 'job')}{running}, {short(attempts.get('gpu_hours'))} GPU-hours."
     )
 
 
@@ -82,3 +99,40 @@ def period(cluster: Row) -> str:
     if cluster["first_at"] is None or cluster["last_at"] is None:
         return UNKNOWN
     return duration((cluster["last_at"] - cluster["first_at"]).total_seconds() / 3600)
+
+
+def _infrastructure(own: Own) -> str:
+    found, attempts = own.row("states", is_infrastructure=True), own.row("attempts")
+    of_all = plural(attempts.get("attempt_count", 0), "attempt")
+    if not found.get("attempt_count"):
+        return f"No attempt of {of_all} is known to have ended by an infrastructure failure."
+    return (
+        f"Infrastructure failures ended {share(found['attempt_ratio'])} of attempts, {share(found['gpu_time_ratio'])} "
+        f"of GPU time: k = {whole(found['attempt_count'])} of {of_all}, {short(found['gpu_hours'])} of "
+        f"{short(attempts.get('gpu_hours'))} GPU-hours."
+    )
+
+
+def utilisation(own: Own) -> tuple[float | None, float | None]:
+    """Add up the GPU-hours allocated and those in service; None where no day knows them."""
+    days = own.rows("daily_work")
+    known = (
+        [day[name] for day in days if day[name] is not None] for name in ("allocated_gpu_hours", "in_service_gpu_hours")
+    )
+    allocated, in_service = (sum(values) if values else None for values in known)
+    return allocated, in_service
+
+
+def _utilisation(own: Own) -> str:
+    allocated, in_service = utilisation(own)
+    if allocated is None or not in_service:
+        return "How much of the GPU time was allocated is unknown: the GPU counts of nodes or of jobs are."
+    said = f"Allocated: {share(allocated / in_service)} of the time in service, {short(allocated)} of "
+    said += f"{short(in_service)} GPU-hours"
+    days = own.rows("daily_work")
+    if any(day["unknown_outage_count"] for day in days):
+        said += "; no outage is known, so none is taken off"
+    unknown = sum(day["unknown_allocation_count"] for day in days)
+    if unknown:
+        said += f"; a lower bound: the GPU time of {plural(unknown, 'node-day')} is unknown"
+    return f"{said}."

@@ -1,177 +1,158 @@
-"""Lemon nodes: the list with its evidence, ready for Slurm, and whether such lists were right in the past."""
+"""Lemon nodes: the list with its evidence, ready for Slurm, its signals, and whether past lists were right."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 from assets.model.lemon_verdicts import LIST_LIMIT
 from assets.node_lists import exclude_option, safe_names
-from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
-from assets.report.numbers import chance, confidence, moment, printable, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster, only_row
-from assets.report.sections.lemon_signals import signals
-from assets.report.wording import plural, sentence, span
+from assets.report import palette
+from assets.report.blocks import Block, Figure, Multiples, Section, Table, Text, note, section
+from assets.report.charts import INK, Spec, at, figure, labelled, layer, told
+from assets.report.numbers import UNKNOWN, chance, gpus, moment, printable, share, short, whole
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, interval, table
+from assets.report.wording import plural, sentence
 
-TITLE = "Lemon nodes: those that fail far more often than the rest"
 POPULATIONS = {
     "all": "All large attempts",
     "all_without_lemon_failures": "The same, had lemons failed none",
     "with_lemon_node": "Attempts on at least one lemon",
     "without_lemon_node": "Attempts on no lemon",
 }
+SIGNALS = {
+    "excl_jobid_count": "jobs that exclude the node",
+    "xid_cnt": "different Xid codes",
+    "tickets": "repair tickets",
+    "out_count": "times out of service by faults",
+    "multi_node_node_fails": "failures of jobs on several nodes",
+    "single_node_node_fails": "failures of jobs on it alone",
+    "single_node_node_failure_rate": "share of jobs on it alone that failed",
+}
 
 
-def lemons(frames: Frames, cluster: Row) -> Section:
-    """Build the section on lemon nodes."""
-    cluster_id = cluster["cluster_id"]
-    fleet = only_row(frames, "lemon_fleets", cluster_id)
-    if not fleet:
-        said = "There is no accounting of this cluster's nodes, so the data cannot tell which of them are lemons."
-        return Section("lemons", TITLE, (Text(said, "note"),))
-    blocks: list[Block] = [*_found(fleet), _nodes(of_cluster(frames, "lemon_nodes", cluster_id), fleet)]
-    if fleet["lemon_count"]:
-        blocks.append(_exclude(fleet))
-    blocks += _root_causes(of_cluster(frames, "lemon_root_causes", cluster_id))
-    blocks += signals(of_cluster(frames, "lemon_signals", cluster_id))
-    blocks += _effects(of_cluster(frames, "lemon_effects", cluster_id))
-    blocks += _lists(of_cluster(frames, "lemon_lists", cluster_id))
-    return Section("lemons", TITLE, tuple(blocks))
-
-
-def _found(fleet: Row) -> list[Block]:
-    days = f"{fleet['window_start_date']} to {fleet['window_end_date']}"
-    rests_on = (
-        f"{plural(fleet['failure_count'], 'failure')} of known culprit in {short(fleet['node_days'])} node-days in use"
-    )
-    others = (
-        f"{whole(fleet['watch_count'])} to watch, {whole(fleet['ok_count'])} ok, "
-        f"{whole(fleet['not_enough_data_count'])} without enough data."
-    )
-    if fleet["refusal"]:
-        said = f"The data cannot tell: {printable(fleet['refusal'], 200)} ({days}, {rests_on}). {others}"
-        return [Text(said, "note")]
-    wrong = fleet["false_discovery_ratio"]
-    said = f"{plural(fleet['lemon_count'], 'lemon')} among {plural(fleet['node_count'], 'node')}"
-    said += f"; {share(wrong)} of these names are expected to be wrong" if wrong is not None else ""
-    said += f" ({days}, {rests_on}). {others}"
-    if fleet["fleet_rate"] is not None:
-        said += f" Normal nodes fail {short(fleet['fleet_rate'])} times per {whole(1000)} node-days in use."
-    return [Text(said, "warning" if fleet["lemon_count"] else "good")]
-
-
-def _nodes(nodes: list[Row], fleet: Row) -> Table:
-    level = confidence(fleet["confidence_level"])
-    return Table(
-        "Nodes by how surely they are lemons",
-        columns(
-            "#Rank",
-            "Node",
-            "Verdict",
-            "#Probability",
-            f"#Failures per 1,000 node-days ({level})",
-            "#Failures (k)",
-            "Reasons",
-            "Evidence",
-        ),
-        tuple(
-            row(
-                "not ranked" if node["rank"] is None else whole(node["rank"]),
-                printable(node["node_name"]),
-                node["verdict"],
-                chance(node["posterior_probability"]),
-                _rate(node),
-                Cell(whole(node["event_count"]), detail=f"in {short(node['exposure'])} node-days"),
-                printable(node["reasons"], 500),
-                _evidence(node),
-            )
-            for node in nodes
-        ),
-        note=f"{whole(len(nodes))} of {plural(fleet['node_count'], 'node')}: every lemon, then those to watch, then by "
-        "rank. The probability is that of failing at least three times as often as normal nodes; a list ends where "
-        f"{share(LIST_LIMIT)} of its names are expected to be wrong. Rates are drawn towards the node's group.",
-        is_collapsed=not fleet["lemon_count"] and not fleet["watch_count"],
-    )
-
-
-def _rate(node: Row) -> Cell:
-    if node["rate"] is None:
-        return Cell("not estimated")
-    return Cell(short(node["rate"]), detail=span(node["rate_low"], node["rate_high"]))
-
-
-def _evidence(node: Row) -> str:
-    said = [f"{moment(failure['failed_at'])} {printable(failure['label'])}" for failure in node["failures"] or []]
+def _evidence(row: Row) -> str:
+    said = [
+        f"{moment(incident['failed_at'])} {printable(incident['label'])}"
+        for incident in row["last_incidents"] or []
+        if incident["failed_at"].date() >= row["window_start_date"]
+    ]
     said += [
         f"ticket {printable(ticket['ticket_id'], 24)}: {printable(ticket['component'], 24)}"
-        for ticket in node["tickets"] or []
+        for ticket in row["last_tickets"] or []
     ]
     return "; ".join(said) or "none beside the counts"
 
 
-def _exclude(fleet: Row) -> Table:
-    """Write the line for Slurm; a name that a shell or Slurm would read as something else stays out of it."""
-    names = fleet["lemon_names"]
-    line, odd = exclude_option(names), len(names) - len(safe_names(names))
-    return Table(
-        "Ready for sbatch and srun",
-        columns("Leaves the lemons out of a job"),
-        ((Cell(line or "no name can be given to Slurm", is_code=line is not None),),),
-        note=f"{plural(odd, 'name')} cannot stand on a command line and {'is' if odd == 1 else 'are'} left out."
-        if odd
-        else "",
-    )
+NODES = (
+    Col("#Rank", "rank", whole, unknown="not ranked"),
+    Col("Node", "node_name"),
+    Col("Verdict", "verdict"),
+    Col("#Probability", "posterior_probability", chance),
+    Col("#Failures per 1,000 node-days ({level})", "rate", short, limits="rate", unknown="not estimated"),
+    Col("#Failures (k)", "event_count", whole, detail=lambda row: f"in {short(row['exposure'])} node-days"),
+    Col("Reasons", lambda row: printable(row["reasons"], 500)),
+    Col("Evidence", _evidence),
+)
+ROOT_CAUSES = (
+    Col("Root cause", "root_cause"),
+    Col("#Lemons", "node_count", whole),
+    Col("#Share", "ratio", share),
+    interval("ratio", share),
+)
+EFFECTS = (
+    Col("Attempts", lambda row: POPULATIONS.get(row["population"], printable(row["population"]))),
+    Col("#Failed (k)", "failure_count", whole),
+    Col("#Attempts", "attempt_count", whole),
+    Col("#Share", "failure_ratio", share),
+    interval("failure_ratio", share),
+)
 
 
-def _root_causes(causes: list[Row]) -> list[Block]:
-    if not causes:
-        return []
-    first = causes[0]
-    notes = {printable(cause["note"], 200) for cause in causes if cause["note"]}
-    return [
-        Table(
+def lemons(own: Own) -> Section:
+    """Build the section on lemon nodes."""
+    title = "Lemon nodes: those that fail far more often than the rest"
+    judged = sorted((row for row in own.rows("nodes") if row["verdict"]), key=_place)
+    if not judged:
+        said = "There is no accounting of this cluster's nodes, so the data cannot tell which of them are lemons."
+        return section("lemons", title, note(said))
+    verdicts = Counter(row["verdict"] for row in judged)
+    causes = own.rows("lemon_root_causes")
+    notes = sorted({printable(row["note"], 200) for row in causes if row["note"]})
+    return section(
+        "lemons",
+        title,
+        _found(judged, verdicts),
+        table(
+            "Nodes by how surely they are lemons",
+            judged,
+            NODES,
+            f"All {plural(len(judged), 'node')}: every lemon, then those to watch, then by rank. The probability is "
+            "that of failing at least three times as often as normal nodes; a list ends where "
+            f"{share(LIST_LIMIT)} of its names are expected to be wrong. Rates are drawn towards the node's group.",
+            is_collapsed=not verdicts["lemon"] and not verdicts["watch"],
+        ),
+        exclude_table([row["node_name"] for row in judged if row["verdict"] == "lemon"]),
+        table(
             "What was wrong with the lemons",
-            columns("Root cause", "#Lemons", "#Share", f"#{confidence(first['confidence_level'])} interval"),
-            tuple(
-                row(
-                    printable(cause["root_cause"]),
-                    whole(cause["node_count"]),
-                    share(cause["ratio"]),
-                    _shares(cause, "ratio"),
-                )
-                for cause in causes
-            ),
-            note="The component that most repair tickets of a lemon name, as in the paper's table II."
-            + "".join(f" Unknown: {note}." for note in sorted(notes)),
-        )
-    ]
-
-
-def _effects(effects: list[Row]) -> list[Block]:
-    if not any(effect["attempt_count"] for effect in effects):
-        why = next((effect["note"] for effect in effects if effect["note"]), "no large attempt ended")
-        return [Text(f"What lemons do to large jobs cannot be told: {printable(why, 200)}.", "note")]
-    first = effects[0]
-    note = (
-        f"Attempts of {gpus_and_more(first['large_gpu_count'])}, over the days on which the lemons were found, which "
+            causes,
+            ROOT_CAUSES,
+            "The component that most repair tickets of a lemon name, as in the paper's table II."
+            + "".join(f" Unknown: {said}." for said in notes),
+        ),
+        *_signals(own.rows("lemon_signals")),
+        _effects(own.rows("lemon_effects")),
+        _lists(own.rows("lemon_lists")),
     )
-    note += "flatters the list; the table after this one judges lists by the days that followed."
-    return [
-        Table(
-            f"Failed attempts of {gpus_and_more(first['large_gpu_count'])}, with lemons and without",
-            columns(
-                "Attempts", "#Failed (k)", "#Attempts", "#Share", f"#{confidence(first['confidence_level'])} interval"
+
+
+def _place(row: Row) -> tuple[int, float, float, str]:
+    order = ("lemon", "watch")
+    verdict = order.index(row["verdict"]) if row["verdict"] in order else len(order)
+    rank = float("inf") if row["rank"] is None else row["rank"]
+    return verdict, rank, -(row["event_count"] or 0), row["node_id"]
+
+
+def _found(judged: list[Row], verdicts: Counter[str]) -> Text:
+    first = judged[0]
+    failures, node_days = (sum(row[name] or 0 for row in judged) for name in ("event_count", "exposure"))
+    days = f"{min(row['window_start_date'] for row in judged)} to {max(row['window_end_date'] for row in judged)}"
+    rests_on = f"{days}, {plural(failures, 'failure')} of known culprit in {short(node_days)} node-days in use"
+    others = (
+        f"{whole(verdicts['watch'])} to watch, {whole(verdicts['ok'])} ok, "
+        f"{whole(verdicts['not enough data'])} without enough data."
+    )
+    refusal = next((row["note"] for row in judged if row["note"]), None)
+    if refusal:
+        return note(f"The data cannot tell: {printable(refusal, 200)} ({rests_on}). {others}")
+    said = f"{plural(verdicts['lemon'], 'lemon')} among {plural(len(judged), 'node')}"
+    wrong = [row["false_discovery_ratio"] for row in judged if row["verdict"] == "lemon"]
+    if any(ratio is not None for ratio in wrong):
+        said += f"; {share(max(ratio for ratio in wrong if ratio is not None))} of these names are expected to be wrong"
+    said += f" ({rests_on}). {others}"
+    if first["fleet_rate"] is not None:
+        said += f" Normal nodes fail {short(first['fleet_rate'])} times per {whole(1000)} node-days in use."
+    return Text(said, "warning" if verdicts["lemon"] else "good")
+
+
+def exclude_table(names: list[str]) -> Table | None:
+    """Write the line for Slurm; a name that a shell or Slurm would read as something else stays out of it."""
+    line, odd = exclude_option(names), len(names) - len(safe_names(names))
+    left_out = f"{plural(odd, 'name')} cannot stand on a command line and {'is' if odd == 1 else 'are'} left out."
+    return table(
+        "Ready for sbatch and srun",
+        [{"line": line}] if names else [],
+        (
+            Col(
+                "Leaves the lemons out of a job",
+                "line",
+                str,
+                unknown="no name can be given to Slurm",
+                is_code=bool(line),
             ),
-            tuple(
-                row(
-                    POPULATIONS.get(effect["population"], printable(effect["population"])),
-                    whole(effect["failure_count"]),
-                    whole(effect["attempt_count"]),
-                    share(effect["failure_ratio"]),
-                    _shares(effect, "failure_ratio"),
-                )
-                for effect in effects
-            ),
-            note=note + (f" {sentence(printable(first['note'], 200))}" if first["note"] else ""),
-        )
-    ]
+        ),
+        left_out if odd else "",
+    )
 
 
 def gpus_and_more(count: int | None) -> str:
@@ -180,68 +161,154 @@ def gpus_and_more(count: int | None) -> str:
     >>> gpus_and_more(512)
     '512 GPUs and more'
     """
-    return "unknown size" if count is None else f"{whole(count)} GPUs and more"
+    return "unknown size" if count is None else f"{gpus(count)} and more"
 
 
-def _shares(estimate: Row, name: str) -> str:
-    low, high = estimate[f"{name}_low"], estimate[f"{name}_high"]
-    return "not estimated" if low is None or high is None else f"{share(low)} to {share(high)}"
+def _effects(rows: list[Row]) -> Block | None:
+    if not any(row["attempt_count"] for row in rows):
+        why = next((row["note"] for row in rows if row["note"]), "no large attempt ended")
+        return note(f"What lemons do to large jobs cannot be told: {printable(why, 200)}.")
+    large = gpus_and_more(rows[0]["large_gpu_count"])
+    return table(
+        f"Failed attempts of {large}, with lemons and without",
+        rows,
+        EFFECTS,
+        f"Attempts of {large}, over the days on which the lemons were found, which flatters the list; the table after "
+        "this one judges lists by the days that followed."
+        + (f" {sentence(printable(rows[0]['note'], 200))}" if rows[0]["note"] else ""),
+    )
 
 
-def _lists(lists: list[Row]) -> list[Block]:
-    judged = [evaluation for evaluation in lists if evaluation["window_end_date"] is not None]
+def _limited(heading: str, name: str, why_not: str) -> Col:
+    return Col(heading, name, share, limits=name, unknown=why_not)
+
+
+def _lists(rows: list[Row]) -> Block | None:
+    judged = [row for row in rows if row["window_end_date"] is not None]
     if not judged:
-        why = next((evaluation["note"] for evaluation in lists if evaluation["note"]), "no list was made")
-        return [Text(f"Whether lists of the past were right cannot be told: {printable(why, 200)}.", "note")]
-    first = judged[0]
-    large = gpus_and_more(first["large_gpu_count"])
-    return [
-        Table(
-            "Lists of the past, judged by the days that followed",
-            columns(
-                "List made on",
-                "Judged until",
-                "#Named",
-                "#Proved bad",
-                "#Precision",
-                "#Recall",
-                "#Lift",
-                "#GPU-hours avoidable",
-                f"#Failed jobs of {large}",
-                "#Without the named",
+        why = next((row["note"] for row in rows if row["note"]), "no list was made")
+        return note(f"Whether lists of the past were right cannot be told: {printable(why, 200)}.")
+
+    def nobody(row: Row) -> str:
+        return f"nobody: {printable(row['note'], 160)}" if row["method"] == "not_ranked" and row["note"] else ""
+
+    return table(
+        "Lists of the past, judged by the days that followed",
+        judged,
+        (
+            Col("List made on", "window_end_date", str, detail=nobody),
+            Col("Judged until", "judged_end_date", str),
+            Col("#Named", "named_count", whole),
+            Col("#Proved bad", "bad_count", whole, detail=lambda row: f"of {whole(row['judged_count'])}"),
+            _limited("#Precision", "precision", "nobody was named"),
+            _limited("#Recall", "recall", "none proved bad"),
+            Col("#Lift", "lift", short, unknown="not estimated"),
+            Col("#GPU-hours avoidable", "lost_gpu_hours_avoidable", short, limits="lost_gpu_hours_avoidable"),
+            _limited(
+                f"#Failed jobs of {gpus_and_more(judged[0]['large_gpu_count'])}",
+                "large_job_failure_ratio",
+                "no such job",
             ),
-            tuple(_list_row(evaluation) for evaluation in judged),
-            note="Precision: named nodes that proved bad. Recall: bad nodes that had been named. Lift: precision over "
-            "the share of bad nodes among all. A node proves bad when its failures in that time have a probability of "
-            f"at most 1% at the rate of normal nodes. Small print: limits at {confidence(first['confidence_level'])}.",
-        )
+            _limited("#Without the named", "large_job_failure_ratio_without_lemons", "no such job"),
+        ),
+        "Precision: named nodes that proved bad. Recall: bad nodes that had been named. Lift: precision over the share "
+        "of bad nodes among all. A node proves bad when its failures in that time have a probability of at most 1% at "
+        "the rate of normal nodes. Small print: limits at {level}.",
+    )
+
+
+def _signals(steps: list[Row]) -> list[Block | None]:
+    if not steps:
+        return [note("No signal of any node is known.")]
+    by_signal = {name: [step for step in steps if step["signal"] == name] for name in SIGNALS}
+    drawn = [_signal_figure(name, own) for name, own in by_signal.items() if own and own[-1]["largest"]]
+    figures = Multiples(
+        "How the signals spread over the nodes",
+        tuple(drawn),
+        note="A line that is near 100% on the left has few nodes with large values. Dots: nodes called lemons, by "
+        "name. Signals that are unknown, or 0 at every node, have no figure.",
+    )
+    told_of = [own[0] if own else {"signal": name} for name, own in by_signal.items()]
+    return [
+        figures if drawn else None,
+        table(
+            "Signals of the nodes",
+            told_of,
+            SIGNAL_COLUMNS,
+            "Over the days before the last one that the configuration asks for, 28 by default. 90% and 99% of the "
+            "nodes have at most the value given. A node stands out above the 99% value and with 2 or more, or from a "
+            "configured limit on; one signal alone makes no lemon.",
+        ),
     ]
 
 
-def _list_row(evaluation: Row) -> tuple[Cell, ...]:
-    avoidable = "lost_gpu_hours_avoidable"
-    why = (
-        f"nobody: {printable(evaluation['note'], 160)}"
-        if evaluation["method"] == "not_ranked" and evaluation["note"]
-        else ""
-    )
-    return row(
-        Cell(str(evaluation["window_end_date"]), detail=why),
-        str(evaluation["judged_end_date"]),
-        whole(evaluation["named_count"]),
-        Cell(whole(evaluation["bad_count"]), detail=f"of {whole(evaluation['judged_count'])}"),
-        _limited(evaluation, "precision", "nobody was named"),
-        _limited(evaluation, "recall", "none proved bad"),
-        "not estimated" if evaluation["lift"] is None else short(evaluation["lift"]),
-        Cell(
-            short(evaluation[avoidable]), detail=span(evaluation[f"{avoidable}_low"], evaluation[f"{avoidable}_high"])
-        ),
-        _limited(evaluation, "large_job_failure_ratio", "no such job"),
-        _limited(evaluation, "large_job_failure_ratio_without_lemons", "no such job"),
-    )
+def _signal_value(heading: str, name: str) -> Col:
+    def written(row: Row) -> str:
+        return (share if row["signal"] == "single_node_node_failure_rate" else short)(row.get(name))
+
+    return Col(heading, written)
 
 
-def _limited(evaluation: Row, name: str, why_not: str) -> Cell:
-    return (
-        Cell(why_not) if evaluation[name] is None else Cell(share(evaluation[name]), detail=_shares(evaluation, name))
-    )
+def _signal_limit(row: Row) -> str:
+    if "known_count" not in row:
+        return "no source tells"
+    limit = row["configured_limit"]
+    return "the fleet's 99%" if limit is None else f"{short(limit)} (configured)"
+
+
+SIGNAL_COLUMNS = (
+    Col("Signal", lambda row: SIGNALS[row["signal"]], detail="signal"),
+    Col("#Nodes known", lambda row: whole(row.get("known_count", 0))),
+    _signal_value("#Median", "median_value"),
+    _signal_value("#90% of nodes", "value_90"),
+    _signal_value("#99% of nodes", "value_99"),
+    _signal_value("#Largest", "largest"),
+    Col("Limit", _signal_limit),
+    Col("#Nodes above", lambda row: whole(row["above_count"]) if "above_count" in row else UNKNOWN),
+)
+
+
+def _signal_figure(name: str, steps: list[Row]) -> Figure:
+    top, chosen = steps[-1]["value"] or 1.0, [2 * (steps[-1]["value"] or 1.0)]
+    # Names have room beside each other, those of the largest values first.
+    for step in reversed(steps):
+        if step["lemon_count"] and 0.3 * top < step["value"] < chosen[-1] - 0.35 * top:
+            chosen.append(step["value"])
+    drawn = [
+        {
+            "value": step["value"],
+            "percent": 100 * step["at_most_ratio"],
+            "nodes": step["node_count"],
+            "names": _names(step["lemon_names"]),
+            "written": _names(step["lemon_names"]) if step["value"] in chosen[1:] else "",
+            "text": f"{short(step['value'])} at {plural(step['node_count'], 'node')}, "
+            f"{plural(step['lemon_count'], 'lemon')} among them",
+        }
+        for step in steps
+    ]
+    marked = [f"{_names(step['lemon_names'])} at {short(step['value'])}" for step in steps if step["lemon_count"]]
+    x = {"scale": {"domain": [0, 1.25 * top]}, "title": None, "axis": {"tickCount": 5, "grid": False}}
+    y = {"scale": {"domain": [0, 112]}, "title": "nodes (%)", "axis": {"values": [0, 50, 100]}}
+    place: Spec = {"x": at("value", x), "y": at("percent", y)}
+    tooltip, named = told(text="value", names="lemons"), "datum.names != ''"
+    return figure(
+        f"lemon-signal-{name}",
+        SIGNALS[name],
+        f"Share of the nodes with at most so many: {SIGNALS[name]}. Lemons: {'; '.join(marked) or 'none'}. The table "
+        "below holds median, quantiles and limit.",
+        drawn,
+        {"value": "Value", "percent": "Nodes with at most so much (%)", "nodes": "Nodes", "names": "Lemons"},
+        [
+            layer("line", interpolate="step-after", strokeWidth=2, color=palette.GPU_TIME, **place),
+            layer("point", filled=True, size=60, opacity=0, tooltip=tooltip, **place),
+            layer("point", where=named, filled=True, size=80, stroke=INK, color=palette.GROUP_COLOURS["GPU"], opacity=1,
+                  tooltip=tooltip, **place),
+            *labelled("written", where=named, dy=-12, **place),
+        ],
+        120,
+    )  # fmt: skip
+
+
+def _names(names: list[str] | None) -> str:
+    shown = ", ".join(printable(name, 16) for name in (names or [])[:1])
+    return shown + (f" +{len(names) - 1}" if names and len(names) > 1 else "")

@@ -3,275 +3,230 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
-
-import pandas as pd
 
 from assets.report import palette
 from assets.report.addresses import of_cause
-from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
-from assets.report.figures.losses import SECOND_ORDER
-from assets.report.figures.losses import losses as draw
+from assets.report.blocks import Block, Figure, Pair, Section, Text, note, section
+from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, table
 from assets.report.wording import plural
 
 CAUSES_SHOWN = 7
 OTHER = "Other causes"
-TITLE = "Lost goodput, and who lost it"
+SECOND_ORDER = "second order"
+HOURS = ("first_order_gpu_hours", "second_order_gpu_hours")
 
 
-def losses(frames: Frames, cluster: Row) -> Section:
-    """Build the section on work lost in first and second order."""
-    cluster_id = cluster["cluster_id"]
-    sizes, owed = of_cluster(frames, "lost_goodput", cluster_id), of_cluster(frames, "lost_by_account", cluster_id)
-    loops = of_cluster(frames, "crash_loops", cluster_id)
-    if not any(size["failure_count"] or size["second_order_count"] for size in sizes):
-        said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
-        return Section("losses", TITLE, (Text(said),))
-    blocks: list[Block] = [Text(_summary(sizes))]
-    figure = _figure(sizes, of_cluster(frames, "lost_by_cause", cluster_id), owed)
-    blocks.append(Pair(figure, _by_size(sizes)) if figure else _by_size(sizes))
-    blocks.append(_loops(loops) if loops else Text("No job run failed three times and more in a row: no crash loop."))
-    blocks.extend(_statement(owed, sizes))
-    if cluster["are_names_hidden"]:
-        blocks.append(Text(NOTE, "note"))
-    return Section("losses", TITLE, tuple(blocks))
+def _exact(value: float) -> str:
+    """Write a sum that others are held against with a digit more."""
+    return short(value, 4)
 
 
-def total(rows: Iterable[Row], *names: str) -> float:
-    """Add up what is known of some columns.
-
-    >>> total([{"a": 1.5, "b": None}, {"a": None, "b": 2.0}], "a", "b")
-    3.5
-    """
-    return math.fsum(loss[name] or 0.0 for loss in rows for name in names)
-
-
-def _summary(sizes: list[Row]) -> str:
-    first, second = total(sizes, "first_order_gpu_hours"), total(sizes, "second_order_gpu_hours")
-    parts = [
-        f"{short(first + second)} GPU-hours lost: {short(first)} in failed attempts (first order) and {short(second)} "
-        "in attempts preempted because a failed job came back (second order)"
-        + (f", which is {share(second / (first + second))} of the loss." if first + second else "."),
-        f"Weighted by the probability that infrastructure was the cause: "
-        f"{short(total(sizes, 'expected_lost_gpu_hours'))} GPU-hours.",
-    ]
-    open_count = sum(size["instigator_unknown_count"] for size in sizes)
-    if open_count:
-        hours = total(sizes, "instigator_unknown_gpu_hours")
-        parts.append(
-            f"Nobody knows who preempted {plural(open_count, 'more attempt')}, which lost {short(hours)} GPU-hours: "
-            "the second order may be larger by as much."
-        )
-    return " ".join(parts)
-
-
-def _figure(sizes: list[Row], causes: list[Row], owed: list[Row]) -> Figure | None:
-    lost = [size for size in sizes if total([size], "first_order_gpu_hours", "second_order_gpu_hours")]
-    if not lost:
-        return None
-    colours = _colours(causes)
-    hours, cost = total(owed, "lost_gpu_hours"), total(owed, "lost_cost")
-    currency = next((loss["currency"] for loss in owed if loss["currency"]), "")
-    price = cost / hours if currency and hours else None
-    bars = [bar for size in lost for bar in _bars(size, causes, colours, price, printable(currency, 8))]
-    largest = max(lost, key=lambda size: total([size], "first_order_gpu_hours", "second_order_gpu_hours"))
-    return Figure(
-        "losses",
-        "Lost GPU-hours by job size and cause",
-        f"Stacked bars at {plural(len(lost), 'size')}: GPU-hours lost in failed attempts by cause and in second order. "
-        f"Most was lost at {gpus(largest['gpu_size_bin'])}. The table beside it holds the sums.",
-        draw(pd.DataFrame(bars), colours),
-        note="Above each bar: the share of the second order, which is work lost in attempts that a restarting job "
-        "preempted. Sizes without a loss have no bar.",
-    )
-
-
-def _colours(causes: list[Row]) -> dict[str, str]:
-    """Give the causes that cost most a shade of their own, and the others and the second order one each."""
-    labels: dict[str, str] = {}
-    sums: dict[str, float] = {}
-    for loss in causes:
-        labels[loss["failure_category"]] = loss["label"]
-        sums[loss["failure_category"]] = sums.get(loss["failure_category"], 0.0) + (loss["lost_gpu_hours"] or 0.0)
-    ranked = sorted((name for name, hours in sums.items() if hours), key=lambda name: (-sums[name], name))
-    shown = ranked[:CAUSES_SHOWN]
-    colours = {labels[name]: shade for name, shade in palette.shades_of(shown).items()}
-    if len(ranked) > len(shown):
-        colours[OTHER] = palette.OTHER_CAUSES
-    return colours | {SECOND_ORDER: palette.ATTEMPTS}
-
-
-def _bars(
-    size: Row, causes: list[Row], colours: dict[str, str], price: float | None, currency: str
-) -> list[dict[str, object]]:
-    hours = dict.fromkeys(colours, 0.0)
-    for loss in causes:
-        if loss["gpu_size_bin"] == size["gpu_size_bin"] and loss["lost_gpu_hours"]:
-            hours[loss["label"] if loss["label"] in colours else OTHER] += loss["lost_gpu_hours"]
-    hours[SECOND_ORDER] = size["second_order_gpu_hours"] or 0.0
-    whole_bar = sum(hours.values())
-    common: dict[str, object] = {
-        "size": whole(size["gpu_size_bin"]),
-        "total": whole_bar,
-        "label": f"{100 * hours[SECOND_ORDER] / whole_bar:.0f}%" if whole_bar else "",
-    }
-    money = "" if price is None else ", {} " + currency
-    return [
-        common
-        | {
-            "part": part,
-            "hours": value,
-            "link": of_cause(size["cluster_id"], part) if part not in {OTHER, SECOND_ORDER} else "",
-            "text": f"{short(value)} GPU-hours" + money.format(whole(value * (price or 0))),
-        }
-        for part, value in hours.items()
-        if value or part == SECOND_ORDER
-    ]
-
-
-def _by_size(sizes: list[Row]) -> Table:
-    whole_row = {
-        name: sum(size[name] for size in sizes)
-        for name in ("failure_count", "second_order_count", "instigator_unknown_count")
-    } | {
-        name: total(sizes, name)
-        for name in ("first_order_gpu_hours", "second_order_gpu_hours", "expected_lost_gpu_hours")
-    }
-    named = [(gpus(size["gpu_size_bin"]), size) for size in sizes]
-    return Table(
-        "Lost GPU-hours by job size",
-        columns(
-            "Size", "#Failed (k)", "#First order", "#Preempted", "#Second order", "#Both, weighted",
-            "#Share of second order",
-        ),
-        tuple(
-            row(
-                name,
-                whole(size["failure_count"]),
-                short(size["first_order_gpu_hours"]),
-                whole(size["second_order_count"]),
-                short(size["second_order_gpu_hours"]),
-                short(size["expected_lost_gpu_hours"]),
-                _second_share(size),
-            )
-            for name, size in [*named, ("all", whole_row)]
-        ),
-        has_total=True,
-        note="The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours. "
-        "Weighted: each loss times the probability that infrastructure caused it; the other columns follow the paper's "
-        "rule.",
-    )  # fmt: skip
-
-
-def _second_share(size: Row) -> str:
-    first, second = size["first_order_gpu_hours"], size["second_order_gpu_hours"]
+def _second_share(row: Row) -> str:
+    first, second = (row[name] for name in HOURS)
     if first is None or second is None:
         return share(None)
     return share(second / (first + second)) if first + second else "no loss"
 
 
-def _loops(loops: list[Row]) -> Table:
-    return Table(
-        f"Crash loops ({whole(len(loops))})",
-        columns(
-            "Job", "User", "#Size", "Failed (UTC)", "#Failures in a row", "#Attempts", "#Preempted by it",
-            "#Own lost GPU-hours", "#Others' lost GPU-hours",
-        ),
-        tuple(
-            row(
-                printable(loop["job_id"] or loop["run_id"]),
-                Cell(printable(loop["user_name"], 32), detail=printable(loop["account"], 32)),
-                gpus(loop["gpu_count"]),
-                Cell(
-                    f"{moment(loop['started_at'])} to {moment(loop['ended_at'])}",
-                    detail=duration((loop["ended_at"] - loop["started_at"]).total_seconds() / 3600),
-                ),
-                whole(loop["consecutive_failure_count"]),
-                whole(loop["attempt_count"]),
-                whole(loop["victim_count"]),
-                short(loop["first_order_gpu_hours"]),
-                short(loop["victim_gpu_hours"]),
-            )
-            for loop in loops
-        ),
-        note="Job runs that infrastructure failed three times and more in a row, the dearest first, and the attempts "
-        "of others that made room for their restarts.",
+FAILED = Col("#Failed (k)", "failure_count", whole)
+PREEMPTED = Col("#Preempted", "second_order_count", whole)
+FIRST = Col("#First order", "first_order_gpu_hours", short)
+SECOND = Col("#Second order", "second_order_gpu_hours", short)
+LOST = Col("#Lost GPU-hours", "lost_gpu_hours", _exact)
+BY_SIZE = (
+    Col("Size", lambda row: row.get("name") or gpus(row["gpu_size_bin"])),
+    FAILED,
+    FIRST,
+    PREEMPTED,
+    SECOND,
+    Col("#Both, weighted", "expected_lost_gpu_hours", short),
+    Col("#Share of second order", _second_share),
+)
+LOOPS = (
+    Col("Job", lambda row: printable(row["job_id"] or row["run_id"])),
+    Col("User", "user_name", detail=lambda row: printable(row["account"], 32)),
+    Col("#Size", "gpu_count", gpus, unknown=gpus(None)),
+    Col("Failed (UTC)", lambda row: f"{moment(row['started_at'])} to {moment(row['ended_at'])}",
+        detail=lambda row: duration((row["ended_at"] - row["started_at"]).total_seconds() / 3600)),
+    Col("#Failures in a row", "consecutive_failure_count", whole),
+    Col("#Attempts", "attempt_count", whole),
+    Col("#Preempted by it", "victim_count", whole),
+    Col("#Own lost GPU-hours", "first_order_gpu_hours", short),
+    Col("#Others' lost GPU-hours", "victim_gpu_hours", short),
+)  # fmt: skip
+
+
+def losses(own: Own) -> Section:
+    """Build the section on work lost in first and second order."""
+    sizes, owed, loops = own.rows("lost_goodput"), own.rows("lost_by_account"), own.rows("crash_loops")
+    title = "Lost goodput, and who lost it"
+    if not any(row["failure_count"] or row["second_order_count"] for row in sizes):
+        said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
+        return section("losses", title, said)
+    chart = _figure(sizes, own.rows("failures"), owed)
+    by_size = table(
+        "Lost GPU-hours by job size",
+        sizes,
+        BY_SIZE,
+        "The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours. Weighted: "
+        "each loss times the probability that infrastructure caused it; the other columns follow the paper's rule.",
+        total=summed(sizes, "failure_count", "second_order_count", *HOURS, "expected_lost_gpu_hours") | {"name": "all"},
+    )
+    return section(
+        "losses",
+        title,
+        _summary(sizes),
+        Pair(chart, by_size) if chart and by_size else by_size,
+        table(
+            f"Crash loops ({whole(len(loops))})",
+            loops,
+            LOOPS,
+            "Job runs that infrastructure failed three times and more in a row, the dearest first, and the attempts of "
+            "others that made room for their restarts.",
+        )
+        or "No job run failed three times and more in a row: no crash loop.",
+        *_statement(owed, sizes),
+        note(NOTE) if own.cluster["are_names_hidden"] else None,
+    )
+
+
+def summed(rows: Iterable[Row], *names: str) -> Row:
+    """Add up what is known of some columns.
+
+    >>> summed([{"a": 1.5, "b": None}, {"a": None, "b": 2.0}], "a", "b")
+    {'a': 1.5, 'b': 2.0}
+    """
+    listed = list(rows)
+    return {name: math.fsum(row[name] or 0.0 for row in listed) for name in names}
+
+
+def _summary(sizes: list[Row]) -> str:
+    sums = summed(sizes, *HOURS, "expected_lost_gpu_hours", "instigator_unknown_count", "instigator_unknown_gpu_hours")
+    first, second = (sums[name] for name in HOURS)
+    said = (
+        f"{short(first + second)} GPU-hours lost: {short(first)} in failed attempts (first order) and {short(second)} "
+        "in attempts preempted because a failed job came back (second order)"
+        + (f", which is {share(second / (first + second))} of the loss." if first + second else ".")
+        + " Weighted by the probability that infrastructure was the cause: "
+        f"{short(sums['expected_lost_gpu_hours'])} GPU-hours."
+    )
+    if sums["instigator_unknown_count"]:
+        said += (
+            f" Nobody knows who preempted {plural(sums['instigator_unknown_count'], 'more attempt')}, which lost "
+            f"{short(sums['instigator_unknown_gpu_hours'])} GPU-hours: the second order may be larger by as much."
+        )
+    return said
+
+
+def _figure(sizes: list[Row], failed: list[Row], owed: list[Row]) -> Figure | None:
+    lost = [row for row in sizes if any(row[name] for name in HOURS)]
+    if not lost:
+        return None
+    shades = _shades(failed)
+    sums = summed(owed, "lost_gpu_hours", "lost_cost")
+    currency = printable(next((row["currency"] for row in owed if row["currency"]), ""), 8)
+    price = sums["lost_cost"] / sums["lost_gpu_hours"] if currency and sums["lost_gpu_hours"] else None
+    bars = [bar for row in lost for bar in _bars(row, failed, shades, price, currency)]
+    largest = max(lost, key=lambda row: sum(row[name] or 0.0 for name in HOURS))
+    top = max(bar["total"] for bar in bars) or 1.0
+    y = {"title": "lost GPU-hours", "axis": {"tickCount": 6}, "scale": {"domain": [0, top * 1.12]}}
+    x = name("size", sort=list(dict.fromkeys(bar["size"] for bar in bars)), title="GPUs of the job", axis=FLAT_AXIS)
+    return figure(
+        "losses",
+        "Lost GPU-hours by job size and cause",
+        f"Stacked bars at {plural(len(lost), 'size')}: GPU-hours lost in failed attempts by cause and in second order. "
+        f"Most was lost at {gpus(largest['gpu_size_bin'])}. The table beside it holds the sums.",
+        bars,
+        {"size": "GPUs of the job", "part": "Cause", "hours": "Lost GPU-hours"} | ({"cost": currency} if price else {}),
+        [
+            layer("bar", params=[pick("part")], x=x, y=at("hours", y, stack="zero"), opacity=PICKED,
+                  color=colours(shades, "part", title=None), tooltip=told(size="size", part="part", text="lost")),
+            *labelled("label", where=f"datum.part == '{SECOND_ORDER}'", dy=-8, x=x, y=at("total", y)),
+        ],
+        280,
+        "Above each bar: the share of the second order, which is work lost in attempts that a restarting job "
+        "preempted. Sizes without a loss have no bar.",
     )  # fmt: skip
 
 
-def _statement(owed: list[Row], sizes: list[Row]) -> list[Block]:
+def _shades(failed: list[Row]) -> dict[str, str]:
+    """Give the causes that cost most a shade of their own, and the others and the second order one each."""
+    labels, sums = {row["failure_category"]: row["label"] for row in failed}, defaultdict[str, float](float)
+    for row in failed:
+        sums[row["failure_category"]] += row["lost_gpu_hours"] or 0.0
+    ranked = sorted((name for name, hours in sums.items() if hours), key=lambda name: (-sums[name], name))
+    shades = {labels[name]: shade for name, shade in palette.shades_of(ranked[:CAUSES_SHOWN]).items()}
+    if len(ranked) > CAUSES_SHOWN:
+        shades[OTHER] = palette.OTHER_CAUSES
+    return shades | {SECOND_ORDER: palette.ATTEMPTS}
+
+
+def _bars(size: Row, failed: list[Row], shades: dict[str, str], price: float | None, currency: str) -> list[Row]:
+    hours = dict.fromkeys(shades, 0.0)
+    for row in failed:
+        if row["gpu_size_bin"] == size["gpu_size_bin"] and row["lost_gpu_hours"]:
+            hours[row["label"] if row["label"] in shades else OTHER] += row["lost_gpu_hours"]
+    hours[SECOND_ORDER] = size["second_order_gpu_hours"] or 0.0
+    total = sum(hours.values())
+    return [
+        {
+            "size": whole(size["gpu_size_bin"]),
+            "total": total,
+            "label": f"{100 * hours[SECOND_ORDER] / total:.0f}%" if total else "",
+            "part": part,
+            "hours": value,
+            "link": of_cause(size | {"label": part}) if part not in {OTHER, SECOND_ORDER} else "",
+            "text": f"{short(value)} GPU-hours" + (f", {whole(value * price)} {currency}" if price else ""),
+        }
+        | ({"cost": value * price} if price else {})
+        for part, value in hours.items()
+        if value or part == SECOND_ORDER
+    ]
+
+
+def _statement(owed: list[Row], sizes: list[Row]) -> list[Block | None]:
     if not owed:
-        return [Text("No lost work is known by account.", "note")]
-    currency = next((loss["currency"] for loss in owed if loss["currency"]), None)
-    names = ["Account", "User", "#Failed (k)", "#Preempted", "#First order", "#Second order", "#Lost GPU-hours"]
-    money = (f"#Lost ({printable(currency, 8)})",) if currency else ()
-    everyone = {
-        "first_order_gpu_hours": total(owed, "first_order_gpu_hours"),
-        "second_order_gpu_hours": total(owed, "second_order_gpu_hours"),
-        "lost_gpu_hours": total(owed, "lost_gpu_hours"),
-        "lost_cost": total(owed, "lost_cost"),
-        **{name: sum(loss[name] for loss in owed) for name in ("failure_count", "second_order_count")},
-    }
-    named = [(printable(loss["account"], 32), printable(loss["user_name"], 32), loss) for loss in owed]
-    lines = [*named, ("all", "", everyone)]
-    unknown = sum(loss["gpu_unknown_count"] for loss in owed)
-    table = Table(
-        "Credit statement: GPU-hours lost by account and user",
-        columns(*names, *money),
-        tuple(
-            row(
-                account,
-                user,
-                whole(loss["failure_count"]),
-                whole(loss["second_order_count"]),
-                short(loss["first_order_gpu_hours"]),
-                short(loss["second_order_gpu_hours"]),
-                short(loss["lost_gpu_hours"], 4),
-                *((short(loss["lost_cost"], 4),) if currency else ()),
-            )
-            for account, user, loss in lines
+        return [note("No lost work is known by account.")]
+    currency = next((row["currency"] for row in owed if row["currency"]), None)
+    money = [Col(f"#Lost ({printable(currency, 8)})", "lost_cost", _exact)] if currency else []
+    counts = ("failure_count", "second_order_count", "lost_gpu_hours", "lost_cost")
+    accounts: dict[str | None, list[Row]] = defaultdict(list)
+    for row in owed:
+        accounts[row["account"]].append(row)
+    by_account = [
+        summed(rows, *counts) | {"account": account, "user_count": len(rows)} for account, rows in accounts.items()
+    ]
+    total = summed(owed, *counts, *HOURS)
+    unknown = sum(row["gpu_unknown_count"] for row in owed)
+    return [
+        table(
+            "GPU-hours lost by account",
+            sorted(by_account, key=lambda row: (-row["lost_gpu_hours"], printable(row["account"]))),
+            (Col("Account", "account"), Col("#Users", "user_count", whole), FAILED, PREEMPTED, LOST, *money),
         ),
-        note=("" if currency else "No price per GPU-hour is configured, so there is no sum of money. ")
-        + (
-            f"{plural(unknown, 'loss', 'losses')} of unknown GPU count are in the counts, not in the hours. "
-            if unknown
-            else ""
-        )
-        + "A loss in second order stands under the user who was preempted.",
-        has_total=True,
-    )
-    return [_by_account(owed, currency), table, _reconciled(everyone["lost_gpu_hours"], sizes)]
-
-
-def _by_account(owed: list[Row], currency: str | None) -> Table:
-    """Add the users of each account up."""
-    accounts: dict[str, list[Row]] = {}
-    for loss in owed:
-        accounts.setdefault(printable(loss["account"], 32), []).append(loss)
-    money = (f"#Lost ({printable(currency, 8)})",) if currency else ()
-    ranked = sorted(accounts.items(), key=lambda item: (-total(item[1], "lost_gpu_hours"), item[0]))
-    return Table(
-        "GPU-hours lost by account",
-        columns("Account", "#Users", "#Failed (k)", "#Preempted", "#Lost GPU-hours", *money),
-        tuple(
-            row(
-                account,
-                whole(len(losses)),
-                whole(sum(loss["failure_count"] for loss in losses)),
-                whole(sum(loss["second_order_count"] for loss in losses)),
-                short(total(losses, "lost_gpu_hours"), 4),
-                *((short(total(losses, "lost_cost"), 4),) if currency else ()),
+        table(
+            "Credit statement: GPU-hours lost by account and user",
+            owed,
+            (Col("Account", "account"), Col("User", "user_name"), FAILED, PREEMPTED, FIRST, SECOND, LOST, *money),
+            ("" if currency else "No price per GPU-hour is configured, so there is no sum of money. ")
+            + (
+                f"{plural(unknown, 'loss', 'losses')} of unknown GPU count are in the counts, not in the hours. "
+                * bool(unknown)
             )
-            for account, losses in ranked
+            + "A loss in second order stands under the user who was preempted.",
+            total=total | {"account": "all", "user_name": ""},
         ),
-    )
+        _reconciled(total["lost_gpu_hours"], sum(summed(sizes, *HOURS).values())),
+    ]
 
 
-def _reconciled(stated: float, sizes: list[Row]) -> Text:
-    drawn = total(sizes, "first_order_gpu_hours", "second_order_gpu_hours")
+def _reconciled(stated: float, drawn: float) -> Text:
     if math.isclose(stated, drawn, rel_tol=1e-6, abs_tol=1e-3):
         return Text(f"The statement adds up to the {short(drawn, 4)} GPU-hours lost by size.", "good")
     return Text(

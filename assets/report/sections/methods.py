@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from assets.report import palette
-from assets.report.blocks import Cell, Section, Table, Text, columns, row
+from assets.report.blocks import Section, note, section
 from assets.report.numbers import printable
-from assets.report.queries import Frames, Row
+from assets.report.queries import Frames
+from assets.report.tables import Col, table
+
+
+def _flag(heading: str, name: str) -> Col:
+    return Col(heading, lambda row: {True: "yes", False: "no"}.get(row[name], ""))
+
+
+KINDS = (
+    Col("Kind", "label", has_swatch=True),
+    _flag("User program", "is_user_program"),
+    _flag("System software", "is_system_software"),
+    _flag("Hardware", "is_hardware"),
+    _flag("In the paper's table I", "is_table_one"),
+    Col("Likely causes", lambda row: printable(row["likely_causes"], 300) if row["likely_causes"] else ""),
+)
 
 
 def taxonomy(frames: Frames) -> Section:
     """Build the table of the kinds of failure, their domains and their likely causes."""
-    kinds = frames["categories"]
-    if not kinds:
-        return Section("taxonomy", "Kinds of failure", (Text("No kind of failure is declared.", "note"),))
-    table = Table(
-        "Kinds of failure, and what they may come from",
-        columns("Kind", "User program", "System software", "Hardware", "In the paper's table I", "Likely causes"),
-        tuple(
-            row(
-                Cell(printable(kind["label"]), swatch=palette.colour_of(kind["failure_category"])),
-                *(
-                    _mark(kind[name])
-                    for name in ("is_user_program", "is_system_software", "is_hardware", "is_table_one")
-                ),
-                printable(kind["likely_causes"], 300) if kind["likely_causes"] else "",
-            )
-            for kind in kinds
-        ),
-    )
-    return Section("taxonomy", "Kinds of failure", (table,))
-
-
-def _mark(value: Row | bool | None) -> str:
-    return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
+    kinds = table("Kinds of failure, and what they may come from", frames["categories"], KINDS)
+    return section("taxonomy", "Kinds of failure", kinds or note("No kind of failure is declared."))

@@ -2,176 +2,192 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from assets.report.blocks import Block, Cell, Figure, Pair, Section, Table, Text, columns, row
-from assets.report.figures.mttf import mttf as draw
+from assets.report import palette
+from assets.report.blocks import Cell, Figure, Pair, Section, Table, note, section
+from assets.report.charts import (
+    DURATION_TICKS,
+    SOFT,
+    Spec,
+    at,
+    figure,
+    labelled,
+    layer,
+    log_axis,
+    name,
+    told,
+    zoom,
+)
 from assets.report.numbers import confidence, duration, gpus, short, whole
-from assets.report.queries import Frames, Row, of_cluster
-from assets.report.wording import POPULATIONS, exposure, hours_span
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, ends, interval, table
+from assets.report.wording import POPULATIONS, exposure, plural
 from assets.report.wording import mttf as mttf_words
 
-TITLE = "Mean time to failure by job size"
+
+def _value(row: Row) -> Cell:
+    if row["event_count"] == 0 and row["mttf_hours_low"] is not None:
+        detail = f"none failed ({confidence(row['confidence_level'])})"
+        return Cell(f"above {duration(row['mttf_hours_low'])}", detail=detail)
+    return Cell(mttf_words(row))
 
 
-def mttf(frames: Frames, cluster: Row) -> Section:
+MEASURED = (
+    Col("Size", "gpu_size_bin", gpus),
+    Col("#Failures (k)", "failure_count", whole),
+    Col("#Runtime", lambda row: f"{short(row['runtime_hours'])} h"),
+    Col("#MTTF", _value),
+    interval("mttf_hours", duration, unless="event_count"),
+    Col("#Theory", "mttf_theory_hours", duration),
+)
+
+
+def _meaning(row: Row) -> str:
+    flags = {"is_cluster_size": "whole cluster", "is_largest_job": "largest run"}
+    return ", ".join(words for flag, words in flags.items() if row[flag])
+
+
+PROJECTED = (
+    Col("Size", "gpu_count", gpus),
+    Col("#MTTF", _value),
+    interval("mttf_hours", duration, unless="event_count"),
+    Col("Meaning", lambda row: _meaning(row) or ("extrapolated" if row.get("is_extrapolated") else "")),
+)
+
+
+def mttf(own: Own) -> Section:
     """Build the section on MTTF."""
-    cluster_id = cluster["cluster_id"]
-    rows = [size for size in of_cluster(frames, "mttf", cluster_id) if size["gpu_size_bin"]]
-    projections = of_cluster(frames, "projections", cluster_id)
-    blocks: list[Block] = []
-    if not rows:
-        blocks.append(Text("No ended attempt has a known number of GPUs, so there is no MTTF by size.", "note"))
-    else:
-        figure = _figure(rows, projections, cluster["gpu_count"])
-        blocks.extend([figure] if figure else [])
-        blocks.extend(_outliers(rows))
-    tables = ([_by_size(rows)] if rows else []) + ([_projections(projections)] if projections else [])
-    blocks.extend([Pair(tables[0], tables[1], is_left_wider=True)] if len(tables) == 2 else tables)
-    return Section("mttf", TITLE, tuple(blocks))
+    rows, projections = [row for row in own.rows("mttf") if row["gpu_size_bin"]], own.rows("projections")
+    measured = table(
+        "MTTF measured",
+        rows,
+        MEASURED,
+        "Runtime inside the study period over expected infrastructure failures; every other end, and an attempt that "
+        "still runs, adds runtime and no failure.",
+    )
+    largest = max((row["gpu_count"] for row in projections if row["is_largest_job"]), default=0)
+    larger = projected("MTTF projected", [row | {"is_extrapolated": row["gpu_count"] > largest} for row in projections])
+    return section(
+        "mttf",
+        "Mean time to failure by job size",
+        None if rows else note("No ended attempt has a known number of GPUs, so there is no MTTF by size."),
+        _figure(rows, projections, own.cluster["gpu_count"]) if rows else None,
+        _outliers(rows),
+        Pair(measured, larger, is_left_wider=True) if measured and larger else measured or larger,
+    )
 
 
-def _outliers(rows: list[Row]) -> list[Block]:
+def projected(caption: str, rows: list[Row]) -> Table | None:
+    """Build a table of MTTF at sizes that the failure rate is projected to."""
+    first = rows[0] if rows else {"population": "", "event_count": None, "exposure": None}
+    return table(
+        caption,
+        rows,
+        PROJECTED,
+        f"1 / (nodes × failure rate of {POPULATIONS.get(first['population'], 'no population')}), "
+        f"{exposure(first['event_count'], first['exposure'])}. It takes a node to fail as often in a large job as in a "
+        "small one.",
+    )
+
+
+def _outliers(rows: list[Row]) -> str | None:
     """Say which sizes one constant rate does not explain; the line of that rate lies outside of their limits."""
     said = []
-    for size in rows:
-        low, high, line = size["mttf_hours_low"], size["mttf_hours_high"], size["mttf_theory_hours"]
-        if not size["failure_count"] or line is None or low is None or high is None or low <= line <= high:
-            continue
-        way = "later" if line < low else "sooner"
-        said.append(
-            f"jobs of {gpus(size['gpu_size_bin'])} fail {way}, after {duration(size['mttf_hours'])} "
-            f"({hours_span(low, high)}, k = {whole(size['failure_count'])}) in place of {duration(line)}"
-        )
+    for row in rows:
+        low, high, line = row["mttf_hours_low"], row["mttf_hours_high"], row["mttf_theory_hours"]
+        if row["failure_count"] and None not in (low, high, line) and not low <= line <= high:
+            said.append(
+                f"jobs of {gpus(row['gpu_size_bin'])} fail {'later' if line < low else 'sooner'}, "
+                f"after {duration(row['mttf_hours'])} ({ends(row, 'mttf_hours', duration)}, "
+                f"k = {whole(row['failure_count'])}) in place of {duration(line)}"
+            )
     if not said:
-        return []
-    return [Text(f"Off the line of one constant rate: {'; '.join(said)}. Of ten sizes, one is off by chance at 90%.")]
+        return None
+    return f"Off the line of one constant rate: {'; '.join(said)}. Of ten sizes, one is off by chance at 90%."
 
 
 def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> Figure | None:
-    measured = pd.DataFrame([_point(size) for size in rows]).astype(
-        {name: "float64" for name in ("mttf", "low", "high", "bound", "at")}
-    )
+    measured = [_point(row) for row in rows]
     theory = _theory(rows, projections, own_gpu_count)
-    if measured["at"].isna().all() and theory.empty:
+    if not theory and all(row["at"] is None for row in measured):
         return None
-    failed = sum(bool(size["failure_count"]) for size in rows)
-    return Figure(
+    failed = sum(bool(row["failure_count"]) for row in rows)
+    return figure(
         "mttf",
         "MTTF by job size",
-        f"Points at {failed} sizes where attempts failed, with intervals; open triangles mark sizes where none failed, "
-        "at the lower bound of their MTTF. The dashed line is what one constant rate per node-day gives. The table "
-        "below holds every value.",
-        draw(measured, theory, own_gpu_count),
-        note="Dots: measured, with interval and failure count k. Open triangles: no failure seen, the MTTF lies above. "
+        f"Points at {plural(failed, 'size')} where attempts failed, with intervals; open triangles mark sizes where "
+        "none failed, at the lower bound of their MTTF. The dashed line is what one constant rate per node-day gives. "
+        "The table below holds every value.",
+        measured,
+        {"size": "Size", "mttf": "MTTF (h)", "low": "Lower limit (h)", "high": "Upper limit (h)",
+         "bound": "Lower bound, none failed (h)", "k": "Failures"},
+        _layers(measured, theory, own_gpu_count),
+        340,
+        "Dots: measured, with interval and failure count k. Open triangles: no failure seen, the MTTF lies above. "
         "Dashed: 1 / (nodes × failure rate), the band from the limits of that rate.",
+        theory=theory,
+        cluster=[{"gpus": own_gpu_count, "label": "whole cluster"}] if own_gpu_count else [],
+    )  # fmt: skip
+
+
+def _layers(measured: list[Row], theory: list[Row], own_gpu_count: int | None) -> list[Spec]:
+    hours = [row[end] for row in measured for end in ("mttf", "low", "high", "bound")] + [row["rate"] for row in theory]
+    known = [value for value in hours if value is not None]
+    y = log_axis("MTTF", DURATION_TICKS, min(known) / 2, max(known) * 3)
+    sizes = [row["gpus"] for row in (*measured, *theory)] + ([own_gpu_count] if own_gpu_count else [])
+    low, high = min(sizes) / 1.4, max(sizes) * 1.6
+    ticks = [2**power for power in range(20) if low <= 2**power <= high]
+    x = at(
+        "gpus",
+        scale={"type": "log", "base": 2, "domain": [low, high], "nice": False},
+        title="GPUs of the job (log scale)",
+        axis={"values": ticks, "format": "d", "labelOverlap": "greedy", "grid": False},
     )
+    tooltip, high_end = told(size="size", text="MTTF"), {"field": "high"}
+    point: Spec = {"filled": True, "opacity": 1, "x": x, "tooltip": tooltip}
+    layers = [
+        layer("area", "theory", "isValid(datum.low) && isValid(datum.high)", color=palette.THEORY, opacity=0.16, x=x,
+              y=at("low", y), y2=high_end),
+        layer("line", "theory", strokeDash=[6, 4], strokeWidth=2, color=palette.THEORY, x=x, y=at("rate", y)),
+        layer("rule", where="isValid(datum.low) && isValid(datum.high)", strokeWidth=1.5, color=palette.MEASURED, x=x,
+              y=at("low", y), y2=high_end),
+        layer("point", where="isValid(datum.mttf)", params=[zoom("x", "y")], size=70, color=palette.MEASURED,
+              y=at("mttf", y), **point),
+        layer("point", where="isValid(datum.bound)", shape="triangle-up", fill="white", size=110,
+              stroke=palette.MEASURED, y=at("bound", y), **point),
+        *labelled("k", dx=8, dy=-8, x=x, y=at("at", y)),
+    ]  # fmt: skip
+    if own_gpu_count:
+        layers += [
+            layer("rule", "cluster", color=SOFT, strokeDash=[2, 3], x=x),
+            layer("text", "cluster", align="right", dx=-6, fontSize=11, color=SOFT, baseline="top", x=x,
+                  y={"value": 4}, text=name("label")),
+        ]  # fmt: skip
+    return layers
 
 
-def _point(size: Row) -> dict[str, object]:
-    failed = bool(size["failure_count"])
-    value = size["mttf_hours"] if failed else None
-    bound = None if failed else size["mttf_hours_low"]
+def _point(row: Row) -> Row:
+    failed = bool(row["failure_count"])
+    value, bound = (row["mttf_hours"], None) if failed else (None, row["mttf_hours_low"])
     return {
-        "gpus": size["gpu_size_bin"],
-        "size": gpus(size["gpu_size_bin"]),
+        "gpus": row["gpu_size_bin"],
+        "size": gpus(row["gpu_size_bin"]),
         "mttf": value,
-        "low": size["mttf_hours_low"] if failed else None,
-        "high": size["mttf_hours_high"] if failed else None,
+        "low": row["mttf_hours_low"] if failed else None,
+        "high": row["mttf_hours_high"] if failed else None,
         "bound": bound,
         "at": value if failed else bound,
-        "k": f"k={whole(size['failure_count'])}",
-        "text": _value(size),
+        "k": f"k={whole(row['failure_count'])}",
+        "text": mttf_words(row),
     }
 
 
-def _theory(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> pd.DataFrame:
+def _theory(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> list[Row]:
     """Join the theory values at the measured sizes with the projections up to the cluster's own size."""
-    right = max([own_gpu_count or 0, *(size["gpu_size_bin"] for size in rows)])
-    line = {
-        size["gpu_size_bin"]: (size["mttf_theory_hours"], size["mttf_theory_hours_low"], size["mttf_theory_hours_high"])
-        for size in rows
-    } | {
-        projection["gpu_count"]: (projection["mttf_hours"], projection["mttf_hours_low"], projection["mttf_hours_high"])
-        for projection in projections
-        if projection["gpu_count"] <= right
-    }
-    names = ("gpus", "theory", "theory_low", "theory_high")
-    frame = pd.DataFrame([(size, *values) for size, values in sorted(line.items())], columns=list(names)).astype(
-        "float64"
-    )
-    return frame.dropna(subset="theory")
-
-
-def _value(estimate: Row) -> str:
-    return mttf_words(
-        estimate.get("event_count"), estimate["mttf_hours"], estimate["mttf_hours_low"], estimate["confidence_level"]
-    )
-
-
-def _cell(estimate: Row) -> Cell:
-    if estimate["event_count"] == 0 and estimate["mttf_hours_low"] is not None:
-        return Cell(
-            f"above {duration(estimate['mttf_hours_low'])}",
-            detail=f"none failed ({confidence(estimate['confidence_level'])})",
-        )
-    return Cell(_value(estimate))
-
-
-def _interval(estimate: Row) -> str:
-    return hours_span(estimate["mttf_hours_low"], estimate["mttf_hours_high"]) if estimate["event_count"] else ""
-
-
-def _by_size(rows: list[Row]) -> Table:
-    return Table(
-        "MTTF measured",
-        columns(
-            "Size",
-            "#Failures (k)",
-            "#Runtime",
-            "#MTTF",
-            f"#{confidence(rows[0]['confidence_level'])} interval",
-            "#Theory",
-        ),
-        tuple(
-            row(
-                gpus(size["gpu_size_bin"]),
-                whole(size["failure_count"]),
-                f"{short(size['runtime_hours'])} h",
-                _cell(size),
-                _interval(size),
-                duration(size["mttf_theory_hours"]),
-            )
-            for size in rows
-        ),
-        note="Runtime inside the study period over expected infrastructure failures; every other end, and an attempt "
-        "that still runs, adds runtime and no failure.",
-    )
-
-
-def _projections(rows: list[Row]) -> Table:
-    first = rows[0]
-    rests_on = exposure(first["event_count"], first["exposure"], "node-days")
-    largest = max((projection["gpu_count"] for projection in rows if projection["is_largest_job"]), default=0)
-    population = POPULATIONS.get(first["population"], "no population")
-    return Table(
-        "MTTF projected",
-        columns("Size", "#MTTF", f"#{confidence(first['confidence_level'])} interval", "Meaning"),
-        tuple(
-            row(gpus(projection["gpu_count"]), _cell(projection), _interval(projection), _mark(projection, largest))
-            for projection in rows
-        ),
-        note=f"1 / (nodes × failure rate of {population}), {rests_on}. It takes "
-        "a node to fail as often in a large job as in a small one.",
-    )
-
-
-def _mark(projection: Row, largest: int) -> str:
-    marks = [
-        name
-        for flag, name in (("is_cluster_size", "whole cluster"), ("is_largest_job", "largest run"))
-        if projection[flag]
+    right = max([own_gpu_count or 0, *(row["gpu_size_bin"] for row in rows)])
+    line = {row["gpu_size_bin"]: (row, "mttf_theory_hours") for row in rows}
+    line |= {row["gpu_count"]: (row, "mttf_hours") for row in projections if row["gpu_count"] <= right}
+    return [
+        {"gpus": size, "rate": row[stem], "low": row[f"{stem}_low"], "high": row[f"{stem}_high"]}
+        for size, (row, stem) in sorted(line.items())
+        if row[stem] is not None
     ]
-    if not marks and projection["gpu_count"] > largest:
-        marks = ["extrapolated"]
-    return ", ".join(marks)

@@ -1,69 +1,71 @@
-"""The failures one by one and the nodes behind them, faults told apart from planned work."""
+"""The nodes behind the failures, faults told apart from planned work."""
 
 from __future__ import annotations
 
 from assets.report.addresses import of_node
 from assets.report.advice import advise
-from assets.report.blocks import Block, Cell, Section, Table, Text, columns, row
-from assets.report.numbers import duration, moment, printable, short, whole
-from assets.report.queries import Frames, Row, of_cluster
+from assets.report.blocks import Section, section
+from assets.report.numbers import duration, moment, short, whole
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, table
 from assets.report.wording import plural
 
-TITLE = "Nodes with failures or outages"
+
+def _incidents(row: Row) -> str:
+    if not row["incident_count"]:
+        return ""
+    return f"{plural(row['failure_count'], 'attempt')}, last {moment(row['last_failed_at'])[:10]}"
 
 
-def nodes(frames: Frames, cluster: Row) -> Section:
+def _causes(row: Row) -> str:
+    return ", ".join(f"{cause['label']} ({cause['count']})" for cause in row["causes"] or []) or "none blamed on it"
+
+
+def _outages(heading: str, kind: str) -> Col:
+    def lasted(row: Row) -> str:
+        return duration(row[f"{kind}_outage_hours"]) if row[f"{kind}_outage_count"] else ""
+
+    return Col(heading, f"{kind}_outage_count", whole, detail=lasted)
+
+
+NODES = (
+    Col("Node", "node_name", link=of_node),
+    Col("#Incidents", "incident_count", whole, detail=_incidents),
+    Col("Causes", _causes),
+    _outages("#Outages by faults", "fault"),
+    _outages("#Planned outages", "planned"),
+    Col("#Lost GPU-hours", lambda row: short(row["lost_gpu_hours"]) if row["incident_count"] else "0"),
+    Col("What to do", advise),
+)
+
+
+def nodes(own: Own) -> Section:
     """Build the section on nodes that failed or were out of service."""
-    cluster_id = cluster["cluster_id"]
-    listed = of_cluster(frames, "nodes", cluster_id)
-    blocks: list[Block] = [Text(_summary(of_cluster(frames, "outages", cluster_id)))]
-    if listed:
-        blocks.append(_nodes_table(listed))
-    return Section("nodes", TITLE, tuple(blocks))
-
-
-def _summary(outages: list[Row]) -> str:
-    said = [
-        f"{plural(outage['outage_count'], 'outage')} {'planned' if outage['is_planned'] else 'not planned'} on "
-        f"{plural(outage['node_count'], 'node')} ({short(outage['outage_hours'])} node-hours)."
-        for outage in outages
-    ]
-    return " ".join(said) or "No node outage was recorded."
-
-
-def _nodes_table(listed: list[Row]) -> Table:
-    return Table(
-        "Nodes with the most incidents and outages",
-        columns(
-            "Node", "#Incidents", "Causes", "#Outages by faults", "#Planned outages", "#Lost GPU-hours", "What to do"
+    listed = [row for row in own.rows("nodes") if row["incident_count"] or _outage_count(row)]
+    return section(
+        "nodes",
+        "Nodes with failures or outages",
+        _about_outages(listed) or "No node outage was recorded.",
+        table(
+            "Nodes with the most incidents and outages",
+            listed,
+            NODES,
+            f"All {plural(len(listed), 'node')} with a failure or an outage, most incidents first. An incident counts "
+            "for the node that a log or the evidence names; one without a culprit, one of something that many nodes "
+            "share, and evidence that is more likely a coincidence, count for none.",
         ),
-        tuple(
-            row(
-                Cell(printable(node["node_name"]), link=of_node(node["cluster_id"], node["node_name"])),
-                Cell(whole(node["incident_count"]), detail=_incidents(node)),
-                ", ".join(f"{cause['label']} ({cause['count']})" for cause in node["causes"] or [])
-                or "none blamed on it",
-                _outages(node["fault_outage_count"], node["fault_outage_hours"]),
-                _outages(node["planned_outage_count"], node["planned_outage_hours"]),
-                short(node["lost_gpu_hours"]) if node["incident_count"] else "0",
-                advise(node),
-            )
-            for node in listed
-        ),
-        note=f"{_count_nodes(listed)}, most incidents first. An incident counts for the node that a log or the "
-        "evidence names; one without a culprit, and evidence that is more likely a coincidence, count for none.",
     )
 
 
-def _count_nodes(listed: list[Row]) -> str:
-    return f"All {plural(len(listed), 'node')} with a failure or an outage"
+def _outage_count(row: Row) -> int:
+    return row["fault_outage_count"] + row["planned_outage_count"]
 
 
-def _outages(count: int, hours: float | None) -> Cell:
-    return Cell(whole(count), detail=duration(hours) if count else "")
-
-
-def _incidents(node: Row) -> str:
-    if not node["incident_count"]:
-        return ""
-    return f"{plural(node['failure_count'], 'attempt')}, last {moment(node['last_failed_at'])[:10]}"
+def _about_outages(listed: list[Row]) -> str:
+    said = []
+    for kind, words in (("fault", "not planned"), ("planned", "planned")):
+        out = [row for row in listed if row[f"{kind}_outage_count"]]
+        count, hours = (sum(row[f"{kind}_outage_{name}"] for row in out) for name in ("count", "hours"))
+        if out:
+            said.append(f"{plural(count, 'outage')} {words} on {plural(len(out), 'node')} ({short(hours)} node-hours).")
+    return " ".join(said)

@@ -1,253 +1,351 @@
-"""How the failure rate went over time, by cause, and what was introduced, noted or changed on the way."""
+"""How the failure rate went over time, by cause, what was introduced or noted on the way, and when the rate changed."""
 
 from __future__ import annotations
 
 import datetime as dt
-
-import pandas as pd
+from collections import Counter, defaultdict
 
 from assets.model.failure_rate import garwood_interval
 from assets.report import palette
-from assets.report.blocks import Block, Cell, Figure, Section, Table, Text, columns, row
-from assets.report.figures.over_time import over_time as draw
+from assets.report.blocks import Cell, Figure, Section, Table, note, section
+from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, layer, name, pick, told, zoom
 from assets.report.numbers import UNKNOWN, printable, short, whole
-from assets.report.queries import Frames, Row, of_cluster
-from assets.report.sections.rate_changes import change_blocks
-from assets.report.wording import exposure, plural, span
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, ends, table
+from assets.report.wording import exposure, plural, rate, span
 
-TITLE = "Failure rate over time"
 WINDOW_DAYS = 30
 MIN_DAYS = 7
 MIN_POINTS = 7
 CAUSES_SHOWN = 7
 OTHER = "Other causes"
+PER_1000 = f"per {whole(1000)} node-days"
+RATE_30D = "failures_per_1000_node_days_30d"
+CHARACTER_SHARE = 1 / 150
+"""Of the width of the chart, for a label's letter."""
+LANES = 6
+MARKS: dict[str, tuple[str, Spec]] = {
+    "check": ("Check first reported", {"color": SOFT, "strokeDash": [5, 3], "strokeWidth": 1.4}),
+    "annotation": ("Noted by the site", {"color": SOFT, "strokeDash": [1, 3], "strokeWidth": 1.6}),
+    "change": ("Change of the rate", {"color": INK, "strokeWidth": 2.2}),
+}
+"""Kinds of what happened: in words, and the look of their lines."""
+Days = dict[dt.date, list[Row]]
 
 
-def over_time(frames: Frames, cluster: Row) -> Section:
+def over_time(own: Own) -> Section:
     """Build the section on the failure rate over time."""
-    cluster_id = cluster["cluster_id"]
-    daily = of_cluster(frames, "daily_rates", cluster_id)
-    marks = _marks(frames, cluster_id)
-    blocks: list[Block] = []
-    figure = _figure(daily, marks)
-    if figure:
-        blocks.append(figure)
-    else:
-        blocks.append(Text(_explain_missing_figure(daily), "note"))
-    if daily:
-        blocks.append(_by_window(daily))
-    noted = [mark for mark in marks if mark["kind"] != "change"]
-    if noted:
-        blocks.append(_noted(noted))
-    blocks.append(Text(_words_on_checks(frames, cluster)))
-    blocks.extend(change_blocks(frames, cluster_id))
-    return Section("over-time", TITLE, tuple(blocks))
+    daily, marks, changes = own.rows("daily_rates"), _marks(own), own.rows("rate_changes")
+    return section(
+        "over-time",
+        "Failure rate over time",
+        _figure(daily, marks) or note(_explain_missing_figure(daily)),
+        _by_window(_by_day(daily)),
+        table(
+            "What was introduced or noted",
+            [mark for mark in marks if mark["kind"] != "change"],
+            (Col("Day", "day", str), Col("Kind", lambda mark: MARKS[mark["kind"]][0]), Col("What", "text", str)),
+            "A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
+        ),
+        _words_on_checks(own),
+        _words_on_changes(changes)
+        if changes
+        else note("Changes of the rate were not looked for: no estimate of them."),
+        table(
+            "Changes of the rate of incidents",
+            [series for series in changes if series["changed_at"]],
+            CHANGES,
+            f"Incidents {PER_1000}, limits at {{level}}. The day was chosen where the rates differ most, so the ratio "
+            "is a little too far from 1. What came at the same time need not be the reason.",
+        ),
+    )
+
+
+def _by_day(daily: list[Row]) -> Days:
+    days: Days = defaultdict(list)
+    for row in daily:
+        days[row["day_date"]].append(row)
+    return dict(sorted(days.items()))
 
 
 def _drawable(daily: list[Row]) -> list[Row]:
-    return [
-        rate
-        for rate in daily
-        if rate["window_day_count"] >= MIN_DAYS and rate["failures_per_1000_node_days_30d"] is not None
-    ]
+    return [row for row in daily if row["window_day_count"] >= MIN_DAYS and row[RATE_30D] is not None]
 
 
 def _explain_missing_figure(daily: list[Row]) -> str:
     if not daily:
         return "No infrastructure failure was found, so there is no failure rate by cause to follow over time."
-    days = len({rate["day_date"] for rate in daily})
-    drawable = len({rate["day_date"] for rate in _drawable(daily)})
-    if days < MIN_DAYS + MIN_POINTS - 1:
+    days, needed = len(_by_day(daily)), MIN_DAYS + MIN_POINTS - 1
+    if days < needed:
         return (
-            f"The records span {plural(days, 'day')}. A rolling rate takes {MIN_DAYS} days to begin, and "
-            f"{MIN_DAYS + MIN_POINTS - 1} days to show a course: none is drawn."
+            f"The records span {plural(days, 'day')}. A rolling rate takes {MIN_DAYS} days to begin, and {needed} days "
+            "to show a course: none is drawn."
         )
-    return (
-        f"The node-days of the trailing {WINDOW_DAYS} days are known on {plural(drawable, 'day')} only: none is drawn."
-    )
+    known = plural(len(_by_day(_drawable(daily))), "day")
+    return f"The node-days of the trailing {WINDOW_DAYS} days are known on {known} only: none is drawn."
 
 
 def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
-    rows = _drawable(daily)
-    days = sorted({rate["day_date"] for rate in rows})
+    days = _by_day(_drawable(daily))
     if len(days) < MIN_POINTS:
         return None
-    totals: dict[str, int] = {}
-    labels = {rate["failure_category"]: rate["label"] for rate in daily}
-    for rate in daily:
-        totals[rate["failure_category"]] = totals.get(rate["failure_category"], 0) + rate["failure_count"]
+    labels = {row["failure_category"]: row["label"] for row in daily}
+    totals: Counter[str] = Counter()
+    for row in daily:
+        totals[row["failure_category"]] += row["failure_count"]
     ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
     # One cause too many takes the place that a layer of others would take.
     shown = ranked if len(ranked) == CAUSES_SHOWN + 1 else ranked[:CAUSES_SHOWN]
     shown = sorted(shown, key=lambda name: (list(palette.GROUP_COLOURS).index(palette.group_of(name)), -totals[name]))
-    shades = palette.shades_of(shown)
-    colours = {labels[name]: shades[name] for name in shown}
-    if len(shown) < len(ranked):
-        colours[OTHER] = palette.OTHER_CAUSES
-    unknown = len({rate["day_date"] for rate in daily if rate["window_day_count"] >= MIN_DAYS}) - len(days)
-    leader = ranked[0]
-    drawn = [mark for mark in marks if days[0] <= mark["day"] <= days[-1]]
+    shades = {labels[name]: shade for name, shade in palette.shades_of(shown).items()}
+    shades |= {OTHER: palette.OTHER_CAUSES} if len(shown) < len(ranked) else {}
+    first, last = min(days), max(days)
     # Where labels compete for room, changes come first.
-    drawn.sort(key=lambda mark: mark["kind"] != "change")
-    frame = pd.DataFrame(drawn, columns=["day", "kind", "label"])
-    frame = frame.assign(day=pd.to_datetime(frame["day"]), foot=0.0)
+    drawn = sorted((mark for mark in marks if first <= mark["day"] <= last), key=lambda mark: mark["kind"] != "change")
+    unknown = len(_by_day([row for row in daily if row["window_day_count"] >= MIN_DAYS])) - len(days)
     gap = f" On {plural(unknown, 'day')} the node-days are unknown and nothing is drawn." if unknown else ""
-    return Figure(
+    whole_rate, drawn = _totals(days), with_lanes(drawn, first, last)
+    top = max(row["high"] for row in whole_rate) or 1.0
+    lanes = max((mark["lane"] for mark in drawn), default=-1) + 1
+    lines = [
+        {key: mark[key] for key in ("kind", "label", "shown", "is_leftward")}
+        | {"day": _time(mark["day"]), "foot": 0.0, "at": top * (1.06 + 0.09 * mark["lane"])}
+        for mark in drawn
+    ]
+    return figure(
         "over-time",
         "Failure rate over time, by cause",
-        f"Layers, one for each cause, of failures per 1,000 node-days over the trailing {WINDOW_DAYS} days, from "
-        f"{days[0]} to {days[-1]}. Most failures: {labels[leader]} (k = {whole(totals[leader])}). "
+        f"Layers, one for each cause, of failures {PER_1000} over the trailing {WINDOW_DAYS} days, from {first} to "
+        f"{last}. Most failures: {labels[ranked[0]]} (k = {whole(totals[ranked[0]])}). "
         f"{plural(len(drawn), 'vertical line')} for checks, notes and changes. The tables below hold the values.",
-        draw(_stacks(rows, colours), _totals(rows), colours, frame),
-        note=f"Trailing {WINDOW_DAYS} days; until {WINDOW_DAYS} days are on record, all there are, {MIN_DAYS} at "
-        "least. Line and band: all causes, with the 90% limits of their count. "
-        f"Hue: part of the machine; shade: cause. Dashed: a check first reported. Dotted: noted by the site. "
-        f"Solid: change of the rate of incidents.{gap}",
+        _stacks(days, shades),
+        {"day": "30 days to", "label": "Cause", "rate": f"Failures {PER_1000}"},
+        _layers(shades, top, lanes, {mark["kind"] for mark in drawn}),
+        300 + 22 * lanes,
+        f"Trailing {WINDOW_DAYS} days; until {WINDOW_DAYS} days are on record, all there are, {MIN_DAYS} at least. "
+        "Line and band: all causes, with the 90% limits of their count. Hue: part of the machine; shade: cause. "
+        f"Dashed: a check first reported. Dotted: noted by the site. Solid: change of the rate of incidents.{gap}",
+        totals=whole_rate,
+        marks=lines,
     )
 
 
-def _stacks(rows: list[Row], colours: dict[str, str]) -> pd.DataFrame:
-    """Pile the causes of each day up, those of the legend's end lowest, and number the runs of days without a gap."""
-    frame = pd.DataFrame(
-        [
-            (
-                rate["day_date"],
-                rate["label"] if rate["label"] in colours else OTHER,
-                rate["failures_per_1000_node_days_30d"],
-            )
-            for rate in rows
-        ],
-        columns=["day", "label", "rate"],
-    )
-    wide = frame[frame["label"].isin(colours)].pivot_table(index="day", columns="label", values="rate", aggfunc="sum")
-    wide = wide.reindex(columns=list(colours)).fillna(0.0)
-    wide.index = pd.to_datetime(wide.index)
-    days = wide.index.to_series()
-    run = (days.diff() > pd.Timedelta(days=1)).cumsum()
-    high = wide.iloc[:, ::-1].cumsum(axis=1).iloc[:, ::-1]
+def _layers(shades: dict[str, str], top: float, lanes: int, kinds: set[str]) -> list[Spec]:
+    axis = {"format": "%Y-%m-%d", "labelOverlap": True, "grid": False, "tickCount": 8, "labelFlush": True}
+    x: Spec = {"field": "day", "type": "temporal", "scale": {"nice": False}, "title": None, "axis": axis}
+    y: Spec = {"scale": {"domain": [0, top * (1.04 + 0.09 * lanes)], "nice": False}}
+    y["title"] = f"failures {PER_1000}, trailing {WINDOW_DAYS} days"
+    day = {"field": "day", "type": "temporal", "title": "30 days to", "format": "%Y-%m-%d"}
+    fill = colours(shades, "label", title=None, legend={"columns": 4, "labelLimit": 260})
+    run = name("span")
+    band: Spec = {"y": at("low", y), "y2": {"field": "high"}}
+    value = {"field": "rate", "type": "quantitative", "title": PER_1000, "format": ".3~g"}
     layers = [
-        pd.DataFrame({
-            "day": days,
-            "label": label,
-            "low": (high[label] - wide[label]).round(4),
-            "high": high[label].round(4),
-            "rate": wide[label].round(4),
-            "span": run,
-        })
-        for label in colours
+        layer("area", stroke="white", strokeWidth=0.6, params=[pick("label"), zoom("x")], opacity=PICKED, x=x, **band,
+              detail=run, fill=fill, tooltip=[day, *told(label="cause"), value]),
+        layer("area", "totals", color=INK, opacity=0.12, x=x, detail=run, **band),
+        layer("line", "totals", color=INK, strokeWidth=1.5, x=x, detail=run, y=at("rate", y)),
+        layer("point", "totals", opacity=0, filled=True, size=160, x=x, y=at("rate", y),
+              tooltip=[day, *told(text="all causes")]),
     ]  # fmt: skip
-    return pd.concat(layers, ignore_index=True)
+    # The lines begin at the foot of the chart and end at their label.
+    layers += [
+        layer("rule", "marks", f"datum.kind == '{kind}'", x=x, y=at("foot", y), y2={"field": "at"}, **look,
+              tooltip=[{**day, "title": "day"}, *told(label="what")])
+        for kind, (_, look) in MARKS.items()
+        if kind in kinds
+    ]  # fmt: skip
+    return layers + [
+        layer("text", "marks", f"datum.is_leftward == {leftward}", align=align, dx=dx, fontSize=11, x=x,
+              y=at("at", y), text=name("shown"), **ink)
+        for leftward, align, dx in (("false", "left", 4), ("true", "right", -4))
+        for ink in (RIM, {"color": INK})
+        if kinds
+    ]  # fmt: skip
 
 
-def _totals(rows: list[Row]) -> pd.DataFrame:
+def _time(day: dt.date) -> str:
+    return f"{day}T00:00:00"
+
+
+def _spans(days: Days) -> dict[dt.date, int]:
+    """Give each run of days without a gap a number."""
+    spans: dict[dt.date, int] = {}
+    for day in days:
+        before = max(spans, default=day)
+        spans[day] = spans.get(before, 0) + (day - before > dt.timedelta(days=1))
+    return spans
+
+
+def _stacks(days: Days, shades: dict[str, str]) -> list[Row]:
+    """Pile the causes of each day up, those of the legend's end lowest."""
+    rows, spans = [], _spans(days)
+    for day, causes in days.items():
+        rates = dict.fromkeys(shades, 0.0)
+        for row in causes:
+            label = row["label"] if row["label"] in shades else OTHER
+            if label in rates:
+                rates[label] += row[RATE_30D]
+        low = 0.0
+        for label in reversed(shades):
+            high = low + rates[label]
+            rows.append({"day": _time(day), "label": label, "low": round(low, 4), "high": round(high, 4),
+                         "rate": round(rates[label], 4), "span": spans[day]})  # fmt: skip
+            low = high
+    return rows
+
+
+def _totals(days: Days) -> list[Row]:
     """Give the rate of all causes together on each day, with Garwood's limits of the count of its 30 days."""
-    by_day: dict[dt.date, list[Row]] = {}
-    for rate in rows:
-        by_day.setdefault(rate["day_date"], []).append(rate)
-    days = sorted(by_day)
-    counts = [sum(rate["failure_count_30d"] for rate in by_day[day]) for day in days]
-    found = garwood_interval(counts, [by_day[day][0]["node_days_30d"] for day in days])
-    values = {"rate": found.value, "low": found.low, "high": found.high}
-    frame = pd.DataFrame({"day": pd.to_datetime(pd.Series(days))} | {name: 1000 * at for name, at in values.items()})
-    said = zip(counts, frame["rate"], frame["low"], frame["high"], strict=True)
-    return frame.assign(
-        **{name: frame[name].round(4) for name in values},
-        text=[f"{short(rate)} ({span(low, high)}), k = {whole(count)}" for count, rate, low, high in said],
-        span=(frame["day"].diff() > pd.Timedelta(days=1)).cumsum(),
-    )
+    counts = [sum(row["failure_count_30d"] for row in causes) for causes in days.values()]
+    found = garwood_interval(counts, [causes[0]["node_days_30d"] for causes in days.values()])
+    spans = _spans(days)
+    return [
+        {
+            "day": _time(day),
+            "rate": round(1000 * value, 4),
+            "low": round(1000 * low, 4),
+            "high": round(1000 * high, 4),
+            "text": f"{short(1000 * value)} ({span(1000 * low, 1000 * high)}), k = {whole(count)}",
+            "span": spans[day],
+        }
+        for day, count, value, low, high in zip(days, counts, found.value, found.low, found.high, strict=True)
+    ]
 
 
-def _marks(frames: Frames, cluster_id: str) -> list[Row]:
+def with_lanes(marks: list[Row], first: dt.date, last: dt.date) -> list[Row]:
+    """Put every label into the lowest lane where it covers no other one; those near the right end run leftwards.
+
+    A label that no lane has room for is not written: its line stays, and the table beside the chart names it.
+
+    >>> days = [{"day": dt.date(2026, 1, 1), "label": "driver"}, {"day": dt.date(2026, 1, 2), "label": "disk"}]
+    >>> [mark["lane"] for mark in with_lanes(days, dt.date(2026, 1, 1), dt.date(2026, 2, 1))]
+    [0, 1]
+    """
+    length = max((last - first).days, 1)
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(LANES)]
+    placed = []
+    for mark in marks:
+        start, width = (mark["day"] - first).days / length, CHARACTER_SHARE * (len(mark["label"]) + 2)
+        runs_left = start + width > 1
+        low, high = (start - width, start) if runs_left else (start, start + width)
+        lane = next((lane for lane in range(LANES) if all(high < a or low > b for a, b in taken[lane])), None)
+        if lane is not None:
+            taken[lane].append((low, high))
+        place = {"lane": LANES - 1 if lane is None else lane, "shown": "" if lane is None else mark["label"]}
+        placed.append(mark | place | {"is_leftward": runs_left})
+    return placed
+
+
+def _marks(own: Own) -> list[Row]:
     """List what happened when, the checks of one day together."""
-    checks: dict[dt.date, list[str]] = {}
-    for introduction in of_cluster(frames, "check_introductions", cluster_id):
-        if introduction["is_introduction"]:
-            checks.setdefault(introduction["first_reported_at"].date(), []).append(introduction["check_name"])
+    checks: dict[dt.date, list[str]] = defaultdict(list)
+    for row in own.rows("check_introductions"):
+        if row["is_introduction"]:
+            checks[row["first_reported_at"].date()].append(row["check_name"])
     marks = [
-        {
-            "day": day,
-            "kind": "check",
-            "label": f"check {printable(names[0], 24)}" if len(names) == 1 else plural(len(names), "check"),
-            "text": ", ".join(printable(name) for name in names),
-        }
+        (day, "check", f"check {printable(names[0], 24)}" if len(names) == 1 else plural(len(names), "check"),
+         ", ".join(map(printable, names)))
         for day, names in checks.items()
+    ]  # fmt: skip
+    marks += [
+        (row["annotated_date"], "annotation", printable(row["annotation"], 32), printable(row["annotation"], 200))
+        for row in own.rows("annotations")
+        if row["annotated_date"]
     ]
     marks += [
-        {
-            "day": annotation["annotated_date"],
-            "kind": "annotation",
-            "label": printable(annotation["annotation"], 32),
-            "text": printable(annotation["annotation"], 200),
-        }
-        for annotation in of_cluster(frames, "annotations", cluster_id)
-        if annotation["annotated_date"]
-    ]
-    marks += [
-        {
-            "day": change["changed_at"].date(),
-            "kind": "change",
-            "label": "rate changed" if change["ratio"] is None else f"rate × {short(change['ratio'], 2)}",
-            "text": "",
-        }
-        for change in of_cluster(frames, "rate_changes", cluster_id)
-        if change["changed_at"] and change["failure_category"] == "all"
-    ]
-    return sorted(marks, key=lambda mark: (mark["day"], mark["kind"], mark["label"]))
+        (row["changed_at"].date(), "change",
+         "rate changed" if row["ratio"] is None else f"rate × {short(row['ratio'], 2)}", "")
+        for row in own.rows("rate_changes", failure_category="all")
+        if row["changed_at"]
+    ]  # fmt: skip
+    return [dict(zip(("day", "kind", "label", "text"), mark, strict=True)) for mark in sorted(marks)]
 
 
-def _by_window(daily: list[Row]) -> Table:
+def _by_window(days: Days) -> Table | None:
     """Show every 30th window, counted back from the last day, so that no failure is in two of them."""
-    by_day: dict[dt.date, list[Row]] = {}
-    for rate in daily:
-        by_day.setdefault(rate["day_date"], []).append(rate)
-    last = max(by_day)
-    ends = [day for day in sorted(by_day) if (last - day).days % WINDOW_DAYS == 0]
-    return Table(
+    last, rows = max(days, default=dt.date.min), []
+    for day, causes in days.items():
+        if (last - day).days % WINDOW_DAYS == 0:
+            leader = max(causes, key=lambda row: (row["failure_count_30d"], row["failure_category"]))
+            rows.append(leader | {"count": sum(row["failure_count_30d"] for row in causes)})
+    return table(
         f"Failure rate by {WINDOW_DAYS} days",
-        columns(
-            "Days to", "#Days", "#Failed attempts (k)", "#Node-days", f"#Per {whole(1000)} node-days", "Most frequent"
+        rows,
+        (
+            Col("Days to", "day_date", str),
+            Col("#Days", "window_day_count", whole),
+            Col("#Failed attempts (k)", "count", whole),
+            Col("#Node-days", "node_days_30d", short),
+            Col(f"#Per {whole(1000)} node-days", _window_rate),
+            Col("Most frequent", _leader),
         ),
-        tuple(_window_row(day, by_day[day]) for day in ends),
-        note=f"Rate: k over node-days of the {WINDOW_DAYS} days that end with the day named, in UTC.",
+        f"Rate: k over node-days of the {WINDOW_DAYS} days that end with the day named, in UTC.",
     )
 
 
-def _window_row(day: dt.date, causes: list[Row]) -> tuple[Cell, ...]:
-    leader = max(causes, key=lambda cause: (cause["failure_count_30d"], cause["failure_category"]))
-    count, node_days = sum(cause["failure_count_30d"] for cause in causes), leader["node_days_30d"]
-    value = UNKNOWN if node_days is None else short(1000 * count / node_days) if node_days else "no exposure"
-    if count == 0 and node_days:
-        value = "none seen"
-    return row(
-        str(day),
-        whole(leader["window_day_count"]),
-        whole(count),
-        short(node_days),
-        Cell(value, detail=exposure(count, node_days, "node-days") if count and node_days else ""),
-        Cell(
-            f"{leader['label']} (k = {whole(leader['failure_count_30d'])})" if count else "",
-            swatch=palette.colour_of(leader["failure_category"]) if count else "",
-        ),
-    )
+def _window_rate(row: Row) -> Cell:
+    count, node_days = row["count"], row["node_days_30d"]
+    if not node_days:
+        return Cell(UNKNOWN if node_days is None else "no exposure")
+    return Cell(short(1000 * count / node_days), detail=exposure(count, node_days)) if count else Cell("none seen")
 
 
-def _noted(marks: list[Row]) -> Table:
-    kinds = {"check": "Check first reported", "annotation": "Noted by the site"}
-    return Table(
-        "What was introduced or noted",
-        columns("Day", "Kind", "What"),
-        tuple(row(str(mark["day"]), kinds[mark["kind"]], mark["text"]) for mark in marks),
-        note="A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
-    )
+def _leader(row: Row) -> Cell:
+    if not row["count"]:
+        return Cell("")
+    said = f"{row['label']} (k = {whole(row['failure_count_30d'])})"
+    return Cell(said, swatch=palette.colour_of(row["failure_category"]))
 
 
-def _words_on_checks(frames: Frames, cluster: Row) -> str:
-    if not cluster["has_health_checks"]:
+def _words_on_checks(own: Own) -> str:
+    if not own.cluster["has_health_checks"]:
         return "Without health checks nobody can say when a check was introduced."
-    rows = of_cluster(frames, "check_introductions", cluster["cluster_id"])
-    silent = sum(introduction["is_introduction"] is None for introduction in rows)
-    new = sum(bool(introduction["is_introduction"]) for introduction in rows)
-    words = f"{plural(new, 'check') if new else 'No check'} first reported a day or more after the first of all did."
+    rows = own.rows("check_introductions")
+    silent = sum(row["is_introduction"] is None for row in rows)
+    new = sum(bool(row["is_introduction"]) for row in rows)
+    said = f"{plural(new, 'check') if new else 'No check'} first reported a day or more after the first of all did."
     if silent:
-        words += f" When {plural(silent, 'other check')} began is unknown: nothing but failures was logged."
-    return words
+        said += f" When {plural(silent, 'other check')} began is unknown: nothing but failures was logged."
+    return said
+
+
+def _is_all(series: Row) -> bool:
+    return series["failure_category"] == "all"
+
+
+CHANGES = (
+    Col("Incidents", lambda row: "all" if _is_all(row) else row["label"], has_swatch=True),
+    Col("Changed on", lambda row: str(row["changed_at"].date()),
+        detail=lambda row: ends(row, "changed_at", lambda at: str(at.date())) if row["changed_at_low"] else ""),
+    Col("#Before", "rate_before", short, limits="rate_before"),
+    Col("#After", "rate_after", short, limits="rate_after"),
+    Col("#Ratio", "ratio", short, unknown="no incident before", detail=lambda row: ends(row, "ratio")),
+    Col("#Rests on", lambda row: exposure(row["event_count"], row["exposure"], event="incident")),
+    Col("At the same time", lambda row: printable(row["annotation"] or "nothing known within 7 days", 200)),
+)  # fmt: skip
+
+
+def _words_on_changes(rows: list[Row]) -> str:
+    series = [row for row in rows if _is_all(row)]
+    first, changed = series[0], [str(row["changed_at"].date()) for row in series if row["changed_at"]]
+    if changed:
+        return f"The rate of all incidents changed on {', '.join(changed)}.{_trend(first)}"
+    rests_on = ""
+    if first["exposure"]:
+        limits = f" ({ends(first, 'rate_before')})" if first["event_count"] else ""
+        rests_on = (
+            f" Over all days: {rate(first, 'rate_before', 'event_count')}{limits} {PER_1000}, "
+            f"{exposure(first['event_count'], first['exposure'], event='incident')}."
+        )
+    return f"Change of the rate of incidents: {first['note'] or 'none found'}.{rests_on}{_trend(first)}"
+
+
+def _trend(series: Row) -> str:
+    score, p_value = series["trend_score"], series["trend_p_value"]
+    if score is None or p_value is None:
+        return ""
+    if p_value >= 1 - (series["confidence_level"] or 0.9):
+        return f" Laplace's test shows no trend over all days (p = {short(p_value, 2)})."
+    way = "more" if score > 0 else "less"
+    return f" Laplace's test over all days: incidents become {way} frequent (p = {short(p_value, 2)})."

@@ -3,78 +3,149 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
-from assets.report.blocks import Block, Section, Table, Text, columns, row
-from assets.report.numbers import moment, printable, whole
+from assets.report.blocks import Block, Section, Text, section
+from assets.report.earlier import EarlierReport
+from assets.report.numbers import UNKNOWN, printable, whole, words
 from assets.report.queries import Frames, Row
-from assets.report.sections.inputs import inputs
+from assets.report.tables import Col, second, table
 from assets.report.wording import plural
 
+OPEN_FILE_LIST = 20
+LISTED_FILES = 2000
+_LINES = ("lines_in", "loaded", "skipped", "quarantined")
+LINES = tuple(
+    Col(f"#{heading}", name, whole)
+    for name, heading in zip(_LINES, ("Lines in", "Loaded", "Skipped", "Quarantined"), strict=True)
+)
+CLUSTER, KIND = Col("Cluster", "cluster_id"), Col("Kind", "kind")
+FILES = (
+    Col("File", lambda row: printable(row["path"], 120),
+        detail=lambda row: "cut off at its end, read again when it grows" if row["is_partial"] else ""),
+    Col("SHA-256", lambda row: (row["sha256"] or UNKNOWN)[:12], is_code=True),
+    KIND,
+    Col("Dialect", "dialect"),
+    *LINES,
+)  # fmt: skip
+REASONS = (
+    CLUSTER,
+    Col("Reason", "reason", words),
+    Col("#Lines", "line_count", whole),
+    Col("#Files", "file_count", whole),
+)
 
-def provenance(frames: Frames) -> Section:
+
+def _example(row: Row) -> str:
+    return f"{printable(row['example_path'])}, line {whole(row['example_line_number'])}"
+
+
+QUARANTINED = (
+    CLUSTER,
+    Col("Reason", "reason", words, detail="example_detail"),
+    *REASONS[2:],
+    Col("First example", _example),
+    Col("As read", lambda row: printable(row["example_raw"], 160), is_code=True),
+)
+CHECKS = (
+    Col("Table", "table_name"),
+    Col("Check", "check_name"),
+    Col("Stops publication", lambda row: "yes" if row["is_blocking"] else "no"),
+    Col("Observed", lambda row: printable(row["observed"], 160)),
+    Col("Expected", lambda row: printable(row["expected"], 160)),
+)
+BY_TABLE = (
+    Col("Table", "table_name"),
+    Col("#Passed", "passed", whole),
+    Col("#Failed", "failed", whole),
+    Col("#Of them blocking", "blocking", whole),
+)
+EARLIER = (
+    Col("Published (UTC)", "published_at", link=lambda row: row["address"]),
+    Col("Run", "run_id"),
+    Col("Code version", "code_version"),
+)
+
+
+def provenance(frames: Frames, earlier: Sequence[EarlierReport] = ()) -> Section:
     """Build the closing section on the page's own origin."""
-    blocks: list[Block] = [Text(_run_sentence(frames["run"]))]
-    blocks.extend(_checks(frames["checks"]))
-    blocks.extend(inputs(frames))
-    return Section("provenance", "Provenance", tuple(blocks))
+    files = frames["files"]
+    listed = f", the first {whole(LISTED_FILES)}" if len(files) > LISTED_FILES else ""
+    return section(
+        "provenance",
+        "Provenance",
+        _run_sentence(frames["run"]),
+        table(
+            "Earlier reports",
+            [vars(report) for report in earlier],
+            EARLIER,
+            "Each stays with its publication, as long as that is kept; `faultline report` lists them too.",
+        ),
+        *_checks(frames["checks"]),
+        table(
+            "Input lines by cluster and kind",
+            _by_kind(files),
+            (CLUSTER, KIND, Col("#Files", "file_count", whole), *LINES),
+            "Every line is accounted for: lines in = loaded + skipped + quarantined.",
+            total=_counted(files) | {"cluster_id": "all", "kind": ""},
+        ),
+        table(
+            f"Input files ({whole(len(files))}){listed}",
+            files[:LISTED_FILES],
+            FILES,
+            is_collapsed=len(files) > OPEN_FILE_LIST,
+        ),
+        table("Lines skipped, by reason", frames["skips"], REASONS),
+        table(
+            "Lines quarantined, by reason",
+            frames["quarantine"],
+            QUARANTINED,
+            "Kept in ops.quarantine, counted nowhere else.",
+        ),
+    )
 
 
 def _run_sentence(runs: list[Row]) -> str:
     if not runs:
         return "No run is recorded: this page was made outside of a refresh."
     run = runs[0]
-    ended = (
-        f", ended {moment(run['ended_at'], seconds=True)} UTC"
-        if run["ended_at"]
-        else "; the page is written before it ends"
-    )
-    return (
-        f"Made by run {printable(run['run_id'])}, started {moment(run['started_at'], seconds=True)} UTC{ended}. "
-        f"Code version {printable(run['code_version'])}."
-    )
+    ended = f", ended {second(run['ended_at'])} UTC" if run["ended_at"] else "; the page is written before it ends"
+    started = f"Made by run {printable(run['run_id'])}, started {second(run['started_at'])} UTC{ended}."
+    return f"{started} Code version {printable(run['code_version'])}."
 
 
-def _checks(checks: list[Row]) -> list[Block]:
+def _checks(checks: list[Row]) -> list[Block | None]:
     if not checks:
         return [Text("No check of this run was recorded before the page was written.", "warning")]
     failed = [check for check in checks if not check["passed"]]
-    by_table: dict[str, list[Row]] = defaultdict(list)
+    by_table: dict[str, Row] = defaultdict(lambda: {"passed": 0, "failed": 0, "blocking": 0})
     for check in checks:
-        by_table[check["table_name"]].append(check)
+        counts = by_table[check["table_name"]]
+        counts["passed" if check["passed"] else "failed"] += 1
+        counts["blocking"] += bool(check["is_blocking"])
     passed = whole(len(checks) - len(failed))
     verdict = f"{plural(len(checks), 'check')} of this run: {passed} passed, {whole(len(failed))} failed."
-    blocks: list[Block] = [Text(verdict, "warning" if failed else "good")]
-    if failed:
-        blocks.append(
-            Table(
-                "Failed checks",
-                columns("Table", "Check", "Stops publication", "Observed", "Expected"),
-                tuple(
-                    row(
-                        printable(check["table_name"]),
-                        printable(check["check_name"]),
-                        "yes" if check["is_blocking"] else "no",
-                        printable(check["observed"], 160),
-                        printable(check["expected"], 160),
-                    )
-                    for check in failed
-                ),
-            )
-        )
-    blocks.append(
-        Table(
+    return [
+        Text(verdict, "warning" if failed else "good"),
+        table("Failed checks", failed, CHECKS),
+        table(
             "Checks by table",
-            columns("Table", "#Passed", "#Failed", "#Of them blocking"),
-            tuple(
-                row(
-                    printable(table),
-                    whole(sum(bool(check["passed"]) for check in group)),
-                    whole(sum(not check["passed"] for check in group)),
-                    whole(sum(bool(check["is_blocking"]) for check in group)),
-                )
-                for table, group in sorted(by_table.items())
-            ),
+            [{"table_name": name} | counts for name, counts in sorted(by_table.items())],
+            BY_TABLE,
             is_collapsed=True,
-        )
-    )
-    return blocks
+        ),
+    ]
+
+
+def _counted(files: list[Row]) -> Row:
+    return {name: sum(file[name] for file in files) for name in _LINES} | {"file_count": len(files)}
+
+
+def _by_kind(files: list[Row]) -> list[Row]:
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for file in files:
+        groups[file["cluster_id"], file["kind"]].append(file)
+    return [
+        _counted(group) | {"cluster_id": cluster_id, "kind": kind}
+        for (cluster_id, kind), group in sorted(groups.items())
+    ]

@@ -2,100 +2,94 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from assets.report.blocks import Block, Figure, Pair, Section, Table, Text, columns, row
-from assets.report.figures.shares import MEASURES
-from assets.report.figures.shares import shares as draw
+from assets.report import palette
+from assets.report.blocks import Pair, Section, Table, note, section
+from assets.report.charts import INK, NAMES_AXIS, Spec, at, colours, figure, layer, name, told
 from assets.report.numbers import gpus, share, short, whole
-from assets.report.queries import Frames, Row, of_cluster
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, table
+
+SHADES = {"attempts": palette.ATTEMPTS, "GPU time": palette.GPU_TIME}
+NONE = "No ended attempt was recorded."
 
 
-def states(frames: Frames, cluster: Row) -> Section:
+def _columns(heading: str) -> tuple[Col, ...]:
+    return (
+        Col(heading, "name"),
+        Col("#Attempts", "attempt_count", whole),
+        Col("#Share of attempts", "attempt_ratio", share),
+        Col("#GPU-hours", "gpu_hours", short),
+        Col("#Share of GPU time", "gpu_time_ratio", share),
+    )
+
+
+def states(own: Own) -> Section:
     """Build the section on how attempts ended."""
-    rows = of_cluster(frames, "states", cluster["cluster_id"])
-    plain = [state for state in rows if not state["is_infrastructure"]]
-    infrastructure = [state for state in rows if state["is_infrastructure"]]
-    if not plain:
-        return Section("states", "How attempts ended", (Text("No ended attempt was recorded.", "note"),))
-    drawn = [(state["state"], state) for state in plain] + [("infrastructure", state) for state in infrastructure]
-    table = Table(
+    title, rows = "How attempts ended", own.rows("states")
+    named = [row | {"name": "infrastructure" if row["is_infrastructure"] else row["state"]} for row in rows]
+    # The infrastructure's attempts are among the states already: a bar of their own would count them twice.
+    plain = [row for row in named if not row["is_infrastructure"]]
+    listed = table(
         "Attempts by final state",
-        columns("State", "#Attempts", "#Share of attempts", "#GPU-hours", "#Share of GPU time"),
-        tuple(
-            row(
-                name,
-                whole(state["attempt_count"]),
-                share(state["attempt_ratio"]),
-                short(state["gpu_hours"]),
-                share(state["gpu_time_ratio"]),
-            )
-            for name, state in drawn
-        ),
-        note="Infrastructure failures stand apart: the row counts NODE_FAIL and every FAILED or REQUEUED attempt with "
+        named if plain else [],
+        _columns("State"),
+        "Infrastructure failures stand apart: the row counts NODE_FAIL and every FAILED or REQUEUED attempt with "
         "evidence against a node, which the rows above count under their own state.",
     )
-    # The infrastructure's attempts are among the states already: a bar of their own would count them twice.
-    figure = _figure("states", "How attempts ended", [(state["state"], state) for state in plain], "attempt")
-    return Section("states", "How attempts ended", (Pair(figure, table),))
+    return section("states", title, _pair("states", title, "State", plain, listed) or note(NONE))
 
 
-def sizes(frames: Frames, cluster: Row) -> Section:
+def sizes(own: Own) -> Section:
     """Build the section on job sizes."""
-    rows = of_cluster(frames, "sizes", cluster["cluster_id"])
-    if not rows:
-        return Section("sizes", "Job sizes", (Text("No ended attempt was recorded.", "note"),))
-    drawn = [(gpus(size["gpu_size_bin"]), size) for size in rows]
-    table = Table(
-        "Attempts by size",
-        columns("Size", "#Attempts", "#Share of attempts", "#GPU-hours", "#Share of GPU time"),
-        tuple(
-            row(
-                name,
-                whole(size["job_count"]),
-                share(size["job_ratio"]),
-                short(size["gpu_hours"]),
-                share(size["gpu_time_ratio"]),
-            )
-            for name, size in drawn
-        ),
-        note="Allocated GPUs rounded up to the next power of two.",
+    title = "Job sizes"
+    rows = [
+        row | {"name": gpus(row["gpu_size_bin"]), "attempt_count": row["job_count"], "attempt_ratio": row["job_ratio"]}
+        for row in own.rows("sizes")
+    ]
+    listed = table("Attempts by size", rows, _columns("Size"), "Allocated GPUs rounded up to the next power of two.")
+    unknown = "Attempts whose GPU count is unknown have no GPU time here; they are not attempts without GPUs."
+    return section(
+        "sizes",
+        title,
+        _pair("sizes", title, "Size", rows, listed) or note(NONE),
+        note(unknown) if any(row["gpu_size_bin"] is None for row in rows) else None,
     )
-    figure = _figure("sizes", "Job sizes", drawn, "job")
-    blocks: list[Block] = [Pair(figure, table)]
-    if any(size["gpu_size_bin"] is None for size in rows):
-        blocks.append(
-            Text(
-                "Attempts whose GPU count is unknown have no GPU time here; they are not attempts without GPUs.", "note"
-            )
-        )
-    return Section("sizes", "Job sizes", tuple(blocks))
 
 
-def _figure(key: str, title: str, drawn: list[tuple[str, Row]], unit: str) -> Figure:
-    """Draw named rows as paired bars; a share that is unknown gets no bar and says so.
-
-    `unit` is what the table calls an attempt in its columns `<unit>_count` and `<unit>_ratio`.
-    """
-    ratio, count = f"{unit}_ratio", f"{unit}_count"
-    frame = pd.DataFrame(
-        [
-            {
-                "name": name,
-                "measure": measure,
-                "percent": None if group[column] is None else 100 * group[column],
-                "at": 100 * (group[column] or 0.0),
-                "text": share(group[column]),
-            }
-            for name, group in drawn
-            for measure, column in zip(MEASURES, (ratio, "gpu_time_ratio"), strict=True)
-        ]
-    ).astype({"percent": "float64"})
-    largest = max(drawn, key=lambda pair: pair[1][count])
-    return Figure(
+def _pair(key: str, title: str, heading: str, drawn: list[Row], listed: Table | None) -> Pair | None:
+    """Draw paired bars beside their table; a share that is unknown gets no bar and says so."""
+    if listed is None:
+        return None
+    bars = [
+        {
+            "name": row["name"],
+            "measure": measure,
+            "percent": None if row[column] is None else 100 * row[column],
+            "at": 100 * (row[column] or 0.0),
+            "text": share(row[column]),
+        }
+        for row in drawn
+        for measure, column in zip(SHADES, ("attempt_ratio", "gpu_time_ratio"), strict=True)
+    ]
+    top = max((bar["at"] for bar in bars), default=0.0) or 100.0
+    x = {"title": "share of the total (%)", "axis": {"tickCount": 6}, "scale": {"domain": [0, top * 1.18]}}
+    row_of: Spec = {
+        "y": name("name", sort=[row["name"] for row in drawn], title=None, axis=NAMES_AXIS),
+        "yOffset": name("measure", sort=list(SHADES)),
+    }
+    largest = max(drawn, key=lambda row: row["attempt_count"])
+    chart = figure(
         key,
         f"{title}: share of attempts and of GPU time",
         "Paired bars: share of attempts and share of GPU time. "
-        f"Most attempts: {largest[0]}, {share(largest[1][ratio])}. The table beside it holds every value.",
-        draw(frame),
-    )
+        f"Most attempts: {largest['name']}, {share(largest['attempt_ratio'])}. The table beside it holds every value.",
+        bars,
+        {"name": heading, "measure": "Share of", "percent": "Share (%)"},
+        [
+            layer("bar", **row_of, x=at("percent", x), color=colours(SHADES, "measure", title=None),
+                  tooltip=told(name="what", measure="share of", text="share")),
+            layer("text", align="left", dx=4, fontSize=11, color=INK, **row_of, x=at("at", x), text=name("text")),
+        ],
+        {"step": 15},
+    )  # fmt: skip
+    return Pair(chart, listed)

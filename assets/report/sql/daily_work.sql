@@ -23,23 +23,36 @@ lost_days as (
     group by cluster_id, day_date
 ),
 
-work_days as (
+-- A node counts for the part of a day that lies in the observed period.
+node_days as (
     select
-        days.cluster_id,
-        days.day_date,
-        sum(days.allocated_gpu_hours) as allocated_gpu_hours,
-        sum(nodes.gpu_count * greatest(0, 24 - coalesce(days.out_of_service_hours, 0))) as in_service_gpu_hours
+        days.*,
+        nodes.gpu_count * greatest(
+            0,
+            (epoch(least(days.day_date + interval 1 day, coalesce(clusters.data_through_at, clusters.last_at)))
+                - epoch(greatest(days.day_date, clusters.first_at))) / 3600
+            - coalesce(days.out_of_service_hours, 0)
+        ) as in_service_gpu_hours
     from marts.fct_node_days as days
     inner join marts.dim_nodes as nodes using (cluster_id, node_id)
-    group by days.cluster_id, days.day_date
+    inner join marts.dim_clusters as clusters using (cluster_id)
+),
+
+work_days as (
+    select
+        cluster_id,
+        day_date,
+        sum(allocated_gpu_hours) as allocated_gpu_hours,
+        sum(in_service_gpu_hours) as in_service_gpu_hours,
+        count(*) filter (where out_of_service_hours is null) as unknown_outage_count,
+        count(*) filter (where allocated_gpu_hours is null) as unknown_allocation_count
+    from node_days
+    group by cluster_id, day_date
 )
 
 select
-    work_days.cluster_id,
-    work_days.day_date,
-    work_days.allocated_gpu_hours,
-    work_days.in_service_gpu_hours,
+    work_days.*,
     coalesce(lost_days.lost_gpu_hours, 0) as lost_gpu_hours
 from work_days
 left join lost_days using (cluster_id, day_date)
-order by work_days.cluster_id, work_days.day_date
+order by cluster_id, day_date

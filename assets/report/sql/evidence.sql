@@ -2,8 +2,6 @@
 select
     cluster_id,
     evidence.attempt_id,
-    evidence.evidence_rank,
-    evidence.is_primary,
     evidence.lag_seconds,
     events.observed_at,
     events.source,
@@ -11,11 +9,10 @@ select
     left(events.message, 200) as message,
     events.source_path,
     events.source_line_number,
-    coalesce(nodes.node_name, evidence.node_id) as node_name,
-    coalesce(categories.label, evidence.failure_category) as label
+    evidence.failure_category,
+    coalesce(nodes.node_name, evidence.node_id) as node_name
 from marts.fct_failure_evidence as evidence
 left join marts.fct_health_events as events using (cluster_id, event_id)
 left join marts.dim_nodes as nodes on cluster_id = nodes.cluster_id and evidence.node_id = nodes.node_id
-left join marts.dim_failure_categories as categories on evidence.failure_category = categories.failure_category
 qualify row_number() over (partition by cluster_id, evidence.attempt_id order by evidence.evidence_rank) <= 4
 order by cluster_id, evidence.attempt_id, evidence.evidence_rank

@@ -8,7 +8,8 @@ select
     failures.posterior_probability,
     failures.evidence_count,
     failures.lost_gpu_hours,
-    failures.incident_id,
+    failures.is_attributed,
+    failures.has_coverage,
     attempts.job_id,
     attempts.attempt_number,
     attempts.run_id,
@@ -20,12 +21,10 @@ select
     attempts.state,
     attempts.source_path,
     attempts.source_line_number,
-    coalesce(nodes.node_name, failures.culprit_node_id) as culprit_node_name,
-    coalesce(categories.label, failures.failure_category) as label
+    attempts.gpu_size_bin,
+    coalesce(nodes.node_name, failures.culprit_node_id) as culprit_node_name
 from marts.fct_failures as failures
 left join marts.fct_attempts as attempts using (cluster_id, attempt_id)
 left join marts.dim_nodes as nodes
     on failures.cluster_id = nodes.cluster_id and failures.culprit_node_id = nodes.node_id
-left join marts.dim_failure_categories as categories
-    on failures.failure_category = categories.failure_category
 order by failures.cluster_id, failures.failed_at desc, failures.attempt_id

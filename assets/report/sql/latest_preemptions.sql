@@ -7,11 +7,12 @@ select
     preemptions.is_second_order,
     preemptions.lost_gpu_hours,
     victims.job_id as victim_job_id,
+    victims.attempt_number as victim_attempt_number,
     victims.job_name as victim_job_name,
     victims.user_name as victim_user_name,
     victims.gpu_count as victim_gpu_count,
     instigators.job_id as instigator_job_id,
-    instigators.user_name as instigator_user_name
+    instigators.attempt_number as instigator_attempt_number
 from marts.fct_preemptions as preemptions
 left join marts.fct_attempts as victims using (cluster_id, attempt_id)
 left join marts.fct_attempts as instigators

@@ -1,21 +1,22 @@
--- Nodes with incidents or outages, those with the most incidents first. One row per node.
--- Incidents, not attempts: one fault that fails four jobs is one. What is more likely a coincidence is left out.
+-- Nodes: their incidents, outages, repairs that did not hold, and the verdict on them. One row per node.
+-- An incident counts once, however many jobs it ended, where its node is known and it is no likely coincidence.
 with incidents as (
     select
-        failures.cluster_id,
-        failures.culprit_node_id as node_id,
-        failures.incident_id,
-        arg_max(failures.failure_category, failures.posterior_probability) as failure_category,
-        min(failures.failed_at) as failed_at,
-        count(*) as attempt_count,
-        sum(failures.lost_gpu_hours) as lost_gpu_hours
-    from marts.fct_failures as failures
-    where
-        failures.culprit_node_id is not null
-        and failures.posterior_probability >= 0.5
-    group by failures.cluster_id, failures.culprit_node_id, failures.incident_id
+        suspects.cluster_id,
+        suspects.node_id,
+        suspects.incident_id,
+        suspects.failed_at,
+        suspects.lost_gpu_hours,
+        incidents.failure_category,
+        incidents.attempt_count,
+        coalesce(categories.label, incidents.failure_category) as label
+    from marts.fct_incident_suspects as suspects
+    inner join marts.fct_incidents as incidents using (cluster_id, incident_id)
+    left join marts.dim_failure_categories as categories using (failure_category)
+    where suspects.is_known and suspects.incident_probability >= 0.5
 ),
 
+-- A repair is under way where a ticket of the node was opened about when it went down, and is not closed.
 outages_of_nodes as (
     select
         outages.cluster_id,
@@ -25,13 +26,21 @@ outages_of_nodes as (
         outages.started_at,
         outages.ended_at,
         outages.ended_at is null as is_open,
+        exists (
+            select 1
+            from marts.fct_tickets as tickets
+            where
+                tickets.cluster_id = outages.cluster_id
+                and tickets.node_id = outages.node_id
+                and tickets.closed_at is null
+                and tickets.opened_at >= outages.started_at - interval 1 day
+        ) as has_ticket,
         epoch(coalesce(outages.ended_at, greatest(clusters.last_at, outages.started_at))) - epoch(outages.started_at)
             as seconds
     from marts.fct_node_outages as outages
     inner join marts.dim_clusters as clusters using (cluster_id)
 ),
 
--- A fault came back where the node was out of service between two incidents of one cause.
 followed as (
     select
         *,
@@ -41,6 +50,7 @@ followed as (
     from incidents
 ),
 
+-- A fault came back where an outage ended between two incidents of one cause.
 relapses as (
     select
         followed.cluster_id,
@@ -67,26 +77,26 @@ causes as (
             order by cause_count desc, failure_category) as causes
     from (
         select
-            incidents.cluster_id,
-            incidents.node_id,
-            incidents.failure_category,
-            coalesce(any_value(categories.label), incidents.failure_category) as label,
+            cluster_id,
+            node_id,
+            failure_category,
+            label,
             count(*) as cause_count
         from incidents
-        left join marts.dim_failure_categories as categories using (failure_category)
-        group by incidents.cluster_id, incidents.node_id, incidents.failure_category
+        group by cluster_id, node_id, failure_category, label
     )
     group by cluster_id, node_id
 ),
 
-failures as (
+counted as (
     select
         cluster_id,
         node_id,
         count(*) as incident_count,
         cast(sum(attempt_count) as bigint) as failure_count,
         sum(lost_gpu_hours) as lost_gpu_hours,
-        max(failed_at) as last_failed_at
+        max(failed_at) as last_failed_at,
+        list({'failed_at': failed_at, 'label': label} order by failed_at desc, incident_id)[:3] as last_incidents
     from incidents
     group by cluster_id, node_id
 ),
@@ -99,52 +109,63 @@ outages as (
         count(*) filter (where is_planned) as planned_outage_count,
         sum(seconds) filter (where not is_planned) / 3600 as fault_outage_hours,
         sum(seconds) filter (where is_planned) / 3600 as planned_outage_hours,
+        count(*) filter (where not is_planned and not is_open) as repair_count,
+        sum(seconds) filter (where not is_planned and not is_open) / 3600 as repair_hours,
         arg_max(reason, started_at) filter (where not is_planned) as last_fault_reason,
         max(started_at) filter (where is_open) as open_since,
         arg_max(reason, started_at) filter (where is_open) as open_reason,
-        bool_and(is_planned) filter (where is_open) as open_is_planned
+        bool_and(is_planned) filter (where is_open) as open_is_planned,
+        bool_or(is_open and not is_planned and not has_ticket) as needs_repair
     from outages_of_nodes
     group by cluster_id, node_id
+),
+
+repairs as (
+    select
+        tickets.cluster_id,
+        tickets.node_id,
+        list({'ticket_id': tickets.ticket_id, 'component': tickets.component}
+            order by tickets.opened_at desc, tickets.ticket_id)[:3] as last_tickets
+    from marts.fct_tickets as tickets
+    inner join estimates.est_lemon_nodes as lemons using (cluster_id, node_id)
+    where coalesce(tickets.closed_at, tickets.opened_at) >= lemons.window_start_date
+    group by tickets.cluster_id, tickets.node_id
 )
 
 select
     cluster_id,
     node_id,
-    coalesce(nodes.node_name, node_id) as node_name,
-    coalesce(failures.incident_count, 0) as incident_count,
-    coalesce(failures.failure_count, 0) as failure_count,
-    failures.lost_gpu_hours,
-    failures.last_failed_at,
-    date_diff('day', failures.last_failed_at, clusters.last_at) as days_since_last_failure,
+    nodes.node_name,
+    nodes.gpu_count,
+    coalesce(counted.incident_count, 0) as incident_count,
+    counted.failure_count,
+    counted.lost_gpu_hours,
+    counted.last_failed_at,
+    counted.last_incidents,
+    repairs.last_tickets,
     causes.causes,
     relapses.relapsed_category,
-    coalesce(relapsed.label, relapses.relapsed_category) as relapsed_label,
     relapses.relapsed_at,
     relapses.returned_at,
-    lemons.verdict,
-    lemons.posterior_probability as lemon_probability,
+    outages.* exclude (cluster_id, node_id, fault_outage_count, planned_outage_count),
     coalesce(outages.fault_outage_count, 0) as fault_outage_count,
     coalesce(outages.planned_outage_count, 0) as planned_outage_count,
-    outages.fault_outage_hours,
-    outages.planned_outage_hours,
-    outages.last_fault_reason,
-    outages.open_since,
-    outages.open_reason,
-    outages.open_is_planned,
-    row_number() over (
-        partition by cluster_id
-        order by
-            coalesce(failures.incident_count, 0) desc,
-            coalesce(outages.open_since is not null and not outages.open_is_planned, false) desc,
-            coalesce(outages.fault_outage_count, 0) desc,
-            node_id
-    ) as place
-from failures
-full join outages using (cluster_id, node_id)
+    lemons.* exclude (cluster_id, node_id),
+    date_diff('day', lemons.window_start_date, lemons.window_end_date) + 1 as window_days,
+    date_diff('day', counted.last_failed_at, clusters.last_at) as days_since_last_incident,
+    epoch(clusters.last_at - relapses.relapsed_at) / 86400 as days_since_relapse,
+    epoch(clusters.study_to_at - clusters.study_from_at) / 86400 as study_days
+from marts.dim_nodes as nodes
+inner join marts.dim_clusters as clusters using (cluster_id)
+left join counted using (cluster_id, node_id)
+left join outages using (cluster_id, node_id)
 left join causes using (cluster_id, node_id)
 left join relapses using (cluster_id, node_id)
-left join marts.dim_clusters as clusters using (cluster_id)
-left join marts.dim_failure_categories as relapsed on relapses.relapsed_category = relapsed.failure_category
+left join repairs using (cluster_id, node_id)
 left join estimates.est_lemon_nodes as lemons using (cluster_id, node_id)
-left join marts.dim_nodes as nodes using (cluster_id, node_id)
-order by cluster_id, place
+order by
+    cluster_id,
+    coalesce(counted.incident_count, 0) desc,
+    coalesce(outages.open_since is not null and not outages.open_is_planned, false) desc,
+    coalesce(outages.fault_outage_count, 0) desc,
+    node_id

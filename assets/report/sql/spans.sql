@@ -23,7 +23,8 @@ covered as (
         sum(greatest(0, epoch(least(spans.to_at, clusters.study_to_at) - greatest(
             spans.from_at, clusters.study_from_at
         )))) as covered_seconds,
-        any_value(epoch(clusters.study_to_at - clusters.study_from_at)) as study_seconds
+        any_value(epoch(clusters.study_to_at - clusters.study_from_at)) as study_seconds,
+        epoch(any_value(clusters.study_to_at) - max(spans.to_at)) / 86400 as silent_days
     from spans
     inner join marts.dim_clusters as clusters using (cluster_id)
     group by spans.cluster_id, spans.kind
@@ -38,6 +39,7 @@ select
     longest_gap_from_at,
     longest_gap_to_at,
     known_by,
+    silent_days,
     covered_seconds / nullif(study_seconds, 0) as covered_ratio
 from covered
 order by cluster_id, kind

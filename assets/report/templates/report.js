@@ -61,7 +61,10 @@
 
   function fill(within) {
     for (const script of all("script[data-table]", within)) {
-      if (!script.closest("details:not([open])")) buildTable(script);
+      if (script.closest("details:not([open])")) continue;
+      const holder = script.parentElement, data = read(script);
+      script.remove();
+      buildTable(holder, data);
     }
     for (const box of all(".chart", within)) seen.observe(box);
     for (const code of all(".actions code", within)) {
@@ -103,7 +106,7 @@
       mark.style.background = data.s;
       node.append(mark);
     }
-    if (data.h && data.h.startsWith("#")) node.append(make("a", { href: data.h }, make("bdi", {}, data.t)));
+    if (/^(#|\.\.\/)/.test(data.h || "")) node.append(make("a", { href: reached(data.h) }, make("bdi", {}, data.t)));
     else if (data.c) {
       node.append(make("code", {}, data.t));
       node.append(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, data.t) }, "Copy"));
@@ -111,6 +114,12 @@
     if (data.b) node.append(" ", make("strong", { class: "badge" }, "SIMULATED"));
     if (data.d) node.append(make("small", {}, data.d));
     return node;
+  }
+
+  // Addresses of other reports begin at reports/latest; a report that is read where it is kept lies one folder deeper.
+  function reached(address) {
+    const isKept = /\/publications\/[^/]+\/report\/[^/]*$/.test(location.pathname);
+    return address.startsWith("../") && isKept ? "../" + address : address;
   }
 
   function copy(button, text) {
@@ -121,10 +130,7 @@
     area.remove();
   }
 
-  function buildTable(script) {
-    const data = read(script);
-    const holder = script.parentElement;
-    script.remove();
+  function buildTable(holder, data) {
     const state = { sort: null, down: false, search: "", page: 0, filter: "", value: "", everything: false };
     const total = data.last ? data.rows.pop() : null;
     const heads = data.columns.map((column, place) =>
@@ -210,7 +216,8 @@
       const hasDetail = data.columns.map((_, place) => data.rows.some((row) => detailOf(row[place])));
       const names = data.columns.flatMap((column, place) => hasDetail[place] ? [column.name, column.name + ", detail"] : [column.name]);
       const lines = [...chosen(), ...(total ? [total] : [])].map((row) => row.flatMap((cell, place) => {
-        const text = data.columns[place].n ? textOf(cell).replace(/(\d),(?=\d{3})/g, "$1").replace("−", "-") : textOf(cell);
+        const isExact = typeof cell !== "string" && typeof cell.v === "number";
+        const text = isExact ? String(cell.v) : data.columns[place].n ? textOf(cell).replace(/(\d),(?=\d{3})/g, "$1").replace("−", "-") : textOf(cell);
         return hasDetail[place] ? [text, detailOf(cell)] : [text];
       }));
       return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
@@ -312,17 +319,30 @@
         .then((content) => save(name + "." + kind, content, "image/svg+xml"))
         .then(() => view.background("transparent").runAsync());
     };
-    return make("div", { class: "tools" }, tool("PNG", () => image("png")), tool("SVG", () => image("svg")),
-      tool("CSV", () => save(name + ".csv", figureCsv(box), "text/csv")));
+    const shown = make("div", { class: "table", hidden: true });
+    const swap = tool("Table", () => {
+      if (!shown.firstChild) buildTable(shown, figureTable(name, box));
+      shown.hidden = !shown.hidden;
+      box.hidden = !shown.hidden;
+      swap.textContent = shown.hidden ? "Table" : "Chart";
+      swap.setAttribute("aria-pressed", String(!shown.hidden));
+    });
+    swap.setAttribute("aria-pressed", "false");
+    box.after(shown);
+    return make("div", { class: "tools" }, swap, tool("PNG", () => image("png")), tool("SVG", () => image("svg")));
   }
 
-  // The numbers of a figure: the rows of its largest data set, without what only places marks.
-  function figureCsv(box) {
-    const sets = Object.values(specOf(box).datasets || {}).sort((a, b) => b.length - a.length);
-    const rows = sets[0] || [];
-    const names = Object.keys(rows[0] || {}).filter((name) => !["link", "at", "foot", "left", "right", "span"].includes(name));
-    const lines = rows.map((row) => names.map((name) => (row[name] === null ? "" : String(row[name]))));
-    return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  // What a figure draws, as a table: the columns that it names, with three digits to read and all of them to sort by.
+  function figureTable(name, box) {
+    const columns = Object.entries(JSON.parse(box.dataset.columns)), rows = specOf(box).datasets.main;
+    const isNumeric = (column) => rows.some((row) => typeof row[column] === "number");
+    const digits = (value) => value.toLocaleString("en-US", Number.isInteger(value) ? {} : { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+    const cell = (value) => (value === null || value === undefined ? "" : typeof value === "number" ? { t: digits(value), v: value } : String(value).replace("T00:00:00", ""));
+    return {
+      caption: name + ": the numbers drawn", last: false, simulated: Boolean(box.closest("figure").querySelector(".badge")),
+      columns: columns.map(([column, heading]) => ({ name: heading, n: isNumeric(column) ? 1 : 0 })),
+      rows: rows.map((row) => columns.map(([column]) => cell(row[column]))),
+    };
   }
 
   // ---- one failure: its evidence and its job ----
@@ -345,10 +365,9 @@
     const tables = [["Evidence", data.evidence, found.evidence, found.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
     for (const [caption, columns, rows, without] of tables) {
       if (!rows.length) { detail.append(make("p", { class: "note" }, caption + ": " + without)); continue; }
-      const holder = make("div", { class: "table" }, make("script", { type: "application/json" }));
-      holder.firstChild.textContent = JSON.stringify({ caption: caption, columns: columns, rows: rows.map((row) => row.map((cell) => typeof cell === "number" ? data.texts[cell] : cell)), simulated: data.simulated });
+      const holder = make("div", { class: "table" });
       detail.append(holder);
-      buildTable(holder.firstChild);
+      buildTable(holder, { caption: caption, columns: columns, rows: rows.map((row) => row.map((cell) => typeof cell === "number" ? data.texts[cell] : cell)), simulated: data.simulated });
     }
     if (found.more) detail.append(make("p", { class: "small" }, found.more));
   }

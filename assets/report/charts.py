@@ -1,0 +1,184 @@
+"""Charts from specifications: layers of marks over rows, in Vega-Lite's own words, with axes a person would choose.
+
+A figure keeps the rows that it draws with a heading for each column, so that the page can show them as a table. No
+section writes type, ink, rims or ticks of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assets.report import palette
+from assets.report.blocks import Figure
+from assets.report.numbers import short
+from assets.report.queries import Row
+
+Spec = dict[str, Any]
+
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+INK = "#1f2328"
+SOFT = "#57606a"
+GRID = "#e4e7eb"
+RIM = {"color": "white", "stroke": "white", "strokeWidth": 3, "strokeJoin": "round"}
+TYPE = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": INK}
+CONFIG = {
+    "font": FONT, "view": {"stroke": None}, "axis": {**TYPE, "gridColor": GRID}, "legend": {**TYPE, "orient": "top"},
+}  # fmt: skip
+NAMES_AXIS = {"labelLimit": 240, "ticks": False, "domain": False, "grid": False}
+FLAT_AXIS = {"labelAngle": 0}
+PICKED = {"condition": {"param": "picked", "value": 1}, "value": 0.12}
+"""Opacity of what a click in the legend leaves."""
+DURATION_TICKS = {
+    "1 s": 1 / 3600, "10 s": 10 / 3600, "1 min": 1 / 60, "10 min": 1 / 6, "1 h": 1.0, "6 h": 6.0, "1 day": 24.0,
+    "1 week": 168.0, "30 days": 720.0, "1 year": 8766.0, "10 years": 87660.0, "100 years": 876600.0,
+}  # fmt: skip
+
+
+def figure(  # noqa: PLR0917
+    key: str,
+    title: str,
+    description: str,
+    rows: list[Row],
+    columns: dict[str, str],
+    layers: Iterable[Spec],
+    height: int | Spec,
+    note: str = "",
+    **others: list[Row],
+) -> Figure:
+    """Make a figure.
+
+    Parameters
+    ----------
+    key, title, description, note
+        Id, name, what it shows for readers who do not see it, and how to read it.
+    rows, columns
+        What its layers draw as the data `main`, and the columns that its table has, with their headings.
+    layers
+        What `layer` and `labelled` made.
+    height
+        Pixels, or `{"step": pixels}` for each row.
+    others
+        Further data that layers draw, by name.
+    """
+    spec = {
+        "width": "container",
+        "height": height,
+        "background": "transparent",
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "config": CONFIG,
+        "layer": list(layers),
+        "datasets": {"main": rows} | others,
+    }
+    return Figure(key, title, description, spec, columns, note)
+
+
+def layer(kind: str, data: str = "main", where: str = "", params: Sequence[Spec] = (), **looks: Any) -> Spec:
+    """Draw marks: what `at`, `name` and `told` made are channels, anything else is a property of the mark."""
+    channels = {key: value for key, value in looks.items() if isinstance(value, dict) or key == "tooltip"}
+    marks = {key: value for key, value in looks.items() if key not in channels}
+    made: Spec = {"data": {"name": data}, "mark": {"type": kind, **marks}, "encoding": channels}
+    if where:
+        made["transform"] = [{"filter": where}]
+    return made | ({"params": list(params)} if params else {})
+
+
+def labelled(text: str, data: str = "main", where: str = "", dx: int = 0, dy: int = 0, **looks: Any) -> list[Spec]:
+    """Write a text column beside points, over a white rim that keeps it legible on lines."""
+    mark: Spec = {"fontSize": 11, "dx": dx, "dy": dy, "align": "left" if dx else "center", **looks}
+    return [layer("text", data, where, text=name(text), **{**mark, **ink}) for ink in (RIM, {"color": INK})]
+
+
+def at(field: str, axis: Spec | None = None, **more: Any) -> Spec:
+    """Place by a number, on an axis that several layers may share."""
+    return {"field": field, "type": "quantitative", **(axis or {}), **more}
+
+
+def name(field: str, **more: Any) -> Spec:
+    """Place, colour or write by a name."""
+    return {"field": field, "type": "nominal", **more}
+
+
+def told(**titles: str) -> list[Spec]:
+    """Say what the pointer tells, by column."""
+    return [name(field, title=title) for field, title in titles.items()]
+
+
+def pick(column: str) -> Spec:
+    """Let a click in the legend choose."""
+    return {"name": "picked", "select": {"type": "point", "fields": [column]}, "bind": "legend"}
+
+
+def zoom(*encodings: str) -> Spec:
+    """Let the wheel zoom while the shift key is held, so that it scrolls the page otherwise; dragging moves."""
+    select = {"type": "interval", "encodings": list(encodings), "zoom": "wheel![event.shiftKey]"}
+    return {"name": "zoom", "select": select, "bind": "scales"}
+
+
+def colours(shades: dict[str, str], column: str, **more: Any) -> Spec:
+    """Colour by a name, in the order of the legend."""
+    return name(column, sort=list(shades), scale={"domain": list(shades), "range": list(shades.values())}, **more)
+
+
+def log_axis(title: str, ticks: dict[str, float], low: float, high: float, right: float | None = None) -> Spec:
+    """Make a logarithmic axis with the given labels at the given values, those inside the domain."""
+    scale = {"type": "log", "domain": [low, right or high], "nice": False, "clamp": True}
+    return {"scale": scale, "title": f"{title} (log scale)", "axis": named_ticks(ticks, low, high)}
+
+
+def named_ticks(ticks: dict[str, float], low: float, high: float) -> Spec:
+    """Label the given values of an axis, those inside the domain."""
+    inside = {label: value for label, value in ticks.items() if low <= value <= high}
+    expression = "''"
+    for label, value in inside.items():
+        expression = f"datum.value == {json.dumps(value)} ? {json.dumps(label)} : ({expression})"
+    return {"values": list(inside.values()), "labelExpr": expression, "gridColor": GRID, "labelOverlap": False}
+
+
+def decade_ticks(low: float, high: float) -> dict[str, float]:
+    """Choose ticks of a logarithmic axis: powers of ten, and 2 and 5 between them where the axis is short.
+
+    >>> list(decade_ticks(0.8, 12)), list(decade_ticks(0.01, 2000))
+    (['1', '2', '5', '10'], ['0.01', '0.1', '1', '10', '100', '1,000'])
+    """
+    steps = (1, 2, 5) if math.log10(high / low) < 2.5 else (1,)
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    values = [step * 10.0**exponent for exponent in exponents for step in steps]
+    return {short(value, 1): value for value in values if low <= value <= high}
+
+
+def intervals(rows: list[Row], title: str, around_one: bool = False) -> list[Spec]:
+    """Draw a dot with its interval on a logarithmic axis for each row, and say what they rest on beside it.
+
+    Parameters
+    ----------
+    rows
+        `label`, `value`, `low`, `high` (what is missing is None: the interval is open on that side and runs to the
+        edge), `k` (the text beside it), `text` (the tooltip) and, where the dots are coloured, `group`.
+    title
+        Of the axis.
+    around_one
+        The axis shows a line at 1, where nothing differs.
+    """
+    known = [row[end] for row in rows for end in ("value", "low", "high") if (row[end] or 0) > 0]
+    low, high = min(known) / 1.3, max(known) * 1.3
+    if around_one:
+        low, high = min(low, 0.5), max(high, 2.0)
+    for row in rows:
+        row |= {"left": row["low"] if (row["low"] or 0) > 0 else low, "right": row["high"] or high}
+    x = log_axis(title, decade_ticks(low, high), low, high, right=high * (high / low) ** 0.12)
+    y = name("label", sort=[row["label"] for row in rows], title=None, axis=NAMES_AXIS)
+    dot: Spec = {"x": at("value", x), "y": y, "filled": True, "tooltip": told(label="what", text=title)}
+    if "group" in rows[0]:
+        found = {row["group"] for row in rows}
+        shades = {group: shade for group, shade in palette.GROUP_COLOURS.items() if group in found}
+        dot |= {"fill": colours(shades, "group", title="where to look:"), "opacity": PICKED, "cursor": "pointer"}
+        dots = layer("point", params=[pick("group"), zoom("x")], size=110, stroke=INK, strokeWidth=0.8, **dot)
+    else:
+        where = "isValid(datum.value) && datum.value > 0"
+        dots = layer("point", where=where, size=90, color=palette.MEASURED, **dot)
+    one = layer("rule", color=SOFT, strokeDash=[4, 3], x={"datum": 1.0, "type": "quantitative", **x})
+    bars = layer("rule", strokeWidth=2, color=SOFT, x=at("left", x), x2={"field": "right"}, y=y)
+    return [*([one] if around_one else []), bars, dots, *labelled("k", dx=8, x=at("right", x), y=y)]

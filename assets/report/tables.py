@@ -1,0 +1,137 @@
+"""Tables from specifications: a column says what it shows and how that is written, and one renderer makes the cells.
+
+To add a table: write a tuple of `Col`, and put `table(caption, rows, COLUMNS, note)` among the blocks of a section.
+Without rows there is no table. Strings of the logs go through `printable`, as a column without a writer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from assets.report.blocks import Cell, Column, Table
+from assets.report.numbers import UNKNOWN, confidence, moment, printable, short
+from assets.report.palette import colour_of
+from assets.report.queries import Row
+from assets.report.wording import span
+
+Write = Callable[[Any], str]
+Source = str | Callable[[Row], Any]
+"""A column of the row, or what makes a value, a text or a whole cell of it."""
+
+second = partial(moment, seconds=True)
+
+
+@dataclass(frozen=True)
+class Col:
+    """One column of a table.
+
+    Attributes
+    ----------
+    heading
+        A leading `#` sets the column flush right; `{level}` stands for the confidence level of the rows.
+    source
+        Where the value comes from.
+    write
+        How the value is written; by default texts of the logs made harmless, and as they are what a function made.
+    limits
+        Stem of the columns `<stem>_low` and `<stem>_high`, which stand below the value, written as it is.
+    detail
+        What stands below the value in small print.
+    link
+        Address of what a click shows; empty for none.
+    unknown
+        What is written where there is no value.
+    filter
+        Name by which an address selects rows: `#<cluster>/<page>/<filter>=<text>`.
+    has_swatch, is_code
+        Has the colour of the row's category before it; is a command to copy.
+    """
+
+    heading: str
+    source: Source
+    write: Write | None = None
+    limits: str = ""
+    detail: Source = ""
+    link: Callable[[Row], str] | None = None
+    unknown: str = UNKNOWN
+    filter: str = ""
+    has_swatch: bool = False
+    is_code: bool = False
+
+    def cell(self, row: Row) -> Cell:
+        """Make the cell of a row."""
+        value = self.source(row) if callable(self.source) else row[self.source]
+        if isinstance(value, Cell):
+            return value
+        write = self.write or (str if callable(self.source) else printable)
+        detail = self.detail(row) if callable(self.detail) else row[self.detail] if self.detail else ""
+        if self.limits and value is not None:
+            detail = ends(row, self.limits, write)
+        return Cell(
+            self.unknown if value is None else write(value),
+            detail=(detail or "") if callable(self.detail) or self.limits else printable(detail or "", 200),
+            swatch=colour_of(row["failure_category"]) if self.has_swatch and row["failure_category"] != "all" else "",
+            link=self.link(row) if self.link else "",
+            is_code=self.is_code,
+        )
+
+
+def ends(row: Row, stem: str, write: Write = short) -> str:
+    """Write the two ends of an interval of a row."""
+    return span(row[f"{stem}_low"], row[f"{stem}_high"], write)
+
+
+def interval(stem: str, write: Write = short, heading: str = "#{level} interval", unless: str = "") -> Col:
+    """Make a column of an interval; empty in rows whose column `unless` is zero or unknown."""
+    return Col(heading, lambda row: ends(row, stem, write) if not unless or row[unless] else "")
+
+
+def cause(heading: str = "Cause", link: Callable[[Row], str] | None = None) -> Col:
+    """Make a column of a cause with its colour."""
+    return Col(heading, "label", link=link, has_swatch=True, filter="cause" if link is None else "")
+
+
+def level_of(rows: Iterable[Row]) -> str:
+    """Write the confidence level of rows that share one."""
+    return confidence(next((row["confidence_level"] for row in rows if row.get("confidence_level")), None))
+
+
+def table(
+    caption: str,
+    rows: Sequence[Row],
+    columns: Iterable[Col],
+    note: str = "",
+    *,
+    is_collapsed: bool = False,
+    total: Row | None = None,
+) -> Table | None:
+    """Make a table of rows; None without any.
+
+    Parameters
+    ----------
+    caption, note
+        What it shows; how to read it.
+    rows, columns
+        What stands in it.
+    is_collapsed
+        A click on the caption opens it.
+    total
+        A last row that stays last however the table is sorted.
+    """
+    if not rows:
+        return None
+    columns, level = tuple(columns), level_of(rows)
+    return Table(
+        caption,
+        tuple(
+            Column(column.heading.removeprefix("#").replace("{level}", level), column.heading[:1] == "#", column.filter)
+            for column in columns
+        ),
+        tuple(tuple(column.cell(row) for column in columns) for row in (*rows, *([total] if total else []))),
+        note.replace("{level}", level),
+        is_collapsed=is_collapsed,
+        has_total=total is not None,
+    )
