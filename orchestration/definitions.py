@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import dagster as dg
 
@@ -17,15 +18,16 @@ from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, read_settings
 from orchestration.jobs import full_refresh, in_process, nightly, refresh
+from orchestration.metrics.collecting import keep_metrics
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.resources import resources
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
+from orchestration.upkeep.healing import Say
 
 PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 """Schemas of the assets that readers see."""
-AnyAsset = dg.AssetsDefinition | dg.SourceAsset | dg.AssetSpec
 
 
 def build(settings: HomeSettings) -> dg.Definitions:
@@ -41,7 +43,7 @@ def build(settings: HomeSettings) -> dg.Definitions:
         settings,
         upstream=dg.AssetKey(["report", "index"]),
         before=partial(copy_alerts, home=settings.home),
-        after=partial(tell_of_publication, settings),
+        after=partial(tell, settings),
     )
     all_assets = with_owners_and_freshness([*raw, models, *estimates, last_good, *report, published], settings)
     whole = [key for asset in all_assets if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
@@ -56,7 +58,13 @@ def build(settings: HomeSettings) -> dg.Definitions:
     )
 
 
-def with_owners_and_freshness(assets: Sequence[AnyAsset], settings: HomeSettings) -> list[AnyAsset]:
+def tell(settings: HomeSettings, say: Say) -> None:
+    """Tell people and Prometheus what readers see now."""
+    tell_of_publication(settings, say)
+    keep_metrics(settings, say)
+
+
+def with_owners_and_freshness(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:
     """Give every asset its owners, and what readers see the time within which a night has to renew it."""
     policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.freshness_hours))
 

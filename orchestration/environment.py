@@ -28,6 +28,7 @@ KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
 FRESHNESS_HOURS = "FAULTLINE_FRESHNESS_HOURS"
 WATCH_MINUTES = "FAULTLINE_WATCH_MINUTES"
 OWNERS = "FAULTLINE_OWNERS"
+METRICS_FILE = "FAULTLINE_METRICS_FILE"
 DAGSTER_HOME = "DAGSTER_HOME"
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
@@ -77,6 +78,8 @@ class HomeSettings:
         Who owns the assets on Dagster's pages: addresses, or `team:` and a name.
     alerts
         Where alerts go, and about what.
+    metrics_file
+        Where each refresh writes its metrics. None: in the home.
     """
 
     home: Home
@@ -91,6 +94,7 @@ class HomeSettings:
     watch_minutes: int | None = None
     owners: tuple[str, ...] = ("team:reliability",)
     alerts: AlertSettings = field(default_factory=AlertSettings)
+    metrics_file: Path | None = None
 
 
 def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
@@ -128,6 +132,7 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
         watch_minutes=_read_count(WATCH_MINUTES, 1) if os.environ.get(WATCH_MINUTES) else None,
         owners=_read_owners() or defaults.owners,
         alerts=parse_alert_settings(os.environ, WrongSetting),
+        metrics_file=Path(os.environ[METRICS_FILE]).absolute() if os.environ.get(METRICS_FILE) else None,
     )
 
 

@@ -50,8 +50,18 @@ def tell_of_publication(settings: HomeSettings, say: Say) -> None:
 
 
 def tell_of_failure(settings: HomeSettings, message: str, run_id: str | None, say: Say) -> None:
-    """Tell that a refresh failed, unless another process has told of this run."""
-    _tell(settings, lambda _: [failure_event(message, run_id)], say)
+    """Tell that a refresh failed, unless another process has told of this run.
+
+    Of a home that is not there, such as a disk that is not mounted, every failure is told: nothing is written there.
+    """
+    event = failure_event(message, run_id)
+    if settings.home.work.is_dir():
+        _tell(settings, lambda _: [event], say)
+        return
+    for channel in home_channels(settings.alerts) if event.kind in settings.alerts.kinds else []:
+        _, problem = _problem_of(channel, compose([event], settings.home))
+        if problem is not None:
+            say(f"alert not delivered by {channel.name}: {problem}")
 
 
 def tell_if_stale(settings: HomeSettings, say: Say) -> Event | None:

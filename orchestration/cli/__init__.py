@@ -16,6 +16,7 @@ from orchestration.cli import (
     engines,
     forget,
     lemons,
+    metrics,
     plan,
     query,
     refresh,
@@ -70,6 +71,7 @@ app.command(epilog=tables.TABLES_EXAMPLE)(tables.tables)
 app.command(epilog=tables.WHERE_EXAMPLE)(tables.where)
 app.command(epilog=status.EXAMPLES)(status.status)
 app.command(epilog=alerts.EXAMPLES)(alerts.alerts)
+app.command(epilog=metrics.EXAMPLES)(metrics.metrics)
 app.command(epilog=rollback.EXAMPLES)(rollback.rollback)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)

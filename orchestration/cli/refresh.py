@@ -30,6 +30,7 @@ def refresh(
     from orchestration.alerts.sending import tell_of_failure
     from orchestration.failures import RefreshFailed, RefreshInterrupted
     from orchestration.interruption import INTERRUPTED
+    from orchestration.metrics.collecting import keep_metrics
     from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh, to_stderr
 
     console = terminal.console(is_error=as_json)
@@ -40,9 +41,13 @@ def refresh(
     except (RefreshFailed, WrongSetting) as error:
         if isinstance(error, RefreshFailed) and error.is_alert:
             tell_of_failure(settings, str(error), error.run_id, to_stderr)
+            if settings.home.work.is_dir():
+                keep_metrics(settings, to_stderr)
         if as_json:
             terminal.say_json({"status": "failed", "message": str(error)})
         fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)
+    if outcome.status == "unchanged":
+        keep_metrics(settings, to_stderr)
     if as_json:
         terminal.say_json(outcome.as_dict())
     else:

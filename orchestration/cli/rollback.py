@@ -20,9 +20,12 @@ def rollback(
     home: HomeOption = None,
 ) -> None:
     """Let readers see an earlier publication, warehouse and report, until new logs come."""
+    from orchestration.metrics.collecting import keep_metrics
     from orchestration.publication.rollback import RollbackFailed, run_rollback
 
+    settings = settings_of(home)
     try:
-        terminal.say(run_rollback(settings_of(home).home, publication))
+        terminal.say(run_rollback(settings.home, publication))
     except RollbackFailed as error:
         fail(str(error))
+    keep_metrics(settings, lambda text: terminal.say(text, is_error=True))

@@ -10,6 +10,7 @@ import dagster as dg
 from orchestration.alerts.sending import tell_if_stale, tell_of_failure
 from orchestration.environment import HomeSettings
 from orchestration.failures import explain_events, note_failure, was_interrupted_by
+from orchestration.metrics.collecting import keep_metrics
 from orchestration.reading.status import free_of_refresh
 
 SECONDS_BETWEEN_LOOKS = 600
@@ -33,6 +34,7 @@ def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
             if holder is None:
                 note_failure(settings.home, run_id, message)
         tell_of_failure(settings, message, run_id, context.log.warning)
+        keep_metrics(settings, context.log.warning)
 
     @dg.sensor(
         name="alert_on_stale_night",

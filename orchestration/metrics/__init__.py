@@ -1,0 +1,1 @@
+"""Metrics for Prometheus: what readers see, and how the pipeline does."""

@@ -1,0 +1,134 @@
+"""Collect the metrics of a home, and write them for Prometheus' node exporter: prometheus_client knows the format."""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from assets.rows import rows_of
+from orchestration.alerts.ledger import Ledger
+from orchestration.environment import HomeSettings
+from orchestration.home import Home, code_version
+from orchestration.metrics.families import OF_HOME, OF_RUNS, PUBLISHED, Family
+from orchestration.publication.folders import current_publication, newest_publication, pinned_publication
+from orchestration.reading.published import ReadingError, published
+from orchestration.reading.status import free_of_refresh
+from orchestration.upkeep.healing import Say
+
+if TYPE_CHECKING:
+    from prometheus_client.core import GaugeMetricFamily
+
+PREFIX = "faultline_"
+
+
+class Metrics:
+    """A collector of prometheus_client: every call of `collect` reads the home anew.
+
+    Parameters
+    ----------
+    settings
+        Name the home.
+    """
+
+    def __init__(self, settings: HomeSettings) -> None:
+        self._settings = settings
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Read everything; a home without a publication has the metrics of its runs only."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        def gauge(name: str, text: str, labels: Sequence[str] = ()) -> GaugeMetricFamily:
+            return GaugeMetricFamily(f"{PREFIX}{name}", text, labels=labels)
+
+        build = gauge("build_info", "1; the label is the version of Faultline.", ["version"])
+        build.add_metric([code_version()], 1)
+        yield build
+        for name, value in _values_of_home(self._settings):
+            own = gauge(name, OF_HOME[name])
+            own.add_metric([], value)
+            yield own
+        for family, rows in _rows(self._settings.home):
+            for name, text in family.columns():
+                found = gauge(name, text, family.labels)
+                for row in rows:
+                    if row[name] is not None and math.isfinite(row[name]):
+                        found.add_metric([_label(row[label]) for label in family.labels], float(row[name]))
+                if found.samples:
+                    yield found
+
+
+def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
+    with ExitStack() as stack:
+        seen = stack.enter_context(published(home.published_file)) if home.published_file.exists() else None
+        if seen is not None:
+            for family in PUBLISHED:
+                yield family, rows_of(seen, family.sql)
+        holder = stack.enter_context(free_of_refresh(home.lock_file))
+        runs = seen
+        if holder is None and home.working_file.exists():
+            runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
+        if runs is not None:
+            for family in OF_RUNS:
+                yield family, rows_of(runs, family.sql)
+
+
+def _values_of_home(settings: HomeSettings) -> Iterator[tuple[str, float]]:
+    home = settings.home
+    moments = {
+        "publication_timestamp_seconds": current_publication(home),
+        "newest_publication_timestamp_seconds": newest_publication(home),
+    }
+    for name, publication in moments.items():
+        if publication is not None and publication.published_at:
+            moment = datetime.fromisoformat(publication.published_at)
+            yield name, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    yield "publication_is_pinned", float(pinned_publication(home) is not None)
+    yield "freshness_limit_seconds", 3600.0 * settings.freshness_hours
+    yield "alert_channels_failing", float(len(Ledger(home.alerts).problems()))
+
+
+def _label(value: object) -> str:
+    return "unknown" if value is None else str(value)
+
+
+def exposition(settings: HomeSettings) -> bytes:
+    """Return all metrics in Prometheus' text format."""
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Metrics(settings))
+    return generate_latest(registry)
+
+
+def write_metrics(settings: HomeSettings, file: Path) -> None:
+    """Replace a textfile whole, so that nobody reads half of it.
+
+    A file outside of the home is for the node exporter, which is another user: everybody may read it. It tells nothing
+    of users or jobs.
+    """
+    text = exposition(settings)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(text)
+        beside.chmod(0o600 if file.is_relative_to(settings.home.root) else 0o644)
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def keep_metrics(settings: HomeSettings, say: Say) -> None:
+    """Write the textfile of a home after a refresh; a problem becomes a line, as the refresh is done."""
+    file = settings.metrics_file or settings.home.metrics
+    try:
+        write_metrics(settings, file)
+    except (OSError, duckdb.Error, sqlite3.Error, ReadingError) as error:
+        say(f"the metrics could not be written to {file}: {' '.join(str(error).split())}")

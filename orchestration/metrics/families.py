@@ -1,0 +1,273 @@
+"""The metrics of a home: names, help, labels, and the statement that each one's values come from.
+
+Values about clusters are those that readers see, also after a rollback. What is unknown has no sample, never zero.
+Moments are exported, not ages, because a textfile is as old as the last refresh: the age of the data is
+`time() - faultline_data_through_timestamp_seconds`. Every value is a gauge: counts fall when logs are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+LIMITS = ("", "_low", "_high")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Metrics that one statement gives.
+
+    Attributes
+    ----------
+    sql
+        Its rows have the labels, and a column for each metric. Every row about a cluster has `cluster` and `simulated`.
+    labels
+        Names of labels.
+    metrics
+        Help by the name of the metric, without `faultline_`.
+    limited
+        Those of the metrics that have `_low` and `_high` as well.
+    """
+
+    sql: str
+    labels: Sequence[str]
+    metrics: Mapping[str, str]
+    limited: Sequence[str] = ()
+
+    def columns(self) -> list[tuple[str, str]]:
+        """List name and help of every metric, limits included."""
+        found = []
+        for name, text in self.metrics.items():
+            found.append((name, text))
+            if name in self.limited:
+                found += [(f"{name}_low", f"Lower limit. {text}"), (f"{name}_high", f"Upper limit. {text}")]
+        return found
+
+
+_CLUSTER = "clusters.cluster_id as cluster, clusters.is_simulated::varchar as simulated"
+_CLUSTERS = "from marts.dim_clusters as clusters"
+
+PUBLISHED = (
+    Family(
+        f"""
+        select
+            {_CLUSTER},
+            epoch(clusters.data_through_at) as data_through_timestamp_seconds,
+            epoch(coalesce(
+                clusters.built_at,
+                (select published_at from ops.published order by rowid desc limit 1)
+            )) as built_timestamp_seconds,
+            coalesce(clusters.is_stale, false)::int as cluster_is_stale,
+            clusters.node_count as nodes,
+            clusters.gpu_count as gpus
+        {_CLUSTERS}
+        """,
+        ("cluster", "simulated"),
+        {
+            "data_through_timestamp_seconds": "The moment up to which the accounting of the cluster is known.",
+            "built_timestamp_seconds": "When the cluster's numbers were built; older than the publication if stale.",
+            "cluster_is_stale": "1: the last refresh could not build the cluster, and its numbers are older.",
+            "nodes": "Nodes of the cluster.",
+            "gpus": "GPUs of the cluster.",
+        },
+    ),
+    Family(
+        """
+        select cluster_id as cluster, 1 as cluster_is_without_numbers
+        from ops.cluster_failures
+        anti join marts.dim_clusters using (cluster_id)
+        where run_id = (select run_id from ops.published order by rowid desc limit 1)
+        group by cluster_id
+        """,
+        ("cluster",),
+        {"cluster_is_without_numbers": "1: the cluster was never built, and nothing is known of it."},
+    ),
+    Family(
+        f"""
+        select
+            {_CLUSTER},
+            (select count(*) from marts.fct_attempts as a where a.cluster_id = clusters.cluster_id) as attempts,
+            (select count(*) from marts.fct_failures as f where f.cluster_id = clusters.cluster_id)
+                as infrastructure_failures
+        {_CLUSTERS}
+        where clusters.has_accounting
+        """,
+        ("cluster", "simulated"),
+        {
+            "attempts": "Attempts of jobs in the study.",
+            "infrastructure_failures": "Attempts that infrastructure ended, in the whole study.",
+        },
+    ),
+    Family(
+        f"""
+        select
+            {_CLUSTER}, population, confidence_level::varchar as confidence,
+            failures_per_1000_node_days, failures_per_1000_node_days_low, failures_per_1000_node_days_high
+        {_CLUSTERS}
+        inner join estimates.est_failure_rates using (cluster_id)
+        where is_reference
+        """,
+        ("cluster", "simulated", "population", "confidence"),
+        {"failures_per_1000_node_days": "Infrastructure failures per 1,000 node-days, over the whole study."},
+        ("failures_per_1000_node_days",),
+    ),
+    Family(
+        f"""
+        select
+            {_CLUSTER}, job, projections.gpu_count::varchar as job_gpus, confidence_level::varchar as confidence,
+            mttf_hours, mttf_hours_low, mttf_hours_high
+        {_CLUSTERS}
+        inner join estimates.est_mttf_projections as projections using (cluster_id)
+        inner join (values ('1024_gpus'), ('whole_cluster')) as jobs (job)
+            on if(job = 'whole_cluster', projections.is_cluster_size, projections.gpu_count = 1024)
+        """,
+        ("cluster", "simulated", "job", "job_gpus", "confidence"),
+        {"mttf_hours": "Mean time to failure of a job that fills the cluster, and of one of 1,024 GPUs, projected."},
+        ("mttf_hours",),
+    ),
+    Family(
+        f"""
+        select
+            {_CLUSTER}, gpu_size_bin::varchar as job_gpus, confidence_level::varchar as confidence,
+            ettr_measured as ettr_measured_ratio, ettr_measured_low as ettr_measured_ratio_low,
+            ettr_measured_high as ettr_measured_ratio_high,
+            ettr_expected as ettr_expected_ratio, ettr_expected_low as ettr_expected_ratio_low,
+            ettr_expected_high as ettr_expected_ratio_high
+        {_CLUSTERS}
+        inner join estimates.est_ettr_by_size using (cluster_id)
+        where gpu_size_bin is not null
+        """,
+        ("cluster", "simulated", "job_gpus", "confidence"),
+        {
+            "ettr_measured_ratio": "Share of their time that runs of at least 24 hours spent on progress, by size.",
+            "ettr_expected_ratio": "The same as the failure rate lets expect.",
+        },
+        ("ettr_measured_ratio", "ettr_expected_ratio"),
+    ),
+    Family(
+        f"""
+        select
+            {_CLUSTER}, loss,
+            -- One size of which the loss is unknown makes the sum unknown.
+            if(count(*) = count(gpu_hours), sum(gpu_hours), null) as lost_gpu_hours
+        {_CLUSTERS}
+        inner join (
+            select cluster_id, 'failures' as loss, first_order_gpu_hours as gpu_hours
+            from marts.agg_lost_goodput
+            union all
+            select cluster_id, 'preemptions_after_failures' as loss, second_order_gpu_hours as gpu_hours
+            from marts.agg_lost_goodput
+        ) as losses using (cluster_id)
+        group by all
+        """,
+        ("cluster", "simulated", "loss"),
+        {"lost_gpu_hours": "GPU-hours of work lost in the whole study."},
+    ),
+    Family(
+        f"""
+        select
+            {_CLUSTER},
+            count(*) filter (where verdict = 'lemon') as lemons,
+            count(*) filter (where verdict = 'watch') as nodes_to_watch
+        {_CLUSTERS}
+        inner join estimates.est_lemon_nodes using (cluster_id)
+        group by all
+        having count(*) filter (where verdict <> 'not enough data') > 0
+        """,
+        ("cluster", "simulated"),
+        {
+            "lemons": "Nodes on the list of lemons. Absent: the data do not allow a list.",
+            "nodes_to_watch": "Nodes to watch. Absent: the data do not allow a list.",
+        },
+    ),
+    Family(
+        """
+        select
+            files.cluster_id as cluster, coalesce(clusters.is_simulated, false)::varchar as simulated, kind,
+            sum(loaded) as lines_loaded, sum(skipped) as lines_skipped, sum(quarantined) as lines_quarantined,
+            count(*) as files, count(*) filter (where status = 'refused') as files_refused
+        from ops.files as files
+        left join marts.dim_clusters as clusters using (cluster_id)
+        group by all
+        """,
+        ("cluster", "simulated", "kind"),
+        {
+            "lines_loaded": "Lines of logs that were loaded.",
+            "lines_skipped": "Lines of logs that were skipped with a reason.",
+            "lines_quarantined": "Lines of logs that were not understood.",
+            "files": "Files of logs.",
+            "files_refused": "Files of logs that cannot be read.",
+        },
+    ),
+    Family(
+        """
+        select
+            count(*) filter (where passed) as checks_passed,
+            count(*) filter (where not passed and is_blocking) as checks_failed,
+            count(*) filter (where not passed and not is_blocking) as checks_warned
+        from ops.checks
+        where run_id = (select run_id from ops.published order by rowid desc limit 1)
+        """,
+        (),
+        {
+            "checks_passed": "Checks that the publication passed.",
+            "checks_failed": "Checks that kept a cluster's new numbers from being published.",
+            "checks_warned": "Checks that failed as a warning.",
+        },
+    ),
+    Family(
+        """
+        select tables.entry.key as "table", tables.entry.value::bigint as published_rows
+        from (
+            select unnest(map_entries(cast(row_counts as map(varchar, bigint)))) as entry
+            from (select row_counts from ops.published order by rowid desc limit 1)
+        ) as tables
+        """,
+        ("table",),
+        {"published_rows": "Rows of a published table."},
+    ),
+)
+"""What is read from the file that readers see."""
+
+RUNS = Family(
+    """
+    select status, count(*) as runs, avg(epoch(ended_at - started_at)) as run_seconds_mean
+    from ops.runs
+    where status <> 'running'
+    group by status
+    """,
+    ("status",),
+    {
+        "runs": "Refreshes that the home remembers, by how they ended.",
+        "run_seconds_mean": "Their mean duration.",
+    },
+)
+LAST_RUN = Family(
+    """
+    select
+        epoch(started_at) as last_run_started_timestamp_seconds,
+        epoch(ended_at - started_at) as last_run_duration_seconds,
+        (status = 'succeeded')::int as last_run_succeeded
+    from ops.runs
+    where status <> 'running'
+    order by rowid desc
+    limit 1
+    """,
+    (),
+    {
+        "last_run_started_timestamp_seconds": "When the last refresh started that has ended.",
+        "last_run_duration_seconds": "How long it took.",
+        "last_run_succeeded": "1: it published; 0: it failed.",
+    },
+)
+OF_RUNS = (RUNS, LAST_RUN)
+"""What is read from the working file, in which failed runs stand too; while a refresh runs, from the published file."""
+
+OF_HOME = {
+    "publication_timestamp_seconds": "When the publication that readers see was made.",
+    "newest_publication_timestamp_seconds": "When the newest publication was made, which a rollback hides.",
+    "publication_is_pinned": "1: `faultline rollback` has pinned what readers see.",
+    "freshness_limit_seconds": "A newest publication that is older than this is stale (FAULTLINE_FRESHNESS_HOURS).",
+    "alert_channels_failing": "Channels whose last alert did not arrive.",
+}
+"""Help of the metrics of the home itself."""

@@ -1,0 +1,270 @@
+"""Metrics say what readers see, with limits; unknown is absent; the dashboard asks for nothing that is not there."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import urllib.request
+from datetime import UTC, datetime
+
+import duckdb
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from typer.testing import CliRunner
+
+from orchestration.alerts.ledger import FAILED, Event, Ledger
+from orchestration.cli import app
+from orchestration.environment import HomeSettings
+from orchestration.home import PROJECT, Home
+from orchestration.metrics.collecting import exposition, keep_metrics, write_metrics
+from orchestration.metrics.families import OF_HOME, OF_RUNS, PUBLISHED
+from orchestration.publication.folders import publish, roll_back
+
+DASHBOARD = PROJECT / "orchestration" / "deploy" / "grafana" / "faultline.json"
+ALL = {
+    *OF_HOME, "build_info",
+    *(name for family in (*PUBLISHED, *OF_RUNS) for name, _ in family.columns()),
+}  # fmt: skip
+
+
+def write(home, sql, values=()):
+    with duckdb.connect(str(home.published_file)) as con:
+        con.execute(sql, list(values))
+
+
+@pytest.fixture
+def home(small_home):
+    write(
+        small_home,
+        "update marts.dim_clusters set is_simulated = cluster_id = 'beta', data_through_at = timestamp '2026-01-02 12:00'",
+    )
+    return small_home
+
+
+def parse(home):
+    """Give every sample by name and labels, as Prometheus' own parser reads them."""
+    text = exposition(HomeSettings(home)).decode()
+    return {
+        (sample.name.removeprefix("faultline_"), frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def values(found, name, **labels):
+    return [
+        value for (of, own), value in found.items() if of == name and frozenset(labels.items()) <= own
+    ]  # fmt: skip
+
+
+def test_every_value_is_the_one_that_is_published(home):
+    found = parse(home)
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        for column in ("", "_low", "_high"):
+            name = f"failures_per_1000_node_days{column}"
+            rows = con.execute(
+                f"select cluster_id, {name} from estimates.est_failure_rates where is_reference"
+            ).fetchall()
+            assert rows
+            for cluster, value in rows:
+                assert values(found, name, cluster=cluster) == [] if value is None else [value]
+            name = f"mttf_hours{column}"
+            rows = con.execute(f"select cluster_id, {name} from estimates.est_mttf_projections where is_cluster_size")
+            for cluster, value in rows.fetchall():
+                assert values(found, name, cluster=cluster, job="whole_cluster") == ([] if value is None else [value])
+    assert values(found, "lemons") == [1.0]
+    assert values(found, "data_through_timestamp_seconds", cluster="alpha") == [
+        datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()
+    ]
+    assert values(found, "nodes", cluster="beta", simulated="false") == []
+    assert {dict(own).get("simulated") for _, own in found if ("cluster", "beta") in own} == {"true"}
+    assert {dict(own).get("simulated") for _, own in found if ("cluster", "alpha") in own} == {"false"}
+
+
+def test_what_is_unknown_is_absent_and_never_zero(home):
+    write(home, "update marts.dim_clusters set data_through_at = null, gpu_count = null")
+    write(home, "update estimates.est_failure_rates set failures_per_1000_node_days = null")
+    write(home, "update estimates.est_mttf_projections set mttf_hours_high = 'inf'::double, mttf_hours = 'nan'::double")
+    write(home, "update estimates.est_lemon_nodes set verdict = 'not enough data'")
+    write(home, "update marts.agg_lost_goodput set first_order_gpu_hours = null")
+    found = parse(home)
+    for name in ("data_through_timestamp_seconds", "gpus", "failures_per_1000_node_days", "mttf_hours", "lemons"):
+        assert values(found, name) == [], name
+    assert values(found, "mttf_hours_high") == []
+    assert values(found, "lost_gpu_hours", loss="failures") == []
+    assert values(found, "failures_per_1000_node_days_high")
+
+
+def test_a_stale_cluster_says_so_and_when_its_numbers_were_built(home):
+    built = datetime(2026, 1, 1, 2, tzinfo=UTC)
+    write(home, "update marts.dim_clusters set is_stale = true, built_at = ? where cluster_id = 'alpha'", [built])
+    write(home, "insert into ops.cluster_failures values ('run-1', 'gamma', 'sources', 'x', timestamp '2026-01-03')")
+    found = parse(home)
+    assert values(found, "cluster_is_stale", cluster="alpha") == [1.0]
+    assert values(found, "cluster_is_stale", cluster="beta") == [0.0]
+    assert values(found, "built_timestamp_seconds", cluster="alpha") == [built.timestamp()]
+    assert values(found, "cluster_is_without_numbers", cluster="gamma") == [1.0]
+
+
+def test_runs_checks_and_rows_are_counted(home):
+    write(home, 'update ops.published set row_counts = \'{"marts.fct_attempts": 8, "marts.dim_nodes": 2}\'')
+    found = parse(home)
+    assert values(found, "published_rows", table="marts.fct_attempts") == [8.0]
+    assert values(found, "runs", status="succeeded") == [1.0]
+    assert values(found, "last_run_succeeded") == [1.0]
+    # A run that failed since then is in the working file only.
+    shutil.copy(home.published_file, home.working_file)
+    with duckdb.connect(str(home.working_file)) as con:
+        con.execute(
+            "insert into ops.runs values"
+            " ('run-2', timestamp '2026-01-04 02:00', timestamp '2026-01-04 02:01', 'failed', '0', 'disk full')"
+        )
+    found = parse(home)
+    assert values(found, "runs", status="failed") == [1.0]
+    assert values(found, "last_run_succeeded") == [0.0]
+    assert values(found, "last_run_duration_seconds") == [60.0]
+
+
+def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
+    report = home.working_reports / "latest"
+    report.mkdir(parents=True)
+    (report / "index.html").write_text("page")
+    home.report.parent.mkdir(parents=True)
+    home.report.write_text("page")
+    file = home.work / "next.duckdb"
+    shutil.copy(home.published_file, file)
+    with duckdb.connect(str(file)) as con:
+        con.execute("update marts.dim_clusters set node_count = 77")
+    # The file that is there becomes the publication before it.
+    publish(home, "run-9", "0.1.0+abc", file, report)
+    assert values(parse(home), "nodes", cluster="alpha") == [77.0]
+    roll_back(home, None)
+    found = parse(home)
+    assert values(found, "nodes", cluster="alpha") != [77.0]
+    assert values(found, "publication_is_pinned") == [1.0]
+    assert len(values(found, "newest_publication_timestamp_seconds")) == 1
+
+
+def test_channels_that_fail_are_counted(home):
+    event = Event("failure:1", "failure", None, "x", "y")
+    ledger = Ledger(home.alerts)
+    ledger.claim([event], {event.key: ["webhook"]})
+    ledger.record([event], "webhook", FAILED, "404")
+    assert values(parse(home), "alert_channels_failing") == [1.0]
+
+
+def test_a_home_without_anything_has_metrics_of_its_own(tmp_path):
+    found = parse(Home.at(tmp_path))
+    assert {name for name, _ in found} == {
+        "build_info", "publication_is_pinned", "freshness_limit_seconds", "alert_channels_failing",
+    }  # fmt: skip
+
+
+def test_a_label_may_hold_anything(home):
+    hostile = 'a"b\\c\nd'
+    write(home, "update marts.dim_clusters set cluster_id = ? where cluster_id = 'beta'", [hostile])
+    assert values(parse(home), "cluster_is_stale", cluster=hostile) == [0.0]
+
+
+def test_the_file_is_replaced_whole_and_readable_for_the_node_exporter(home, tmp_path, monkeypatch):
+    out = tmp_path / "exporter" / "faultline.prom"
+    write_metrics(HomeSettings(home), out)
+    assert out.stat().st_mode & 0o777 == 0o644
+    assert out.read_bytes().endswith(b"\n")
+    keep_metrics(HomeSettings(home), pytest.fail)
+    assert home.metrics.stat().st_mode & 0o777 == 0o600
+    said = []
+    home.published_file.write_bytes(b"garbage" * 1000)
+    before = out.read_bytes()
+    keep_metrics(HomeSettings(home, metrics_file=out), said.append)
+    assert "could not be written" in said[0]
+    assert out.read_bytes() == before
+    assert [path.name for path in out.parent.iterdir()] == ["faultline.prom"]
+
+
+def test_the_command_prints_and_writes(home, tmp_path):
+    def run(*arguments):
+        return CliRunner().invoke(app, ["metrics", "--home", str(home.root), *map(str, arguments)])
+
+    assert "faultline_lemons{" in run().stdout
+    assert run("--out", tmp_path / "x.prom").exit_code == 0
+    assert "faultline_lemons{" in (tmp_path / "x.prom").read_text()
+    result = run("--out", "/proc/x.prom")
+    assert result.exit_code == 1
+    assert "cannot be written" in result.stderr
+
+
+def test_a_scrape_reads_anew(home):
+    command = [sys.executable, "-c", "from orchestration.cli import main; main()", "metrics", "--serve", "--port", "0"]
+    process = subprocess.Popen([*command, "--home", str(home.root)], stdout=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:")
+
+        def scrape():
+            with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310 -- it is on this machine
+                return answer.read().decode()
+
+        assert 'faultline_cluster_is_stale{cluster="alpha",simulated="false"} 0.0' in scrape()
+        write(home, "update marts.dim_clusters set is_stale = true")
+        assert 'faultline_cluster_is_stale{cluster="alpha",simulated="false"} 1.0' in scrape()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_prometheus_itself_has_no_objection(home):
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian: prometheus)")
+    done = subprocess.run(
+        [promtool, "check", "metrics"], input=exposition(HomeSettings(home)), capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def dashboard():
+    return json.loads(DASHBOARD.read_text(encoding="utf-8"))
+
+
+def panels():
+    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+
+
+def test_every_metric_that_the_dashboard_asks_for_exists():
+    text = DASHBOARD.read_text(encoding="utf-8")
+    asked = set(re.findall(r"faultline_([a-z0-9_]+)", text))
+    assert asked - ALL == set()
+    must = {"failures_per_1000_node_days_low", "mttf_hours_high", "ettr_measured_ratio", "lost_gpu_hours", "lemons"}
+    assert must <= asked
+
+
+def test_labels_that_the_dashboard_asks_for_exist():
+    labels = {label for family in (*PUBLISHED, *OF_RUNS) for label in family.labels}
+    for panel in panels():
+        for target in panel["targets"]:
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= labels
+            assert set(re.findall(r"[{,](\w+)=", target["expr"])) <= labels
+
+
+def test_panels_have_a_unit_a_description_and_a_place_of_their_own():
+    for panel in panels():
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        assert panel["description"].endswith(".")
+        assert panel["fieldConfig"]["defaults"]["noValue"] == "unknown"
+    assert len({panel["id"] for panel in dashboard()["panels"]}) == len(dashboard()["panels"])
+    places = [panel["gridPos"] for panel in dashboard()["panels"]]
+    cells = [
+        (x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+
+
+def test_thresholds_are_told_apart_by_the_colour_blind():
+    colours = {
+        step["color"] for panel in panels() for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    }  # fmt: skip
+    assert colours <= {"#0072B2", "#E69F00", "#D55E00"}
