@@ -37,7 +37,7 @@ def write(home, sql, values=()):
 def home(small_home):
     write(
         small_home,
-        "update marts.dim_clusters set is_simulated = cluster_id = 'beta', data_through_at = timestamp '2026-01-02 12:00'",
+        "update marts.dim_clusters set is_simulated = cluster_id = 'beta', data_through_at = '2026-01-02 12:00'",
     )
     return small_home
 
