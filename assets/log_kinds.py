@@ -7,6 +7,7 @@ seconds (`SLURM_TIME_FORMAT=%s`) where Slurm honours it: they need no time zone.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,10 +48,37 @@ class LogKind:
         return self.export.replace("FOLDER", shlex.quote(str(folder))).replace("START", start)
 
 
-_SACCT = (
-    "SLURM_TIME_FORMAT=%s sacct -a -D -X -P --noconvert --delimiter=$'\\x1f' -S START -o ALL "
-    "> FOLDER/sacct.$(date +%F).txt"
-)
+EPOCH_TIMES = "SLURM_TIME_FORMAT=%s"
+DELIMITER = "\x1f"
+"""Between the columns of accounting: names, comments and submit lines may hold any printable character."""
+SACCT = ("sacct", "-a", "-D", "-X", "-P", "--noconvert", f"--delimiter={DELIMITER}")
+NODE_EVENTS = ("sacctmgr", "-P", "show", "event")
+EVENT_COLUMNS = ("Cluster", "NodeName", "TimeStart", "TimeEnd", "State", "StateRaw", "Reason", "User", "Event")
+NODES = ("scontrol", "-o", "show", "node")
+QUEUE = ("squeue", "-a", "-r", "-h", "-o", "%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r")
+
+
+def in_shell(words: Sequence[str]) -> str:
+    r"""Write a command as it is typed into bash.
+
+    >>> print(in_shell(("sacct", "--delimiter=\x1f", "-o", "%A|%x")))
+    sacct --delimiter=$'\x1f' -o '%A|%x'
+    """
+    return " ".join(_typed(word) for word in words)
+
+
+def _typed(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    name, sign, value = word.rpartition("=")
+    escaped = "".join(
+        character if character.isprintable() and character not in "'\\" else f"\\x{ord(character):02x}"
+        for character in value
+    )
+    return f"{shlex.quote(name) if name else ''}{sign}$'{escaped}'"
+
+
+_SACCT = f"{EPOCH_TIMES} {in_shell(SACCT)} -S START -o ALL > FOLDER/sacct.$(date +%F).txt"
 
 LOG_KINDS = {
     "sacct": LogKind(
@@ -132,8 +160,8 @@ LOG_KINDS = {
     "events": LogKind(
         "Node events",
         "`sacctmgr -P show event`",
-        "SLURM_TIME_FORMAT=%s sacctmgr -P show event start=START "
-        "format=Cluster,NodeName,TimeStart,TimeEnd,State,StateRaw,Reason,User,Event > FOLDER/events.$(date +%F).psv",
+        f"{EPOCH_TIMES} {in_shell(NODE_EVENTS)} start=START format={','.join(EVENT_COLUMNS)} "
+        "> FOLDER/events.$(date +%F).psv",
         "When nodes were out of service, and for how many hours, is unknown, and planned work cannot be told from "
         "faults. Outages stay in the denominator of the allocated GPU time, which looks lower than it was.",
         "warning",
@@ -151,7 +179,7 @@ LOG_KINDS = {
     "inventory": LogKind(
         "Inventory",
         "`scontrol show node`",
-        "SLURM_TIME_FORMAT=%s scontrol -o show node > FOLDER/nodes.$(date +%F).txt",
+        f"{EPOCH_TIMES} {in_shell(NODES)} > FOLDER/nodes.$(date +%F).txt",
         "Nodes that never ran a job are not seen, GPU counts rest on the configured GPUs per node, and names in other "
         "logs cannot be checked against the list of nodes.",
         "note",
@@ -161,8 +189,7 @@ LOG_KINDS = {
     "squeue": LogKind(
         "Excluded nodes",
         "`squeue` with the excluded nodes (%x), or records of GCM's `slurm_job_monitor`",
-        "every 5 minutes: SLURM_TIME_FORMAT=%s squeue -a -r -h -o '%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r' "
-        "> FOLDER/squeue.$(date +%s).txt",
+        f"every 5 minutes: {EPOCH_TIMES} {in_shell(QUEUE)} > FOLDER/squeue.$(date +%s).txt",
         "Which nodes users avoid is known from submit lines only, or unknown: the earliest sign of a bad node is "
         "missing.",
         "note",

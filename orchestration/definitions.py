@@ -21,6 +21,8 @@ from orchestration.jobs import full_refresh, in_process, nightly, refresh
 from orchestration.metrics.collecting import keep_metrics
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
+from orchestration.pull.asset import pulls_asset
+from orchestration.pull.clusters import clusters_to_pull
 from orchestration.resources import resources
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
@@ -33,7 +35,12 @@ PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 def build(settings: HomeSettings) -> dg.Definitions:
     """Bind assets, checks, job and schedule to one home and its settings."""
     dbt.prepare(settings)
-    raw = dg.load_assets_from_package_module(assets.raw)
+    to_pull = clusters_to_pull(settings.home.sources)
+    pulls = [pulls_asset(settings, to_pull)] if to_pull else []
+    after_pulls = [definition.key for definition in pulls]
+    raw = dg.map_asset_specs(
+        lambda spec: spec.merge_attributes(deps=after_pulls), dg.load_assets_from_package_module(assets.raw)
+    )
     models = dbt.dbt_models(settings)
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)
@@ -45,7 +52,7 @@ def build(settings: HomeSettings) -> dg.Definitions:
         before=partial(copy_alerts, home=settings.home),
         after=partial(tell, settings),
     )
-    all_assets = with_owners_and_freshness([*raw, models, *estimates, last_good, *report, published], settings)
+    all_assets = with_owners_and_freshness([*pulls, *raw, models, *estimates, last_good, *report, published], settings)
     whole = [key for asset in all_assets if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
     return dg.Definitions(
         assets=all_assets,

@@ -31,6 +31,7 @@ OWNERS = "FAULTLINE_OWNERS"
 METRICS_FILE = "FAULTLINE_METRICS_FILE"
 DAGSTER_HOME = "DAGSTER_HOME"
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
+SLURM_TOKEN = "SLURM_JWT"  # noqa: S105 -- as above; Slurm's own name
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
 """This and the one above name the two files in dbt's profile."""
@@ -59,6 +60,8 @@ class HomeSettings:
         Where everything lies.
     is_full
         Read every file again and rebuild all.
+    is_pulling
+        Fetch the logs of clusters with `[pull]` first.
     memory_limit
         DuckDB's limit. DuckDB spills what needs more to disk; with Python beside it, a refresh at the default stays
         below 4 GiB.
@@ -84,6 +87,7 @@ class HomeSettings:
 
     home: Home
     is_full: bool = False
+    is_pulling: bool = True
     memory_limit: str = "2GB"
     threads: int = field(default_factory=_count_cores)
     schedule: str = "0 2 * * *"
@@ -162,6 +166,11 @@ def user_cache_folder() -> Path:
 def take_ui_token() -> str:
     """Return the token of the environment, or nothing; it is removed, as what this process starts has no use for it."""
     return os.environ.pop(UI_TOKEN, "").strip()
+
+
+def read_slurm_token() -> str | None:
+    """Return the token of slurmrestd, if the environment has one."""
+    return os.environ.get(SLURM_TOKEN) or None
 
 
 def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:

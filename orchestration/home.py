@@ -77,6 +77,11 @@ class Home:
         return self.work / "forgotten"
 
     @property
+    def pulls(self) -> Path:
+        """Folder of what is known of the last pull of each cluster."""
+        return self.work / "pulls"
+
+    @property
     def dagster(self) -> Path:
         """Dagster's own storage."""
         return self.root / "dagster"

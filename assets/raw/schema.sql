@@ -334,6 +334,16 @@ create table if not exists ops.cluster_failures (   -- one row per run, cluster 
     failed_at timestamp not null
 );
 
+create table if not exists ops.pulls (        -- one row per cluster whose logs are fetched from Slurm, of the last time
+    cluster_id varchar not null,
+    run_id varchar not null,                  -- the run that took note of it
+    status varchar not null,                  -- pulled; incomplete: some query failed; failed: the newest accounting is missing
+    ended_at timestamp not null,
+    pulled_to timestamp,                      -- accounting was fetched up to here; NULL: never
+    reason varchar,                           -- what could not be fetched and why
+    next_step varchar                         -- what to do about it
+);
+
 create table if not exists ops.checks (
     run_id varchar not null,
     table_name varchar not null,              -- schema.table

@@ -18,6 +18,7 @@ from orchestration.cli import (
     lemons,
     metrics,
     plan,
+    pull,
     query,
     refresh,
     report,
@@ -61,6 +62,7 @@ def _options(
 
 
 app.command(epilog=refresh.EXAMPLES)(refresh.refresh)
+app.command(epilog=pull.EXAMPLES)(pull.pull)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=forget.EXAMPLES)(forget.forget)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)

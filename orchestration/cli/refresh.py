@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from orchestration.environment import WrongSetting, read_settings
 EXAMPLES = "Example: `faultline refresh --sources /var/log/clusters --home /srv/faultline`"
 
 
-def refresh(
+def refresh(  # noqa: PLR0917
     sources: Annotated[
         Path | None, typer.Option("--sources", help="Folder with one folder of logs per cluster [default HOME/sources]")
     ] = None,
@@ -22,7 +23,10 @@ def refresh(
     full: Annotated[bool, typer.Option("--full", help="Read every file again and rebuild all.")] = False,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit with 1 when a cluster could not be built, though others are published."),
+        typer.Option("--strict", help="Exit with 1 when a cluster is stale: not built, or its logs not fetched."),
+    ] = False,
+    no_pull: Annotated[
+        bool, typer.Option("--no-pull", help="Take the logs that are there; fetch none from Slurm.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -35,7 +39,7 @@ def refresh(
 
     console = terminal.console(is_error=as_json)
     try:
-        settings = read_settings(home, sources, full)
+        settings = replace(read_settings(home, sources, full), is_pulling=not no_pull)
         check_sources_of_a_new_home(settings.home)
         outcome = run_refresh(settings, console)
     except (RefreshFailed, WrongSetting) as error:
@@ -52,5 +56,5 @@ def refresh(
         terminal.say_json(outcome.as_dict())
     else:
         outcome.print(console)
-    if strict and outcome.failing:
+    if strict and (outcome.failing or outcome.not_pulled):
         raise typer.Exit(1)

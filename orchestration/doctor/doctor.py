@@ -14,6 +14,7 @@ import duckdb
 
 from orchestration.alerts.ledger import Ledger
 from orchestration.doctor.findings import Finding, Level, print_findings
+from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
 from orchestration.doctor.warehouse import NOT_READ, warehouse_findings
 from orchestration.home import Home
@@ -48,6 +49,7 @@ def doctor(home: Home) -> list[Finding]:
     """Gather all findings on a home and its sources; one that folder and publication both have is listed once."""
     now = [
         *sources_findings(home.sources),
+        *pull_findings(home),
         *home_findings(home),
         *settings_findings(home),
         *alert_findings(home),

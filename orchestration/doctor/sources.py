@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 from assets.log_kinds import LOG_KINDS
@@ -14,6 +15,8 @@ from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import KINDS, ClusterSettings, read_settings
 from orchestration.doctor.findings import Finding, Level
 
+PULLED_KINDS = {"sacct": "sacct", "events": "sacctmgr", "inventory": "scontrol", "squeue": "squeue"}
+"""What `faultline pull` fetches, and the command that it runs for it."""
 START = "2024-01-01"
 """The first day in the commands that are advised."""
 
@@ -50,7 +53,7 @@ def _kind_findings(folder: Path) -> list[Finding]:
         files = _log_files(folder / kind)
         if not files:
             log = LOG_KINDS[kind]
-            next_step = log.export_to(folder / kind, START)
+            next_step = f"{_by_pull(folder, kind)}{log.export_to(folder / kind, START)}"
             findings.append(
                 Finding(log.weight, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
             )
@@ -76,6 +79,12 @@ def _kind_findings(folder: Path) -> list[Finding]:
         step = f"rename it to one of {', '.join(KINDS)}"
         findings.append(Finding("warning", "not read: its name is no kind of log", f"{folder.name}/{name}", step))
     return findings
+
+
+def _by_pull(folder: Path, kind: str) -> str:
+    """Name the command that fetches a kind of logs where Slurm's commands are at hand."""
+    is_here = kind in PULLED_KINDS and shutil.which(PULLED_KINDS[kind]) is not None
+    return f"faultline pull {shlex.quote(folder.name)}, as Slurm's commands are on this machine; or " if is_here else ""
 
 
 def _log_files(folder: Path) -> list[Path]:

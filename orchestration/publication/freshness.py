@@ -3,7 +3,8 @@
 The sources folder and the code are compared with those of the published file. A log file with the same size and
 modification time is unchanged. Otherwise its hash decides, and its time too where rows depend on it. A refused file is
 unchanged while it is refused for the same reason. A home is never up to date while no cluster can be built, or while a
-cluster that was built before can no longer be built: then the refresh has to run and report it.
+cluster that was built before can no longer be built: then the refresh has to run and report it. So it has to when the
+logs of a cluster cannot be fetched any more, or can be again: the publication says which clusters are stale.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from assets.sources.intake.folder import REFUSED, KnownFile, Survey, is_unchange
 from assets.sources.intake.loading import known_files, with_accounting
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
+from orchestration.pull.outcomes import last_outcome
 
 FAILED_BY_SOURCES = """
     select cluster_id, list(reason) from ops.cluster_failures
     where stage = 'sources' and run_id = (select run_id from ops.published order by rowid desc limit 1)
     group by cluster_id
 """
+
+NOT_PULLED = "select cluster_id from ops.pulls where status = 'failed'"
 
 
 def is_up_to_date(home: Home) -> bool:
@@ -41,6 +45,7 @@ def is_up_to_date(home: Home) -> bool:
             known = known_files(con)
             configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
             failed = dict(con.execute(FAILED_BY_SOURCES).fetchall())
+            not_pulled = {cluster_id for (cluster_id,) in con.execute(NOT_PULLED).fetchall()}
     except duckdb.Error:
         # Damaged, or of another version.
         return False
@@ -56,6 +61,7 @@ def is_up_to_date(home: Home) -> bool:
         and all(
             name in configured and cluster.config_sha256 == configured[name] for name, cluster in found.clusters.items()
         )
+        and _failed_pulls(home, found) == not_pulled
         and _files_are_unchanged(found, known)
     )
 
@@ -66,6 +72,16 @@ def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]], known_
     return found.failing.keys() | removed == failed.keys() and all(
         {str(error) for error in errors} == set(failed[name]) for name, errors in found.left_out.items()
     )
+
+
+def _failed_pulls(home: Home, found: Survey) -> set[str]:
+    """Name the clusters whose newest accounting could not be fetched at the last pull."""
+    outcomes = {
+        cluster_id: last_outcome(home, cluster_id)
+        for cluster_id, cluster in found.clusters.items()
+        if cluster.settings.pull is not None
+    }
+    return {cluster_id for cluster_id, outcome in outcomes.items() if outcome is not None and outcome.is_failed}
 
 
 def _files_are_unchanged(found: Survey, known: Mapping[tuple[str, str], KnownFile]) -> bool:

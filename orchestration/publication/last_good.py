@@ -2,7 +2,8 @@
 
 This step runs after everything is built and checked, and before the report is written. Rows of another version of the
 code are not taken over, as they may have another meaning. A cluster without usable rows is published without numbers.
-Comparisons between clusters are then computed again.
+Comparisons between clusters are then computed again. A cluster whose newest accounting could not be fetched from Slurm
+was built from what was there; it is marked as stale too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,14 @@ _STORED = f"""
 """DuckDB lists the expression of a generated column as its default; no table here has other defaults."""
 _OF_WORKING_FILE = ("ops.spans", "raw.clusters")
 """Tables of the working file that belong to a cluster's numbers: what its logs cover, and its settings."""
+_MARK_NOT_PULLED = f"""
+    update {PUBLICATION}.marts.dim_clusters as clusters set
+        is_stale = true,
+        stale_reason = 'its logs could not be fetched from Slurm: ' || pulls.reason,
+        built_at = coalesce(pulls.pulled_to, clusters.data_through_at, pulls.ended_at)
+    from ops.pulls as pulls
+    where pulls.cluster_id = clusters.cluster_id and pulls.status = 'failed' and not clusters.is_stale
+"""
 
 
 def keep_last_good(
@@ -77,6 +86,15 @@ def keep_last_good(
     write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
     forget_what_was_built(con)
     return stale
+
+
+def mark_not_pulled(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
+    """Mark the clusters as stale whose newest accounting could not be fetched; their numbers stay as they were built.
+
+    Clusters that are pulled no more have left their rows in `ops.pulls`, which go.
+    """
+    con.execute("delete from ops.pulls where run_id <> ?", [run_id])
+    con.execute(_MARK_NOT_PULLED)
 
 
 def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
@@ -149,6 +167,7 @@ def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDef
         with warehouse.writing() as con:
             failing = failing_clusters(con, context.run_id)
             stale = keep_last_good(con, failing, home.published_file, code_version())
+            mark_not_pulled(con, context.run_id)
         for cluster_id, reasons in failing.items():
             what = "keeps its last good numbers" if cluster_id in stale else "is published without numbers"
             context.log.warning(f"{cluster_id} {what}: {'; '.join(reasons)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from orchestration.publication.folders import (
     pinned_publication,
     was_published,
 )
+from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
 from orchestration.reading.published import ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
 from orchestration.values import plain
@@ -116,6 +118,7 @@ def status(home: Home) -> dict[str, Any]:
         for publication in kept_publications(home)
     ]
     found["pinned"] = pinned.number if pinned else None
+    found["pulls"] = _pulls(home)
     with free_of_refresh(home.lock_file) as holder:
         if holder is not None:
             found["running"] = {"process": holder}
@@ -129,6 +132,20 @@ def status(home: Home) -> dict[str, Any]:
     if not (found["published"] or found["last_run"] or found["running"]):
         raise ReadingError(f"nothing is published in {home.root} yet; run `faultline refresh` first")
     return found
+
+
+def _pulls(home: Home) -> list[dict[str, Any]]:
+    """Tell how the last pull of each cluster with `[pull]` ended; of homes without one nothing is read."""
+    if not home.pulls.is_dir():
+        return []
+    from orchestration.pull.clusters import clusters_to_pull
+
+    found = {cluster_id: last_outcome(home, cluster_id) for cluster_id in clusters_to_pull(home.sources)}
+    return [
+        {"cluster_id": cluster_id, **_aged(asdict(outcome), "ended_at")}
+        for cluster_id, outcome in found.items()
+        if outcome is not None
+    ]
 
 
 @contextmanager
@@ -230,6 +247,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         lines.append(
             f"unmapped   {counted_by_kind(found['unmapped'])}; `faultline doctor` prints the lines that map them"
         )
+    for pull in found["pulls"]:
+        lines.extend(_pull_lines(pull))
     for kept in found["publications"]:
         seen = ", what readers see" if kept["is_current"] else ""
         moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""
@@ -256,6 +275,18 @@ def _cluster_lines(found: dict[str, Any]) -> list[str]:
     for cluster in found.get("clusters_without_numbers", []):
         lines.append(f"cluster    {cluster['cluster_id']}: WITHOUT NUMBERS, it could not be built:")
         lines.extend(f"           {line}" for line in cluster["reason"].splitlines())
+    return lines
+
+
+def _pull_lines(pull: dict[str, Any]) -> list[str]:
+    """Show how the last pull of a cluster ended and, where something failed, why and what to do."""
+    ended = {PULLED: "all fetched", FAILED: "FAILED"}.get(pull["status"], "fetched in part")
+    lines = [
+        f"pull       {pull['cluster_id']}: {ended} {_moment(pull['ended_at'])} ({_age(pull['age_hours'])}),"
+        f" accounting up to {in_words(pull['pulled_to'])}"
+    ]
+    lines.extend(f"           {line}" for line in (pull["reason"] or "").splitlines())
+    lines.extend(f"           next: {line}" for line in (pull["next_step"] or "").splitlines())
     return lines
 
 

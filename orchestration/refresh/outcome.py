@@ -12,6 +12,7 @@ from rich.console import Console
 from assets.rows import rows_of
 from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
+from orchestration.pull.outcomes import FAILED
 
 SHOWN_REFUSALS = 10
 
@@ -53,6 +54,10 @@ FAILING = """
     order by cluster_id
 """
 REFUSED = "select path, reason, next_step from ops.files where status = 'refused' order by path"
+KNOWS_PULLS = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'pulls'"
+NOT_PULLED = """
+    select cluster_id, status, reason, next_step, pulled_to from ops.pulls where status <> 'pulled' order by cluster_id
+"""
 CHECKS = """
     select count(*) filter (passed) as passed, count(*) filter (not passed) as failed
     from ops.checks
@@ -77,6 +82,10 @@ class Outcome:
     """Clusters that could not be built, and why."""
     refused: list[dict[str, Any]] = field(default_factory=list)
     """Files that were not read, and why."""
+    not_pulled: list[dict[str, Any]] = field(default_factory=list)
+    """Clusters whose newest accounting could not be fetched from Slurm, and why."""
+    pulled_in_part: list[dict[str, Any]] = field(default_factory=list)
+    """Clusters of which something else could not be fetched, and why."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -96,6 +105,10 @@ class Outcome:
             say(f"\n{cluster['cluster_id']} could not be built and {kept}:")
             for reason in cluster["reasons"]:
                 say(f"  {reason}")
+        for cluster in (*self.not_pulled, *self.pulled_in_part):
+            say(f"\n{_not_pulled_in_words(cluster)}")
+            for line in (*cluster["reason"].splitlines(), *cluster["next_step"].splitlines()):
+                say(f"  {line}")
         for number, file in enumerate(self.refused[:SHOWN_REFUSALS]):
             say(f"{'' if number else chr(10)}not read  {file['path']}: {file['reason']}. {file['next_step']}")
         if len(self.refused) > SHOWN_REFUSALS:
@@ -125,6 +138,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         lines = rows_of(con, LINES)[0]
         checks = rows_of(con, CHECKS)[0]
         failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
+        unpulled = rows_of(con, NOT_PULLED) if con.execute(KNOWS_PULLS).fetchone() else []
     pinned = pinned_publication(home)
     return Outcome(
         status,
@@ -137,7 +151,16 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         pinned.number if pinned else None,
         failing,
         refused,
+        [row for row in unpulled if row["status"] == FAILED],
+        [row for row in unpulled if row["status"] != FAILED],
     )
+
+
+def _not_pulled_in_words(row: dict[str, Any]) -> str:
+    if row["status"] != FAILED:
+        return f"{row['cluster_id']}: not all of its logs could be fetched:"
+    known = f"ends {row['pulled_to']:%Y-%m-%d %H:%M} UTC" if row["pulled_to"] else "is what was put there by hand"
+    return f"{row['cluster_id']} is stale: its logs could not be fetched, and its accounting {known}:"
 
 
 def _rate_in_words(row: dict[str, Any]) -> str:

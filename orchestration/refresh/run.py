@@ -9,6 +9,7 @@ import logging
 import os
 import time
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,8 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
     from orchestration.upkeep.lock import RefreshRunning, lock_for_a_run
 
     try:
+        # Fetching logs may take hours at first, and only adds files to the sources: the home is not locked for it.
+        settings = _pulled(settings, console)
         # The lock comes first: a second refresh must not touch the files that the first one works on.
         with private_files(), lock_for_a_run(home.lock_file):
             set_permissions(home, settings.publish_group)
@@ -76,6 +79,24 @@ def check_sources_of_a_new_home(home: Home) -> None:
             cluster_folders(home.sources)
         except SourceErrors as error:
             raise RefreshFailed(explain_error(error, home)) from None
+
+
+def _pulled(settings: HomeSettings, console: Console) -> HomeSettings:
+    """Fetch the logs of the clusters that are pulled, and return settings with which no step does it again."""
+    from orchestration.pull.clusters import clusters_to_pull
+
+    clusters = clusters_to_pull(settings.home.sources) if settings.is_pulling else {}
+    if clusters:
+        from orchestration.environment import read_slurm_token
+        from orchestration.pull.clusters import pull_all
+        from orchestration.pull.progress import PullProgress, lines_of
+
+        with PullProgress(", ".join(clusters), console) as progress:
+            results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
+        for result in results:
+            for line in lines_of(result):
+                console.print(line)
+    return replace(settings, is_pulling=False)
 
 
 def _refresh(settings: HomeSettings, console: Console) -> Outcome:

@@ -187,12 +187,12 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
     files, manifests, refused = _files(con), _manifests(con), _refused(con)
     rows = []
     for cluster_id, cluster in sorted(survey.clusters.items()):
-        kinds = files.get(cluster_id, {})
+        kinds, stated = files.get(cluster_id, {}), manifests.get(cluster_id, {})
         newest_at = max((file.last_at for _, file in kinds.get("sacct", [])), default=None)
         spans = declared(cluster.settings, newest_at)
-        for kind, of_kind in kinds.items():
+        for kind in kinds.keys() | stated.keys():
             if kind not in spans:
-                spans[kind] = _covered(kind, of_kind, manifests)
+                spans[kind] = _covered(kind, kinds.get(kind, []), stated.get(kind, {}))
         if spans.get("sacct") and spans["sacct"][0].known_by == "log":
             spans["sacct"][0] = _from_the_beginning(con, cluster_id, spans["sacct"][0])
         for kind, missing in refused.get(cluster_id, {}).items():
@@ -206,9 +206,8 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
 
 
 def _covered(kind: str, files: list[tuple[str, CoveredFile]], manifests: Mapping[str, Interval]) -> list[Interval]:
-    stated = [manifests[path] for path, _ in files if path in manifests]
     others = [file for path, file in files if path not in manifests]
-    return joined([*stated, *by_times(others, is_extended=kind not in UNEXTENDED)])
+    return joined([*manifests.values(), *by_times(others, is_extended=kind not in UNEXTENDED)])
 
 
 def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interval: Interval) -> Interval:
@@ -276,7 +275,20 @@ def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[d
     return found
 
 
-def _manifests(con: duckdb.DuckDBPyConnection) -> dict[str, Interval]:
-    """Return what manifests say, by the path of the file that they belong to."""
-    rows = con.execute("select log_path, from_at, to_at from raw.manifests where disposition = 'loaded'").fetchall()
-    return {path: Interval(from_at, to_at, "manifest") for path, from_at, to_at in rows}
+def _manifests(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, dict[str, Interval]]]:
+    """Return what manifests say of files that were read, by cluster, kind, and path of the file.
+
+    A file of a quiet day has no record and so no time of its own; its window is covered all the same.
+    """
+    found: dict[str, dict[str, dict[str, Interval]]] = defaultdict(lambda: defaultdict(dict))
+    rows = con.execute(
+        """
+        select files.cluster_id, files.kind, files.path, from_at, to_at
+        from raw.manifests as stated
+        inner join ops.files on files.cluster_id = stated.cluster_id and files.path = stated.log_path
+        where disposition = 'loaded' and files.status = 'read'
+        """
+    ).fetchall()
+    for cluster_id, kind, path, from_at, to_at in rows:
+        found[cluster_id][kind][path] = Interval(from_at, to_at, "manifest")
+    return found

@@ -5,6 +5,7 @@
 """
 
 from assets.sources.settings.cluster import ClusterSettings, Settings
+from assets.sources.settings.pull import Pull
 from assets.sources.settings.reading import MAX_ERRORS, read_settings
 from assets.sources.settings.sections import KINDS, FailureCategory, Nodes, Section, Tickets
 from assets.sources.settings.values import in_utc
@@ -15,6 +16,7 @@ __all__ = [
     "ClusterSettings",
     "FailureCategory",
     "Nodes",
+    "Pull",
     "Section",
     "Settings",
     "Tickets",

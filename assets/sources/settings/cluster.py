@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assets.sources.patterns import require_patterns
+from assets.sources.settings.pull import Pull
 from assets.sources.settings.rules import MAX_RULES, Health, NodeReason, XidMeaning
 from assets.sources.settings.sections import (
     Alerts,
@@ -60,6 +61,7 @@ class Settings(Section):
     quarantine: Quarantine = Quarantine()
     report: Report = Report()
     alerts: Alerts = Alerts()
+    pull: Pull | None = None
 
     @field_validator("annotations", mode="before")
     @classmethod

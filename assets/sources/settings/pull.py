@@ -1,0 +1,73 @@
+"""The table `[pull]` of `cluster.toml`: where Slurm is, and how its logs are fetched."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from assets.sources.settings.sections import Section
+from assets.sources.settings.values import Days, Finite, Name, Text, in_known_years
+
+PulledKind = Literal["sacct", "events", "inventory", "squeue"]
+"""The kinds of logs that Slurm's commands give."""
+Destination = Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9_\[][^\s\x00-\x1f]*$")]
+"""A host or user@host as ssh takes it; what begins with a hyphen would be an option."""
+Word = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00-\x1f]+$")]
+
+
+def regular_expression(pattern: str) -> str:
+    """Return the pattern; refuse one that is no regular expression of Python."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"it must be a regular expression ({error})") from None
+    return pattern
+
+
+class Pull(Section):
+    """How `faultline pull` and every refresh fetch the logs from Slurm. Without this table nothing is fetched."""
+
+    via: Literal["text", "json", "slurmrestd"] = "text"
+    """How accounting is asked for: `sacct -P`, `sacct --json`, or the REST API of slurmrestd, which gives accounting
+    and inventory only."""
+    ssh: Destination | None = None
+    """Host or user@host on which Slurm's commands run; without it they run on this machine."""
+    ssh_options: list[Word] = Field(default_factory=list)
+    """Further options of ssh, such as ["-i", "/etc/faultline/key"]. A password is never asked for."""
+    prefix: list[Word] = Field(default_factory=list)
+    """Words before each command on that host, such as ["sudo", "-n", "-u", "slurm"]."""
+    bin: Word | None = None
+    """Folder of Slurm's commands on that host, where they are not on its PATH."""
+    slurm_cluster: Annotated[Name, Field(pattern=r"^[A-Za-z0-9][^\s,]*$")] | None = None
+    """Slurm's name of the cluster, where the commands run on a host of another one (-M)."""
+    kinds: tuple[PulledKind, ...] = ("sacct", "events", "inventory", "squeue")
+    """What is fetched."""
+    since: Annotated[date, AfterValidator(in_known_years)] | None = None
+    """The first day to fetch. Days are those of UTC."""
+    first_days: Days = 90
+    """How many days before the first pull the first day lies, where `since` is not set."""
+    look_back_days: Annotated[int, Field(ge=0, le=366)] = 3
+    """How many of the days before today are asked again at each pull, for records that Slurm wrote late."""
+    pause_seconds: Annotated[Finite, Field(ge=0, le=3_600)] = 2
+    """Longest rest between two queries. After a query that took less, the rest is as long as the query took."""
+    timeout_seconds: Annotated[Finite, Field(gt=0, le=86_400)] = 600
+    """How long one query may take."""
+    slurmrestd: Annotated[str, Field(pattern=r"^(unix:///|https?://)[^\s@]+$", max_length=1_000)] | None = None
+    """Where slurmrestd listens: unix:///run/slurmrestd.socket or http://host:6820."""
+    slurmrestd_user: Name | None = None
+    """The user whose token it is; a Unix socket needs neither."""
+    token_file: Word | None = None
+    """File with the token of slurmrestd; without it the variable SLURM_JWT is used, if it is set."""
+    api_version: Annotated[str, Field(pattern=r"^v0\.0\.\d+$")] | None = None
+    """Version of the REST API, such as v0.0.41; without it the newest that slurmrestd has."""
+    harmless_errors: list[Annotated[Text, AfterValidator(regular_expression)]] = Field(default_factory=list)
+    """Regular expressions of error lines that the commands of this site print although their answer is whole."""
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> Pull:
+        if self.via == "slurmrestd" and self.slurmrestd is None:
+            raise ValueError('via = "slurmrestd" needs the key slurmrestd, such as "unix:///run/slurmrestd.socket"')
+        return self

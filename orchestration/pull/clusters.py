@@ -1,0 +1,72 @@
+"""Pull the clusters of a sources folder whose `cluster.toml` has a table `[pull]`, one after the other."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assets.sources.errors import SourceErrors
+from assets.sources.intake.folder import cluster_folders
+from assets.sources.settings import Pull, read_settings
+from orchestration.home import Home
+from orchestration.pull.failures import PullRunning
+from orchestration.pull.host import Host
+from orchestration.pull.outcomes import BUSY, FAILED, keep_outcome
+from orchestration.pull.pulling import ClusterPull, Problem, Pulled, Say, Source, Span, say_nothing
+from orchestration.pull.slurmrestd import SlurmRest
+
+EVERYTHING = Span()
+"""What the settings and earlier pulls say is due."""
+
+
+def clusters_to_pull(sources: Path) -> dict[str, Pull]:
+    """Return the settings of the clusters that are pulled; a `cluster.toml` that is wrong has none.
+
+    Only files that have the word are read: homes without a pull lose no time.
+    """
+    try:
+        folders = cluster_folders(sources)
+    except SourceErrors:
+        return {}
+    found = {}
+    for folder in folders:
+        try:
+            is_mentioned = b"pull" in (folder / "cluster.toml").read_bytes()
+        except OSError:
+            continue
+        cluster, wrong = read_settings(folder, folder.name) if is_mentioned else (None, [])
+        if cluster is not None and not wrong and cluster.settings.pull is not None:
+            found[folder.name] = cluster.settings.pull
+    return found
+
+
+def source_of(pull: Pull, token: str | None) -> Source:
+    """Return what answers the questions of a cluster."""
+    return SlurmRest(pull, token) if pull.via == "slurmrestd" else Host(pull)
+
+
+def pull_cluster(
+    cluster_id: str, folder: Path, pull: Pull, source: Source, *, span: Span = EVERYTHING, say: Say = say_nothing
+) -> Pulled:
+    """Pull one cluster; whatever goes wrong is among the problems of the result."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    try:
+        return ClusterPull(cluster_id, folder, pull, source, now=now, say=say).run(span)
+    except PullRunning as error:
+        return Pulled(cluster_id, BUSY, problems=[Problem("", error.what, error.next_step)])
+    except OSError as error:
+        step = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable for this user"
+        place = error.filename or folder
+        what = f"{place} cannot be written ({error.strerror}); what was fetched before stays as it is"
+        return Pulled(cluster_id, FAILED, problems=[Problem("", what, f"{step}, then pull again")])
+
+
+def pull_all(clusters: Mapping[str, Pull], home: Home, token: str | None, say: Say) -> list[Pulled]:
+    """Pull clusters, one after the other, and keep how each pull ended."""
+    found = []
+    for cluster_id, pull in clusters.items():
+        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, source_of(pull, token), say=say))
+        keep_outcome(home, cluster_id, found[-1].outcome())
+    return found

@@ -1,0 +1,70 @@
+"""How the last pull of each cluster ended, kept in the home; doctor, status and refresh tell of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from orchestration.home import Home
+
+PULLED, INCOMPLETE, FAILED, BUSY = "pulled", "incomplete", "failed", "busy"
+"""How a pull ended: with all that was asked for; without some of it; without the newest accounting; not begun, because
+another one runs. The last is not kept."""
+
+
+@dataclass(frozen=True)
+class PullOutcome:
+    """How a pull ended. Moments are ISO 8601 in UTC."""
+
+    status: str
+    ended_at: str
+    pulled_to: str | None
+    """The moment up to which accounting is in the sources folder."""
+    reason: str | None
+    next_step: str | None
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the newest accounting could not be fetched."""
+        return self.status == FAILED
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything was fetched."""
+        return self.status == PULLED
+
+
+def keep_outcome(home: Home, cluster_id: str, outcome: PullOutcome) -> None:
+    """Remember how a pull of a home's cluster ended."""
+    from orchestration.publication.permissions import private_files
+    from orchestration.pull.files import replace_file
+
+    if outcome.status == BUSY:
+        return
+    if outcome.pulled_to is None and (before := last_outcome(home, cluster_id)) is not None:
+        outcome = replace(outcome, pulled_to=before.pulled_to)
+    with private_files():
+        replace_file(home.pulls / f"{cluster_id}.json", json.dumps(asdict(outcome), indent=1).encode())
+
+
+def last_outcome(home: Home, cluster_id: str) -> PullOutcome | None:
+    """Return how the last pull of a cluster ended; None if there was none, or nothing legible is known of it."""
+    try:
+        stored = json.loads((home.pulls / f"{cluster_id}.json").read_text(encoding="utf-8"))
+        outcome = PullOutcome(**stored)
+        for moment in (outcome.ended_at, outcome.pulled_to):
+            if moment is not None:
+                datetime.fromisoformat(moment)
+    except (OSError, ValueError, TypeError):
+        return None
+    return outcome
+
+
+def in_words(moment: str | None) -> str:
+    """Write a moment to the minute.
+
+    >>> in_words("2026-11-25T01:38:52+00:00")
+    '2026-11-25 01:38 UTC'
+    """
+    return f"{moment[:16].replace('T', ' ')} UTC" if moment else "never"
