@@ -9,6 +9,7 @@ from __future__ import annotations
 import dagster as dg
 
 from orchestration.environment import HomeSettings
+from orchestration.pull.clusters import clusters_to_pull
 from orchestration.unchanged import FULL, reason_without_news
 
 in_process = dg.in_process_executor.configured({}, config_schema={})
@@ -35,7 +36,9 @@ def nightly(settings: HomeSettings) -> dg.ScheduleDefinition:
     """Build the schedule; it says why where it starts nothing. What a rollback has pinned then stays, too."""
 
     def due(_: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        reason = reason_without_news(settings.home)
+        # Where logs are fetched from Slurm, only the run can tell what is new.
+        is_pulling = clusters_to_pull(settings.home.sources)
+        reason = None if is_pulling else reason_without_news(settings.home)
         return dg.RunRequest() if reason is None else dg.SkipReason(reason)
 
     return dg.ScheduleDefinition(

@@ -6,6 +6,7 @@ and so is one that ends in the middle of a line.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,9 @@ ERROR = re.compile(
 """Begins a line with which a command of Slurm says that it failed."""
 _JOB = re.compile(r"\d+(?:\.\w+)?")
 _CHUNK = 1 << 20
+MAX_PARSED_BYTES = 64 << 20
+"""A larger document is judged by its two ends, the exit status and the length that was announced: parsing it would take
+gigabytes of memory."""
 _OVERLAP = 200
 _JSON_ENDS = re.compile(rb'"end"\s*:\s*(?:\{[^{}]*?"number"\s*:\s*)?(\d+)')
 _JSON_JOBS = re.compile(rb'"jobs"\s*:\s*\[')
@@ -171,9 +175,17 @@ def _judge_json(query: Query, path: Path) -> Answer:
             rest = text[max(seen_to, len(text) - _OVERLAP) :]
     if not has_jobs and query.kind == "sacct":
         raise _refusal(query, "it gave no document with jobs", 'this Slurm may have no --json; use via = "text"')
-    if (first, last) != (b"{", b"}"):
+    if (first, last) != (b"{", b"}") or (path.stat().st_size <= MAX_PARSED_BYTES and not _is_json(path)):
         raise _refusal(query, "its document is cut off", "pull again")
     return answer
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _require_header(query: Query, line: str, fields: Sequence[str], delimiter: str) -> None:

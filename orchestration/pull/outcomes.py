@@ -37,8 +37,8 @@ class PullOutcome:
 
 def keep_outcome(home: Home, cluster_id: str, outcome: PullOutcome) -> None:
     """Remember how a pull of a home's cluster ended."""
-    from orchestration.publication.permissions import private_files
     from orchestration.pull.files import replace_file
+    from orchestration.upkeep.permissions import private_files
 
     if outcome.status == BUSY:
         return

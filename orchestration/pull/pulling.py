@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from assets.sources.manifests import MANIFEST_SUFFIX
 from assets.sources.settings import Pull
-from orchestration.publication.permissions import private_files
 from orchestration.pull import state as states
 from orchestration.pull.answers import Answer, judge, require_success
 from orchestration.pull.failures import HostUnreachable, PullFailed
@@ -34,6 +33,7 @@ from orchestration.pull.queries import (
     windowed,
 )
 from orchestration.pull.windows import Window, is_due, midnight, windows
+from orchestration.upkeep.permissions import private_files
 
 MAX_JOBS_OF_QUERY = 500
 MAX_FAILURES_IN_A_ROW = 2

@@ -37,6 +37,7 @@ def defining_file(schema: str, table: str) -> str:
         "estimates": f"assets/estimates/{table}.py",
         "report": f"assets/report/{table}.py",
         "ops": "orchestration/publication/last_good.py" if table == "cluster_failures" else "assets/raw/assets.py",
+        "sources": "orchestration/pull/asset.py",
         "published": "orchestration/publication/publish.py",
         "seeds": f"dbt_project/seeds/{table}.csv",
     }.get(schema, f"dbt_project/models/{schema}/**/{table}.*")
@@ -71,6 +72,19 @@ def test_every_dbt_test_is_a_check_of_a_table(definitions, tmp_path):
     tests = {node["name"] for node in nodes if node["resource_type"] == "test"}
     assert len(tests) > 100
     assert tests - known == set()
+
+
+def test_the_logs_are_fetched_before_they_are_read_where_a_cluster_is_pulled(tmp_path):
+    from orchestration.definitions import build
+
+    home = Home.at(tmp_path)
+    (home.sources / "c1").mkdir(parents=True)
+    (home.sources / "c1" / "cluster.toml").write_text("[pull]\n")
+    graph = build(HomeSettings(home)).resolve_asset_graph()
+    first = dg.AssetKey(["sources", "pulls"])
+    assert graph.get(first).group_name == "sources"
+    assert graph.get(dg.AssetKey(["raw", "sacct"])).parent_keys == {first}
+    assert graph.get(dg.AssetKey(["ops", "files"])).parent_keys == {first}
 
 
 def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):

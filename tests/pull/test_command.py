@@ -1,0 +1,145 @@
+"""`faultline pull` as a user runs it, and what doctor, status and a refresh say of the last pull."""
+
+import json
+import re
+from dataclasses import replace
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from assets.warehouse import RAW_SCHEMA
+from orchestration.cli import app
+from orchestration.doctor.pulls import pull_findings
+from orchestration.home import Home
+from orchestration.publication.last_good import mark_not_pulled
+from orchestration.pull.asset import record_pulls
+from orchestration.pull.clusters import clusters_to_pull
+from orchestration.pull.outcomes import PullOutcome, keep_outcome, last_outcome
+
+FAILED = PullOutcome("failed", "2026-03-05T12:00:00+00:00", "2026-03-04T02:00:00+00:00", "sacct: down", "start it")
+
+
+@pytest.fixture
+def home(folder):
+    (folder / "cluster.toml").write_text('timezone = "UTC"\n[pull]\nfirst_days = 2\npause_seconds = 0\n')
+    return Home.at(folder.parents[1])
+
+
+@pytest.fixture
+def run(home):
+    def run(*arguments):
+        return CliRunner().invoke(app, ["pull", "--home", str(home.root), *arguments])
+
+    return run
+
+
+def test_all_clusters_with_the_table_are_pulled(slurm, run, home):
+    (home.sources / "c2").mkdir()
+    (home.sources / "c2" / "cluster.toml").write_text('# no [pull]\ntimezone = "UTC"\n')
+    (home.sources / "c3").mkdir()
+    (home.sources / "c3" / "cluster.toml").write_text("[pull]\nhots = 1\n")
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^c1 sacct +3 queries, 0 records, 0 new files$", result.stdout, re.M)
+    assert list(clusters_to_pull(home.sources)) == ["c1"]
+    assert last_outcome(home, "c1").is_whole
+
+
+def test_a_dry_run_prints_the_commands_that_a_run_then_makes(slurm, run, tmp_path):
+    printed = run("--dry-run", "--until", "2026-03-05", "--since", "2026-03-01").stdout.splitlines()
+    assert [words[:2] for words in slurm.calls] == [["sacct", "--helpformat"]]
+    slurm.forget_calls()
+    assert run("--until", "2026-03-05", "--since", "2026-03-01").exit_code == 0
+    ran = slurm.calls
+    slurm.forget_calls()
+    (tmp_path / "typed.sh").write_text("\n".join(printed))
+    import subprocess
+
+    subprocess.run(["bash", str(tmp_path / "typed.sh")], check=True, capture_output=True)
+    assert slurm.calls == ran and len(ran) == 9
+    assert all(line.startswith("env TZ=UTC LC_ALL=C SLURM_TIME_FORMAT=%s sac") for line in printed)
+
+
+def test_what_failed_is_told_on_stderr_with_the_next_step(slurm, run, home):
+    slurm.answer("sacct", "helpformat", "", stderr="sacct: error: no way\n", status=1)
+    result = run("--json")
+    assert result.exit_code == 1
+    (told,) = json.loads(result.stdout)
+    assert told["status"] == "failed" and told["problems"][0]["kind"] == "sacct"
+    assert "faultline: c1 sacct: sacct: error: no way (sacct, exit status 1); run the command by hand" in result.stderr
+    assert last_outcome(home, "c1").is_failed
+
+
+def test_another_folder_and_another_host(slurm, run, tmp_path, home):
+    result = run("new", "--out", str(tmp_path / "out"), "--ssh", "login1", "--since", "2d", "--pause", "0.1s")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "inventory").is_dir() and slurm.calls[0][0] == "ssh"
+    assert last_outcome(home, "new") is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["c9"], 1, "there is no folder"),
+        (["../c1"], 2, "is no name of a cluster"),
+        (["--since", "yesterday"], 2, "--since is a day such as 2026-01-31"),
+        (["--pause", "long"], 2, "--pause is a time such as 2s"),
+        (["c1", "--ssh", "-oProxyCommand=id"], 2, "--ssh cannot be '-oProxyCommand=id'"),
+        (["--out", "x"], 2, "--out needs the name of a cluster"),
+    ],
+)
+def test_wrong_usage_is_told(slurm, run, arguments, status, told):
+    result = run(*arguments)
+    assert result.exit_code == status and told in result.output
+    assert slurm.calls == []
+
+
+def test_without_a_cluster_to_pull_the_line_to_add_is_told(slurm, run, folder):
+    (folder / "cluster.toml").unlink()
+    result = run()
+    assert result.exit_code == 1 and "add a line `[pull]` to its cluster.toml" in result.output
+
+
+class TestTelling:
+    def test_the_doctor_reports_a_cluster_that_was_never_pulled_and_one_that_failed(self, home):
+        (never,) = pull_findings(home)
+        assert never.level == "note" and "faultline pull c1" in never.next_step
+        keep_outcome(home, "c1", FAILED)
+        (failed,) = pull_findings(home)
+        assert failed.level == "error" and "sacct: down" in failed.what and failed.next_step.startswith("start it")
+        keep_outcome(home, "c1", replace(FAILED, status="incomplete"))
+        assert [finding.level for finding in pull_findings(home)] == ["warning"]
+        keep_outcome(home, "c1", replace(FAILED, status="pulled", reason=None))
+        assert pull_findings(home) == []
+
+    def test_a_pull_that_never_got_accounting_keeps_how_far_an_earlier_one_came(self, home):
+        keep_outcome(home, "c1", replace(FAILED, status="pulled"))
+        keep_outcome(home, "c1", replace(FAILED, pulled_to=None))
+        assert last_outcome(home, "c1") == FAILED
+
+    def test_a_cluster_whose_accounting_could_not_be_fetched_is_marked_as_stale(self, tmp_path):
+        con = duckdb.connect()
+        con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+        con.execute("attach ':memory:' as publication; create schema publication.marts")
+        con.execute(
+            """
+            create table publication.marts.dim_clusters as
+            select unnest(['c1', 'c2', 'c3']) as cluster_id, false as is_stale, null::varchar as stale_reason,
+                null::timestamp as built_at, timestamp '2026-03-01' as data_through_at
+            """
+        )
+        record_pulls(con, "run-0", {"c3": FAILED})
+        record_pulls(con, "run-1", {"c1": FAILED, "c2": replace(FAILED, status="incomplete"), "c3": None})
+        mark_not_pulled(con, "run-1")
+        found = con.execute(
+            """
+            select cluster_id, is_stale, stale_reason, built_at::varchar
+            from publication.marts.dim_clusters order by cluster_id
+            """
+        ).fetchall()
+        reason = "its logs could not be fetched from Slurm: sacct: down"
+        assert found[0] == ("c1", True, reason, "2026-03-04 02:00:00")
+        assert [row[1] for row in found] == [True, False, False]
+        mark_not_pulled(con, "run-2")
+        assert con.execute("from ops.pulls").fetchall() == []
