@@ -247,8 +247,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         lines.append(
             f"unmapped   {counted_by_kind(found['unmapped'])}; `faultline doctor` prints the lines that map them"
         )
-    for pull in found["pulls"]:
-        lines.extend(_pull_lines(pull))
+    lines.extend(line for pull in found["pulls"] for line in _pull_lines(pull))
     for kept in found["publications"]:
         seen = ", what readers see" if kept["is_current"] else ""
         moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""
