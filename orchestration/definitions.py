@@ -38,9 +38,11 @@ def build(settings: HomeSettings) -> dg.Definitions:
     to_pull = clusters_to_pull(settings.home.sources)
     pulls = [pulls_asset(settings, to_pull)] if to_pull else []
     after_pulls = [definition.key for definition in pulls]
-    raw = dg.map_asset_specs(
-        lambda spec: spec.merge_attributes(deps=after_pulls), dg.load_assets_from_package_module(assets.raw)
-    )
+    raw = [
+        asset.map_asset_specs(lambda spec: spec.merge_attributes(deps=after_pulls))
+        for asset in dg.load_assets_from_package_module(assets.raw)
+        if isinstance(asset, dg.AssetsDefinition)
+    ]
     models = dbt.dbt_models(settings)
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)

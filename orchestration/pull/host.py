@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from assets.log_kinds import EPOCH_TIMES, in_shell
 from assets.sources.settings import Pull
@@ -86,7 +86,7 @@ class Host:
             timer.start()
             try:
                 # The answer passes through here: a command whose disk is full may end as if all were written.
-                shutil.copyfileobj(process.stdout, out, CHUNK)  # type: ignore[arg-type] -- a pipe, as asked for
+                shutil.copyfileobj(cast("IO[bytes]", process.stdout), out, CHUNK)
                 status = process.wait()
                 out.flush()
                 os.fsync(out.fileno())
