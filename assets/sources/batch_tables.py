@@ -54,6 +54,9 @@ COUNTED_SKIPS = TempTable("counted_skips", {"file_id": "integer", "reason": "var
 ASIDE_LINES = TempTable("aside_lines", {**_PLACE, "line": "varchar", "reason": "varchar", "detail": "varchar"})
 """Of the core alone: lines that the reader is not to see, and why they are quarantined."""
 
+TRANSLATED_ASIDE = TempTable("translated_aside", {**_PLACE, "reason": "varchar", "detail": "varchar"})
+"""Of the core alone: lines that the translation of a file set aside; those without a detail are skipped."""
+
 QUARANTINED_LINES = TempTable("quarantined_lines", {**_PLACE, "reason": "varchar", "detail": "varchar"})
 """Filled by the core from `ReadingPlan.quarantined`."""
 

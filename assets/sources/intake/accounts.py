@@ -89,6 +89,14 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
     """Write into ops what a reader left beside the rows, and the account of each file."""
     con.execute(
         """
+        create or replace temp view skipped_aside as
+        select file_id, line_number, reason
+        from aside_lines semi join translated_aside as translated using (file_id, line_number, reason)
+        where aside_lines.detail is null
+        """
+    )
+    con.execute(
+        """
         create or replace temp table all_quarantined as
         select
             found.file_id,
@@ -101,7 +109,8 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
         from (
             select file_id, line_number, reason, detail from quarantined_lines
             union all
-            select file_id, line_number, reason, detail from aside_lines
+            select file_id, line_number, reason, detail
+            from aside_lines anti join skipped_aside using (file_id, line_number)
         ) as found
         inner join batch_files on batch_files.file_id = found.file_id
         inner join file_lines on file_lines.file_id = found.file_id
@@ -115,6 +124,8 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
         select file_id, reason, sum(line_count)::bigint as line_count
         from (
             select file_id, reason, count(*) as line_count from skipped_lines group by all
+            union all
+            select file_id, reason, count(*) as line_count from skipped_aside group by all
             union all
             from counted_skips
         )

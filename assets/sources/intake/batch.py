@@ -23,7 +23,7 @@ from assets.sources.intake.accounts import account_for_batch, prove_every_line_a
 from assets.sources.intake.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
 from assets.sources.intake.isolating import Aside
 from assets.sources.masking import masked
-from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader
+from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader, translation_of
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
 from assets.sql import identifier
@@ -86,11 +86,14 @@ def load_batch(
     """
     _require_regular_files(files)
     taken = take_whole_files(con, reader, files if aside is None else (), cluster)
-    with scratch_folder(con) as scratch:
-        cut = read_batch_lines(con, cluster, files, Path(scratch), taken)
+    try:
+        with scratch_folder(con) as scratch:
+            has_aside = read_batch_lines(con, cluster, reader, files, Path(scratch), taken=taken)
+    except SourceError as error:
+        raise SourceErrors([error]) from None
     FILE_LINES.create_from(con, _COUNTS)
     ASIDE_LINES.create(con)
-    if cut or aside is not None:
+    if has_aside or aside is not None:
         set_lines_aside(con, aside)
     try:
         carry_out(con, reader, reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files))))
@@ -126,7 +129,8 @@ def take_whole_files(
     for table in (TAKEN_FILES, TAKEN_LINES, COUNTED_SKIPS, STATED_TIMES):
         table.create(con)
     if isinstance(reader, WholeFileReader):
-        reader.take(con, dict(enumerate(files)), cluster)
+        as_they_are = {number: file for number, file in enumerate(files) if not translation_of(reader, file.dialect)}
+        reader.take(con, as_they_are, cluster)
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.batch_tables import BATCH_FILES, FILE_WARNINGS
+from assets.sources.batch_tables import BATCH_FILES, FILE_WARNINGS, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.copies import write_copy
 from assets.sources.intake.isolating import READER_ERROR, Aside
 from assets.sources.intake.lines import NUMBERED_LINES, is_compressed, read_lines
 from assets.sources.intake.long_lines import MARK, MAX_LINE, WINDOW
-from assets.sources.reader import SourceFile
+from assets.sources.intake.translated import write_translated
+from assets.sources.reader import Reader, SourceFile, translation_of
 from assets.sources.settings import ClusterSettings
 
 MAX_BATCH_BYTES = 256 * 1024 * 1024
@@ -55,19 +56,28 @@ def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirector
 def read_batch_lines(
     con: duckdb.DuckDBPyConnection,
     cluster: ClusterSettings,
+    reader: Reader,
     files: Sequence[SourceFile],
     scratch: Path,
+    *,
     taken: Container[int] = (),
 ) -> list[int]:
-    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those with cut-off lines."""
+    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those with lines to set aside."""
     paths: dict[int, Path] = {}
-    cut, still_open, damaged = [], [], []
+    cut, still_open, damaged, aside = [], [], [], []
     for file_id, file in enumerate(files):
         is_open = file.last_line_open
-        if file.is_plain and file_id not in taken:
+        translation = translation_of(reader, file.dialect)
+        if file.is_plain and file_id not in taken and translation is None:
             paths[file_id] = file.absolute
         elif file_id not in taken:
-            copy = write_copy(file.absolute, scratch / f"{file_id}.txt")
+            target = scratch / f"{file_id}.txt"
+            if translation is None:
+                copy = write_copy(file.absolute, target)
+            else:
+                translated = write_translated(file, cluster, translation, target)
+                copy = translated.copy
+                aside += [(file_id, *line) for line in translated.aside]
             paths[file_id], is_open = copy.path, copy.last_line_open
             if copy.is_cut:
                 cut.append(file_id)
@@ -101,11 +111,16 @@ def read_batch_lines(
     BATCH_FILES.create(con)
     BATCH_FILES.add(con, about)
     FILE_WARNINGS.fill(con, damaged)
-    return sorted({*cut, *(file_id for file_id, warning in damaged if warning == CUT_LINES)})
+    TRANSLATED_ASIDE.fill(con, aside)
+    with_cut_lines = (file_id for file_id, warning in damaged if warning == CUT_LINES)
+    return sorted({*cut, *with_cut_lines, *(file_id for file_id, *_ in aside)})
 
 
 def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
-    """Hide from the reader: cut-off lines, the last line of a cut-off archive, and lines at which the reader failed."""
+    """Hide from the reader: cut-off lines, those a translation set aside, the last of an archive, and failing lines.
+
+    What a translation only skipped has no detail.
+    """
     con.execute(
         """
         insert into aside_lines
@@ -115,6 +130,14 @@ def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None
         where ends_with(lines.line, $mark)
         """,
         {"detail": LINE_TOO_LONG, "warning": CUT_LINES, "mark": MARK},
+    )
+    con.execute(
+        """
+        insert into aside_lines
+        select lines.*, aside.reason, aside.detail
+        from (from lines anti join aside_lines using (file_id, line_number)) as lines
+        inner join translated_aside as aside using (file_id, line_number)
+        """
     )
     con.execute(
         """

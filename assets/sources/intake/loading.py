@@ -173,7 +173,7 @@ class _Loading:
     def _count_lines(self, cluster: ClusterSettings, file: SourceFile) -> int:
         with suppress(_TrialOverError), transaction(self.con):
             with scratch_folder(self.con) as scratch:
-                read_batch_lines(self.con, cluster, [file], Path(scratch))
+                read_batch_lines(self.con, cluster, self.reader, [file], Path(scratch))
             ((count,),) = self.con.execute("select coalesce(max(line_number), 0) from lines").fetchall()
             raise _TrialOverError
         return count

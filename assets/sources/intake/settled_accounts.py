@@ -156,7 +156,7 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
     for cluster_id, files in pending.items():
         for batch in batches(files):
             with scratch_folder(con) as scratch:
-                read_batch_lines(con, survey.clusters[cluster_id], batch, Path(scratch))
+                read_batch_lines(con, survey.clusters[cluster_id], reader, batch, Path(scratch))
             _quarantine_found_lines(con)
     con.execute(
         """

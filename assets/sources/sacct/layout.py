@@ -1,4 +1,4 @@
-"""The header of an accounting export: which columns in which order, which delimiter, and why a file is refused."""
+"""The header of an accounting export: which columns in which order, which delimiter, and which may be missing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from assets.sources.settings import ClusterSettings
 DELIMITERS = {"|#": "pipe_hash", "|": "pipe", "\x1f": "unit_separator", ";": "semicolon", "\t": "tab", ",": "comma"}
 """Delimiters tried on a header in this order, and the dialect each makes."""
 CONFIGURED = "configured_columns"
-DIALECTS = (*DELIMITERS.values(), CONFIGURED)
 
 GOOD_EXPORT = export_again("sacct")
 _FIELD_NAME = re.compile(r"[A-Za-z]+")
 _ERROR = re.compile(r"(sacct|slurm\w*|srun): (error|fatal)|slurm accounting storage is disabled|.*invalid field", re.I)
-_HEADER_SEARCH_LINES = 50
 
 
 @dataclass(frozen=True)
@@ -71,39 +69,3 @@ def require_columns(layout: Layout, path: str) -> None:
     missing = missing_columns(layout)
     if missing:
         raise SourceError(path, f"missing_columns: {', '.join(missing)} not among the columns", GOOD_EXPORT)
-
-
-def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the dialect of an accounting export, or refuse it.
-
-    Raises
-    ------
-    SourceError
-        no_header, missing_columns, fixed_width_output, command_error_output or unsupported_schema.
-    """
-    lines = [line.rstrip("\r") for line in sample.split("\n")]
-    filled = [line for line in lines if line.strip()]
-    for line in filled[:_HEADER_SEARCH_LINES]:
-        layout = header_layout(line)
-        if layout is not None:
-            require_columns(layout, path)
-            return DELIMITERS[layout.delimiter]
-    first = filled[0] if filled else ""
-    if any(re.fullmatch(r"\s*-+(\s+-+)+\s*", line) for line in filled[1:3]):
-        raise SourceError(
-            path, "fixed_width_output: printed as a table, which cuts values off", f"{GOOD_EXPORT} (-P matters)"
-        )
-    if is_command_error(first):
-        raise SourceError(path, f"command_error_output: holds sacct's error message ({first[:120]})", GOOD_EXPORT)
-    if first.lstrip()[:1] in {"{", "["}:
-        raise SourceError(path, "unsupported_schema: accounting as JSON is not read", GOOD_EXPORT)
-    configured = configured_layout(cluster)
-    if configured is not None:
-        require_columns(configured, f"{cluster.cluster_id}/cluster.toml")
-        return CONFIGURED
-    raise SourceError(
-        path,
-        "no_header: the first line does not name the columns",
-        f"Export again without --noheader, or name them in {cluster.cluster_id}/cluster.toml: "
-        '[sacct] columns = ["JobID", "JobIDRaw", ...]',
-    )

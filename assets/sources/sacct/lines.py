@@ -11,8 +11,9 @@ from assets.sources.errors import SourceError
 from assets.sources.intake.lines import REPLACEMENT
 from assets.sources.reader import Step
 from assets.sources.sacct.fields import no_texts, outcome_expression, places_of_list, texts_of
-from assets.sources.sacct.layout import Layout, configured_layout, header_layout, missing_columns
+from assets.sources.sacct.layout import CONFIGURED, Layout, configured_layout, header_layout, missing_columns
 from assets.sources.sacct.records import OddLine, above_header, assemble
+from assets.sources.sacct.translations import LAYOUTS
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.temp_tables import TempTable
 from assets.sql import literal
@@ -72,7 +73,7 @@ def split_step(cluster: ClusterSettings) -> Step:
 
 
 def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> list[Layout]:
-    """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a configured layout.
+    """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a layout of settings or translations.
 
     A header gets no layout if it lacks columns that attempts need, or if the file has too many different headers. The
     lines under it are quarantined.
@@ -95,12 +96,13 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
             is_usable = not missing_columns(layout) and len(of_file[file_id]) <= MAX_LAYOUTS
             layout_id = layouts.setdefault(layout, len(layouts)) if is_usable else None
             found.append((file_id, line_number, layout_id))
-    headless = con.execute("select file_id, path from batch_files where dialect = 'configured_columns'").fetchall()
-    configured = configured_layout(cluster)
-    for file_id, path in headless:
-        if configured is None:
-            raise SourceError(path, "no_header: and no [sacct] columns in cluster.toml", "Name the columns there.")
-        found.append((file_id, 0, layouts.setdefault(configured, len(layouts))))
+    fixed = {CONFIGURED: configured_layout(cluster), **LAYOUTS}
+    for file_id, path, dialect in con.execute("select file_id, path, dialect from batch_files").fetchall():
+        if dialect in fixed:
+            layout = fixed[dialect]
+            if layout is None:
+                raise SourceError(path, "no_header: and no [sacct] columns in cluster.toml", "Name the columns there.")
+            found.append((file_id, 0, layouts.setdefault(layout, len(layouts))))
     HEADERS.fill(con, found)
     return list(layouts)
 

@@ -1,7 +1,9 @@
-"""Reader of `sacct -P` text: any columns in any order, any delimiter and time form, one row per allocation record.
+"""Reader of accounting: `sacct -P` text in any columns, order, delimiter and time form, one row per allocation record.
 
-Refused as a whole: fixed-width tables, exports without header, error messages. Steps and pending placeholders are
-counted and skipped; a record that cannot be read in exactly one way is quarantined, never guessed.
+JSON of Slurm and GCM, the log of job completions and research traces are first translated into lines of that text.
+Refused as a whole: fixed-width tables, error messages, exports without a header whose columns are not configured.
+Steps and pending placeholders are counted and skipped; a record that cannot be read in exactly one way is quarantined,
+never guessed.
 """
 
 from __future__ import annotations
@@ -12,22 +14,25 @@ import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES
 from assets.sources.reader import Batch, ReadingPlan, Step
-from assets.sources.sacct.layout import DIALECTS, detect
+from assets.sources.sacct.detection import DIALECTS, detect
 from assets.sources.sacct.lines import split_step
 from assets.sources.sacct.lookups import lookup_step, years_printed
+from assets.sources.sacct.translations import TRANSLATIONS
 from assets.sources.sacct.typing import type_records
 from assets.sources.sacct.values import OPEN_STATES
 from assets.sources.sacct.whole_files import take
 from assets.sources.sql import times
 from assets.sources.sql.temp_tables import TempTable
 
-__all__ = ["COVERS", "DIALECTS", "KIND", "TABLE", "VERSION", "detect", "dispositions", "plan_reading", "take"]
+__all__ = [
+    "COVERS", "DIALECTS", "KIND", "TABLE", "TRANSLATIONS", "VERSION", "detect", "dispositions", "plan_reading", "take",
+]  # fmt: skip
 
 PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 5
+VERSION = 6
 _SEEN_RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"

@@ -13,8 +13,13 @@ from assets.sources.sql import times
 
 
 def _code_of(text: str, place: int) -> str:
-    """Return SQL for the exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0."""
-    return f"case when {text} = '0:0' then 0 else try_cast(split_part({text}, ':', {place}) as integer) end"
+    """Return SQL for the exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0.
+
+    Up to 25.05 sacct prints a code above 128 as what it is above that, so 143 as 15. That is done to later prints too.
+    """
+    number = f"try_cast(split_part({text}, ':', {place}) as integer)"
+    read = f"case when {number} > 128 then {number} - 128 else {number} end" if place == 1 else number
+    return f"case when {text} = '0:0' then 0 else {read} end"
 
 
 def type_records(zone: str, years: times.Years) -> str:

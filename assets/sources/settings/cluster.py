@@ -26,6 +26,7 @@ from assets.sources.settings.sections import (
     Section,
     Span,
     Tickets,
+    Trace,
 )
 from assets.sources.settings.values import Name, NotNegative, TimeZone
 
@@ -52,6 +53,7 @@ class Settings(Section):
     ettr: Ettr = Ettr()
     lemons: Lemons = Lemons()
     sacct: Sacct = Sacct()
+    trace: Trace = Trace()
     tickets: Tickets = Tickets()
     health: Health = Health()
     node_reasons: Annotated[list[NodeReason], Field(max_length=MAX_RULES)] = Field(default_factory=list)
@@ -100,6 +102,9 @@ class ClusterSettings(BaseModel):
     def reading_hash(self) -> str:
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
+        if self.settings.trace != Trace():
+            # Not part of what a home of an earlier version was read with.
+            parts["trace"] = self.settings.trace.model_dump(mode="json")
         if self.settings.tickets.components:
             # The first pattern that fits wins, so their order matters too.
             parts["tickets"]["components"] = [*self.settings.tickets.components.items()]

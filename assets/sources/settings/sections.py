@@ -188,6 +188,29 @@ class Alerts(Section):
     user of the home and root may write this file."""
 
 
+TraceMeaning = Literal[
+    "job_id", "user", "account", "partition", "qos", "job_name", "submit", "start", "end", "duration", "state", "gpus",
+    "nodes", "cpus",
+]  # fmt: skip
+"""What a column of a research trace can mean."""
+TraceState = Literal[
+    "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "REQUEUED", "RUNNING",
+    "PENDING",
+]  # fmt: skip
+
+
+class Trace(Section):
+    """A research trace that stands for accounting: a CSV of jobs with a header."""
+
+    columns: dict[TraceMeaning, Name] = {}
+    """Which column holds what, where its name is not that of a known trace. `gpus` and `nodes` are counts, `duration`
+    is in seconds."""
+    states: dict[Name, TraceState] = {}
+    """The trace's words for how a job ended, and Slurm's words for them."""
+    delimiter: Annotated[str, AfterValidator(one_character)] | None = None
+    """What stands between two columns. Without it the header tells."""
+
+
 class Annotation(Section):
     """A dated note that is shown beside the figures, such as a driver upgrade or a new check."""
 

@@ -1,0 +1,224 @@
+"""Records of JSON out of text that comes in pieces: of documents, of arrays and of lines, however large the file is.
+
+One record is in memory at a time. A record that is damaged costs only itself: reading goes on at the next one that
+begins as the first one did.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_RECORD = 16 * 1024 * 1024
+"""Characters of a record; a longer one is damaged."""
+_LONGEST_TOKEN = 10
+"""An error so near to the end of a text may be that the text ends within a word, a number or an escape."""
+_OVERLAP = 4096
+_SHOWN = 64 * 1024
+_WITHIN_JSON = frozenset('"}]:')
+"""Where one of these stands between records, an earlier record was damaged."""
+_SPACE = re.compile(r"[\s,]*")
+_FIRST_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*"\s*:)')
+_NEXT_LINE = re.compile(r"\n\s*(?=[\[{])")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record, and what the document says beside its records, at least as far as it comes before them."""
+
+    value: Any
+    document: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """Text where a record should be: how it begins, and what is wrong."""
+
+    text: str
+    detail: str
+    is_cut: bool = False
+    """The file ends within it."""
+
+
+class _CutError(Exception):
+    """The text ends within a value."""
+
+
+class _BadError(Exception):
+    """A value is no JSON."""
+
+
+def json_records(pieces: Iterator[str], *keys: str) -> Iterator[Record | Damaged]:
+    r"""Yield the records of a text of JSON.
+
+    A record is an element of the outermost array; an element of the array under one of the keys of the outermost object
+    if there is one; else the object itself. There may be several of these one after another, and lines of other text
+    between them.
+
+    >>> [record.value for record in json_records(iter(['{"meta": {}, "jobs": [{"a": 1}, ', '{"a": 2}]}']), "jobs")]
+    [{'a': 1}, {'a': 2}]
+    >>> [record.value for record in json_records(iter(['{"a": 1}\n[{"a": 2}]\n']), "jobs")]
+    [{'a': 1}, {'a': 2}]
+    """
+    yield from _Scanner(pieces, frozenset(keys)).records()
+
+
+class _Scanner:
+    def __init__(self, pieces: Iterator[str], keys: frozenset[str]) -> None:
+        self._pieces, self._keys = pieces, keys
+        self._text, self._at, self._dropped, self._is_whole = "", 0, 0, False
+        self._decode = json.JSONDecoder().raw_decode
+        self._beginning: re.Pattern[str] | None = None
+        self._is_lost = False
+
+    def records(self) -> Iterator[Record | Damaged]:
+        while (letter := self._next_letter()) is not None:
+            try:
+                if letter == "[":
+                    self._at += 1
+                    yield from self._elements({})
+                elif letter == "{":
+                    yield from self._object()
+                elif letter in _WITHIN_JSON and self._beginning is not None:
+                    yield self._damaged("no JSON")
+                else:
+                    yield self._line()
+            except _CutError:
+                if not self._is_lost:
+                    yield self._rest()
+            except _BadError as error:
+                yield self._damaged(str(error))
+
+    def _object(self) -> Iterator[Record | Damaged]:
+        """Read an object at once if it is all there; else a key at a time, as one may hold all the records."""
+        try:
+            value, end = self._decode(self._text, self._at)
+        except (json.JSONDecodeError, RecursionError):
+            yield from self._document()
+            return
+        self._at = end
+        found = [key for key in value if key in self._keys and isinstance(value[key], list)]
+        document = {key: value[key] for key in value if key not in found} if found else {}
+        yield from (Record(element, document) for key in found for element in value[key])
+        if not found:
+            yield Record(value)
+
+    def _document(self) -> Iterator[Record | Damaged]:
+        begins, had_records = self._dropped + self._at, False
+        document: dict[str, Any] = {}
+        self._at += 1
+        while (letter := self._next_letter()) not in {"}", None}:
+            name = self._value()
+            if not isinstance(name, str) or self._next_letter() != ":":
+                raise _BadError("no JSON: a key and a colon should be here")
+            self._at += 1
+            if self._next_letter() == "[" and name in self._keys:
+                self._at += 1
+                had_records = True
+                yield from self._elements(document)
+            else:
+                document[name] = self._value()
+            if not had_records and self._dropped + self._at - begins > MAX_RECORD:
+                raise _BadError(f"an object of more than {MAX_RECORD:,} characters")
+        if letter is None:
+            raise _CutError
+        self._at += 1
+        if not had_records:
+            yield Record(document)
+
+    def _elements(self, document: dict[str, Any]) -> Iterator[Record | Damaged]:
+        while (letter := self._next_letter()) not in {"]", None}:
+            self._note_beginning()
+            try:
+                value = self._value()
+            except _BadError as error:
+                yield self._damaged(str(error))
+            except _CutError:
+                if self._beginning is None or not self._beginning.search(self._text, self._at + 1):
+                    raise
+                yield self._damaged("no JSON: it never ends")
+            else:
+                yield Record(value, document)
+        if letter is None:
+            raise _CutError
+        self._at += 1
+
+    def _next_letter(self) -> str | None:
+        """Go to the next character that is no space and no comma; None at the end of the text."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._read():
+                return None
+
+    def _read(self) -> bool:
+        """Add a piece to the text, and drop what has been read of it."""
+        piece = next(self._pieces, None)
+        if piece is None:
+            self._is_whole = True
+            return False
+        self._dropped += self._at
+        self._text, self._at = self._text[self._at :] + piece, 0
+        return True
+
+    def _value(self) -> Any:
+        """Read one value."""
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                is_begun = error.msg.startswith("Unterminated")
+                is_begun = is_begun or error.pos >= len(self._text.rstrip()) - _LONGEST_TOKEN
+                if not is_begun or len(self._text) - self._at > MAX_RECORD:
+                    raise _BadError(f"no JSON: {error.msg}") from None
+                if not self._read():
+                    raise _CutError from None
+            except RecursionError:
+                raise _BadError("no JSON: nested too deep") from None
+            else:
+                # A number at the end of what was read so far may go on.
+                if end < len(self._text) or not self._read():
+                    self._at = end
+                    return value
+
+    def _note_beginning(self) -> None:
+        """Remember with which key the first record begins, behind which bracket or comma."""
+        if self._beginning is None and (first := _FIRST_KEY.match(self._text, self._at)):
+            self._beginning = re.compile(rf"[,\[]\s*(?=\{{\s*{re.escape(first[1])})")
+
+    def _damaged(self, detail: str) -> Damaged:
+        """Take what stands before the next record that begins as the first one did."""
+        beginning, shown = self._beginning or _NEXT_LINE, ""
+        self._at += 1
+        begins = self._at - 1
+        while not (found := beginning.search(self._text, self._at)):
+            self._at = max(self._at, len(self._text) - _OVERLAP)
+            shown = (shown + self._text[begins : self._at])[:_SHOWN]
+            if not self._read():
+                self._is_lost = True
+                return Damaged(f"{shown}{self._take(len(self._text))}"[:_SHOWN], detail)
+            begins = 0
+        shown += self._text[begins : found.start()]
+        self._at = found.end()
+        return Damaged(shown[:_SHOWN], detail)
+
+    def _rest(self) -> Damaged:
+        text = self._take(len(self._text))[:_SHOWN]
+        return Damaged(text if text.strip() else "(end of the file)", "the file ends within a record", is_cut=True)
+
+    def _line(self) -> Damaged:
+        """Take a line that is no JSON."""
+        while (end := self._text.find("\n", self._at)) < 0 and len(self._text) - self._at < MAX_RECORD:
+            if not self._read():
+                break
+        return Damaged(self._take(end if end >= 0 else len(self._text))[:_SHOWN], "no JSON")
+
+    def _take(self, end: int) -> str:
+        text = self._text[self._at : end]
+        self._at = end
+        return text

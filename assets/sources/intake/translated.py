@@ -1,0 +1,88 @@
+"""Files of other programs' forms, written anew as the lines that a reader reads: one record a line.
+
+The lines of the account (`lines_in` and line numbers) are those of the new file. Nothing is left out of it: a record
+that has no place among the reader's lines is in it as it was, and is set aside.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assets.sources.intake.copies import MAX_UNPACKED, MAX_UNPACKED_RATIO, Copy
+from assets.sources.intake.lines import NEVER_IN_LOGS, REPLACEMENT, chunks
+from assets.sources.intake.long_lines import CuttingWriter
+from assets.sources.reader import SetAside, SourceFile, Translation
+from assets.sources.settings import ClusterSettings
+
+_LINE_BREAKS = re.compile(r"[\r\n]+")
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The new file, and the lines of it that the reader is not to see: number, reason, detail."""
+
+    copy: Copy
+    aside: list[tuple[int, str, str | None]] = field(default_factory=list)
+
+
+@dataclass
+class _Text:
+    """The text of a file in pieces, and what was wrong with its bytes."""
+
+    path: Path
+    is_cut: bool = False
+    has_bad_bytes: bool = False
+    last: str = ""
+
+    def pieces(self) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        size, unpacked, is_first = self.path.stat().st_size, 0, True
+        try:
+            for chunk in chunks(self.path):
+                unpacked += len(chunk)
+                if unpacked > MAX_UNPACKED and unpacked > MAX_UNPACKED_RATIO * size:
+                    raise EOFError("the archive holds more than any log does")
+                text = decoder.decode(chunk)
+                yield self._clean(text.removeprefix("\ufeff") if is_first else text)
+                is_first = False
+        except EOFError:
+            self.is_cut = True
+        yield self._clean(decoder.decode(b"", final=True))
+
+    def _clean(self, text: str) -> str:
+        clean = text.replace("\0", REPLACEMENT).replace(NEVER_IN_LOGS, REPLACEMENT)
+        self.has_bad_bytes = self.has_bad_bytes or REPLACEMENT in clean
+        self.last = clean[-1:] or self.last
+        return clean
+
+
+def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Translation, target: Path) -> Translated:
+    """Write a file anew.
+
+    Raises
+    ------
+    SourceError
+        It cannot be translated at all.
+    """
+    text, aside = _Text(file.absolute), []
+    with target.open("wb") as stream:
+        out = CuttingWriter(stream)
+        for number, record in enumerate(translation(text.pieces(), file, cluster), start=1):
+            line = record
+            if isinstance(record, SetAside):
+                aside.append((number, record.reason, record.detail))
+                line = record.text
+            # A lone half of a character, which JSON may escape, is none in UTF-8.
+            out.write(_LINE_BREAKS.sub(" ", line).encode("utf-8", errors="replace") + b"\n")
+    copy = Copy(
+        target,
+        is_cut=text.is_cut,
+        last_line_open=text.is_cut or text.last != "\n",
+        has_bad_bytes=text.has_bad_bytes,
+        has_cut_lines=out.has_cut,
+    )
+    return Translated(copy, aside)

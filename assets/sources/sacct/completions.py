@@ -1,0 +1,163 @@
+"""Accounting as Slurm's job completion plugins write it: lines of filetxt, documents of elasticsearch and kafka.
+
+They tell of ended jobs only, each time one ends. Nothing is left of a job that still waits or runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.sacct.job_documents import number
+from assets.sources.sacct.own_form import damaged_line, record_line, strange_line
+from assets.sources.settings import ClusterSettings
+
+_KEYS = (
+    "JobId|UserId|GroupId|Name|JobState|Partition|TimeLimit|StartTime|EndTime|NodeList|NodeCnt|ProcCnt|WorkDir|"
+    "ReservationName|Tres|Account|QOS|WcKey|Cluster|SubmitTime|EligibleTime|ArrayJobId|ArrayTaskId|HetJobId|"
+    "HetJobOffset|PackJobId|PackJobOffset|DerivedExitCode|ExitCode|Gres"
+)
+FIRST_LINE = re.compile(r"^JobId=\d+ UserId=.* JobState=[A-Z_]+ ", re.M)
+_FACT = re.compile(rf"(?:^|(?<= ))({_KEYS})=")
+FIRST_DOCUMENT = re.compile(r'"jobid"\s*:.*"@(?:start|end|submit)"\s*:|"@(?:start|end|submit)"\s*:.*"jobid"\s*:', re.S)
+_NOTHING = {"(null)", "N/A", "Unknown", ""}
+
+
+def translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the lines of jobcomp/filetxt as those of sacct, line by line."""
+    for line in lines_of(pieces):
+        if not line.strip():
+            yield SetAside(line, "blank")
+        elif not line.startswith("JobId="):
+            yield SetAside(line, "unsupported_schema", "the line does not begin with JobId=")
+        elif "JobState=" not in line:
+            yield SetAside(line, "truncated_record", "no JobState on the line")
+        else:
+            yield record_line(line_texts(line))
+
+
+def lines_of(pieces: Iterator[str]) -> Iterator[str]:
+    """Yield the lines of a text that comes in pieces."""
+    begun: list[str] = []
+    for piece in pieces:
+        first, *rest = piece.split("\n")
+        begun.append(first)
+        if rest:
+            yield "".join(begun).removesuffix("\r")
+            yield from (line.removesuffix("\r") for line in rest[:-1])
+            begun = [rest[-1]]
+    if last := "".join(begun):
+        yield last
+
+
+def line_texts(line: str) -> dict[str, Any]:
+    """Return the fields of a line; values may hold spaces, so only known names begin one.
+
+    A name of a job that looks like a field ends the name there; the first of two fields of one name counts.
+    """
+    found = list(_FACT.finditer(line))
+    facts: dict[str, str] = {}
+    for fact, following in zip(found, [*found[1:], None], strict=True):
+        value = line[fact.end() : following.start() if following else len(line)].strip()
+        facts.setdefault(fact[1], "" if value in _NOTHING else value)
+    user = re.fullmatch(r"(.*)\((\d+)\)", facts.get("UserId", ""))
+    return {
+        "JobID": _shown_id(facts, "ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset")
+        or _shown_id(facts, "", "", "PackJobId", "PackJobOffset")
+        or facts.get("JobId"),
+        "JobIDRaw": facts.get("JobId"),
+        "User": user[1] if user else facts.get("UserId"),
+        "UID": user[2] if user else None,
+        "JobName": facts.get("Name"),
+        "State": facts.get("JobState"),
+        "Partition": facts.get("Partition"),
+        "Account": facts.get("Account"),
+        "QOS": facts.get("QOS"),
+        "Cluster": facts.get("Cluster"),
+        "TimelimitRaw": facts.get("TimeLimit"),
+        "Submit": facts.get("SubmitTime"),
+        "Eligible": facts.get("EligibleTime"),
+        "Start": facts.get("StartTime"),
+        "End": facts.get("EndTime"),
+        "NodeList": facts.get("NodeList"),
+        "NNodes": facts.get("NodeCnt"),
+        "AllocTRES": facts.get("Tres"),
+        "AllocCPUS": facts.get("ProcCnt"),
+        "ExitCode": facts.get("ExitCode"),
+        "DerivedExitCode": facts.get("DerivedExitCode"),
+    }
+
+
+def translate_documents(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the documents of elasticsearch or kafka as lines; a search result's hits are unwrapped."""
+    for record in json_records(pieces, "hits"):
+        if isinstance(record, Damaged):
+            yield damaged_line(record)
+            continue
+        document = record.value
+        outer = document.get("hits") if isinstance(document, dict) else None
+        hits = outer["hits"] if isinstance(outer, dict) and isinstance(outer.get("hits"), list) else [document]
+        for hit in hits:
+            source = hit.get("_source", hit) if isinstance(hit, dict) else hit
+            if isinstance(source, dict) and "jobid" in source:
+                yield record_line(document_texts(source))
+            elif isinstance(source, dict) and source.keys() <= {"index", "create"}:
+                yield SetAside(str(source), "not_relevant")
+            else:
+                yield strange_line(source, "no job with a jobid")
+
+
+def document_texts(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a document; its times are UTC."""
+    shown = {name: str(value) for name, value in job.items() if isinstance(value, int | str)}
+    shown = {name: value for name, value in shown.items() if value not in _NOTHING}
+    return {
+        "JobID": _shown_id(shown, "array_job_id", "array_task_id", "het_job_id", "het_job_offset")
+        or _shown_id(shown, "", "", "pack_job_id", "pack_job_offset")
+        or shown.get("jobid"),
+        "JobIDRaw": shown.get("jobid"),
+        "User": shown.get("username"),
+        "UID": shown.get("user_id"),
+        "JobName": shown.get("job_name"),
+        "State": shown.get("state"),
+        "Partition": shown.get("partition"),
+        "Account": shown.get("account"),
+        "QOS": shown.get("qos"),
+        "Cluster": shown.get("cluster"),
+        "TimelimitRaw": number(job.get("time_limit")),
+        "Submit": _utc(shown.get("@submit")),
+        "Eligible": _utc(shown.get("@eligible")),
+        "Start": _utc(shown.get("@start")),
+        "End": _utc(shown.get("@end")),
+        "ElapsedRaw": number(job.get("elapsed")),
+        "NodeList": shown.get("nodes"),
+        "NNodes": shown.get("total_nodes"),
+        "AllocTRES": shown.get("tres_alloc"),
+        "ReqTRES": shown.get("tres_req"),
+        "AllocCPUS": shown.get("total_cpus"),
+        "ExitCode": _exit_text(shown.get("exit_code")),
+        "DerivedExitCode": _exit_text(shown.get("derived_ec")),
+        "FailedNode": shown.get("failed_node"),
+        "Restarts": shown.get("restart_cnt"),
+    }
+
+
+def _shown_id(facts: Mapping[str, str], array: str, task: str, het: str, offset: str) -> str | None:
+    """Return the id of an array's task or of a part of a job, given the names under which its numbers stand."""
+    array_id, task_id, het_id, het_offset = (number(facts.get(name)) for name in (array, task, het, offset))
+    if array_id and task_id is not None:
+        return f"{array_id}_{task_id}"
+    return f"{het_id}+{het_offset}" if het_id and het_offset is not None else None
+
+
+def _utc(text: str | None) -> str | None:
+    is_naive = text is not None and re.fullmatch(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", text) is not None
+    return f"{text}Z" if is_naive else text
+
+
+def _exit_text(text: str | None) -> str | None:
+    """Return `code:signal`; a number alone is no exit code but how the system keeps one."""
+    return text if text and ":" in text else None

@@ -1,0 +1,168 @@
+"""Accounting as Slurm writes it in JSON: `sacct --json` and slurmrestd's `/slurmdb/*/jobs`, from Slurm 21.08 on.
+
+The versions differ in how they write numbers (plain, or with `set` and `infinite`), states (a text, or a list with
+flags) and signals. Steps are left out, as they are no attempts. Exit codes of versions that write 0 for any plain exit
+are left unknown, where nothing proves the 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.sacct.own_form import damaged_line, record_line, strange_line
+from assets.sources.settings import ClusterSettings
+
+KEY = "jobs"
+NO_VALUE = 0xFFFFFFF0
+"""The largest numbers of 32 bits stand for none, unlimited and the like."""
+_FLAGS = (
+    "COMPLETING", "STAGE_OUT", "CONFIGURING", "EXPEDITING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
+    "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING",
+)  # fmt: skip
+"""Of a list of states, `sacct` prints the first of these that is in it, else the base state."""
+
+
+def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the jobs of documents as lines."""
+    for record in json_records(pieces, KEY):
+        if isinstance(record, Damaged):
+            yield damaged_line(record)
+        elif not isinstance(record.value, dict) or "job_id" not in record.value:
+            yield strange_line(record.value, "no job with a job_id")
+        else:
+            yield record_line(job_texts(record.value))
+
+
+def job_texts(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `sacct -P` prints of a job, by its fields."""
+    time, array, state = _part(job, "time"), _part(job, "array"), job.get("state")
+    tres = _part(job, "tres")
+    state_text = state_of(state, job.get("kill_request_user"))
+    nodes = job.get("nodes")
+    has_nodes = bool(nodes) and nodes != "None assigned"
+    requested = _counts(tres.get("requested"))
+    return {
+        "JobID": _shown_id(job, array),
+        "JobIDRaw": number(job.get("job_id")),
+        "Cluster": job.get("cluster") or _part(job, "association").get("cluster"),
+        "User": job.get("user") or _part(job, "association").get("user"),
+        "Account": job.get("account"),
+        "Partition": job.get("partition"),
+        "QOS": job.get("qos"),
+        "JobName": job.get("name"),
+        "Submit": moment(time.get("submission")),
+        "Eligible": moment(time.get("eligible")),
+        "Start": moment(time.get("start")),
+        "End": moment(time.get("end")),
+        "ElapsedRaw": number(time.get("elapsed")),
+        "Suspended": _duration(number(time.get("suspended"))),
+        "State": state_text,
+        "ExitCode": exit_text(job.get("exit_code"), state_text, is_derived=False),
+        "DerivedExitCode": exit_text(job.get("derived_exit_code"), state_text, is_derived=True),
+        "NodeList": nodes if isinstance(nodes, str) else None,
+        "NNodes": number(job.get("allocation_nodes")) if has_nodes else requested.get("node"),
+        "AllocTRES": _tres_text(tres.get("allocated")),
+        "ReqTRES": _tres_text(tres.get("requested")),
+        "ReqMem": f"{requested['mem']}M" if "mem" in requested else None,
+        "TimelimitRaw": number(time.get("limit")),
+        "Reason": state.get("reason") if isinstance(state, dict) else None,
+        "Flags": ",".join(map(str, flags)) if isinstance(flags := job.get("flags"), list) else None,
+        "SubmitLine": job.get("submit_line"),
+        "Restarts": number(job.get("restart_cnt")),
+        "FailedNode": job.get("failed_node"),
+        "SLUID": job.get("sluid"),
+    }
+
+
+def _part(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = job.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def number(value: Any) -> int | None:
+    """Return a whole number however it is written; None where it is not set, infinite, or a mark for none.
+
+    >>> number(7), number({"set": True, "infinite": False, "number": 7}), number({"set": False, "number": 0})
+    (7, 7, None)
+    """
+    if isinstance(value, dict):
+        if value.get("infinite") or not value.get("set", True):
+            return None
+        value = value.get("number")
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    return None if NO_VALUE <= value <= 0xFFFFFFFF or value >= 2**63 else value
+
+
+def moment(value: Any) -> int | str:
+    """Return epoch seconds as `sacct` prints them; a moment that has not come, or is not told, is Unknown."""
+    return number(value) or "Unknown"
+
+
+def _duration(seconds: int | None) -> str | None:
+    return None if seconds is None else f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def _shown_id(job: Mapping[str, Any], array: Mapping[str, Any]) -> str | int | None:
+    array_id, task, het = number(array.get("job_id")), number(array.get("task_id")), _part(job, "het")
+    het_id, offset = number(het.get("job_id")), number(het.get("job_offset"))
+    if array_id and task is not None:
+        return f"{array_id}_{task}"
+    if array_id and array.get("task"):
+        return f"{array_id}_[{array['task']}]"
+    return f"{het_id}+{offset}" if het_id and offset is not None else number(job.get("job_id"))
+
+
+def state_of(state: Any, cancelled_by: Any = None) -> str:
+    """Return a state as `sacct` prints it; who cancelled a job is known if it was root, or has no name.
+
+    >>> state_of({"current": ["PENDING", "REQUEUED"]}), state_of({"current": "CANCELLED"}, "root")
+    ('REQUEUED', 'CANCELLED by 0')
+    """
+    current = state.get("current") if isinstance(state, dict) else state
+    names = [str(name) for name in current] if isinstance(current, list) else [str(current or "")]
+    shown = next((flag for flag in _FLAGS if flag in names), names[0] if names else "")
+    by = {"root": "0"}.get(str(cancelled_by), str(cancelled_by or ""))
+    return f"{shown} by {by}" if shown == "CANCELLED" and by.isascii() and by.isdigit() else shown
+
+
+def exit_text(code: Any, state: str, *, is_derived: bool) -> str | None:
+    """Return `code:signal`, or None where it is not known.
+
+    Versions that write the status as a text (0.0.39 and before) wrote 0 for every plain exit in genuine exports, so
+    their 0 is only believed of a job that was COMPLETED. No job FAILED that ended with 0.
+    """
+    if not isinstance(code, dict):
+        return None
+    signal = _part(code, "signal")
+    signal_id = number(signal.get("id", signal.get("signal_id")))
+    value = number(code.get("return_code"))
+    if signal_id:
+        return f"{value or 0}:{signal_id}"
+    if value is None:
+        return None
+    is_plain_exit = isinstance(code.get("status"), str)
+    is_believed = not is_plain_exit and (is_derived or state != "FAILED")
+    is_believed = is_believed or (state == "COMPLETED" and not is_derived)
+    return f"{value}:0" if value or is_believed else None
+
+
+def _counts(tres: Any) -> dict[str, int]:
+    """Return the counts of trackable resources by their names, such as `gres/gpu:a100`."""
+    counts = {}
+    for resource in tres if isinstance(tres, list) else []:
+        if isinstance(resource, dict) and (count := number(resource.get("count"))) is not None:
+            kind, name = resource.get("type"), resource.get("name")
+            counts[f"{kind}/{name}" if name else str(kind)] = count
+    return counts
+
+
+def _tres_text(tres: Any) -> str:
+    return ",".join(f"{name}={count}" for name, count in _counts(tres).items())
