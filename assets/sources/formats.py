@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assets.sources import inventory, manifests, node_events
+from assets.sources import manifests, node_events
 from assets.sources.health import reader as health
+from assets.sources.inventory import reader as inventory
 from assets.sources.kernel import reader as kernel
 from assets.sources.reader import Reader
 from assets.sources.sacct import reader as sacct

@@ -10,7 +10,7 @@ import pytest
 from tests.sources.cases import FOLDER
 
 MIN_CASES = {
-    "gcm_health": 21, "kernel": 32, "nhc": 5, "odd_lines": 86, "sacct": 66, "sacctmgr_event": 13, "scontrol_node": 7,
+    "gcm_health": 21, "kernel": 32, "nhc": 5, "odd_lines": 86, "sacct": 66, "sacctmgr_event": 13, "scontrol_node": 5,
     "slurmctld": 16, "squeue": 9, "tickets": 9,
 }  # fmt: skip
 

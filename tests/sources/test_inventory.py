@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assets.sources import inventory
+from assets.sources.inventory import reader as inventory
 from tests.sources.batches import TESTBED, load, read
 from tests.sources.cases import Case, cases_of, check_case
 

@@ -14,6 +14,7 @@ from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sacct.job_documents import number
 from assets.sources.sacct.own_form import damaged_line, record_line, strange_line
 from assets.sources.settings import ClusterSettings
+from assets.sources.text_lines import lines_of
 
 _KEYS = (
     "JobId|UserId|GroupId|Name|JobState|Partition|TimeLimit|StartTime|EndTime|NodeList|NodeCnt|ProcCnt|WorkDir|"
@@ -37,20 +38,6 @@ def translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSet
             yield SetAside(line, "truncated_record", "no JobState on the line")
         else:
             yield record_line(line_texts(line))
-
-
-def lines_of(pieces: Iterator[str]) -> Iterator[str]:
-    """Yield the lines of a text that comes in pieces."""
-    begun: list[str] = []
-    for piece in pieces:
-        first, *rest = piece.split("\n")
-        begun.append(first)
-        if rest:
-            yield "".join(begun).removesuffix("\r")
-            yield from (line.removesuffix("\r") for line in rest[:-1])
-            begun = [rest[-1]]
-    if last := "".join(begun):
-        yield last
 
 
 def line_texts(line: str) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any
 
 from assets.sources.intake.json_records import Damaged, json_records
 from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sacct.completions import lines_of
 from assets.sources.sacct.own_form import WITHOUT_NODES, damaged_line, record_line, strange_line
 from assets.sources.sacct.values import STATES
 from assets.sources.settings import ClusterSettings
+from assets.sources.text_lines import lines_of
 
 KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "job_id": ("job_id", "jobid"),

@@ -17,6 +17,7 @@ from assets.sources.settings.sections import (
     Annotation,
     Attribution,
     Ettr,
+    Inventory,
     Lemons,
     Nodes,
     Quarantine,
@@ -54,6 +55,7 @@ class Settings(Section):
     lemons: Lemons = Lemons()
     sacct: Sacct = Sacct()
     trace: Trace = Trace()
+    inventory: Inventory = Inventory()
     tickets: Tickets = Tickets()
     health: Health = Health()
     node_reasons: Annotated[list[NodeReason], Field(max_length=MAX_RULES)] = Field(default_factory=list)
@@ -102,9 +104,10 @@ class ClusterSettings(BaseModel):
     def reading_hash(self) -> str:
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
-        if self.settings.trace != Trace():
-            # Not part of what a home of an earlier version was read with.
-            parts["trace"] = self.settings.trace.model_dump(mode="json")
+        # These are not part of what a home of an earlier version was read with.
+        for name, section in (("trace", self.settings.trace), ("inventory", self.settings.inventory)):
+            if section != type(section)():
+                parts[name] = section.model_dump(mode="json")
         if self.settings.tickets.components:
             # The first pattern that fits wins, so their order matters too.
             parts["tickets"]["components"] = [*self.settings.tickets.components.items()]

@@ -211,6 +211,22 @@ class Trace(Section):
     """What stands between two columns. Without it the header tells."""
 
 
+NodeMeaning = Literal[
+    "node", "state", "gres", "gpus", "gpu_model", "cpus", "memory", "partition", "reason", "user", "time", "booted",
+]  # fmt: skip
+"""What a column of a table of nodes can mean."""
+
+
+class Inventory(Section):
+    """A table of nodes, such as a CSV of the site's own."""
+
+    columns: dict[NodeMeaning, Name] = {}
+    """Which column holds what, where its name is not one that `sinfo` prints. `gpus` is a count, `memory` is in MiB,
+    `user` and `time` say who gave the reason and when."""
+    delimiter: Annotated[str, AfterValidator(one_character)] | None = None
+    """What stands between two columns. Without it the header tells."""
+
+
 class Annotation(Section):
     """A dated note that is shown beside the figures, such as a driver upgrade or a new check."""
 

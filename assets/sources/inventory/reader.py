@@ -1,6 +1,7 @@
 """Reader of `inventory/`: `scontrol show node`, in blocks or one node a line: what a node has and who drained it.
 
-A snapshot shows only its own moment; per node the newest one counts. Other inventories are refused with the command.
+Other inventories are first translated into such lines. A snapshot shows only its own moment; per node the newest one
+counts, and one that tells a state before one that tells none, as configurations do.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
+from assets.sources.inventory import node_documents, node_tables, slurm_conf
 from assets.sources.nodelists import MAX_NAME_LENGTH
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
@@ -18,8 +20,13 @@ from assets.sources.sql.repeats import mark_repeats
 
 KIND = "inventory"
 TABLE = "nodes"
-DIALECTS = ("scontrol_blocks", "scontrol_lines")
-VERSION = 3
+TRANSLATIONS = {
+    "slurm_conf": slurm_conf.translate,
+    "node_table": node_tables.translate,
+    "node_json": node_documents.translate,
+}
+DIALECTS = ("scontrol_blocks", "scontrol_lines", *TRANSLATIONS)
+VERSION = 4
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
@@ -31,20 +38,31 @@ _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Accept scontrol's two forms; name what else was found."""
+    """Tell scontrol's two forms and the translated ones apart; name what else was found."""
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if re.match(r"(scontrol|slurm_load_\w+|sinfo):? .*error|\w+: error:", first):
         raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
-    is_configured = re.search(r"^(?:ClusterName|SlurmctldHost|PartitionName)", sample, re.M)
-    # One odd line among nodes as scontrol shows them does not make a slurm.conf.
-    if is_configured or (" CPUTot=" not in sample and re.search(r"^NodeName=(?:DEFAULT\b|\S*\[)", sample, re.M)):
-        raise SourceError(path, "unsupported_schema: a slurm.conf or a list of partitions, not of nodes", _COMMAND)
+    if re.search(r"^\s*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=gpu\b)", sample, re.M):
+        raise SourceError(path, "unsupported_schema: a gres.conf, which does not say what nodes there are", _COMMAND)
+    if " AllocNodes=" in sample and re.search(r"^PartitionName=", sample, re.M) and "NodeName=" not in sample:
+        raise SourceError(path, "unsupported_schema: a list of partitions, not of nodes", _COMMAND)
+    if slurm_conf.is_configuration(sample):
+        return "slurm_conf"
+    if first.startswith(("{", "[")):
+        if node_documents.is_documents(sample):
+            return "node_json"
+        raise SourceError(path, "unsupported_schema: JSON in which no node begins", _COMMAND)
     record = _RECORD.search(sample)
     if record is not None:
         return "scontrol_lines" if " CPUTot=" in record[0] or " State=" in record[0] else "scontrol_blocks"
-    if re.search(r"\b(?:NODELIST|HOSTNAMES|PARTITION)\b", first):
-        raise SourceError(path, "unsupported_schema: output of sinfo", _COMMAND, line=1)
-    raise SourceError(path, "unsupported_schema: no line begins with NodeName=", _COMMAND)
+    if node_tables.is_table(sample, cluster):
+        return "node_table"
+    raise SourceError(
+        path,
+        "unsupported_schema: no line begins with NodeName=, and none names a column of nodes and one more",
+        f"{_COMMAND}; or name the columns of a CSV in {cluster.cluster_id}/cluster.toml: [inventory.columns] and below "
+        'it node = "...", gpus = "..."',
+    )
 
 
 def is_timed_by_modification(_path: str, _dialect: str) -> bool:
@@ -98,7 +116,7 @@ select
     ) as signed
 from divided"""
 
-_TIMES = ("BootTime", "SlurmdStartTime", "LastBusyTime")
+_TIMES = ("BootTime", "SlurmdStartTime", "LastBusyTime", "SeenAt")
 
 
 def _fact(key: str) -> str:
@@ -114,7 +132,7 @@ def _moment(text: str, zone: str) -> str:
 
 
 def _typed(zone: str) -> str:
-    names = ("boot_time", "start_time", "busy_time", "reason_time")
+    names = ("boot_time", "start_time", "busy_time", "seen_time", "reason_time")
     shown = ", ".join(f"{_fact(key)} as {name}" for key, name in zip(_TIMES, names, strict=False))
     local = ", ".join(
         f"case when {times.is_dated(name)} then try_cast({name} as timestamp) end as {name}_local" for name in names
@@ -178,6 +196,7 @@ select
     counted.line_number,
     node_name,
     coalesce(
+        seen_time_at,
         max(greatest(boot_time_at, start_time_at, busy_time_at, reason_time_at)) over (partition by counted.file_id),
         modified_at
     ) as captured_at,
@@ -233,5 +252,7 @@ where inventory_lines.record > 0 or starts_with(inventory_lines.line, '#')"""
 def dispositions() -> Sequence[Step]:
     """Keep the newest snapshot of every node."""
     return mark_repeats(
-        TABLE, key="cluster_id, coalesce(node_id, node_name)", best="captured_at desc, path, line_number desc"
+        TABLE,
+        key="cluster_id, coalesce(node_id, node_name)",
+        best="(state is null)::integer, captured_at desc, path, line_number desc",
     )

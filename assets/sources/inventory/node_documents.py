@@ -1,0 +1,130 @@
+"""Nodes in JSON, as `scontrol show node`, `sinfo`, slurmrestd and GCM's `slurm_job_monitor` write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.inventory.own_form import Node, merged
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+
+_GCM = re.compile(r'"NODE_NAME"\s*:')
+_NODE = re.compile(r'"(?:nodes|sinfo)"\s*:\s*\[')
+KEYS = ("nodes", "sinfo")
+
+
+def is_documents(sample: str) -> bool:
+    """Tell whether a sample of JSON is of nodes."""
+    return _GCM.search(sample) is not None or _NODE.search(sample) is not None
+
+
+def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the nodes as lines. A snapshot ends where the time at which it was taken is another."""
+    snapshot: list[Node | SetAside] = []
+    seen: Any = None
+    for record in json_records(pieces, *KEYS):
+        if isinstance(record, Damaged):
+            reason = "truncated_record" if record.is_cut else "bad_json"
+            snapshot.append(SetAside(record.text, reason, record.detail))
+            continue
+        found = _nodes_of(record.value)
+        if not found:
+            is_job = isinstance(record.value, dict) and "JOBID" in _flat(record.value)
+            detail = None if is_job else "no name of a node"
+            found = [SetAside(str(record.value), "job_record" if is_job else "unsupported_schema", detail)]
+        first = found[0]
+        if isinstance(first, Node) and first.seen != seen:
+            yield from merged(snapshot)
+            snapshot, seen = [], first.seen
+        snapshot += found
+    yield from merged(snapshot)
+
+
+def _nodes_of(record: Any) -> list[Node | SetAside]:
+    if not isinstance(record, dict):
+        return []
+    flat = _flat(record)
+    if flat.get("NODE_NAME"):
+        return [_gcm_node(flat)]
+    group = record.get("nodes")
+    if isinstance(group, dict) and isinstance(group.get("nodes"), list):
+        return [_grouped_node(str(name), record) for name in group["nodes"]]
+    return [_node(record)] if isinstance(record.get("name"), str) and record["name"] else []
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record of GCM, out of the parts of the file sink's envelope or flat."""
+    parts = [record, *map(record.get, ("int", "double", "normal"))]
+    return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
+
+
+def _gcm_node(told: Mapping[str, Any]) -> Node:
+    return Node(
+        str(told["NODE_NAME"]),
+        state=_text(told.get("STATE")),
+        gpu_count=gpus if isinstance(gpus := told.get("NUM_GPUS"), int) else None,
+        cpus=told.get("CPUS_TOTAL"),
+        memory=told.get("MEMORY"),
+        partitions=(str(told["PARTITION"]),) if told.get("PARTITION") else (),
+        reason=_text(told.get("REASON")),
+        reason_user=_text(told.get("USER")),
+        reason_time=told.get("TIMESTAMP"),
+        seen=told.get("collection_unixtime"),
+    )
+
+
+def _node(told: Mapping[str, Any]) -> Node:
+    states = [*_list(told.get("state")), *_list(told.get("state_flags"))]
+    return Node(
+        told["name"],
+        state="+".join(states),
+        gres=_text(told.get("gres")),
+        tres=_text(told.get("tres")),
+        cpus=told.get("cpus"),
+        memory=told.get("real_memory"),
+        partitions=tuple(_list(told.get("partitions"))),
+        booted=_number(told.get("boot_time")),
+        started=_number(told.get("slurmd_start_time")),
+        busy=_number(told.get("last_busy")),
+        reason=_text(told.get("reason")),
+        reason_user=_text(told.get("reason_set_by_user")),
+        reason_time=_number(told.get("reason_changed_at")),
+    )
+
+
+def _grouped_node(name: str, told: Mapping[str, Any]) -> Node:
+    """Return a node of a group of like nodes, as `sinfo --json` shows them from Slurm 23.02 on."""
+
+    def part(key: str) -> Mapping[str, Any]:
+        value = told.get(key)
+        return value if isinstance(value, dict) else {}
+
+    return Node(
+        name,
+        state="+".join(_list(part("node").get("state"))),
+        gres=_text(part("gres").get("total")),
+        cpus=part("cpus").get("minimum"),
+        memory=part("memory").get("minimum"),
+        partitions=(str(part("partition")["name"]),) if part("partition").get("name") else (),
+        reason=_text(part("reason").get("description")),
+        reason_user=_text(part("reason").get("user")),
+        reason_time=_number(part("reason").get("time")),
+    )
+
+
+def _list(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)] if value else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int | None:
+    """Return a number that may be written with `set`; 0 and what is not set are none."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") else None
+    return value if isinstance(value, int) and value > 0 else None

@@ -1,0 +1,136 @@
+"""Tables of nodes with a header: what `sinfo` prints in its many layouts, and CSV of a site's own inventory.
+
+Columns are known by their names, or named under `[inventory]`. A column that is not there leaves its facts unknown.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from assets.sources.inventory.own_form import Node, merged, node_names
+from assets.sources.nodelists import NodeListError
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+from assets.sources.text_lines import lines_of
+
+KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "node": ("nodelist", "hostnames", "node", "node_name", "nodename", "hostname", "host", "name"),
+    "state": ("statelong", "state", "statecompact"),
+    "gres": ("gres",),
+    "gpus": ("gpus", "gpu_count", "gpu_num", "num_gpus", "gpus_per_node"),
+    "gpu_model": ("gpu_model", "gpu_type"),
+    "cpus": ("cpus", "cpu_count"),
+    "memory": ("memory", "memory_mib", "memory_mb", "real_memory"),
+    "partition": ("partition", "partitions"),
+    "reason": ("reason",),
+    "user": ("user",),
+    "time": ("timestamp",),
+    "booted": ("booted_at", "boot_time"),
+}
+_OF_ANY_NODE = ("state", "gres", "gpus", "cpus", "memory", "partition")
+"""`sinfo -R` has none of these columns: it lists the few nodes with a reason, as if there were no others."""
+DELIMITERS = ("|", "\t", ";", ",")
+_DATE_LINE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}")
+
+
+def columns_of(header: str, cluster: ClusterSettings) -> tuple[str | None, list[str], dict[str, int]] | None:
+    """Return the delimiter of a header, its names, and the place of each column by its meaning; None if it is none.
+
+    Without a delimiter the columns are set apart by spaces, as `sinfo` prints them unless it is told otherwise.
+    """
+    configured = cluster.settings.inventory
+    for delimiter in [configured.delimiter] if configured.delimiter else [*DELIMITERS, None]:
+        cells = header.split() if delimiter is None else next(csv.reader([header], delimiter=delimiter), [])
+        names = [cell.strip().lower() for cell in cells]
+        places = {}
+        for meaning, known in KNOWN_NAMES.items():
+            wanted = (configured.columns[meaning].lower(),) if meaning in configured.columns else known
+            if name := next((name for name in wanted if name in names), None):
+                places[meaning] = names.index(name)
+        is_of_slurm = header.upper() == header or delimiter is not None
+        if "node" in places and not places.keys().isdisjoint(_OF_ANY_NODE) and is_of_slurm:
+            return delimiter, names, places
+    return None
+
+
+def is_table(sample: str, cluster: ClusterSettings) -> bool:
+    """Tell whether one of the first lines is a header of nodes."""
+    filled = [line.rstrip("\r") for line in sample.split("\n") if line.strip()]
+    return any(columns_of(line, cluster) is not None for line in filled[:3])
+
+
+def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the nodes of a table as lines; each header begins another snapshot."""
+    found: tuple[str | None, list[str], dict[str, int]] | None = None
+    snapshot: list[Node | SetAside] = []
+    seen: str | None = None
+    for line in lines_of(pieces):
+        header = columns_of(line, cluster) if "|" in line or line[:1].isalpha() else None
+        is_header = header is not None and (found is None or header[1] == found[1])
+        if is_header:
+            yield from merged(snapshot)
+            snapshot, found = [SetAside(line, "header")], header
+        elif not line.strip():
+            snapshot.append(SetAside(line, "blank"))
+        elif _DATE_LINE.fullmatch(line.strip()):
+            yield from merged(snapshot)
+            snapshot = [SetAside(line, "comment")]
+            seen = datetime.strptime(line.strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+        elif found is None:
+            snapshot.append(SetAside(line, "no_header", "no line above it names the columns"))
+        else:
+            snapshot += _nodes_of(line, found, seen)
+    yield from merged(snapshot)
+
+
+def _nodes_of(
+    line: str, columns: tuple[str | None, list[str], dict[str, int]], seen: str | None
+) -> list[Node | SetAside]:
+    delimiter, names, places = columns
+    cells = _cells(line, delimiter, names)
+    if len(cells) != len(names):
+        return [SetAside(line, "field_count", f"{len(cells)} fields where the header names {len(names)}")]
+    told = {meaning: cells[place].strip() for meaning, place in places.items()}
+    try:
+        listed = node_names(told["node"])
+    except NodeListError as error:
+        return [SetAside(line, error.reason, str(error))]
+    gpus = _count(told.get("gpus"))
+    about: dict[str, Any] = {
+        "state": told.get("state"),
+        "gres": told.get("gres"),
+        "gpu_count": gpus,
+        "gpu_model": told.get("gpu_model") or None,
+        "cpus": told.get("cpus"),
+        "memory": told.get("memory"),
+        "partitions": tuple(filter(None, re.split(r"[,; ]+", told.get("partition", "").replace("*", "")))),
+        "reason": told.get("reason"),
+        "reason_user": told.get("user"),
+        "reason_time": told.get("time"),
+        "booted": told.get("booted"),
+        "seen": seen,
+    }
+    return [Node(name, **about) for name in listed]
+
+
+def _cells(line: str, delimiter: str | None, names: Sequence[str]) -> list[str]:
+    """Split a line; of columns that spaces set apart only the reason may hold spaces."""
+    if delimiter is not None:
+        cells = next(csv.reader([line], delimiter=delimiter), [])
+        # Some layouts end their rows, but not their header, with the delimiter.
+        return cells[:-1] if len(cells) == len(names) + 1 and not cells[-1].strip() else cells
+    words = line.split()
+    excess = len(words) - len(names)
+    if excess <= 0 or "reason" not in names:
+        return words
+    place = names.index("reason")
+    return [*words[:place], " ".join(words[place : place + excess + 1]), *words[place + excess + 1 :]]
+
+
+def _count(text: str | None) -> int | None:
+    match = re.fullmatch(r"(\d{1,6})(?:\.0*)?", text or "", re.ASCII)
+    return int(match[1]) if match else None

@@ -1,0 +1,112 @@
+"""The form into which inventories of other shapes are translated: nodes as `scontrol -o show node` prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assets.sources.nodelists import LARGE, NodeListError, expand
+from assets.sources.reader import SetAside
+
+NO_REASON = frozenset({"", "none", "(null)", "n/a", "null"})
+_NO_TIME = frozenset({"", "unknown", "none", "n/a", "(null)", "0"})
+_GRES_NOTHING = "(null)"
+
+
+@dataclass(frozen=True)
+class Node:
+    """What an inventory says of one node; None where it says nothing."""
+
+    name: str
+    state: str | None = None
+    gres: str | None = None
+    """As Slurm prints it; empty where the node has none."""
+    tres: str | None = None
+    gpu_count: int | None = None
+    gpu_model: str | None = None
+    cpus: Any = None
+    memory: Any = None
+    partitions: tuple[str, ...] = field(default=())
+    booted: Any = None
+    started: Any = None
+    busy: Any = None
+    reason: str | None = None
+    reason_user: str | None = None
+    reason_time: Any = None
+    seen: Any = None
+    """When the inventory was taken."""
+
+
+def node_line(node: Node) -> str:
+    """Write a node as a line of scontrol, with `SeenAt` for the moment at which it was like that."""
+    gres, tres = node.gres, node.tres
+    if node.gpu_count is not None:
+        gres = f"gpu:{node.gpu_model}:{node.gpu_count}" if node.gpu_model else f"gpu:{node.gpu_count}"
+        tres = f"gres/gpu={node.gpu_count}"
+    facts = {
+        "NodeName": node.name,
+        "CPUTot": _digits(node.cpus),
+        "Gres": _GRES_NOTHING if gres is not None and gres.lower() in NO_REASON else gres,
+        "RealMemory": _digits(node.memory),
+        "State": (node.state or "").upper() or None,
+        "Partitions": ",".join(node.partitions) or None,
+        "BootTime": _moment(node.booted),
+        "SlurmdStartTime": _moment(node.started),
+        "LastBusyTime": _moment(node.busy),
+        "SeenAt": _moment(node.seen),
+        "CfgTRES": tres or None,
+    }
+    told = {key: "_".join(str(value).split()) for key, value in facts.items() if value is not None}
+    line = " ".join(f"{key}={value}" for key, value in told.items())
+    reason = " ".join((node.reason or "").split())
+    if reason.lower() in NO_REASON:
+        return line
+    if not node.reason_user or node.reason_user.lower() in _NO_TIME:
+        return f"{line} Reason={reason}"
+    user = re.sub(r"\(\d+\)$|[\[\]@\s]", "", node.reason_user)
+    return f"{line} Reason={reason} [{user}@{_moment(node.reason_time) or 'Unknown'}]"
+
+
+def _digits(value: Any) -> str | None:
+    """Return a whole number; `sinfo` prints 64+ where nodes of a line differ."""
+    match = re.fullmatch(r"\s*(\d{1,18})(?:\.0*)?\+?\s*", str(value), re.ASCII)
+    return match[1] if match else None
+
+
+def _moment(value: Any) -> str | None:
+    text = str(value if value is not None else "").strip()
+    return None if text.lower() in _NO_TIME else text.replace(" ", "T")
+
+
+def node_names(text: str) -> list[str]:
+    """Expand a list of nodes.
+
+    Raises
+    ------
+    NodeListError
+        It is none, or names far more nodes than stand in a line.
+    """
+    names = expand(text, LARGE * 8)
+    if not names:
+        raise NodeListError("bad_nodelist", "no node is named")
+    return names
+
+
+def merged(nodes: Iterable[Node | SetAside]) -> Iterator[str | SetAside]:
+    """Write the nodes of one snapshot as lines; one that is in several partitions has a line, and others beside it."""
+    kept = list(nodes)
+    partitions: dict[str, dict[str, None]] = {}
+    for node in kept:
+        if isinstance(node, Node):
+            partitions.setdefault(node.name, {}).update(dict.fromkeys(node.partitions))
+    seen: set[str] = set()
+    for node in kept:
+        if isinstance(node, SetAside):
+            yield node
+        elif node.name in seen:
+            yield SetAside(node_line(node), "other_partition")
+        else:
+            seen.add(node.name)
+            yield node_line(replace(node, partitions=tuple(partitions[node.name])))

@@ -1,0 +1,136 @@
+"""Nodes as `slurm.conf` defines them: its NodeName lines with their defaults, and the partitions that name them.
+
+It says what nodes should have, and nothing about how they are. Files that it includes are not opened: each is told, to
+be put beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from assets.sources.inventory.own_form import Node, node_line, node_names
+from assets.sources.nodelists import NodeListError
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+from assets.sources.text_lines import lines_of
+
+_OPTION = re.compile(r"([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")
+_CONFIGURATION = re.compile(
+    r"^\s*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=", re.M | re.I
+)
+_RANGES = re.compile(r"^\s*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)
+
+
+def is_configuration(sample: str) -> bool:
+    """Tell whether a sample is of slurm.conf, or a part of it that defines nodes.
+
+    One odd line among nodes as scontrol shows them does not make one.
+    """
+    if _CONFIGURATION.search(sample):
+        return True
+    return " CPUTot=" not in sample and " Name=gpu" not in sample and _RANGES.search(sample) is not None
+
+
+@dataclass
+class _Line:
+    """A line, or several that a backslash joins, and the options on it by their names in lower case."""
+
+    texts: list[str]
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return " ".join(text.rstrip("\\").strip() for text in self.texts)
+
+
+def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the nodes as lines; other lines of the file are skipped."""
+    lines = [*_joined(lines_of(pieces))]
+    partitions = _partitions(lines)
+    defaults: dict[str, str] = {}
+    for line in lines:
+        text, name = line.text, line.options.get("nodename")
+        if not text or text.startswith("#"):
+            yield SetAside(text, "comment" if text else "blank")
+        elif re.match(r"include\b", text, re.I):
+            yield SetAside(text, "include", "the included file is not opened: put it into the same folder")
+        elif name is None:
+            yield SetAside(text, "not_relevant")
+        elif name.upper() == "DEFAULT":
+            defaults |= line.options
+            yield SetAside(text, "not_relevant")
+        else:
+            yield from _nodes(line, defaults | line.options, partitions)
+        yield from (SetAside(more, "continuation") for more in line.texts[1:])
+
+
+def _joined(lines: Iterator[str]) -> Iterator[_Line]:
+    begun: list[str] = []
+    for text in lines:
+        begun.append(text)
+        if not text.rstrip().endswith("\\"):
+            yield _of(begun)
+            begun = []
+    if begun:
+        yield _of(begun)
+
+
+def _of(texts: list[str]) -> _Line:
+    line = _Line(texts)
+    told = re.split(r"(?<!\S)#", line.text, maxsplit=1)[0]
+    line.options = {name.lower(): value.strip('"') for name, value in _OPTION.findall(told)}
+    return line
+
+
+def _partitions(lines: list[_Line]) -> dict[str, list[str]]:
+    """Return the partitions of each node; of ALL the key is empty."""
+    found: dict[str, list[str]] = {}
+    default = ""
+    for line in lines:
+        name, nodes = line.options.get("partitionname"), line.options.get("nodes", default)
+        if name is None:
+            continue
+        if name.upper() == "DEFAULT":
+            default = nodes
+            continue
+        try:
+            members = [""] if nodes.upper() == "ALL" else node_names(nodes)
+        except NodeListError:
+            members = []
+        for member in members:
+            found.setdefault(member, []).append(name)
+    return found
+
+
+def _nodes(line: _Line, options: dict[str, str], partitions: dict[str, list[str]]) -> Iterator[str | SetAside]:
+    if options.get("state", "").upper() == "FUTURE":
+        yield SetAside(line.text, "not_relevant")
+        return
+    try:
+        names = node_names(options["nodename"])
+    except NodeListError as error:
+        yield SetAside(line.text, error.reason, str(error))
+        return
+    for name in names:
+        node = Node(
+            name,
+            gres=options.get("gres", ""),
+            cpus=options.get("cpus") or options.get("procs") or _product(options),
+            memory=options.get("realmemory"),
+            partitions=tuple(dict.fromkeys([*partitions.get("", []), *partitions.get(name, [])])),
+        )
+        yield node_line(node)
+
+
+def _product(options: dict[str, str]) -> int | None:
+    """Return the CPUs of a node whose sockets, cores and threads are told."""
+    sockets = options.get("sockets") or options.get("socketsperboard")
+    numbers = [sockets, options.get("corespersocket"), options.get("threadspercore", "1"), options.get("boards", "1")]
+    if not all(text and text.isascii() and text.isdigit() and len(text) < 6 for text in numbers):
+        return None
+    product = 1
+    for text in numbers:
+        product *= int(text or 1)
+    return product

@@ -1,0 +1,175 @@
+"""Inventories in other forms than scontrol's text name the same nodes with what they tell of them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from assets.sources.errors import SourceError
+from assets.sources.formats import READERS
+from assets.sources.inventory import reader as inventory
+from tests.sources.batches import cluster_of
+from tests.sources.folders import PROJECT, export, load, make, rows
+
+FIXTURES = PROJECT / "tests" / "fixtures"
+SLURM = FIXTURES / "slurm-22.05"
+DRAINED = "lemon: repeated job failures, ticket 4802"
+
+
+def read(folder: Path, name: str, text: str | bytes, config: str = "") -> duckdb.DuckDBPyConnection:
+    files = {f"c1/inventory/{name}": text, "c1/sacct/a.psv": export([{}]), "c1/cluster.toml": config}
+    return load(make(folder, files), readers={kind: READERS[kind] for kind in ("sacct", "inventory")})
+
+
+def nodes(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
+    return {row["node_name"]: row for row in rows(con, "select * from raw.nodes where disposition = 'loaded'")}
+
+
+def account(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    (file,) = rows(con, "select lines_in, loaded, skipped, quarantined from ops.files where kind = 'inventory'")
+    return file
+
+
+def test_sinfo_json_of_the_genuine_cluster(tmp_path: Path) -> None:
+    con = read(tmp_path, "sinfo.json", (SLURM / "sinfo.json").read_bytes())
+    assert account(con) == {"lines_in": 16, "loaded": 16, "skipped": 0, "quarantined": 0}
+    found = nodes(con)
+    assert set(found) == {f"node{number:03d}" for number in range(1, 17)}
+    assert {(row["gpu_count"], row["gpu_model"], row["cpu_count"], row["memory_mib"]) for row in found.values()} == {
+        (8, "a100", 64, 512000)
+    }
+    drained = found["node001"]
+    assert (drained["state"], drained["reason"], drained["reason_user"]) == ("IDLE+DRAIN", DRAINED, "root")
+    assert drained["reason_at"] == datetime(2026, 11, 21, 8, 5, 49)
+    assert {row["captured_at"] for row in found.values()} == {datetime(2026, 11, 21, 8, 5, 54)}
+    assert found["node013"]["partitions"] == ["dev"]
+
+
+def test_sinfo_tables_of_the_genuine_cluster(tmp_path: Path) -> None:
+    per_node = nodes(read(tmp_path / "n", "sinfo.txt", (SLURM / "sinfo_nodes.txt").read_bytes()))
+    assert len(per_node) == 16
+    assert (per_node["node001"]["state"], per_node["node001"]["reason"]) == ("DRAINED", "lemon: repeated job")
+    assert {row["captured_at"] for row in per_node.values()} == {datetime(2026, 11, 21, 8, 5, 59)}, "the line above"
+    assert {row["gpu_count"] for row in per_node.values()} == {None}, "not shown is not none"
+    summary = nodes(read(tmp_path / "s", "sinfo.txt", (SLURM / "sinfo.txt").read_bytes()))
+    assert {name: row["state"] for name, row in summary.items()}["node001"] == "DRAIN"
+    assert len(summary) == 16
+
+
+def test_a_node_of_several_partitions_is_one_node(tmp_path: Path) -> None:
+    text = (
+        "NODELIST|GRES|STATE|REASON|TIMESTAMP|USER|PARTITION\n"
+        "gpu1|gpu:h100:8(S:0-1)|drained*|HC: xid | 79|2026-11-20T10:00:00|root(0)|train*\n"
+        "gpu2|(null)|idle|none|Unknown|Unknown|train*\ngpu2|(null)|idle|none|Unknown|Unknown|dev\nbroken|x\n"
+    )
+    con = read(tmp_path, "sinfo.txt", text)
+    assert account(con) == {"lines_in": 5, "loaded": 1, "skipped": 2, "quarantined": 2}
+    assert nodes(con)["gpu2"]["partitions"] == ["train", "dev"]
+    assert nodes(con)["gpu2"]["gpu_count"] == 0
+
+
+def test_slurm_conf_of_the_genuine_cluster(tmp_path: Path) -> None:
+    con = read(tmp_path, "slurm.conf", (SLURM / "slurm.conf").read_bytes())
+    found = nodes(con)
+    assert len(found) == 16
+    assert {(row["gpu_count"], row["gpu_model"], row["cpu_count"], row["state"]) for row in found.values()} == {
+        (8, "a100", 64, None)
+    }
+    assert (found["node001"]["partitions"], found["node016"]["partitions"]) == (["train"], ["dev"])
+
+
+CONF = """# nodes
+ClusterName=c1
+include /etc/slurm/more.conf
+NodeName=DEFAULT Sockets=2 CoresPerSocket=32 \\
+    ThreadsPerCore=2 RealMemory=1000
+NodeName=gpu[001-002] Gres=gpu:h100:8 # two of them
+NodeName=login1 CPUs=4
+NodeName=new[1-9] State=FUTURE
+NodeName=bad[1- Gres=gpu:1
+PartitionName=all Nodes=ALL
+
+"""
+
+
+def test_slurm_conf_with_defaults_ranges_and_includes(tmp_path: Path) -> None:
+    con = read(tmp_path, "slurm.conf", CONF)
+    found = nodes(con)
+    shown = ("gpu_count", "cpu_count", "memory_mib", "partitions")
+    assert {name: tuple(row[column] for column in shown) for name, row in found.items()} == {
+        "gpu001": (8, 128, 1000, ["all"]), "gpu002": (8, 128, 1000, ["all"]), "login1": (0, 4, 1000, ["all"]),
+    }  # fmt: skip
+    told = rows(con, "select reason, detail from ops.quarantine order by reason")
+    assert [row["reason"] for row in told] == ["bad_nodelist", "include"]
+    assert "put it into the same folder" in told[1]["detail"]
+    assert account(con)["lines_in"] == sum(account(con)[name] for name in ("loaded", "skipped", "quarantined"))
+
+
+def test_a_state_counts_more_than_a_newer_configuration(tmp_path: Path) -> None:
+    files = {
+        "c1/inventory/a.txt": "NodeName=n1 CPUTot=4 State=DOWN Gres=gpu:8 BootTime=2020-01-01T00:00:00\n",
+        "c1/inventory/slurm.conf": "NodeName=n[1-2] Gres=gpu:4\n",
+        "c1/sacct/a.psv": export([{}]),
+    }
+    found = nodes(load(make(tmp_path, files), readers={kind: READERS[kind] for kind in ("sacct", "inventory")}))
+    assert {name: row["gpu_count"] for name, row in found.items()} == {"n1": 8, "n2": 4}
+
+
+def test_node_records_of_gcm(tmp_path: Path) -> None:
+    con = read(tmp_path, "nodes.jsonl", (FIXTURES / "gcm" / "slurm_job_monitor.nodes.file_sink.jsonl").read_bytes())
+    assert account(con) == {"lines_in": 4, "loaded": 3, "skipped": 1, "quarantined": 0}
+    found = nodes(con)
+    assert {name: row["gpu_count"] for name, row in found.items()} == {"node0201": 8, "node1537": 8, "node4180": 2}
+    assert (found["node0201"]["state"], found["node0201"]["reason"]) == ("DRAINED*", "replace")
+    assert found["node0201"]["reason_at"] == datetime(2022, 6, 2, 5, 54, 34)
+    assert found["node1537"]["reason"] is None
+    assert {row["captured_at"] for row in found.values()} == {datetime(2026, 11, 21, 7, 34, 52)}
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (
+            {"nodes": [{"name": "n1", "state": ["DOWN", "DRAIN"], "gres": "", "tres": "cpu=4,gres/gpu=2", "cpus": 4,
+                        "boot_time": {"set": True, "infinite": False, "number": 1795248284}, "partitions": ["p"]}]},
+            {"state": "DOWN+DRAIN", "gpu_count": 2, "booted_at": datetime(2026, 11, 21, 8, 4, 44), "partitions": ["p"]},
+        ),
+        (
+            {"sinfo": [{"node": {"state": ["IDLE"]}, "nodes": {"nodes": ["n1", "n2"]}, "gres": {"total": "gpu:h100:8"},
+                        "cpus": {"minimum": 96}, "partition": {"name": "p"}, "reason": {"description": "bad"}}]},
+            {"state": "IDLE", "gpu_count": 8, "gpu_model": "h100", "cpu_count": 96, "reason": "bad"},
+        ),
+    ],
+)  # fmt: skip
+def test_newer_documents(document: dict[str, Any], expected: dict[str, Any], tmp_path: Path) -> None:
+    found = nodes(read(tmp_path, "nodes.json", json.dumps(document, indent=2)))["n1"]
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_csv_with_columns_of_its_own(tmp_path: Path) -> None:
+    config = '[inventory.columns]\nnode = "Server"\ngpus = "Cards"\ngpu_model = "Kind"\n'
+    con = read(tmp_path, "nodes.csv", 'Server;Cards;Kind;Rack\n"gpu[1-2]";8;H100 SXM;r1\ngpu3;;;r2\n', config)
+    found = nodes(con)
+    assert {name: (row["gpu_count"], row["gpu_model"]) for name, row in found.items()} == {
+        "gpu1": (8, "H100_SXM"), "gpu2": (8, "H100_SXM"), "gpu3": (None, None),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("NodeName=n[1-2] Name=gpu Type=a100 File=/dev/nvidia[0-7]\n", "a gres.conf"),
+        ("PartitionName=dev\n   AllowGroups=ALL AllocNodes=ALL Default=NO\n", "a list of partitions"),
+        ("REASON  USER  TIMESTAMP            NODELIST\nbad     root  2026-11-21T08:05:49  n1\n", "no line begins"),
+        ('{"jobs": []}', "JSON in which no node begins"),
+    ],
+)  # fmt: skip
+def test_what_names_no_inventory_is_refused(text: str, what: str) -> None:
+    with pytest.raises(SourceError) as refusal:
+        inventory.detect(text, "c1/inventory/x", cluster_of())
+    assert what in refusal.value.what
