@@ -10,9 +10,12 @@ from collections.abc import Callable
 
 import duckdb
 
+from assets.sources.health.translations import TRANSLATIONS
 from assets.sources.reader import Step
 from assets.sources.sql import times
 
+DIALECTS = ("gcm", *TRANSLATIONS)
+"""Of the files whose lines are such records."""
 _FIELDS = ("node", "health_check", "type", "_msg", "result", "job_id", "start_time", "end_time")
 _TEXTS = dict.fromkeys((*_FIELDS, "time"), "VARCHAR")
 STRUCTURE = json.dumps(
@@ -170,7 +173,7 @@ def numbers_once(texts: str) -> str:
 
 # The result line of nagios-type checks, GCM's own log and the tails of messages with line breaks; what still
 # looks like a piece of a record is a broken record.
-_OTHER_LINES = r"""
+_OTHER_LINES = rf"""
 insert into health_results by name
 select
     lines.file_id,
@@ -182,19 +185,19 @@ from (
     select
         lines.file_id,
         lines.line_number,
-        (line[1] in ('{', '[') and not regexp_matches(line, '^\[\d{4}-\d\d-\d\d '))
+        (line[1] in ('{{', '[') and not regexp_matches(line, '^\[\d{{4}}-\d\d-\d\d '))
             or regexp_matches(line, '"(health_check|_msg|end_time|derived_cluster)"') as broken
     from lines
-    join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'
-    where line is not null and not coalesce(line[1] in ('{', '[') and json_valid(line), false)
+    join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect in {DIALECTS}
+    where line is not null and not coalesce(line[1] in ('{{', '[') and json_valid(line), false)
 ) as lines"""
 
 # An array of no records has nothing to load.
-_EMPTY_ARRAYS = """
+_EMPTY_ARRAYS = f"""
 insert into health_results by name
 select lines.file_id, lines.line_number, 'no_records' as skip_reason
 from lines
-join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'
+join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect in {DIALECTS}
 where line[1] = '[' and json_valid(line) and json_array_length(line) = 0"""
 
 
@@ -203,11 +206,11 @@ def _other_steps(elements: str) -> Step:
 
     def read_others(con: duckdb.DuckDBPyConnection) -> None:
         ((missing,),) = con.execute(
-            """
+            f"""
             select
                 (
                     select count(*) from lines inner join batch_files using (file_id)
-                    where dialect = 'gcm' and line is not null
+                    where dialect in {DIALECTS} and line is not null
                 )
                 - (select count(*) from health_results)
             """
@@ -220,8 +223,8 @@ def _other_steps(elements: str) -> Step:
 
 
 def result_steps() -> list[Step]:
-    """Return the statements that fill `health_results` from files of dialect gcm."""
-    of_dialect = "join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'gcm'"
+    """Return the statements that fill `health_results` from files of `DIALECTS`."""
+    of_dialect = f"join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect in {DIALECTS}"
     objects = f"""
     select lines.file_id, lines.line_number, json_transform(line, '{STRUCTURE}') as r
     from lines {of_dialect}

@@ -1,9 +1,9 @@
 """Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
 
-The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, and files that
-hold GCM's records alone by `whole_files`. This module tells them apart, joins them, drops unchanged results
-(`stretches`) and marks repeats.
-Other tools' files are refused with the command that makes a readable one.
+The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, and files that hold GCM's records alone by
+`whole_files`. Results of DCGM, gpud, NVSentinel, Azure's NHC and event logs of machines are first translated into GCM's
+records (`translations`). This module tells them apart, joins them, drops unchanged results (`stretches`) and marks
+repeats. Other tools' files are refused with the command that makes a readable one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from assets.sources.errors import SourceError
 from assets.sources.health import gcm_documents, gcm_records, nhc_records
 from assets.sources.health import stretches as health_stretches
 from assets.sources.health import whole_files as health_whole
+from assets.sources.health.translations import TIMED_BY_FILE, TRANSLATIONS, recognise
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times, undated
 
 KIND = "health"
 TABLE = "health_checks"
-DIALECTS = ("gcm", "gcm_document", "nhc")
-VERSION = 4
+DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
+VERSION = 5
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 _NHC = re.compile(
@@ -35,10 +36,12 @@ _GCM_TEXT = re.compile(
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Tell GCM's JSON lines, a GCM document over several lines, and NHC logs apart."""
+    """Tell GCM's JSON lines, a GCM document over several lines, NHC logs and the translated ones apart."""
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if '"health_check"' in sample:
         return "gcm_document" if gcm_documents.is_spread_over_lines(sample) else "gcm"
+    if (dialect := recognise(sample)) is not None:
+        return dialect
     if _NHC.search(sample):
         return "nhc"
     if _GCM_TEXT.search(sample):
@@ -47,19 +50,19 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
         raise SourceError(
             path,
             "unsupported_schema: JSON without GCM's field 'health_check'",
-            "Put records of `health_checks --sink=file` or `--sink=stdout` here; sacct, squeue and sinfo records of "
-            "GCM, DCGM and gpud output are not read from this folder.",
+            "Put records of `health_checks --sink=file` or `--sink=stdout` here, or JSON of `dcgmi diag -j`, gpud or "
+            "NVSentinel; records of sacct, squeue and sinfo belong into other folders.",
         )
     raise SourceError(
         path,
-        "unsupported_schema: neither GCM health-check records nor an NHC log",
+        "unsupported_schema: no results of GCM, NHC, DCGM, gpud or NVSentinel, and no system event log",
         f"{export_again('health')} as syslog wrote it, with time and host.",
     )
 
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
     """Tell whether the years of a log of NHC, or its times, are those of its modification."""
-    return dialect == "nhc" and not undated.is_named_by_time(path)
+    return dialect in {"nhc", *TIMED_BY_FILE} and not undated.is_named_by_time(path)
 
 
 take = health_whole.take
@@ -68,7 +71,7 @@ take = health_whole.take
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the records of both tools are read."""
     steps: list[Step] = []
-    if "gcm" in batch.dialects:
+    if batch.dialects & {*gcm_records.DIALECTS}:
         steps += gcm_records.result_steps()
     if "gcm_document" in batch.dialects:
         steps += gcm_documents.RESULT_STEPS

@@ -18,6 +18,8 @@ from assets.sources.intake.long_lines import CuttingWriter
 from assets.sources.reader import SetAside, SourceFile, Translation
 from assets.sources.settings import ClusterSettings
 
+_ENDS = frozenset("\n}]")
+"""A document of JSON is whole without a line's end behind it."""
 _LINE_BREAKS = re.compile(r"[\r\n]+")
 
 
@@ -81,7 +83,7 @@ def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Tr
     copy = Copy(
         target,
         is_cut=text.is_cut,
-        last_line_open=text.is_cut or text.last != "\n",
+        last_line_open=text.is_cut or text.last not in _ENDS,
         has_bad_bytes=text.has_bad_bytes,
         has_cut_lines=out.has_cut,
     )

@@ -6,6 +6,7 @@ Years are inferred backwards from the date that log rotation puts into the file'
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 LEAP_YEAR = 2024
 
@@ -42,6 +43,22 @@ def _named_epoch(path: str) -> str:
 def _named_day(path: str) -> str:
     day = f"regexp_extract(regexp_extract({path}, '[^/]+$'), '{_DAY}', 1)"
     return f"try_strptime(replace({day}, '-', ''), '%Y%m%d')"
+
+
+def moment_of_name(path: str) -> datetime | None:
+    """Return the epoch or the date in a file's name, as `named_moment` does in SQL.
+
+    >>> moment_of_name("c1/health/diag-2024-05-03.json")
+    datetime.datetime(2024, 5, 3, 0, 0)
+    """
+    name = path.rpartition("/")[2]
+    if epoch := re.search(_EPOCH, name):
+        return datetime.fromtimestamp(int(epoch[1]), UTC).replace(tzinfo=None)
+    day = re.search(_DAY, name)
+    try:
+        return datetime.strptime(day[1].replace("-", ""), "%Y%m%d") if day else None
+    except ValueError:
+        return None
 
 
 def is_named_by_time(path: str) -> bool:

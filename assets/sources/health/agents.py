@@ -1,0 +1,134 @@
+"""Events of agents that watch a node: gpud's events and states, NVSentinel's health events (also as Mongo keeps them).
+
+What an agent only notes is no result of a check. The Xids of its codes and texts are those of the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assets.sources.health.own_form import (
+    CRITICAL,
+    OK,
+    UNKNOWN,
+    WARN,
+    Result,
+    damaged_line,
+    host_of,
+    result_line,
+    strange_line,
+    utc_of,
+    xids_in,
+)
+from assets.sources.intake.json_records import Damaged, Record, json_records
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+
+_GPUD = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)"\s*:.*"component"\s*:', re.S)
+_NVSENTINEL = re.compile(r'"check_?name"\s*:', re.I)
+_TYPES = {"fatal": CRITICAL, "critical": CRITICAL, "warning": WARN}
+_STATES = {"healthy": OK, "unhealthy": CRITICAL, "degraded": WARN, "initializing": UNKNOWN}
+
+
+def is_gpud(sample: str) -> bool:
+    """Tell whether a sample of JSON is of gpud."""
+    return _GPUD.search(sample) is not None
+
+
+def is_nvsentinel(sample: str) -> bool:
+    """Tell whether a sample of JSON is of NVSentinel."""
+    return _NVSENTINEL.search(sample) is not None and re.search(r'"is_?healthy"\s*:', sample, re.I) is not None
+
+
+def translate_gpud(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the events and states of components as lines; the host is that of the record, or names the file."""
+    for record in json_records(pieces, "events", "states"):
+        if isinstance(record, Damaged):
+            yield damaged_line(record)
+            continue
+        components = [*_gpud_events(record)]
+        if not components:
+            yield strange_line(record.value, "no events or states of a component")
+        for event, outer in components:
+            yield _gpud_result(event, outer, host_of(file.path))
+
+
+def _gpud_events(record: Record) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield the events of a record with what stands around them."""
+    value, outer = record.value, record.document
+    if not isinstance(value, dict):
+        return
+    inner = [event for key in ("events", "states") if isinstance(value.get(key), list) for event in value[key]]
+    if "component" in value and (inner or not value.keys() & {"type", "health"}):
+        yield from ((event, value) for event in inner if isinstance(event, dict))
+        if not inner:
+            yield {}, value
+    elif "component" in outer or "component" in value:
+        yield value, outer or value
+
+
+def _gpud_result(event: Mapping[str, Any], outer: Mapping[str, Any], host: str | None) -> str | SetAside:
+    check = str(event.get("component") or outer.get("component"))
+    if not event:
+        return SetAside(check, "no_records")
+    node = next(
+        (str(part[key]) for part in (event, outer) for key in ("node", "hostname", "machine_id") if part.get(key)), host
+    )
+    is_state = "health" in event or str(event.get("type") or "") == ""
+    told = _STATES if is_state else _TYPES
+    result = told.get(str(event.get("health") or event.get("type") or "").lower())
+    message = ". ".join(str(event[key]) for key in ("name", "message", "reason", "error") if event.get(key))
+    if result is None:
+        return SetAside(f"{check} {event}", "not_relevant")
+    found = Result(node, check, result, utc_of(event.get("time") or outer.get("time")), message, _xids(event, message))
+    return result_line(found if result != OK else Result(node, check, result, found.at, message))
+
+
+def _xids(event: Mapping[str, Any], message: str) -> tuple[int, ...]:
+    """Return the Xids of an event: named in its text, or in what gpud adds to it."""
+    more = event.get("extra_info") or event.get("data") or {}
+    return xids_in(f"{message} {more}") if "xid" in f"{message} {more} {event.get('name')}".lower() else ()
+
+
+def translate_nvsentinel(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write health events as lines."""
+    for record in json_records(pieces, "events"):
+        if isinstance(record, Damaged):
+            yield damaged_line(record)
+            continue
+        told = _nvsentinel_fields(record.value)
+        if "checkname" not in told:
+            yield strange_line(record.value, "no checkName")
+        else:
+            yield _nvsentinel_result(told, host_of(file.path))
+
+
+def _nvsentinel_fields(record: Any) -> dict[str, Any]:
+    """Return the fields of an event by their names in lower case, out of what a database keeps around it."""
+    if not isinstance(record, dict):
+        return {}
+    fields = {str(name).lower().replace("_", ""): value for name, value in record.items()}
+    inner = fields.get("healthevent")
+    return _nvsentinel_fields(inner) | {"createdat": fields.get("createdat")} if isinstance(inner, dict) else fields
+
+
+def _nvsentinel_result(told: Mapping[str, Any], host: str | None) -> str:
+    codes = told.get("errorcode") if isinstance(told.get("errorcode"), list) else [told.get("errorcode")]
+    texts = [str(code) for code in codes or [] if code not in {None, ""}]
+    entities = [
+        f"{entity.get('entityType', entity.get('entitytype'))} {entity.get('entityValue', entity.get('entityvalue'))}"
+        for entity in told.get("entitiesimpacted") or []
+        if isinstance(entity, dict)
+    ]
+    result = OK if told.get("ishealthy") is True else CRITICAL if told.get("isfatal") is True else WARN
+    message = " ".join(filter(None, [str(told.get("message") or ""), ", ".join(entities), " ".join(texts)]))
+    is_xid = not re.search(r"(?:^|s)sxid", str(told["checkname"]), re.I)
+    numbers = tuple(
+        int(text) for text in texts if is_xid and text.isascii() and text.isdigit() and 0 < int(text) < 1000
+    )
+    codes_found = numbers or (xids_in(message) if is_xid else ())
+    at = utc_of(told.get("generatedtimestamp") or told.get("createdat"))
+    node = str(told.get("nodename") or "") or host
+    return result_line(Result(node, str(told["checkname"]), result, at, message, codes_found if result != OK else ()))

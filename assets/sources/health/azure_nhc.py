@@ -1,0 +1,52 @@
+"""Results of Azure's NHC as its Kusto table exports them: `Timestamp,JobName,Hostname,Healthy,RawResult`."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+
+from assets.sources.health.own_form import CRITICAL, OK, UNKNOWN, Result, result_line, utc_of, xids_in
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+from assets.sources.text_lines import lines_of
+
+_HEADER = re.compile(r"^\W*timestamp\W+.*\bhostname\b.*\bhealthy\b", re.I)
+_CHECK = re.compile(r"Health check failed:\s*([\w./-]+):|\b(check_\w+):")
+
+
+def is_table(sample: str) -> bool:
+    """Tell whether the first line names the columns of that table."""
+    return _HEADER.match(next((line for line in sample.split("\n") if line.strip()), "")) is not None
+
+
+def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the rows as lines; a text over several lines is one row."""
+    names: list[str] = []
+    for row in csv.reader(f"{line}\n" for line in lines_of(pieces)):
+        text = ",".join(row)
+        if not text.strip():
+            yield SetAside(text, "blank")
+        elif _HEADER.match(text):
+            names = [name.strip().lower() for name in row]
+            yield SetAside(text, "header")
+        elif len(row) != len(names):
+            yield SetAside(text, "field_count", f"{len(row)} fields where the header names {len(names)}")
+        else:
+            yield _result(dict(zip(names, row, strict=True)))
+
+
+def _result(told: dict[str, str]) -> str:
+    message = told.get("rawresult", "")
+    verdict = told["healthy"].strip().lower()
+    result = {"true": OK, "1": OK, "healthy": OK, "false": CRITICAL, "0": CRITICAL, "unhealthy": CRITICAL}.get(
+        verdict, UNKNOWN
+    )
+    if "No results reported" in message:
+        result = UNKNOWN
+    found = _CHECK.search(message)
+    check = (found[1] or found[2]) if found and result == CRITICAL else "nhc"
+    xids = xids_in(message) if result == CRITICAL else ()
+    return result_line(
+        Result(told["hostname"].strip() or None, check, result, utc_of(told["timestamp"]), message, xids)
+    )

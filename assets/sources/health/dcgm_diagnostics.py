@@ -1,0 +1,99 @@
+"""Runs of `dcgmi diag -j` in every layout of DCGM 2 to 4: one result per run, which names the tests that failed.
+
+A run states neither its host nor its time: the host is that of the file's name or folder, the time that of its name, or
+of its modification.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from assets.sources.health.own_form import (
+    CRITICAL,
+    OK,
+    UNKNOWN,
+    WARN,
+    Result,
+    damaged_line,
+    host_of,
+    result_line,
+    strange_line,
+    time_of,
+    xids_in,
+)
+from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+
+CHECK = "check dcgmi diag"
+"""GCM's name for the same run."""
+_TITLES = ("DCGM GPU Diagnostic", "DCGM Diagnostic")
+_IS_DIAGNOSTIC = re.compile(rf'"(?:{"|".join(_TITLES)})"\s*:')
+_VERDICTS = {"fail": "failed", "failed": "failed", "warn": "warning", "warning": "warning"}
+_ORDER = (OK, UNKNOWN, WARN, CRITICAL)
+
+
+def is_diagnostic(sample: str) -> bool:
+    """Tell whether a sample of JSON is of a diagnostic run."""
+    return _IS_DIAGNOSTIC.search(sample) is not None
+
+
+def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write each run as a line."""
+    for record in json_records(pieces):
+        if isinstance(record, Damaged):
+            yield damaged_line(record)
+            continue
+        value = record.value
+        found = [value[title] for title in _TITLES if isinstance(value, dict) and isinstance(value.get(title), dict)]
+        if not found:
+            yield strange_line(value, "no diagnostic run")
+            continue
+        verdict, message = _verdict(found[0])
+        yield result_line(Result(host_of(file.path), CHECK, verdict, time_of(file), message, xids_in(message)))
+
+
+def _verdict(run: dict[str, Any]) -> tuple[str, str]:
+    """Return the worst of a run's verdicts, and what failed; a run in which every test was skipped says nothing."""
+    verdicts, told = [], []
+    for category in _dicts(run.get("test_categories")):
+        for test in _dicts(category.get("tests")):
+            name = str(test.get("name") or "test").replace("_", " ")
+            for result in _dicts(test.get("results")):
+                status = str(result.get("status") or "").lower()
+                word = _VERDICTS.get(status)
+                verdicts.append(
+                    {"failed": CRITICAL, "warning": WARN}.get(word or "", OK if status == "pass" else UNKNOWN)
+                )
+                if word:
+                    told.append(f"{name} {word}{_place(result)}{_reasons(result)}")
+    error = run.get("runtime_error") or run.get("error")
+    if error:
+        verdicts.append(UNKNOWN)
+        told.append(f"dcgmi diag FAILED to execute: {error}")
+    ran = [verdict for verdict in verdicts if verdict != UNKNOWN]
+    worst = max(ran, key=_ORDER.index) if ran else UNKNOWN
+    return worst, ". ".join(dict.fromkeys(told)) or ("All tests passed." if ran else "No test ran.")
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _place(result: dict[str, Any]) -> str:
+    place = result.get("entity_id", result.get("gpu_ids", result.get("gpu_id")))
+    group = result.get("entity_group") or "GPU"
+    return "" if place in {None, ""} else f" on {group} {place}"
+
+
+def _reasons(result: dict[str, Any]) -> str:
+    """Return what a result says: a text, a list of texts, or of objects with a warning and its number."""
+    told = result.get("warnings") or result.get("warning") or result.get("info") or ""
+    parts = [
+        str(part.get("warning") or part.get("message") or part) if isinstance(part, dict) else str(part)
+        for part in (told if isinstance(told, list) else [told])
+        if part
+    ]
+    return f": {'; '.join(parts)}" if parts else ""

@@ -1,0 +1,114 @@
+"""System event logs of a machine's management controller: `ipmitool sel list`, `elist`, `-c`, and FreeIPMI's CSV.
+
+The host is that of the file's name or folder. The controller's clock may be wrong, and what it wrote before its clock
+was set has no time. Only what was asserted is a result: an event that is taken back is the end of none.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from assets.sources.health.own_form import CRITICAL, Result, host_of, result_line
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+from assets.sources.text_lines import lines_of
+
+CHECK = "ipmitool sel"
+"""GCM's name for the check of the same log."""
+_FIRST_LINE = re.compile(
+    r"^\s*[0-9a-fA-F]{1,8}\s*[|,]\s*(?:\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{4}-\d\d-\d\d|Pre-Init[^|,]*)\s*[|,]"
+    r"|^\s*ID\s*[,|]\s*Date\s*[,|]\s*Time\s*[,|]\s*Name|^SEL has no entries",
+    re.M,
+)
+_OEM = re.compile(r"^\s*[0-9a-fA-F]{1,8}\s*[|,]\s*OEM record", re.I)
+_ZONES = {
+    "UTC": 0, "GMT": 0, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "BST": 1, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7,
+    "MDT": -6, "PST": -8, "PDT": -7, "JST": 9, "KST": 9,
+}  # fmt: skip
+_HARMLESS = re.compile(
+    r"log area reset|presence detected|state asserted|transition to ok|event logging|timestamp clock sync|"
+    r"fully redundant|s0/g0|power (?:up|on)\b|power cycle|initiated by|oem system boot|boot completed|device enabled|"
+    r"\bpresent\b|session audit|version change|limit not exceeded|drive present",
+    re.I,
+)
+
+
+def is_event_log(sample: str) -> bool:
+    """Tell whether a sample is of a system event log."""
+    return _FIRST_LINE.search(sample) is not None
+
+
+def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the events as lines, line by line."""
+    node, zone = host_of(file.path), cluster.settings.timezone
+    for line in lines_of(pieces):
+        yield _translated(line, node, zone)
+
+
+def _translated(line: str, node: str | None, zone: str) -> str | SetAside:
+    fields = _fields(line)
+    if not line.strip() or line.startswith("SEL has no entries") or _OEM.match(line):
+        return SetAside(line, "not_relevant" if line.strip() else "blank")
+    if fields[0].upper() == "ID":
+        return SetAside(line, "header")
+    if problem := _problem(fields):
+        return SetAside(line, *problem)
+    at, event = _moment(fields[1], fields[2], zone), ", ".join(filter(None, fields[3:]))
+    if at is None:
+        return SetAside(line, "bad_timestamp", f"{fields[1]} {fields[2]}"[:80])
+    if re.search(r"\bdeasserted\b", event, re.I) or _HARMLESS.search(event):
+        return SetAside(line, "not_relevant")
+    return result_line(Result(node, CHECK, CRITICAL, at, f"Detected error: {event}"))
+
+
+def _problem(fields: list[str]) -> tuple[str, str] | None:
+    """Return the reason and the detail with which an event is quarantined; None where its time can be read."""
+    if len(fields) < 5:
+        return "field_count", f"{len(fields)} fields where an event has five or more"
+    if fields[1].upper() in {"PRE-INIT", "N/A", ""} or fields[1].upper().startswith("PRE-INIT"):
+        return "no_event_time", "written before the controller's clock was set"
+    if re.fullmatch(r"\d{1,2}[/-]\d{1,2}[/-]\d{2}", fields[1]):
+        return "ambiguous_date", "a year of two digits: export with LC_TIME=en_DK.UTF-8 ipmitool sel elist"
+    return None
+
+
+def _fields(line: str) -> list[str]:
+    delimiter = "|" if "|" in line else ","
+    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [""])]
+
+
+def _moment(date: str, time: str, zone: str) -> datetime | None:
+    """Read a date and a time of day, which may be of 12 hours and may name a zone."""
+    clock, _, label = time.strip().partition(" ")
+    if label.upper().split(" ")[0] in {"AM", "PM"}:
+        half, _, label = label.partition(" ")
+        clock = f"{clock} {half.upper()}"
+    for form in ("%m/%d/%Y", "%Y-%m-%d", "%b-%d-%Y", "%d-%b-%Y"):
+        for hours in ("%H:%M:%S", "%I:%M:%S %p"):
+            try:
+                local = datetime.strptime(f"{date} {clock}", f"{form} {hours}")
+            except ValueError:
+                continue
+            return _in_utc(local, label.strip().upper(), zone)
+    return None
+
+
+def _in_utc(local: datetime, label: str, zone: str) -> datetime | None:
+    placed = local.replace(tzinfo=ZoneInfo(zone))
+    hours = _ZONES.get(label)
+    try:
+        if label and label != (placed.tzname() or "").upper():
+            return (
+                None
+                if hours is None
+                else datetime.fromtimestamp(local.replace(tzinfo=UTC).timestamp() - hours * 3600, UTC).replace(
+                    tzinfo=None
+                )
+            )
+        return placed.astimezone(UTC).replace(tzinfo=None)
+    except (OverflowError, ValueError, OSError):
+        return None

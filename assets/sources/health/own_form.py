@@ -1,0 +1,110 @@
+"""The form into which health results of other programs are translated: GCM's flat record, a line each."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from assets.sources.intake.json_records import Damaged
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.sql.undated import moment_of_name
+
+OK, WARN, CRITICAL, UNKNOWN = "OK", "WARN", "CRITICAL", "UNKNOWN"
+_ENDINGS = r"gz|zst|log|txt|jsonl?|csv|out|sel|dcgmi|diag|events|states|\d{1,3}|20\d\d-?\d\d-?\d\d|1\d{9}"
+_XID = re.compile(
+    r"""(?<![a-z])xid["']?(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\["']*(\d{1,3})\b""", re.I
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one check found on one node at one moment."""
+
+    node: str | None
+    check: str
+    result: str
+    at: datetime | None
+    """In UTC, without a zone."""
+    message: str = ""
+    xids: tuple[int, ...] = ()
+    kind: str = "periodic"
+
+
+def result_line(found: Result) -> str:
+    """Write a result as GCM would; the Xids that it tells of are named in GCM's words."""
+    codes = "".join(f"XID error: {code}, " for code in found.xids)
+    return json.dumps({
+        "node": found.node,
+        "health_check": found.check,
+        "type": found.kind,
+        "result": found.result,
+        "end_time": None if found.at is None else f"{found.at.isoformat()}Z",
+        "_msg": f"{codes}{' '.join(found.message.split())}",
+    })  # fmt: skip
+
+
+def xids_in(text: str) -> tuple[int, ...]:
+    """Return the Xids that a text names, each once; the numbers of a PCI address are none.
+
+    >>> xids_in("NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus; error_xid 31")
+    (79, 31)
+    """
+    return tuple(dict.fromkeys(int(code) for code in _XID.findall(text) if int(code) > 0))
+
+
+def host_of(path: str) -> str | None:
+    """Return the host that names a file or the folder it lies in, below the folder of the kind.
+
+    >>> host_of("c1/health/gpu012/diag-20240503.json"), host_of("c1/health/gpu013.sel.log")
+    ('gpu012', 'gpu013')
+    >>> host_of("c1/health/diag.json") is None
+    True
+    """
+    *folders, name = path.split("/")[2:]
+    if folders:
+        return folders[-1]
+    bare = re.sub(rf"(?:[._-](?:{_ENDINGS}))+$", "", name, flags=re.I)
+    return None if re.fullmatch(r"(?:dcgmi?|diag|ipmi|ipmitool|sel|elist|gpud|events|states)?", bare, re.I) else bare
+
+
+def time_of(file: SourceFile) -> datetime:
+    """Return when a file was written that states no time: the epoch or date in its name, else its modification."""
+    return moment_of_name(file.path) or file.modified_at.replace(microsecond=0)
+
+
+def utc_of(value: Any, zone: str = "UTC") -> datetime | None:
+    """Return a moment that a program wrote: epoch, ISO 8601, Mongo's `$date`; without an offset it is of the zone."""
+    if isinstance(value, dict):
+        value = value.get("$date", value.get("$numberLong", value.get("seconds")))
+        if isinstance(value, dict):
+            value = value.get("$numberLong")
+    if isinstance(value, str) and re.fullmatch(r"-?\d{9,19}(?:\.\d*)?", value):
+        value = float(value)
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            scale = next((scale for limit, scale in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)) if value < limit), 1e9)
+            return datetime.fromtimestamp(value / scale, UTC).replace(tzinfo=None)
+        # Go writes nanoseconds, of which Python reads microseconds.
+        text = re.sub(r"(\.\d{6})\d+", r"\1", str(value or ""))
+        moment = datetime.fromisoformat(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def damaged_line(damaged: Damaged) -> SetAside:
+    """Set text aside that is no record; lines that programs print between their records are skipped."""
+    is_text = not damaged.is_cut and not damaged.text.lstrip().startswith(("{", "[", '"', "}", "]"))
+    if is_text:
+        return SetAside(damaged.text, "text_line")
+    return SetAside(damaged.text, "truncated_record" if damaged.is_cut else "bad_json", damaged.detail)
+
+
+def strange_line(value: Any, detail: str) -> SetAside:
+    """Set a record aside that does not say what it should."""
+    return SetAside(json.dumps(value), "unsupported_schema", detail)
