@@ -83,7 +83,7 @@ _SACCT = f"{EPOCH_TIMES} {in_shell(SACCT)} -S START -o ALL > FOLDER/sacct.$(date
 LOG_KINDS = {
     "sacct": LogKind(
         "Accounting",
-        "`sacct -P`: any columns, order, delimiter and time format",
+        "`sacct -P`: any columns, order, delimiter and time format; other forms: docs/forms.md",
         _SACCT,
         "Nothing can be said of a cluster without accounting.",
         "error",
@@ -140,7 +140,7 @@ LOG_KINDS = {
     ),
     "health": LogKind(
         "Health checks",
-        "records of GCM's `health_checks`, any of its sinks; nhc.log",
+        "records of GCM's `health_checks`, any of its sinks; nhc.log; other forms: docs/forms.md",
         "on every node: health_checks CHECK ... --sink=file --sink-opts file_path=FOLDER/$(hostname -s).jsonl, "
         "or copy its nhc.log",
         "A FAILED job can be told from a user's mistake only by kernel messages; of NODE_FAIL the cause often stays "
@@ -178,7 +178,7 @@ LOG_KINDS = {
     ),
     "inventory": LogKind(
         "Inventory",
-        "`scontrol show node`",
+        "`scontrol show node`; other forms: docs/forms.md",
         f"{EPOCH_TIMES} {in_shell(NODES)} > FOLDER/nodes.$(date +%F).txt",
         "Nodes that never ran a job are not seen, GPU counts rest on the configured GPUs per node, and names in other "
         "logs cannot be checked against the list of nodes.",
