@@ -23,6 +23,8 @@ from tests.sources.bombs import MEMORY_MB, peak_mib
 from tests.sources.folders import SCHEMA, export, load_results, make
 
 CASES = Path(__file__).parents[1] / "fixtures" / "cases"
+FORMS = Path(__file__).parents[1] / "fixtures" / "forms"
+"""A file of each form that is translated, hand-made but for those of Slurm and GCM."""
 KINDS = {
     "gcm_health": "health", "nhc": "health", "kernel": "kernel", "sacctmgr_event": "events",
     "scontrol_node": "inventory", "slurmctld": "slurmctld", "squeue": "squeue", "tickets": "tickets",
@@ -46,7 +48,8 @@ def dialects() -> dict[str, tuple[str, list[str]]]:
         for line in (CASES / f"{name}.jsonl").read_text("utf-8").splitlines()
         if "format" not in json.loads(line)
     ]
-    texts += [(path.parent.name, path.read_text("utf-8", "replace")) for path in sorted(TESTBED.glob("*/*"))]
+    files = [*sorted(TESTBED.glob("*/*")), *sorted(FORMS.glob("*/*"))]
+    texts += [(path.parent.name, path.read_text("utf-8", "replace")) for path in files]
     for delimiter in ("|", "\x1f", ";", "\t", ","):
         texts.append(("sacct", export([{"JobID": str(n), "JobIDRaw": str(n)} for n in range(20)], delimiter)))
     cluster = cluster_of()

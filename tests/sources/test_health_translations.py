@@ -184,6 +184,7 @@ def test_times_and_xids() -> None:
     for written in (1714557600, 1714557600000, "1714557600", "2024-05-01T10:00:00Z", "2024-05-01T12:00:00+02:00",
                     {"$date": {"$numberLong": "1714557600000"}}):  # fmt: skip
         assert utc_of(written) == moment, written
+    wrong: Any
     for wrong in (None, "", "yesterday", True, 1e30, {}, "9" * 18):
         assert utc_of(wrong) is None or utc_of(wrong) != moment
     assert xids_in("no xid here: PCI 0000:9b") == ()

@@ -74,10 +74,9 @@ def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Tr
     with target.open("wb") as stream:
         out = CuttingWriter(stream)
         for number, record in enumerate(translation(text.pieces(), file, cluster), start=1):
-            line = record
+            line = record.text if isinstance(record, SetAside) else record
             if isinstance(record, SetAside):
                 aside.append((number, record.reason, record.detail))
-                line = record.text
             # A lone half of a character, which JSON may escape, is none in UTF-8.
             out.write(_LINE_BREAKS.sub(" ", line).encode("utf-8", errors="replace") + b"\n")
     copy = Copy(

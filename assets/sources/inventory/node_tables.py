@@ -43,12 +43,14 @@ def columns_of(header: str, cluster: ClusterSettings) -> tuple[str | None, list[
     Without a delimiter the columns are set apart by spaces, as `sinfo` prints them unless it is told otherwise.
     """
     configured = cluster.settings.inventory
-    for delimiter in [configured.delimiter] if configured.delimiter else [*DELIMITERS, None]:
+    named = {str(meaning): name for meaning, name in configured.columns.items()}
+    delimiters: list[str | None] = [configured.delimiter] if configured.delimiter else [*DELIMITERS, None]
+    for delimiter in delimiters:
         cells = header.split() if delimiter is None else next(csv.reader([header], delimiter=delimiter), [])
         names = [cell.strip().lower() for cell in cells]
         places = {}
         for meaning, known in KNOWN_NAMES.items():
-            wanted = (configured.columns[meaning].lower(),) if meaning in configured.columns else known
+            wanted = (named[meaning].lower(),) if meaning in named else known
             if name := next((name for name in wanted if name in names), None):
                 places[meaning] = names.index(name)
         is_of_slurm = header.upper() == header or delimiter is not None

@@ -61,11 +61,12 @@ def is_philly(sample: str) -> bool:
 def columns_of(header: str, cluster: ClusterSettings) -> tuple[str, dict[str, int]] | None:
     """Return the delimiter of a header and the place of each column by its meaning; None if it is no trace's."""
     configured = cluster.settings.trace
+    named = {str(meaning): name for meaning, name in configured.columns.items()}
     for delimiter in [configured.delimiter] if configured.delimiter else DELIMITERS:
         names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
         places = {}
         for meaning, known in KNOWN_NAMES.items():
-            wanted = (configured.columns[meaning].lower(),) if meaning in configured.columns else known
+            wanted = (named[meaning].lower(),) if meaning in named else known
             if name := next((name for name in wanted if name in names), None):
                 places[meaning] = names.index(name)
         if len(names) > len(REQUIRED) and all(meaning in places for meaning in REQUIRED):
