@@ -7,13 +7,16 @@ import shutil
 import traceback
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import duckdb
 
 from assets.sources.masking import mask
-from orchestration.home import Home
+from assets.sql import literal
+from orchestration.home import Home, code_version
 
 if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
@@ -108,6 +111,24 @@ def note_failure(home: Home, run_id: str | None, message: str) -> None:
             )
     except (duckdb.IOException, OSError) as error:
         logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)
+
+
+def note_failed_run(home: Home, message: str) -> str | None:
+    """Keep a refresh that failed before a run was started as a failed run, and return its id."""
+    from assets.warehouse import Warehouse
+
+    run_id, now = str(uuid4()), datetime.now(UTC).replace(tzinfo=None).isoformat()
+    # Literals: DuckDB loads pandas to look at parameters, which takes three seconds on a busy machine.
+    values = ", ".join(map(literal, (run_id, now, now, "failed", code_version(), message)))
+    try:
+        with Warehouse(path=str(home.working_file)).writing() as con:
+            con.execute(
+                f"insert into ops.runs (run_id, started_at, ended_at, status, code_version, message) values ({values})"
+            )
+    except (duckdb.Error, OSError) as error:
+        logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)
+        return None
+    return run_id
 
 
 def _explain_event(event: DagsterEvent, home: Home) -> str:

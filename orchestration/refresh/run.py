@@ -36,6 +36,7 @@ from orchestration.publication.folders import (
     version_of,
 )
 from orchestration.refresh.outcome import Outcome, read_outcome
+from orchestration.refresh.wrong_settings import stop_at_wrong_settings
 from orchestration.terminal import redirect_other_output
 from orchestration.upkeep.healing import Say, heal, heal_run_history, heal_schema
 from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
@@ -70,11 +71,12 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
 
 
 def check_sources_of_a_new_home(home: Home) -> None:
-    """Refuse a new home without sources before any folder is made: its path may be mistyped."""
-    from assets.sources.errors import SourceErrors
-    from assets.sources.intake.folder import cluster_folders
-
+    """Refuse a new home without sources, or with none that can be read, before any folder is made."""
     if not home.work.exists():
+        stop_at_wrong_settings(home, lambda _line: None)
+        from assets.sources.errors import SourceErrors
+        from assets.sources.intake.folder import cluster_folders
+
         try:
             cluster_folders(home.sources)
         except SourceErrors as error:
@@ -103,6 +105,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     started = time.monotonic()
     home = settings.home
     say = console.print
+    stop_at_wrong_settings(home, to_stderr)
     if not _heal_files(home, say) and not settings.is_full and _nothing_new(home):
         tell_of_publication(settings, to_stderr)
         return read_outcome(home, "unchanged", started)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class TempTable:
     def add(self, con: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Add rows of Python, by way of Arrow, as `executemany` inserts row by row; a missing value is NULL."""
         if rows:
+            # Loading Arrow takes longer than a refresh in which nothing is new has for all else.
+            import pyarrow as pa
+
             values = [pa.array([row.get(name) for row in rows]) for name in self.columns]
             self.insert(con, pa.table(values, names=list(self.columns)))
 

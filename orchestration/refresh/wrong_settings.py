@@ -1,0 +1,41 @@
+"""Mistakes in `cluster.toml`, told before anything is loaded that a refresh needs.
+
+A cluster with wrong settings keeps its last good numbers, and the others are built: the survey of the sources decides
+that. Here all mistakes are told at once, and a refresh ends at once where no cluster is left.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from orchestration.failures import RefreshFailed, note_failed_run
+from orchestration.home import Home
+from orchestration.upkeep.healing import Say
+
+
+def tell_wrong_settings(home: Home, say: Say) -> str | None:
+    """Tell every mistake of every cluster; return them all if no cluster has usable settings."""
+    from assets.sources.intake.candidates import is_utf8, visible_folders
+    from assets.sources.settings import read_settings
+
+    folders = []
+    with suppress(OSError):  # The survey says why the sources cannot be listed.
+        folders = [folder for folder in visible_folders(home.sources) if is_utf8(folder.name)]
+    found = {folder.name: read_settings(folder, folder.name)[1] for folder in folders}
+    wrong = {name: errors for name, errors in found.items() if errors}
+    lines = [str(error) for errors in wrong.values() for error in errors]
+    if wrong and len(wrong) == len(found):
+        return "\n".join(lines)
+    for line in lines:
+        say(line)
+    for name in wrong:
+        say(f"{name} is left out until that is corrected; if it has numbers, they stay as they are, marked as stale")
+    return None
+
+
+def stop_at_wrong_settings(home: Home, say: Say) -> None:
+    """Raise `RefreshFailed` if no cluster has usable settings; the failure is kept for `faultline status`."""
+    message = tell_wrong_settings(home, say)
+    if message is not None:
+        run_id = note_failed_run(home, message) if home.working_file.exists() else None
+        raise RefreshFailed(message, run_id)

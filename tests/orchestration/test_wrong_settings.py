@@ -1,0 +1,83 @@
+"""Mistakes in `cluster.toml` are told at once, all of them, and one cluster's mistakes concern that cluster alone."""
+
+import json
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from orchestration.failures import RefreshFailed
+from orchestration.home import Home
+from orchestration.refresh.wrong_settings import stop_at_wrong_settings, tell_wrong_settings
+
+WRONG = 'timezon = "UTC"\ngpus_per_node = "x"\n'
+COMMAND = """
+import json, resource, sys
+sys.argv = ["faultline", "refresh", "--home", sys.argv[1]]
+from orchestration.cli import main
+try:
+    main()
+except SystemExit as end:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    heavy = sorted({"dagster", "dbt", "great_expectations", "pandas", "pyarrow"} & sys.modules.keys())
+    print(json.dumps({"status": end.code, "seconds": used.ru_utime + used.ru_stime, "heavy": heavy}))
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home.at(tmp_path)
+    for cluster in ("alpha", "beta"):
+        (home.sources / cluster / "sacct").mkdir(parents=True)
+    return home
+
+
+def spoil(home, *clusters, text=WRONG):
+    for cluster in clusters:
+        (home.sources / cluster / "cluster.toml").write_text(text)
+
+
+def test_all_mistakes_of_all_clusters_end_a_refresh_before_anything_heavy_is_loaded(home):
+    spoil(home, "alpha", "beta")
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, str(home.root)], capture_output=True, text=True, check=True, cwd=home.root
+    )
+    found = json.loads(done.stdout)
+    assert (found["status"], found["heavy"]) == (1, [])
+    assert found["seconds"] < 2
+    for cluster in ("alpha", "beta"):
+        assert f"{cluster}/cluster.toml: unknown key 'timezon'. Allowed there: alerts" in done.stderr
+        assert f"{cluster}/cluster.toml: key 'gpus_per_node' has the bad value 'x'" in done.stderr
+    assert not home.work.exists()
+
+
+def test_the_mistakes_of_one_cluster_are_told_and_stop_no_other(home):
+    spoil(home, "alpha")
+    told = []
+    assert tell_wrong_settings(home, told.append) is None
+    assert len(told) == 3
+    assert told[-1].startswith("alpha is left out until that is corrected")
+
+
+def test_without_mistakes_nothing_is_told(home):
+    spoil(home, "alpha", text="gpus_per_node = 4\n")
+    told = []
+    stop_at_wrong_settings(home, told.append)
+    assert told == []
+
+
+def test_a_failure_without_a_run_is_a_failed_run_of_the_home(home):
+    spoil(home, "alpha", "beta")
+    home.work.mkdir()
+    with duckdb.connect(str(home.working_file)) as con:
+        con.execute("create schema ops")
+        con.execute(
+            "create table ops.runs (run_id text, started_at timestamp, ended_at timestamp, status text, "
+            "code_version text, message text)"
+        )
+    with pytest.raises(RefreshFailed) as failed:
+        stop_at_wrong_settings(home, print)
+    with duckdb.connect(str(home.working_file)) as con:
+        ((run_id, status, message),) = con.execute("select run_id, status, message from ops.runs").fetchall()
+    assert (run_id, status, message) == (failed.value.run_id, "failed", str(failed.value))
