@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help refresh test lint slow soak spark duckdb2 calibration recovery proof sbom audit ui bench lock clean
+.PHONY: help refresh test lint slow soak spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -54,6 +54,9 @@ lint: .venv/.installed  ## Only the style and architecture tests.
 
 bench: .venv/.installed  ## Measure time, memory and disk against a hand-written DuckDB script; BENCH='--scales 1/16,1 --write docs/benchmarks.md'.
 	@$(BIN)/python -m tests.benchmarks $(BENCH)
+
+configuration: .venv/.installed  ## Write docs/configuration.md from the code that reads the settings.
+	@$(BIN)/python -m orchestration.configuration_page --write docs/configuration.md
 
 calibration: .venv/.installed  ## Compare the simulated clusters rsc1 and rsc2 with the paper; writes docs/calibration.md.
 	@$(BIN)/python -m tests.calibration --write docs/calibration.md

@@ -79,6 +79,11 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
                 ("on failure only", dt.timedelta(days=4), None),
             )
         ],
+        "marts.agg_unmapped_signals": [
+            {"cluster_id": "hall-b", "kind": "check", "signal": HOSTILE, "event_count": 7, "node_count": 2,
+             "first_seen_at": START, "last_seen_at": START + dt.timedelta(days=3), "example": HOSTILE,
+             "example_path": f"hall-b/health/{HOSTILE}", "example_line_number": 12}
+        ],
         "marts.dim_annotations": [
             {"cluster_id": cluster_id, "annotation_number": 1, "annotated_date": START + after, "annotation": text}
             for cluster_id, after, text in (

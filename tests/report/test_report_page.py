@@ -10,6 +10,7 @@ import pytest
 from assets.report.page import build
 from assets.report.queries import Own
 from assets.report.sections.checkpoints import checkpoints
+from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, pages, parse, table
 
@@ -303,3 +304,9 @@ def test_the_bundle_is_inlined_once(html):
 
 def test_no_estimate_leaks_nan_or_none(root):
     assert not re.search(r"\b(nan|NaN|None|inf|NaT)\b", root.all("main")[0].text)
+
+
+def test_what_no_rule_knows_is_listed_with_lines_to_paste(hall):
+    ((kind, _, events, nodes, *_, lines),) = table(section(hall, "gaps"), "What no rule knows").rows()
+    assert (kind, events, nodes) == ("health check", "7", "2")
+    assert lines.startswith(f"[[health.checks]] name = {toml_text(HOSTILE)} category = ")

@@ -8,6 +8,7 @@ from assets.report.numbers import moment, printable, share, whole, words
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, table
 from assets.report.wording import plural
+from assets.site_rules import KINDS, Signal, lines_of
 
 COUNTS = {
     "unknown_gpu_count": Gap(
@@ -60,6 +61,17 @@ SPANS = (
     Col("#Gaps", "gap_count", whole, detail=longest_gap),
     Col("Known by", "known_by"),
 )
+MAX_UNMAPPED = 50
+UNMAPPED = (
+    Col("What", lambda row: KINDS[row["kind"]]),
+    Col("Name, text or code", "signal"),
+    Col("#Events", "event_count", whole),
+    Col("#Nodes", "node_count", whole),
+    Col("First seen", "first_seen_at", moment),
+    Col("Last seen", "last_seen_at", moment),
+    Col("Example", lambda row: printable(Signal.of(row).place, 120)),
+    Col("Lines for cluster.toml", lambda row: "\n".join(lines_of(Signal.of(row))[1:]), is_code=True),
+)
 
 
 def gaps(own: Own) -> Section:
@@ -88,6 +100,13 @@ def gaps(own: Own) -> Section:
             SPANS,
             "Outside of these times what rests on the log is unknown, or is taken from the next best log. ops.spans "
             "has every interval; [[spans]] in cluster.toml overrides what is wrong here.",
+        ),
+        table(
+            "What no rule knows",
+            own.rows("unmapped_signals")[:MAX_UNMAPPED],
+            UNMAPPED,
+            "Failures that these announce stay without a cause until cluster.toml says what they mean; # stands for "
+            f"numbers. The {MAX_UNMAPPED} most frequent are listed; marts.agg_unmapped_signals has all.",
         ),
     )
 

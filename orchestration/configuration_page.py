@@ -1,0 +1,154 @@
+"""The page docs/configuration.md: every key of `cluster.toml` and every variable of the environment.
+
+The keys come from the models that read the file, the variables from the table below. `python -m
+orchestration.configuration_page` prints the page, and `--write FILE` writes it. A test holds page, models and code
+together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from assets.sources.settings.described import Described, Key, sections
+from orchestration import alert_settings, environment
+from orchestration.environment import HomeSettings
+from orchestration.home import Home
+from orchestration.terminal import write
+from orchestration.upkeep.permissions import PUBLISH_GROUP
+
+INTRODUCTION = """# Configuration
+
+This page is written by `make configuration` from the code that reads the settings. There are two kinds of them:
+
+* `cluster.toml` in a cluster's folder says how that cluster's logs are read and judged. It may be missing: every key
+  that is not required has a default. `faultline init CLUSTER` writes a file with every key and its meaning, and asks
+  Slurm what it can.
+* Variables of the environment say where the home is and what a refresh may use.
+
+A mistake in a `cluster.toml` is told at once by `faultline refresh` and `faultline doctor`, with file, key and what is
+allowed. The cluster keeps its last good numbers until it is corrected, and the other clusters are built. A change takes
+effect with the next refresh. Logs are read again only where a change concerns their reading: `timezone`, `[nodes]`,
+`[sacct]`, `[tickets]`, and a health check with `sticky = false`.
+"""
+RULES = """The rules in `[[health.checks]]`, `[[node_reasons]]` and `[[xids]]` come before the built-in ones. What no
+rule knows is counted by `faultline status`; `faultline doctor` and the report's page on data quality print the lines to
+paste. The categories are those of `marts.dim_failure_categories`."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the environment: its name, its default in words, and its meaning."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+def variables() -> list[Variable]:
+    """List the variables that Faultline reads; those of Spark stand on their own page."""
+    defaults = HomeSettings(Home.at(Path("data")))
+    return [
+        Variable(environment.HOME, "`data`", "The folder that holds everything."),
+        Variable(environment.SOURCES, "`HOME/sources`", "The folder that holds the logs."),
+        Variable(environment.SCHEDULE, f"`{defaults.schedule}`", "Cron line of the nightly refresh."),
+        Variable(environment.TIMEZONE, f"`{defaults.schedule_timezone}`", "IANA time zone of that line."),
+        Variable(environment.MEMORY, f"`{defaults.memory_limit}`", "DuckDB's memory; what needs more goes to disk."),
+        Variable(environment.THREADS, "one per core", "DuckDB's threads."),
+        Variable(
+            environment.KEEP_PUBLICATIONS,
+            f"`{defaults.keep_publications}`",
+            "How many publications are kept, for `faultline rollback`.",
+        ),
+        Variable(PUBLISH_GROUP, "none", "A group that may read publications; all else is for this user alone."),
+        Variable(environment.FRESHNESS_HOURS, f"`{defaults.freshness_hours}`", "A publication that is older is stale."),
+        Variable(
+            environment.WATCH_MINUTES,
+            "off",
+            "How long changed files have to be still before a refresh starts by itself.",
+        ),
+        Variable(
+            environment.OWNERS,
+            f"`{','.join(defaults.owners)}`",
+            "Owners on Dagster's pages: addresses, or `team:` and a name, separated by commas.",
+        ),
+        Variable(
+            environment.METRICS_FILE,
+            "`HOME/metrics/faultline.prom`",
+            "Where each refresh writes its metrics ([alerts.md](alerts.md#metrics)).",
+        ),
+        Variable(environment.UI_TOKEN, "made at each start", "The token of the web UI ([ui.md](ui.md))."),
+        Variable(environment.CACHE, "`~/.cache`", "Folder of the user's caches; Faultline's are in `faultline/`."),
+        *_alert_variables(),
+    ]
+
+
+def _alert_variables() -> list[Variable]:
+    kinds = ", ".join(alert_settings.ALERT_KINDS)
+    return [
+        Variable(alert_settings.KINDS, "all", f"What to tell, separated by commas: {kinds} ([alerts.md](alerts.md))."),
+        Variable(alert_settings.WEBHOOK, "none", 'An address to which `{"text": ...}` is posted.'),
+        Variable(alert_settings.WEBHOOK_FILE, "none", "A file that holds that address."),
+        Variable(alert_settings.EMAIL, "none", "Addresses that get mail, separated by commas."),
+        Variable(alert_settings.COMMAND, "none", "A program with arguments, quoted as in a shell."),
+        Variable(alert_settings.SMTP, "none", "`smtp://user@host:587` (STARTTLS) or `smtps://user@host`."),
+        Variable(alert_settings.SMTP_PASSWORD_FILE, "none", "A file that holds the password."),
+        Variable(alert_settings.SMTP_PASSWORD, "none", "The password itself."),
+        Variable(alert_settings.SMTP_FROM, "`faultline@` and this machine's name", "The sender."),
+    ]
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [INTRODUCTION, "## cluster.toml\n", RULES, ""]
+    for section in sections():
+        parts += _section(section)
+    parts += ["## Variables of the environment\n"]
+    parts += ["Each command reads them once, when it starts. Options such as `--home` come before them.\n"]
+    parts += ["| variable | default | meaning |", "|---|---|---|"]
+    parts += [f"| `{variable.name}` | {variable.default} | {variable.meaning} |" for variable in variables()]
+    parts += ["", "Those of a build on Spark: [spark.md](spark.md).", "", "## Completion in the shell", ""]
+    parts += ["`faultline --install-completion` lets Tab complete commands, options, clusters, tables and profiles."]
+    return "\n".join(parts) + "\n"
+
+
+def _section(section: Described) -> list[str]:
+    title = f"`{section.header}`" if section.path else "Keys above all tables"
+    meaning = section.meaning if section.path else "They stand first in the file, before the first line in brackets."
+    return [
+        f"### {title}",
+        "",
+        meaning,
+        "",
+        "| key | takes | default | unit | meaning |",
+        "|---|---|---|---|---|",
+        *map(_row, section.keys),
+        "",
+        "```toml",
+        section.example,
+        "```",
+        "",
+    ]
+
+
+def _row(key: Key) -> str:
+    default = key.default_text if key.default_text in ("none", "required") else f"`{key.default_text}`"
+    cells = (f"`{key.name}`", key.takes, default, key.unit or "–", key.meaning)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def main(arguments: list[str]) -> None:
+    """Print the page, or write it."""
+    parser = argparse.ArgumentParser(prog="python -m orchestration.configuration_page", description=__doc__)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write it there instead of printing it")
+    file = parser.parse_args(arguments).write
+    if file is None:
+        write(page())
+    else:
+        file.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
