@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -43,7 +43,7 @@ class Pull(Section):
     """Folder of Slurm's commands on that host, where they are not on its PATH."""
     slurm_cluster: Annotated[Name, Field(pattern=r"^[A-Za-z0-9][^\s,]*$")] | None = None
     """Slurm's name of the cluster, where the commands run on a host of another one (-M)."""
-    kinds: tuple[PulledKind, ...] = ("sacct", "events", "inventory", "squeue")
+    kinds: list[PulledKind] = Field(default_factory=lambda: list(get_args(PulledKind)))
     """What is fetched."""
     since: Annotated[date, AfterValidator(in_known_years)] | None = None
     """The first day to fetch. Days are those of UTC."""
