@@ -68,6 +68,7 @@ proof: .venv/.installed  ## Measure the coverage of every estimator; writes docs
 	@$(BIN)/python -m tests.proof --write docs/estimators.md
 
 slow: .venv/.installed strace  ## Run the tests at full scale as well; takes many minutes.
+	@$(BIN)/python -m pip install -q --no-deps -r requirements-axe.lock.txt
 	@$(BIN)/python -m pytest -m slow
 
 soak: .venv/.installed faketime  ## Sixty nights in which everything goes wrong, held against an empty home; SOAK='--out DIR --every 5'.
@@ -134,6 +135,8 @@ lock:  ## Pin every dependency again, with hashes and without addresses.
 		--no-header --no-annotate --quiet -o requirements-duckdb2.lock.txt
 	uv pip compile --group supply --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements-supply.lock.txt
+	uv pip compile --group axe --no-deps --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate --quiet -o requirements-axe.lock.txt
 
 clean:  ## Remove what a refresh made, never the sources.
 	rm -rf $(HOME_DIR)/work $(HOME_DIR)/publications $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster build

@@ -60,7 +60,8 @@ def _about_outage(node: Row) -> list[str]:
 def _about_incidents(node: Row) -> list[str]:
     causes: Sequence[Row] = node.get("causes") or []
     if not causes:
-        return []
+        is_lemon = node.get("verdict") == "lemon"
+        return ["A lemon by failures that are put down to it. Drain; read the evidence."] if is_lemon else []
     worst, total = causes[0], sum(cause["count"] for cause in causes)
     step = NEXT_STEP.get(worst["category"], "read the evidence by hand: no rule knows its cause")
     if node.get("verdict") == "lemon":

@@ -6,11 +6,13 @@ import datetime as dt
 import shlex
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from assets.node_lists import safe_names
-from assets.report.actions import SILENT_DAYS, Action, actions, drain_command
-from assets.report.advice import RECENT_DAYS
+from assets.report.actions import FRAMES, SILENT_DAYS, Action, actions, actions_of, drain_command
+from assets.report.advice import RECENT_DAYS, advise
+from assets.report.queries import Frames, Own, read_frames
 from assets.warehouse import Warehouse
 from orchestration.reading.lemon_list import lines_of, list_lemons
 from tests.report.clusters import HOSTILE
@@ -197,23 +199,50 @@ def test_the_order_is_outages_lemons_relapses_causes_sources(small):
     assert [action.kind for action in advised(small, "c")] == ["outage", "lemon", "relapse", "cause", "source"]
 
 
-@pytest.mark.parametrize("cluster_id", ["demo", "hall-b"])
-def test_no_node_is_advised_in_one_place_and_ok_in_another(planted, cluster_id):
-    with planted.reading() as con:
-        verdicts = dict(
-            con.execute(
-                "select node_name, verdict from estimates.est_lemon_nodes inner join marts.dim_nodes "
-                "using (cluster_id, node_id) where cluster_id = ?",
-                [cluster_id],
-            ).fetchall()
-        )
-    found = advised(planted, cluster_id)
-    taken_out = {name for action in found if action.takes_out for name in action.node_names}
-    assert taken_out == {name for name, verdict in verdicts.items() if verdict == "lemon"}
-    excluded = {name for action in found if action.exclude for name in action.node_names}
-    assert not [name for name in excluded if verdicts.get(name) == "ok"]
-    drained = {name for action in found if "state=drain" in action.command for name in action.node_names}
-    assert not [name for name in drained if verdicts.get(name) == "ok"]
+def contradictions(frames: Frames) -> list[str]:
+    """List nodes that one part of the report advises something about and another calls well."""
+    found = []
+    for cluster in frames["clusters"]:
+        own = Own(frames, cluster)
+        nodes = {row["node_name"]: row for row in own.rows("nodes")}
+        lemons = {name for name, row in nodes.items() if row["verdict"] == "lemon"}
+        fine = {name for name, row in nodes.items() if row["verdict"] == "ok"}
+        acts = actions_of(own)
+        named: dict[str, set[str]] = {
+            "taken out": {name for act in acts if act.takes_out for name in act.node_names} ^ lemons,
+            "excluded": {name for act in acts if act.exclude for name in act.node_names} & fine,
+            "drained": {name for act in acts if "state=drain" in act.command for name in act.node_names} & fine,
+            "drained in the list of nodes": {name for name, row in nodes.items() if "Drain" in advise(row)} ^ lemons,
+            "to repair, but not in the list of nodes": {
+                name
+                for act in acts
+                if act.kind == "outage"
+                for name in act.node_names
+                if "repair, then return it" not in advise(nodes[name])
+            },
+            "relapsed, but not in the list of nodes": {
+                name
+                for act in acts
+                if act.kind == "relapse"
+                for name in act.node_names
+                if "that repair did not hold" not in advise(nodes[name])
+            },
+        }
+        found += [f"{cluster['cluster_id']}: {what}: {name}" for what, names in named.items() for name in names]
+    return found
+
+
+def test_no_node_is_advised_in_one_place_and_ok_in_another(frames):
+    assert contradictions(frames) == []
+
+
+def test_no_node_of_any_simulated_cluster_is_advised_in_one_place_and_ok_in_another(many_clusters):
+    with duckdb.connect(str(many_clusters), read_only=True) as con:
+        frames = read_frames(con, *FRAMES)
+    simulated = [cluster for cluster in frames["clusters"] if cluster["is_simulated"]]
+    assert len(simulated) > 3
+    assert any(row["verdict"] == "lemon" for row in frames["nodes"])
+    assert contradictions(frames) == []
 
 
 def test_the_report_and_the_command_lemons_use_the_same_words(planted):

@@ -15,39 +15,11 @@ from assets.report.queries import read_frames
 from assets.warehouse import Warehouse
 from tests.report.browser import Tab, browser
 from tests.report.clusters import HOSTILE, KINDS, hostile_cluster
+from tests.report.looking import CUT, OVERLAPS
 from tests.report.planting import MADE_AT, insert
 from tests.warehouses import create_tables
 
 ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
-OVERLAPS = """(() => {
-  const boxes = Array.from(document.querySelectorAll(
-    "article:not([hidden]) :is(h1, h2, p, dt, dd, td > bdi, td > a, th button, figcaption, .tool, summary, " +
-    ".chart svg text)"
-  )).filter((node) => node.textContent.trim() && node.getAttribute('opacity') !== '0' && node.getClientRects().length)
-    .filter((node) => !node.closest('.unseen') && !node.closest('details:not([open])'))
-    .map((node) => [node, node.getBoundingClientRect()]).filter(([, box]) => box.width > 1 && box.height > 1);
-  const found = [];
-  for (const [node, box] of boxes) for (const [other, its] of boxes) {
-    if (node === other || node.contains(other) || other.contains(node)) continue;
-    if (node.textContent.trim() === other.textContent.trim() && node.tagName === 'text') continue;  // a rim and its ink
-    if (node.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_PRECEDING) continue;
-    const wide = Math.min(box.right, its.right) - Math.max(box.left, its.left);
-    const high = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top);
-    const told = [node, other].map((text) => text.textContent.trim().slice(0, 50)).join(' / ');
-    if (wide > 2 && high > 3) found.push(told);
-  }
-  return found.slice(0, 5);
-})()"""
-"""Texts whose boxes lie on each other, among those that are seen."""
-CUT = """(() => {
-  const wide = document.documentElement.scrollWidth - window.innerWidth;
-  const outside = Array.from(document.querySelectorAll('article:not([hidden]) .chart svg text')).filter((text) => {
-    const box = text.getBoundingClientRect(), frame = text.ownerSVGElement.getBoundingClientRect();
-    return text.textContent && (box.right > frame.right + 3 || box.left < frame.left - 3);
-  }).map((text) => text.textContent);
-  return wide > 1 ? ['the page is ' + wide + ' wider than the window'] : outside.slice(0, 5);
-})()"""
-"""What is wider than the window, and labels that leave their chart."""
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from assets.report.actions import Action
 from assets.report.blocks import Direction, Figure, FirstScreen, Section, Tile
-from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short, whole
+from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
 from assets.report.queries import Own, Row
 from assets.report.sections.gaps import missing_kinds
 from assets.report.sections.headline import has_enough, period, reference_of, utilisation
@@ -223,10 +223,10 @@ def brackets(interval: str) -> str:
 def money(amount: float | None, currency: str) -> str:
     """Write a sum of money.
 
-    >>> money(14080.2, "USD"), money(3.0, "EUR")
-    ('$14,080', '3 EUR')
+    >>> money(14078.2, "USD"), money(3.0, "EUR")
+    ('$14,080', '3.000 EUR')
     """
-    return f"${whole(amount)}" if currency == "USD" else f"{whole(amount)} {currency}"
+    return f"${short(amount, 4)}" if currency == "USD" else f"{short(amount, 4)} {currency}"
 
 
 def _sentence_of_little(own: Own) -> str:

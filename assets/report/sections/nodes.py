@@ -41,7 +41,9 @@ NODES = (
 
 def nodes(own: Own) -> Section:
     """Build the section on nodes that failed or were out of service."""
-    listed = [row for row in own.rows("nodes") if row["incident_count"] or _outage_count(row)]
+    listed = [
+        row for row in own.rows("nodes") if row["incident_count"] or _outage_count(row) or row["verdict"] == "lemon"
+    ]
     return section(
         "nodes",
         "Nodes with failures or outages",

@@ -1,0 +1,183 @@
+"""Reports of refreshed clusters in a real browser: every page at three widths, light and dark.
+
+The homes: the capture, the demo and a cluster with accounting only; an empty warehouse; the paper's two clusters at
+full size, or at the share `FAULTLINE_TEST_SCALE` of it. axe-core comes with axe-playwright-python, of which nothing
+else is used: `pip install --no-deps -r requirements-axe.lock.txt`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from assets.report.page import build, render
+from assets.report.queries import Own, read_frames
+from assets.report.what_if import start_of
+from assets.warehouse import Warehouse
+from orchestration.home import Home
+from tests.conftest import CAPTURE, new_home, refresh
+from tests.report.browser import Tab, browser
+from tests.report.looking import BARE, CUT, LOST, OVERLAPS, SORTED
+from tests.report.planting import MADE_AT
+from tests.report.test_report_what_if import INPUTS, model
+from tests.warehouses import create_tables
+
+pytestmark = pytest.mark.slow
+
+SCALE = os.environ.get("FAULTLINE_TEST_SCALE", "1")
+LOOKS = [(width, scheme) for width in (1440, 768, 390) for scheme in ("light", "dark")]
+AXE = """axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations.map((violation) =>
+  violation.id + ': ' + violation.nodes.slice(0, 3).map((node) => node.target.join(' ')).join(', ')))"""
+
+
+def simulated(home: Home, *profiles: str) -> None:
+    """Write the logs of profiles into a home."""
+    from typer.testing import CliRunner
+
+    from orchestration.cli import app
+
+    for profile in profiles:
+        arguments = ["simulate", profile, "--out", str(home.root)]
+        arguments += [] if profile == "demo" else ["--scale", SCALE]
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, done.output
+
+
+@pytest.fixture(scope="module")
+def small_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """The capture, the demo, and a cluster of which only accounting is known."""
+    home = new_home(tmp_path_factory.mktemp("small"))
+    shutil.copytree(CAPTURE / "sacct", home.sources / "accounting-only" / "sacct")
+    simulated(home, "demo")
+    refresh(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def full_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """The paper's two clusters."""
+    home = Home.at(tmp_path_factory.mktemp("full"))
+    simulated(home, "rsc1", "rsc2")
+    refresh(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def empty_report(tmp_path_factory: pytest.TempPathFactory, bundle: str) -> Path:
+    """A report of a warehouse without clusters."""
+    folder = tmp_path_factory.mktemp("empty")
+    warehouse = Warehouse(path=str(folder / "faultline.duckdb"))
+    with warehouse.writing() as con:
+        create_tables(con)
+        html = render(build(read_frames(con), MADE_AT), bundle)
+    (folder / "index.html").write_text(html, encoding="utf-8")
+    return folder / "index.html"
+
+
+@pytest.fixture(scope="module", params=["small", "full", "empty"])
+def report(request: pytest.FixtureRequest) -> Path:
+    """The report of each home in turn."""
+    if request.param == "empty":
+        return request.getfixturevalue("empty_report")
+    return request.getfixturevalue(f"{request.param}_home").report
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with browser(tmp_path_factory.mktemp("browser") / "profile") as opened:
+        yield opened
+
+
+def opened(tab: Tab, report: Path, width: int = 1440, scheme: str = "light") -> list[str]:
+    """Open a report and list its pages."""
+    tab.problems.clear()
+    tab.show(width, scheme=scheme)
+    tab.open(report.resolve().as_uri())
+    return tab.run("Array.from(document.querySelectorAll('[data-page-id]'), (page) => page.dataset.pageId)")
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_every_page_is_whole(tab, report, width, scheme):
+    wrong = {}
+    for page in opened(tab, report, width, scheme):
+        tab.go(page)
+        found = {name: tab.run(script) for name, script in (("on each other", OVERLAPS), ("cut", CUT), ("bare", BARE))}
+        wrong |= {f"{page}: {name}": said for name, said in found.items() if said}
+    assert wrong == {}
+    assert tab.problems == []
+    assert tab.run("document.documentElement.dataset.problems || ''") == ""
+
+
+def test_every_column_sorts_and_every_link_leads_somewhere(tab, report):
+    for page in opened(tab, report):
+        tab.go(page)
+        assert tab.run(SORTED) == [], page
+    assert tab.run(LOST) == []
+    assert tab.problems == []
+
+
+def test_every_figure_can_be_read_as_a_table(tab, report):
+    for page in opened(tab, report):
+        tab.go(page)
+        swaps = "Array.from(document.querySelectorAll('article:not([hidden]) figure .tools > [aria-pressed]'))"
+        count = tab.run(f"{swaps}.length")
+        assert count == tab.run("document.querySelectorAll('article:not([hidden]) .chart[data-chart=drawn]').length")
+        tab.run(f"{swaps}.forEach((button) => button.click())")
+        shown = "figure > .table:not([hidden]) tbody td"
+        assert tab.run(f"document.querySelectorAll('article:not([hidden]) {shown}').length") >= count
+        assert tab.run(OVERLAPS) == [], page
+        tab.run(f"{swaps}.forEach((button) => button.click())")
+    assert tab.problems == []
+
+
+def test_the_sliders_answer_what_the_model_answers(tab, small_home):
+    opened(tab, small_home.report)
+    with duckdb.connect(str(small_home.published_file), read_only=True) as con:
+        frames = read_frames(con)
+    compared = 0
+    for cluster in frames["clusters"]:
+        row = start_of(Own(frames, cluster))
+        if row["failure_count"] is None or not row["node_days"]:
+            continue
+        tab.go(f"{cluster['cluster_id']}/ettr")
+        block = "document.querySelector('article:not([hidden]) [data-whatif-data]')"
+        script = (
+            f"{json.dumps(INPUTS[::9])}.map((input) => whatIfModel.evaluate(JSON.parse({block}.textContent), input))"
+        )
+        for question, answer in zip(INPUTS[::9], tab.run(script), strict=True):
+            for name in ("ettr", "probability", "mttf_hours"):
+                expected = float(model(row, question)[name])
+                assert answer[name] == pytest.approx(expected, rel=1e-6, abs=1e-9), (question, name)
+                compared += 1
+    assert compared > 50
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light")])
+def test_axe_finds_nothing(tab, report, width, scheme):
+    found = find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.skip("axe-core is not installed: pip install --no-deps -r requirements-axe.lock.txt")
+    script = (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+    pages = opened(tab, report, width, scheme)
+    tab.run(script + "; true")
+    violations = {}
+    for page in pages:
+        tab.go(page)
+        if said := tab.run(AXE):
+            violations[page] = said
+    assert violations == {}
+
+
+def test_both_full_size_clusters_can_be_mailed_and_are_quick(tab, full_home):
+    assert full_home.report.stat().st_size < 8_000_000
+    opened(tab, full_home.report)
+    opened(tab, full_home.report)
+    assert tab.run("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 1_000
+    assert tab.run("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd") < 2_000
