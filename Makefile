@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help refresh test lint slow soak spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
+.PHONY: help refresh test lint slow soak postgres spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -81,6 +81,9 @@ soak: .venv/.installed faketime  ## Sixty nights in which everything goes wrong,
 spark: .venv/.installed .venv-spark/.installed java  ## Build the dbt project on DuckDB and on Spark and compare every mart.
 	@$(BIN)/python -m pytest -m spark tests/spark
 
+postgres: .venv/.installed postgresql  ## Dagster's history in Debian's PostgreSQL, which the test starts.
+	@$(BIN)/python -m pytest -m postgres tests/orchestration/test_postgres.py
+
 .venv-duckdb2/.installed: requirements.lock.txt requirements-duckdb2.lock.txt pyproject.toml
 	$(call packages,.venv-duckdb2,requirements.lock.txt)
 	$(call packages,.venv-duckdb2,requirements-duckdb2.lock.txt)
@@ -116,13 +119,16 @@ define install
 	|| { echo "$(1) is missing and apt-get could not install it; install it, then run make again" >&2; exit 1; }
 endef
 
-.PHONY: browser strace faketime java
+.PHONY: browser strace faketime java postgresql
 browser:
 	$(call install,chromium,chromium chromium-browser google-chrome,the report's browser test)
 strace:
 	$(call install,strace,strace,the tests of faults)
 faketime:
 	$(call install,faketime,faketime,the night on which the clock steps back)
+postgresql:
+	@test -n "$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null)" || { \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; }
 java:
 	$(call install,default-jre-headless,java,Spark)
 

@@ -72,16 +72,20 @@ class Server:
 def server(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     never = {"FAULTLINE_SCHEDULE": "0 0 29 2 *"}
-    process = subprocess.Popen(
-        [*FAULTLINE, "ui", "--home", str(home), "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | never,
-    )
+    told = home / "stderr.txt"
+    with told.open("w") as stderr:
+        process = subprocess.Popen(
+            [*FAULTLINE, "ui", "--home", str(home), "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env=os.environ | never,
+        )
     try:
         link = process.stdout.readline()
-        assert link.startswith("http://127.0.0.1:"), link
+        assert link.startswith("http://127.0.0.1:"), (link, told.read_text())
         yield Server(process, link)
+        assert "eprecat" not in told.read_text()
     finally:
         process.kill()
         process.wait()
