@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assets.sources.masking import mask
 from orchestration.environment import given_to_dagster
 from orchestration.home import Home
 from orchestration.upkeep.healing import heal_run_history, set_aside
@@ -58,6 +59,7 @@ SHIPPED = frozenset(
 )
 """SHA-256 of every dagster.yaml that Faultline has written, the current one included. None is ever removed."""
 
+MAX_REASON = 400
 _SECRET = re.compile(r"(?i)(\b\w*(?:password|passwd|secret|token|url|dsn|conn_string)\w*[\"']?\s*:)\s*\S.*")
 
 
@@ -156,10 +158,27 @@ def _at(settings: Mapping[str, Any], *path: str) -> Any:
 
 @contextmanager
 def open_storage(home: Home) -> Iterator[DagsterInstance]:
-    """Open the storage that was prepared, and close it afterwards."""
+    """Open the storage that was prepared, and close it afterwards.
+
+    Raises
+    ------
+    UnreadableSettings
+        The storage that a user's own dagster.yaml names cannot be opened: a server that is away, a wrong key.
+    """
     from dagster import DagsterInstance
 
-    with given_to_dagster(home):
-        opened = DagsterInstance.get()
+    try:
+        with given_to_dagster(home):
+            opened = DagsterInstance.get()
+    except Exception as error:
+        if not changes_of_user(home):
+            raise
+        while error.__cause__ is not None:
+            error = error.__cause__  # type: ignore[assignment]
+        why = mask(" ".join(str(error).split()))[:MAX_REASON]
+        raise UnreadableSettings(
+            f"{settings_file(home)} names a storage that cannot be opened: {why}; nothing was published; start the"
+            " server or correct the file, then run the command again"
+        ) from None
     with opened as instance:
         yield instance

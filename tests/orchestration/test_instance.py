@@ -6,7 +6,14 @@ import pytest
 
 from orchestration.doctor.doctor import settings_findings
 from orchestration.home import Home
-from orchestration.instance import SETTINGS, SHIPPED, UnreadableSettings, prepare_storage, settings_file
+from orchestration.instance import (
+    SETTINGS,
+    SHIPPED,
+    UnreadableSettings,
+    open_storage,
+    prepare_storage,
+    settings_file,
+)
 
 OF_0_1_0 = """\
 telemetry:
@@ -104,3 +111,11 @@ def test_doctor_says_what_a_change_gives_up_and_shows_no_password(home):
     assert "waits for the disk" not in finding.what
     assert "hunter2" not in str(finding)
     assert "+      hostname: db" in finding.details
+
+
+def test_a_storage_that_is_wrong_is_told_with_its_file(home):
+    write(home, "storage:\n  nonsense: {password: hunter2}\n")
+    prepare_storage(home)
+    with pytest.raises(UnreadableSettings, match=r"dagster\.yaml names a storage") as told, open_storage(home):
+        pass
+    assert "hunter2" not in str(told.value)

@@ -3,6 +3,7 @@
 The test starts Debian's own PostgreSQL with a cluster of its own. `make postgres` runs it.
 """
 
+import io
 import os
 import pwd
 import re
@@ -16,10 +17,13 @@ from tempfile import mkdtemp
 import pytest
 
 from orchestration.doctor.doctor import settings_findings
+from orchestration.environment import read_settings
 from orchestration.failures import RefreshFailed
 from orchestration.home import PROJECT, Home
 from orchestration.instance import SETTINGS, open_storage, prepare_storage, settings_file
-from tests.conftest import new_home, refresh
+from orchestration.refresh.run import run_refresh
+from orchestration.terminal import console
+from tests.conftest import new_home
 
 pytestmark = pytest.mark.postgres
 
@@ -102,10 +106,14 @@ def with_postgres(server, monkeypatch):
     return prepare
 
 
+def refresh(home):
+    return run_refresh(read_settings(home.root, home.sources), console(io.StringIO()))
+
+
 def test_a_refresh_keeps_its_history_in_postgresql(with_postgres, tmp_path):
     home = with_postgres(new_home(tmp_path / "home"))
     text = settings_file(home).read_text(encoding="utf-8")
-    assert "published in" in refresh(home)
+    assert refresh(home).status == "published"
     assert settings_file(home).read_text(encoding="utf-8") == text
     assert not list(home.dagster.rglob("*.db"))
     with open_storage(home) as instance:
@@ -113,7 +121,7 @@ def test_a_refresh_keeps_its_history_in_postgresql(with_postgres, tmp_path):
         (run,) = instance.get_runs()
         assert run.is_success
         assert len(instance.all_logs(run.run_id)) > 500
-    assert "nothing new" in refresh(home)
+    assert refresh(home).status == "unchanged"
 
 
 def test_doctor_finds_nothing_that_the_documented_file_gives_up(with_postgres, tmp_path):

@@ -319,6 +319,20 @@ def test_status_alert_is_for_cron(home, web):
     assert (result.exit_code, result.output) == (0, "")
 
 
+def test_a_refresh_whose_home_is_not_there_is_told_and_makes_no_folder(tmp_path, web):
+    home = events.Home.at(tmp_path / "not mounted")
+    for times in (1, 2):
+        result = run(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
+        assert result.exit_code == 1
+        assert len(web.texts) == times
+    assert "the refresh failed" in web.texts[0]
+    assert not home.root.exists()
+    web.status = 500
+    result = run(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
+    assert "alert not delivered by webhook: 127.0.0.1 answered 500" in result.stderr
+    assert result.exit_code == 1
+
+
 def test_the_test_tries_every_channel_and_says_which_does_not_work(home, web, tmp_path):
     words, kept = keeping_program(tmp_path)
     both = {"FAULTLINE_ALERT_WEBHOOK": web.address, "FAULTLINE_ALERT_COMMAND": f"{words[0]} '{words[1]}' 0"}
