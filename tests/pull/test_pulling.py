@@ -74,7 +74,7 @@ class TestQueries:
         assert len(rests) == len(filled.calls)
 
     def test_only_what_is_configured_is_asked_for(self, filled, pull):
-        pull(kinds=("sacct",))
+        pull(kinds=["sacct"])
         assert {words[0] for words in filled.calls} == {"sacct"}
 
 

@@ -68,7 +68,7 @@ def address(request, handler, tmp_path):
 @pytest.fixture
 def rest(pull, address):
     def rest(**more):
-        return pull(via="slurmrestd", slurmrestd=address, kinds=("sacct", "events", "inventory", "squeue"), **more)
+        return pull(via="slurmrestd", slurmrestd=address, kinds=["sacct", "events", "inventory", "squeue"], **more)
 
     return rest
 
