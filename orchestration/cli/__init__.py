@@ -15,6 +15,7 @@ from orchestration.cli import (
     doctor,
     engines,
     forget,
+    init,
     lemons,
     metrics,
     plan,
@@ -61,6 +62,7 @@ def _options(
     pass
 
 
+app.command(epilog=init.EXAMPLES)(init.init)
 app.command(epilog=refresh.EXAMPLES)(refresh.refresh)
 app.command(epilog=pull.EXAMPLES)(pull.pull)
 app.command(epilog=report.EXAMPLES)(report.report)

@@ -12,6 +12,7 @@ import json
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -166,6 +167,8 @@ def toml_value(value: Any) -> str:
             return "true" if value else "false"
         case int() | float():
             return str(value)
+        case date():
+            return value.isoformat()
         case list() | tuple():
             return f"[{', '.join(map(toml_value, value))}]"
         case dict():

@@ -1,0 +1,39 @@
+"""`faultline init`: a new cluster's folder and its commented cluster.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestration import terminal
+from orchestration.cli.options import HomeOption, answer, settings_of
+
+EXAMPLES = """Examples:
+
+On a host that has Slurm's commands: `faultline init gpu1`
+
+Slurm is asked on another host: `faultline init gpu1 --ssh login1`
+
+Only show what would be written: `faultline init gpu1 --print`
+"""
+
+
+def init(
+    cluster: Annotated[str, typer.Argument(help="The cluster's name, which becomes that of its folder.")],
+    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
+    home: HomeOption = None,
+    ssh: Annotated[
+        str | None, typer.Option("--ssh", help="Host on which Slurm is asked [default: this machine, if it can].")
+    ] = None,
+    is_printed: Annotated[bool, typer.Option("--print", help="Print the file, and write nothing.")] = False,
+) -> None:
+    """Make a cluster's folder with a cluster.toml that shows every key, and ask Slurm what it can."""
+    from orchestration.new_cluster.folder import make_cluster, show_file
+
+    if is_printed:
+        terminal.write(answer(lambda: show_file(cluster, ssh)))
+    else:
+        folder = settings_of(home, sources).home.sources
+        terminal.say_lines(answer(lambda: make_cluster(folder, cluster, ssh), writes=True))
