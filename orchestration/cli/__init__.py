@@ -29,6 +29,7 @@ from orchestration.cli import (
     status,
     tables,
     ui,
+    units,
 )
 from orchestration.home import code_version
 
@@ -80,6 +81,7 @@ app.command(epilog=rollback.EXAMPLES)(rollback.rollback)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)
 app.command("import-marts", epilog=engines.IMPORT_EXAMPLE)(engines.import_marts)
+app.command(epilog=units.EXAMPLES)(units.units)
 app.command(epilog=ui.EXAMPLES)(ui.ui)
 app.command(epilog=serve.EXAMPLES)(serve.serve)
 
