@@ -115,7 +115,8 @@ def actions(con: duckdb.DuckDBPyConnection, cluster_id: str) -> list[Action]:
 
 def actions_of(own: Own) -> list[Action]:
     """Work out the same from what was read already."""
-    costs = {row["failure_category"]: row["lost_gpu_hours_per_incident"] for row in own.rows("incident_losses")}
+    losses = own.rows("incident_losses")
+    costs = {row["failure_category"]: _cost([row]) for row in losses} | {"all": _cost(losses)}
     nodes = own.rows("nodes")
     lemons = sorted(
         (row for row in nodes if row["verdict"] == "lemon"), key=lambda row: (row["rank"] is None, row["rank"])
@@ -127,6 +128,13 @@ def actions_of(own: Own) -> list[Action]:
         *(_look_for_cause(row, costs.get(row["failure_category"]), own) for row in _grown(own.rows("rate_changes"))),
         *_about_sources(own),
     ]
+
+
+def _cost(losses: list[Row]) -> float | None:
+    """Give the GPU-hours that an incident costs on average; None where no loss is known."""
+    known = [row["lost_gpu_hours"] for row in losses if row["lost_gpu_hours"] is not None]
+    count = sum(row["incident_count"] for row in losses)
+    return sum(known) / count if known and count else None
 
 
 def lemon_words(node: Row) -> str:

@@ -53,8 +53,6 @@ class Change:
         `gone`: a cluster. `not compared`: another version of the method, or of the file.
     what
         The number, in words.
-    before, before_low, before_high, after, after_low, after_high
-        Values with limits; None where there are none.
     said
         The whole row in words.
     """
@@ -63,25 +61,6 @@ class Change:
     kind: Kind
     what: str
     said: str
-    before: float | None = None
-    before_low: float | None = None
-    before_high: float | None = None
-    after: float | None = None
-    after_low: float | None = None
-    after_high: float | None = None
-
-
-def changes_between(before: Path, after: Path) -> list[Change]:
-    """Compare two warehouses, such as two publications.
-
-    Parameters
-    ----------
-    before, after
-        DuckDB files with marts and estimates, which nobody is writing.
-    """
-    with duckdb.connect(str(after), read_only=True) as con:
-        numbers = read_numbers(con)
-    return changes_since(before, numbers)
 
 
 def changes_since(before: Path, numbers: list[Row]) -> list[Change]:
@@ -171,7 +150,7 @@ def _lemon_change(was: Row | None, row: Row) -> Change | None:
         return None
     node = printable(row["subject"])
     said = f"{node} is a lemon now and was none" if after else f"{node} was a lemon and is none now"
-    return Change(row["cluster_id"], "lemon", f"Lemon list: {node}", said, before=before, after=after)
+    return Change(row["cluster_id"], "lemon", f"Lemon list: {node}", said)
 
 
 def _has_moved(was: Row, row: Row) -> bool:
@@ -192,14 +171,8 @@ def _moved(was: Row, row: Row) -> Change:
         low, high = (None if number[end] is None else written(number[end]) for end in ("number_low", "number_high"))
         return f"{written(number['number_value'])} [{low or 'no limit'}, {high or 'no limit'}]"
 
-    return Change(
-        row["cluster_id"],
-        "moved",
-        what,
-        f"{what}: {limited(was)} before, {limited(row)} now{unit}",
-        *(was[name] for name in ("number_value", "number_low", "number_high")),
-        *(row[name] for name in ("number_value", "number_low", "number_high")),
-    )
+    said = f"{what}: {limited(was)} before, {limited(row)} now{unit}"
+    return Change(row["cluster_id"], "moved", what, said)
 
 
 def _named(row: Row) -> tuple[str, str]:

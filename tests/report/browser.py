@@ -40,7 +40,7 @@ class Tab:
         self.number += 1
         self.connection.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self.connection.recv(timeout=60))
+            message = json.loads(self.connection.recv(timeout=180))
             if message.get("id") == self.number:
                 assert "error" not in message, (method, message)
                 return message["result"]
