@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
+from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, fail, settings_of
 
 EXAMPLES = """Examples:
@@ -18,7 +19,7 @@ Forget it, and publish without it: `faultline forget gpu1 'sacct/2023-*' --yes &
 
 
 def forget(
-    cluster: Annotated[str, typer.Argument(help="The cluster.")],
+    cluster: Annotated[str, typer.Argument(help="The cluster.", autocompletion=complete_clusters)],
     paths: Annotated[
         list[str] | None, typer.Argument(help="Files below the cluster's folder, `*` for any text [default: all]")
     ] = None,

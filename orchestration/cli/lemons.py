@@ -7,13 +7,17 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
+from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline lemons --cluster mycluster --limit 10`"
 
 
 def lemons(
-    cluster: Annotated[str | None, typer.Option("--cluster", help="This cluster only [default: all].")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="This cluster only [default: all].", autocompletion=complete_clusters),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Describe at most so many nodes per cluster.")] = 30,
     home: HomeOption = None,
     as_json: JsonOption = False,

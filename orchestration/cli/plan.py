@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
+from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`"
@@ -15,7 +16,12 @@ EXAMPLES = "Example: `faultline plan --gpus 4096 --cluster mycluster --write 30s
 def plan(  # noqa: PLR0917
     gpus: Annotated[int, typer.Option("--gpus", min=1, help="GPUs of the run.")],
     cluster: Annotated[
-        str | None, typer.Option("--cluster", help="Take this cluster's measured rate [default: the only one].")
+        str | None,
+        typer.Option(
+            "--cluster",
+            help="Take this cluster's measured rate [default: the only one].",
+            autocompletion=complete_clusters,
+        ),
     ] = None,
     rate: Annotated[float | None, typer.Option("--rate", help="Or this rate, in failures per 1,000 node-days.")] = None,
     write: Annotated[str, typer.Option("--write", help="How long one checkpoint stops the work.")] = "5m",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestration import terminal
+from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, fail, settings_of
 from orchestration.environment import read_slurm_token
 
@@ -36,7 +37,10 @@ _UNITS = {"": 1, "s": 1, "m": 60, "min": 60}
 
 def pull(  # noqa: PLR0917
     cluster: Annotated[
-        str | None, typer.Argument(help="The cluster [default: all with `[pull]` in cluster.toml].")
+        str | None,
+        typer.Argument(
+            help="The cluster [default: all with `[pull]` in cluster.toml].", autocompletion=complete_clusters
+        ),
     ] = None,
     out: Annotated[
         Path | None,

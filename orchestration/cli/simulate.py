@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestration import terminal
+from orchestration.cli.completion import complete_profiles
 from orchestration.cli.options import JsonOption, fail
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def simulate(  # noqa: PLR0917
         typer.Argument(
             help="What to simulate: **rsc1** (2,000 nodes, 334 days), **rsc2** (1,000 nodes, 334 days), **demo** "
             "(two small clusters, 90 days), or one of them that is harder to read: **rsc2-default**, "
-            "**rsc2-hard**, **demo-default**, **demo-hard**."
+            "**rsc2-hard**, **demo-default**, **demo-hard**.",
+            autocompletion=complete_profiles,
         ),
     ],
     out: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from orchestration.cli.completion import complete_tables
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 TABLES_EXAMPLE = "Example: `faultline tables --json`"
@@ -20,7 +21,10 @@ def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 
 def where(
-    table: Annotated[str, typer.Argument(help="schema.table, or the table's name alone.")], as_json: JsonOption = False
+    table: Annotated[
+        str, typer.Argument(help="schema.table, or the table's name alone.", autocompletion=complete_tables)
+    ],
+    as_json: JsonOption = False,
 ) -> None:
     """Print the file that defines a table."""
     from orchestration.reading.catalogue import show_where
