@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help refresh test lint slow soak postgres spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
+.PHONY: help refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -70,6 +70,9 @@ proof: .venv/.installed  ## Measure the coverage of every estimator; writes docs
 slow: .venv/.installed strace  ## Run the tests at full scale as well; takes many minutes.
 	@$(BIN)/python -m pip install -q --no-deps -r requirements-axe.lock.txt
 	@$(BIN)/python -m pytest -m slow
+
+slurm: .venv/.installed  ## Pull from a real Slurm with planted faults, refresh, compare; needs root and the testbed that FAULTLINE_SLURM_TESTBED names.
+	@$(BIN)/python -m pytest -m slurm -n 0 tests/slurm
 
 soak: .venv/.installed faketime  ## Sixty nights in which everything goes wrong, held against an empty home; SOAK='--out DIR --every 5'.
 	@$(BIN)/python -m tests.soak $(or $(SOAK),--out $$(mktemp -d)/soak)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -38,12 +39,12 @@ FORMS = {"epoch": "sacct_lean_epoch.psv", "lean": "sacct_lean.psv", "unconverted
 """Clusters of the capture's jobs as other exports show them, by name."""
 
 
-def refresh(home: Home, full: bool = False) -> str:
+def refresh(home: Home, full: bool = False, is_pulling: bool = False) -> str:
     """Run the main job on a home and return what it printed."""
     from orchestration.refresh.run import run_refresh
 
     text = io.StringIO()
-    run_refresh(read_settings(home.root, home.sources, full), console(text))
+    run_refresh(replace(read_settings(home.root, home.sources, full), is_pulling=is_pulling), console(text))
     return text.getvalue()
 
 

@@ -15,6 +15,7 @@ from orchestration.pull.pulling import Source, Span, planned
 from orchestration.pull.queries import (
     LIST_FIELDS,
     SACCT_FIELDS,
+    SHOW_CONFIGURATION,
     WINDOWED,
     fields_of_version,
     lacks_required,
@@ -32,6 +33,8 @@ def commands(pull: Pull, source: Source, folder: Path, span: Span) -> list[str]:
     if pull.via == "text" and "sacct" in pull.kinds:
         found.append(source.shown(LIST_FIELDS))
         fields = _fields_there(source) or SACCT_FIELDS
+    if pull.via != "slurmrestd" and "sacct" in pull.kinds:
+        found.append(source.shown(SHOW_CONFIGURATION))
     for kind, window in planned(pull, span, read_state(folder), folder, now):
         query = windowed(kind, window, pull, fields) if window and kind in WINDOWED else snapshot(kind, now, pull)
         found.append(source.shown(query.words))

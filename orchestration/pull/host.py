@@ -21,6 +21,7 @@ from typing import IO, cast
 from assets.log_kinds import EPOCH_TIMES, in_shell
 from assets.sources.settings import Pull
 from orchestration.pull.failures import HostUnreachable, PullFailed
+from orchestration.pull.queries import WHO_ASKS
 
 ENVIRONMENT = ("env", "TZ=UTC", "LC_ALL=C", EPOCH_TIMES)
 """Windows are asked for in UTC, times are answered as epochs, and errors are in English."""
@@ -51,7 +52,8 @@ class Host:
     def command(self, words: Sequence[str]) -> list[str]:
         """Return the program and arguments that run a command of Slurm."""
         pull = self._pull
-        program = f"{pull.bin.rstrip('/')}/{words[0]}" if pull.bin else words[0]
+        is_slurms = pull.bin is not None and words[0] != WHO_ASKS[0]
+        program = f"{str(pull.bin).rstrip('/')}/{words[0]}" if is_slurms else words[0]
         there = [*pull.prefix, *ENVIRONMENT, program, *words[1:]]
         if pull.ssh is None:
             return there

@@ -21,6 +21,7 @@ from orchestration.pull.failures import HostUnreachable, PullFailed
 from orchestration.pull.files import put_in_place, remove_unfinished, unfinished, write_manifest
 from orchestration.pull.host import Finished
 from orchestration.pull.outcomes import FAILED, INCOMPLETE, PULLED, PullOutcome
+from orchestration.pull.privacy import hidden_jobs
 from orchestration.pull.queries import (
     LIST_FIELDS,
     SACCT_FIELDS,
@@ -212,8 +213,8 @@ class ClusterPull:
         for kind in kinds:
             self._result.kinds[kind] = KindCounts()
             try:
-                if kind == "sacct" and self._pull.via == "text":
-                    self._fields = self._known_fields()
+                if kind == "sacct" and self._pull.via != "slurmrestd":
+                    self._prepare_accounting()
                 self._fetch_kind(kind, [window for other, window in asked if other == kind])
             except HostUnreachable as error:
                 self._add_problem(kind, error)
@@ -244,13 +245,18 @@ class ClusterPull:
             return snapshot(kind, self._now, self._pull)
         return windowed(kind, window, self._pull, self._fields)
 
-    def _known_fields(self) -> tuple[str, ...]:
-        """Ask which fields this version of sacct knows: it refuses a query for any other."""
-        with self._asked(Query("sacct", LIST_FIELDS, "fields.txt")) as (answer, _):
-            fields = fields_of_version(answer.read_text(encoding="utf-8", errors="replace"))
-        if lacks_required(fields):
-            raise PullFailed("`sacct --helpformat` does not list the fields of sacct", "run it by hand")
-        return fields
+    def _prepare_accounting(self) -> None:
+        """Ask who sees which jobs, and which fields this sacct knows: it refuses a query for any other."""
+        if self._pull.via == "text":
+            self._fields = fields_of_version(self._text_of(LIST_FIELDS))
+            if lacks_required(self._fields):
+                raise PullFailed("`sacct --helpformat` does not list the fields of sacct", "run it by hand")
+        if hidden := hidden_jobs(self._text_of):
+            self._add_problem("sacct", hidden)
+
+    def _text_of(self, words: tuple[str, ...]) -> str:
+        with self._asked(Query("sacct", words, "asked.txt")) as (answer, _):
+            return answer.read_text(encoding="utf-8", errors="replace")
 
     def _fetch_one(self, query: Query) -> None:
         counts = self._result.kinds[query.kind]

@@ -18,6 +18,9 @@ from orchestration.pull.windows import Window
 WINDOWED = ("sacct", "events")
 """Kinds that are asked for day by day; the others show only the present."""
 LIST_FIELDS = ("sacct", "--helpformat")
+SHOW_CONFIGURATION = ("sacctmgr", "show", "configuration")
+WHO_ASKS = ("id", "-un")
+"""Not a command of Slurm, so it is on the PATH of every host."""
 REST, VERSION = "slurmrestd", "VERSION"
 """The first word of a question to slurmrestd, and what stands for the version of its API in the second."""
 SACCT_FIELDS = tuple(sorted(FIELDS, key=lambda field: (field in FREE_TEXT, field != "JobIDRaw")))
@@ -44,6 +47,11 @@ def fields_of_version(help_text: str) -> tuple[str, ...]:
     """
     known = {name.lower() for name in help_text.split()}
     return tuple(field for field in SACCT_FIELDS if field.lower() in known)
+
+
+def level_of(user: str) -> tuple[str, ...]:
+    """Ask which administrator of Slurm a user is."""
+    return ("sacctmgr", "-n", "-P", "show", "user", user, "format=AdminLevel")
 
 
 def lacks_required(fields: Sequence[str]) -> bool:

@@ -6,7 +6,12 @@ asked for the attempt of the job that ended in the state the injection caused.
 
 from __future__ import annotations
 
+import json
+
 import pytest
+
+from tests.conftest import FIXTURES
+from tests.slurm.planted import planted_failures
 
 # job: state, culprit, category, rule
 INFRASTRUCTURE_FAILURES = {
@@ -19,6 +24,12 @@ INFRASTRUCTURE_FAILURES = {
     64: ("NODE_FAIL", "node004", "node_fail_unattributed", "node_fail_named_node"),  # network partition
     66: ("REQUEUED", "node015", "system_services", "prolog_failure"),  # failed prolog
 }
+
+
+def test_the_faults_that_were_planted_are_these():
+    truth = json.loads((FIXTURES / "slurm-22.05" / "ground_truth.json").read_text(encoding="utf-8"))
+    assert planted_failures(truth) == {(job, *found[:3]) for job, found in INFRASTRUCTURE_FAILURES.items()}
+
 
 # Jobs near a fault that nothing in the logs lays at its door.
 NOT_INFRASTRUCTURE = {

@@ -110,6 +110,20 @@ def test_an_error_line_that_the_site_knows_to_be_harmless_is_passed_over(slurm, 
     assert pull("2026-03-05T13:00", harmless_errors=["unrecognized key: NewOption"]).problems == []
 
 
+def test_jobs_that_slurm_hides_from_the_user_are_told(slurm, pull, monkeypatch):
+    configuration = "SlurmUser = slurm(64030)\nPrivateData            = jobs,usage\n"
+    slurm.whole_answer("sacctmgr", "answer", "None\n")
+    slurm.run_first("sacctmgr", "answer", f'[ "$2" = configuration ] && {{ printf "{configuration}"; exit 0; }}\n')
+    (slurm._folder / "bin" / "id").write_text("#!/bin/sh\necho mallory\n")
+    (slurm._folder / "bin" / "id").chmod(0o755)
+    result = pull()
+    (problem,) = result.problems
+    assert "hides the jobs of other users from mallory" in problem.what and result.status == "incomplete"
+    assert problem.next_step.startswith("sacctmgr modify user mallory set AdminLevel=Operator")
+    slurm.whole_answer("sacctmgr", "answer", "Operator\n")
+    assert pull("2026-03-05T13:00").problems == []
+
+
 def test_a_warning_is_no_error(slurm, pull):
     slurm.answer("sacct", DAY, "", stderr="Warning: Permanently added 'login1' to the list of known hosts.\n")
     assert pull().problems == []

@@ -57,7 +57,7 @@ def test_a_dry_run_prints_the_commands_that_a_run_then_makes(slurm, run, tmp_pat
     import subprocess
 
     subprocess.run(["bash", str(tmp_path / "typed.sh")], check=True, capture_output=True)
-    assert slurm.calls == ran and len(ran) == 9
+    assert slurm.calls == ran and len(ran) == 10
     assert all(line.startswith("env TZ=UTC LC_ALL=C SLURM_TIME_FORMAT=%s sac") for line in printed)
 
 

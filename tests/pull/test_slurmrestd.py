@@ -124,7 +124,7 @@ class TestSacctJson:
             slurm.whole_answer("sacct", f"2026-03-0{day}", document())
         result = pull(via="json")
         assert result.problems == [] and result.kinds["sacct"].records == 2
-        assert slurm.calls[0] == [
+        assert slurm.calls[1] == [
             "sacct", "-a", "-D", "-X", "-S", "2026-03-02T00:00:00", "-E", "2026-03-03T00:00:00", "--json",
         ]  # fmt: skip
         names = [f"sacct/pulled-2026-03-0{day}.json" for day in (4, 5)]

@@ -1,0 +1,3 @@
+"""The scenarios of the workload are no module: they run inside the testbed's."""
+
+collect_ignore = ["more_faults.py"]

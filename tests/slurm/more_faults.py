@@ -1,0 +1,53 @@
+"""Three more kinds of node failure for the workload of the testbed, which runs this file after its own.
+
+Its names (`submit`, `fault`, `Episode` ...) are there already. In each scenario a job of two nodes dies of one of them,
+whose health check finds the fault and drains it.
+"""
+
+# ruff: noqa: F821 -- names of the workload
+
+
+def fatal_fault(start, name, kind, detail, break_node, mend_node):
+    """Break a node of a running job, let the job die of it, and repair the node once Slurm has drained it."""
+    at(start)
+    job = submit("alice", name, p("etc/ddp.sh"), 90, nodes=2, opts=["--no-requeue"], expect="FAILED", cause=detail)
+    node = claim(running(job)[::-1])
+    time.sleep(9)
+    episode = Episode(node, kind, detail, [job])
+    break_node(node)
+    fault(node, "crash", detail)
+    inject(kind, node, [job])
+    final(job, 40)
+    episode.seen("DRAIN", 60)
+    time.sleep(20)
+    mend_node(node)
+    repair(episode, node)
+
+
+def s_nvlink():
+    def break_node(node):
+        xid(node, 74, "pid=4242, name=python, NVLink: fatal error detected on link 3(0x10000, 0x0, 0x0, 0x0)", 3)
+
+    fatal_fault(210, "nvlink-victim", "nvlink", "Xid 74 NVLink", break_node, lambda node: None)
+
+
+def s_ib_crash():
+    def break_node(node):
+        fault(node, "ib_down", "5")
+        syslog(node, "mlx5_core 0000:c5:00.0 ibp5: Link down")
+
+    def mend_node(node):
+        fault(node, "ib_down")
+        syslog(node, "mlx5_core 0000:c5:00.0 ibp5: Link up")
+
+    fatal_fault(212, "ib-victim", "ib_crash", "InfiniBand link down, NCCL aborts", break_node, mend_node)
+
+
+def s_mount_crash():
+    fatal_fault(
+        214, "mount-victim", "mount_crash", "/checkpoint lost under a job",
+        lambda node: fault(node, "mount_lost", "/checkpoint"), lambda node: fault(node, "mount_lost"),
+    )  # fmt: skip
+
+
+SCENARIOS.extend([s_nvlink, s_ib_crash, s_mount_crash])

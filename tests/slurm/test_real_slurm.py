@@ -1,0 +1,220 @@
+"""From a real Slurm to a publication: planted faults, `faultline pull`, a refresh, and the truth.
+
+It needs root and the testbed, a program that runs a whole Slurm cluster on one machine, and takes about ten minutes:
+`make slurm`. FAULTLINE_SLURM_TESTBED names the program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from orchestration.cli import app
+from orchestration.home import PROJECT, Home
+from tests.conftest import refresh
+from tests.slurm.planted import UNATTRIBUTED, jobs_on_broken_nodes, planted_failures
+
+pytestmark = pytest.mark.slurm
+
+TESTBED = Path(os.environ.get("FAULTLINE_SLURM_TESTBED", PROJECT.parent / "shared" / "slurm-testbed" / "slurm-testbed"))
+CLUSTER = "testbed"
+FAILURES = """
+    select attempts.job_id_raw, failures.state, culprit_node_id, failures.failure_category
+    from marts.fct_failures as failures
+    inner join marts.fct_attempts as attempts using (cluster_id, attempt_id)
+"""
+
+
+class Testbed:
+    """A Slurm cluster of a copy of the testbed's program, whose workload has more faults."""
+
+    __test__ = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.seconds = folder, {}
+        self.program = folder / "program" / TESTBED.name
+        self.program.parent.mkdir()
+        shutil.copyfile(TESTBED, self.program)
+        self.program.chmod(0o755)
+        more = Path(__file__).with_name("more_faults.py").read_text()
+        workload = TESTBED.with_name("workload.py").read_text()
+        self.program.with_name("workload.py").write_text(f"{workload}\n\n{more}")
+
+    @property
+    def prefix(self) -> list[str]:
+        """The words that run a command inside the cluster."""
+        return ["env", f"SLURM_TESTBED_DIR={self.folder / 'cluster'}", str(self.program), "exec", "--"]
+
+    def run(self, *words: str, is_checked: bool = True) -> str:
+        """Run a command of the testbed, and note how long it took."""
+        started = time.monotonic()
+        environment = {**os.environ, "SLURM_TESTBED_DIR": str(self.folder / "cluster")}
+        done = subprocess.run([self.program, *words], env=environment, capture_output=True, text=True, check=False)
+        self.seconds[words[0]] = time.monotonic() - started
+        assert done.returncode == 0 or not is_checked, f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        return done.stdout
+
+    def inside(self, *words: str) -> str:
+        """Run a command inside the cluster."""
+        return self.run("exec", "--", *words)
+
+
+@pytest.fixture(scope="module")
+def testbed():
+    if not TESTBED.is_file():
+        pytest.skip(f"no testbed of Slurm at {TESTBED}; FAULTLINE_SLURM_TESTBED names one")
+    if os.geteuid() != 0:
+        pytest.skip("the testbed needs root")
+    folder = Path(tempfile.mkdtemp(prefix="faultline-slurm-"))
+    # The users of the cluster have their homes in it; pytest's folders are closed to them.
+    folder.chmod(0o755)
+    testbed = Testbed(folder)
+    try:
+        testbed.run("up")
+        testbed.run("workload", is_checked=False)
+        testbed.run("dump", str(testbed.folder / "dump"))
+        yield testbed
+    finally:
+        testbed.run("down", is_checked=False)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def truth(testbed):
+    return json.loads((testbed.folder / "dump" / "ground_truth.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def home(testbed):
+    """A home whose Slurm logs come by the pull, and whose other logs are copied from the machines."""
+    home = Home.at(testbed.folder / "home")
+    folder = home.sources / CLUSTER
+    folder.mkdir(parents=True)
+    (folder / "cluster.toml").write_text(f"[pull]\nprefix = {json.dumps(testbed.prefix)}\nfirst_days = 7\n")
+    dump = testbed.folder / "dump"
+    day = time.strftime("%Y%m%d", time.gmtime())
+    for kind, name, copied in (
+        ("health", "health_checks.jsonl", "health_checks.jsonl"),
+        ("kernel", "syslog", f"syslog-{day}.log"),
+        ("slurmctld", "slurmctld.log", "slurmctld.log"),
+    ):
+        (folder / kind).mkdir()
+        shutil.copyfile(dump / name, folder / kind / copied)
+    return home
+
+
+@pytest.fixture(scope="module")
+def pulled(home, testbed):
+    started = time.monotonic()
+    result = CliRunner().invoke(app, ["pull", "--home", str(home.root), "--json"])
+    testbed.seconds["pull"] = time.monotonic() - started
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)[0]
+
+
+@pytest.fixture(scope="module")
+def con(home, pulled, testbed):
+    started = time.monotonic()
+    refresh(home)
+    testbed.seconds["refresh"] = time.monotonic() - started
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        yield con
+
+
+def test_the_workload_ran_as_written(truth):
+    assert truth["scenario_errors"] == []
+    assert {"nvlink", "ib_crash", "mount_crash"} <= {episode["kind"] for episode in truth["node_episodes"]}
+
+
+def test_the_pull_is_whole(pulled, home):
+    assert pulled["status"] == "pulled" and pulled["problems"] == []
+    assert pulled["kinds"]["inventory"]["records"] == 16
+    assert (home.sources / CLUSTER / "events").is_dir()
+
+
+def test_every_record_of_slurm_is_an_attempt(con, testbed):
+    slurms = testbed.inside(
+        "env", "TZ=UTC", "sacct", "-a", "-D", "-X", "-P", "-n", "-S", "now-1day", "-E", "now", "-o", "JobIDRaw,State"
+    )
+    expected: dict[str, int] = {}
+    for line in slurms.splitlines():
+        state = line.partition("|")[2].partition(" ")[0]
+        expected[state] = expected.get(state, 0) + 1
+    found = dict(con.execute("select state, count(*) from marts.fct_attempts group by state").fetchall())
+    assert found == expected and sum(found.values()) > 100
+
+
+def test_planted_failures_come_out_as_what_they_were(con, truth):
+    found = set(con.execute(FAILURES).fetchall())
+    planted = planted_failures(truth)
+    assert {kind for *_, kind in planted} >= {"gpu_nvlink", "ib_link", "filesystem_mount", "gpu_memory", UNATTRIBUTED}
+    assert planted - found == set()
+    beside = jobs_on_broken_nodes(truth)
+    assert [row for row in found - planted if row[2] not in beside.get(row[0], set())] == []
+
+
+def test_the_nodes_of_the_inventory_and_their_outages_are_there(con, truth):
+    assert con.execute("select count(*), sum(gpu_count) from marts.dim_nodes").fetchone() == (16, 128)
+    out = {node for (node,) in con.execute("select distinct node_id from marts.fct_node_outages").fetchall()}
+    assert {episode["node"] for episode in truth["node_episodes"]} <= out
+
+
+def test_a_second_pull_brings_no_other_accounting(home, con):
+    (file,) = (home.sources / CLUSTER / "sacct").glob("pulled-*.psv")
+    before = file.read_bytes()
+    result = CliRunner().invoke(app, ["pull", "--home", str(home.root), "--json"])
+    assert result.exit_code == 0, result.output
+    assert file.read_bytes() == before
+
+
+def test_the_json_of_sacct_has_the_same_jobs(home, pulled, testbed):
+    folder = testbed.folder / "as-json" / CLUSTER
+    folder.mkdir(parents=True)
+    other = Home.at(testbed.folder / "as-json-home")
+    (other.sources / CLUSTER).mkdir(parents=True)
+    settings = f'[pull]\nvia = "json"\nkinds = ["sacct"]\nprefix = {json.dumps(testbed.prefix)}\nfirst_days = 2\n'
+    (other.sources / CLUSTER / "cluster.toml").write_text(settings)
+    result = CliRunner().invoke(app, ["pull", CLUSTER, "--home", str(other.root), "--out", str(folder)])
+    # The settings are those of the cluster's folder; the answers go elsewhere.
+    assert result.exit_code == 0, result.output
+    (file,) = (folder / "sacct").glob("pulled-*.json")
+    assert len(json.loads(file.read_bytes())["jobs"]) == pulled["kinds"]["sacct"]["records"]
+
+
+def test_without_slurmdbd_the_cluster_keeps_what_it_has_and_is_stale(home, con, testbed):
+    """The last test: it ends slurmdbd."""
+    pid = (testbed.folder / "cluster" / "run" / "pids" / "slurmdbd").read_text()
+    testbed.inside("kill", pid)
+    time.sleep(3)
+    (file,) = (home.sources / CLUSTER / "sacct").glob("pulled-*.psv")
+    before = file.read_bytes()
+    result = CliRunner().invoke(app, ["pull", "--home", str(home.root), "--json"])
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)[0]
+    assert told["status"] == "failed"
+    assert {problem["kind"] for problem in told["problems"]} == {"sacct", "events"}
+    assert "slurmdbd and slurmctld run" in told["problems"][0]["next_step"], told
+    assert file.read_bytes() == before
+    assert told["kinds"]["inventory"]["records"] == 16
+    refresh(home, is_pulling=False)
+    with duckdb.connect(str(home.published_file), read_only=True) as after:
+        assert after.execute("select is_stale, stale_reason is not null from marts.dim_clusters").fetchall() == [
+            (True, True)
+        ]
+        assert after.execute("select count(*) from marts.fct_attempts").fetchone()[0] > 100
+        assert after.execute("select status from ops.pulls").fetchall() == [("failed",)]
+
+
+def test_the_times(testbed, con, capsys):
+    with capsys.disabled():
+        for name in ("up", "workload", "pull", "refresh"):
+            print(f"{name:<9}{testbed.seconds[name]:6.0f} s")
