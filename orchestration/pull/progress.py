@@ -45,6 +45,7 @@ class PullProgress:
 def lines_of(pulled: Pulled) -> Iterator[str]:
     """Say what a pull fetched, a line for each kind of log."""
     if pulled.status == BUSY:
+        yield f"{pulled.cluster_id} is being pulled by another process"
         return
     for kind, counts in pulled.kinds.items():
         queries = "query" if counts.asked == 1 else "queries"

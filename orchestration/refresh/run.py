@@ -93,8 +93,11 @@ def _pulled(settings: HomeSettings, console: Console) -> HomeSettings:
         from orchestration.pull.clusters import pull_all
         from orchestration.pull.progress import PullProgress, lines_of
 
-        with PullProgress(", ".join(clusters), console) as progress:
-            results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
+        try:
+            with PullProgress(", ".join(clusters), console) as progress:
+                results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
+        except KeyboardInterrupt:
+            raise RefreshInterrupted from None
         for result in results:
             for line in lines_of(result):
                 console.print(line)

@@ -22,7 +22,10 @@ FAILED = PullOutcome("failed", "2026-03-05T12:00:00+00:00", "2026-03-04T02:00:00
 
 @pytest.fixture
 def home(folder):
-    (folder / "cluster.toml").write_text('timezone = "UTC"\n[pull]\nfirst_days = 2\npause_seconds = 0\n')
+    (folder / "cluster.toml").write_text(
+        'timezone = "UTC"\n[pull]\nfirst_days = 2\npause_seconds = 0\n'
+        'kinds = ["sacct", "events", "inventory", "squeue"]\n'
+    )
     return Home.at(folder.parents[1])
 
 

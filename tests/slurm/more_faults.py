@@ -10,9 +10,15 @@ whose health check finds the fault and drains it.
 def fatal_fault(start, name, kind, detail, break_node, mend_node):
     """Break a node of a running job, let the job die of it, and repair the node once Slurm has drained it."""
     at(start)
-    job = submit("alice", name, p("etc/ddp.sh"), 90, nodes=2, opts=["--no-requeue"], expect="FAILED", cause=detail)
-    node = claim(running(job)[::-1])
+    # No node of another scenario: a job must die of this fault and of no other.
+    own = [wait(lambda: idle("train") and claim(idle("train")), "an idle node") for _ in range(2)]
+    opts = ["--no-requeue", "--nodelist=" + ",".join(own)]
+    job = submit("alice", name, p("etc/ddp.sh"), 90, nodes=2, opts=opts, expect="FAILED", cause=detail)
+    running(job)
+    other, node = own
     time.sleep(9)
+    if JOBS[job]["JobState"] != "RUNNING":
+        raise RuntimeError("job %s of %s ended before its fault" % (job, name))
     episode = Episode(node, kind, detail, [job])
     break_node(node)
     fault(node, "crash", detail)
@@ -21,6 +27,7 @@ def fatal_fault(start, name, kind, detail, break_node, mend_node):
     episode.seen("DRAIN", 60)
     time.sleep(20)
     mend_node(node)
+    CLAIMED.discard(other)
     repair(episode, node)
 
 
