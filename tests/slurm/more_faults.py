@@ -18,7 +18,7 @@ def fatal_fault(start, name, kind, detail, break_node, mend_node):
     other, node = own
     time.sleep(9)
     if JOBS[job]["JobState"] != "RUNNING":
-        raise RuntimeError("job %s of %s ended before its fault" % (job, name))
+        raise RuntimeError(f"job {job} of {name} ended before its fault")
     episode = Episode(node, kind, detail, [job])
     break_node(node)
     fault(node, "crash", detail)
