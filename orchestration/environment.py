@@ -24,6 +24,7 @@ MEMORY = "FAULTLINE_MEMORY"
 THREADS = "FAULTLINE_THREADS"
 SCHEDULE = "FAULTLINE_SCHEDULE"
 TIMEZONE = "FAULTLINE_TIMEZONE"
+PRIVACY_KEY_FILE = "FAULTLINE_PRIVACY_KEY_FILE"
 KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
 FRESHNESS_HOURS = "FAULTLINE_FRESHNESS_HOURS"
 WATCH_MINUTES = "FAULTLINE_WATCH_MINUTES"
@@ -48,6 +49,14 @@ class WrongSetting(ValueError):
 
 def _count_cores() -> int:
     return len(os.sched_getaffinity(0))
+
+
+def _privacy_key_file() -> Path:
+    named = os.environ.get(PRIVACY_KEY_FILE)
+    if named:
+        return Path(named).expanduser()
+    configuration = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(configuration).expanduser() / "faultline" / "privacy.key"
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,8 @@ class HomeSettings:
         Where alerts go, and about what.
     metrics_file
         Where each refresh writes its metrics. None: in the home.
+    privacy_key
+        The file with the key of pseudonyms, outside the home.
     """
 
     home: Home
@@ -99,6 +110,7 @@ class HomeSettings:
     owners: tuple[str, ...] = ("team:reliability",)
     alerts: AlertSettings = field(default_factory=AlertSettings)
     metrics_file: Path | None = None
+    privacy_key: Path = field(default_factory=_privacy_key_file)
 
 
 def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
@@ -178,6 +190,7 @@ def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:
     return {
         **os.environ,
         HOME: str(settings.home.root),
+        PRIVACY_KEY_FILE: str(settings.privacy_key),
         SOURCES: str(settings.home.sources),
         DAGSTER_HOME: str(settings.home.dagster),
         "DO_NOT_TRACK": "1",

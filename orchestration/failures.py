@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
 DUCKDB_INTERRUPTED = "Query interrupted"
-EXPLAIN_THEMSELVES = {"SourceError", "SourceErrors", "RefreshRunning", "Failure", "UnreadableSettings"}
+EXPLAIN_THEMSELVES = {
+    "SourceError",
+    "SourceErrors",
+    "RefreshRunning",
+    "Failure",
+    "UnreadableSettings",
+    "WrongKey",
+    "PrivacyChanged",
+}
 
 
 class RefreshFailed(Exception):

@@ -35,7 +35,11 @@ def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> di
         ),
         "session": bound(
             lambda _: RefreshSession(
-                working_file=str(home.working_file), lock_file=str(home.lock_file), home=str(home.root)
+                working_file=str(home.working_file),
+                lock_file=str(home.lock_file),
+                home=str(home.root),
+                sources=str(home.sources),
+                privacy_key=str(settings.privacy_key),
             )
         ),
         "dbt": bound(lambda _: dbt_resource(home)),

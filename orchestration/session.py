@@ -18,9 +18,10 @@ from pydantic import PrivateAttr
 from assets.warehouse import Warehouse
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import remove_leftovers, was_published
-from orchestration.upkeep.healing import Say, heal, heal_schema
+from orchestration.upkeep.healing import Say, heal, heal_schema, remove_scratch
 from orchestration.upkeep.lock import RefreshLock, lock_of_session, wait_until_free
 from orchestration.upkeep.permissions import private_files
+from orchestration.upkeep.privacy import require_no_change
 
 
 class RefreshSession(dg.ConfigurableResource):
@@ -32,6 +33,8 @@ class RefreshSession(dg.ConfigurableResource):
         Absolute paths.
     home
         Absolute path of the home. If it is empty, publications are not looked after.
+    sources, privacy_key
+        Where the settings of the clusters and the key of pseudonyms are.
     patience_seconds
         How long to wait for processes that a killed refresh left behind.
     """
@@ -39,6 +42,8 @@ class RefreshSession(dg.ConfigurableResource):
     working_file: str
     lock_file: str
     home: str = ""
+    sources: str = ""
+    privacy_key: str = ""
     patience_seconds: float = 600
     _lock: RefreshLock | None = PrivateAttr(default=None)
     _umask: ExitStack = PrivateAttr(default_factory=ExitStack)
@@ -49,6 +54,9 @@ class RefreshSession(dg.ConfigurableResource):
         try:
             self._lock = lock_of_session(Path(self.lock_file))
             wait_until_free(Path(self.working_file), self.patience_seconds)
+            if self.home and self.privacy_key:
+                home = Home.at(Path(self.home), Path(self.sources) if self.sources else None)
+                require_no_change(home, Path(self.privacy_key))
             if self.home and self._lock is not None:
                 # `faultline refresh` does this before it starts the run, and then hands its lock over.
                 heal_before_a_run(Home.at(Path(self.home)), logging.getLogger(__name__).warning)
@@ -62,6 +70,7 @@ class RefreshSession(dg.ConfigurableResource):
             if self.home:
                 home = Home.at(Path(self.home))
                 remove_leftovers(home)
+                remove_scratch(home)
                 mark_unpublished_run_as_failed(con, home)
             con.execute(
                 "update ops.runs set status = 'failed', ended_at = started_at, message = 'stopped without an end'"

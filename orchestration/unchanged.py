@@ -46,7 +46,11 @@ class HomeSources(SourcesFolder):
         tags
             Those of the run.
         """
-        made = cls(path=str(settings.home.sources), full=settings.is_full or tags.get(FULL) == "true")
+        made = cls(
+            path=str(settings.home.sources),
+            full=settings.is_full or tags.get(FULL) == "true",
+            privacy_key=str(settings.privacy_key),
+        )
         made._home, made._whole = settings.home, frozenset(whole)
         return made
 

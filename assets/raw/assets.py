@@ -7,12 +7,13 @@ files are in, and only then is the account of each file final. The folder is loo
 from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import cleandoc
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import duckdb
 
-from assets.raw.folder import SourcesFolder, reporter
+from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, reporter
 from assets.sources.formats import READERS
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.doubt import mark_doubtful_files
@@ -105,9 +106,11 @@ def raw(
         return
     with warehouse.writing() as con:
         found = sources.survey(con, context.log)
+        give_privacy_key(con, found, Path(sources.privacy_key))
         write_clusters(con, found)
-        results = load(con, found, context, full=sources.full)
-        failing = finish(con, found, context.run_id)
+        with quoting_no_log(found):
+            results = load(con, found, context, full=sources.full)
+            failing = finish(con, found, context.run_id)
         unknown = unknown_names(con)
         metadata = {table: account(con, table, results) for table in TABLES}
     metadata["raw.clusters"]["files"] = len(found.files)

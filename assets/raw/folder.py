@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 
+from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.folder import REFUSED, Progress, Survey, survey
+from assets.sources.intake.isolating import is_machine_error
 from assets.sources.intake.loading import known_files, with_accounting
+from assets.sources.privacy_key import WrongKey, key_id, read_key
+from assets.sources.pseudonyms import give_key
+from assets.warehouse import transaction
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
@@ -24,10 +32,13 @@ class SourcesFolder(dg.ConfigurableResource):
         The folder.
     full
         Read every file again, whatever the warehouse knows of it.
+    privacy_key
+        The file with the key of pseudonyms.
     """
 
     path: str
     full: bool = False
+    privacy_key: str = ""
 
     def reason_to_skip(self, run: dg.DagsterRun) -> str | None:
         """Say why a run has nothing to do: then it reads nothing, and all that comes after is skipped."""
@@ -47,6 +58,43 @@ class SourcesFolder(dg.ConfigurableResource):
             progress=reporter(log),
             with_history=with_accounting(known),
         )
+
+
+def give_privacy_key(con: duckdb.DuckDBPyConnection, found: Survey, file: Path) -> None:
+    """Give the connection the key of pseudonyms where a cluster has some, and note which clusters have.
+
+    Raises
+    ------
+    WrongKey
+        The key is needed and cannot be used.
+    """
+    clusters = [cluster_id for cluster_id, cluster in found.clusters.items() if cluster.is_pseudonymous]
+    with transaction(con):
+        con.execute("delete from ops.privacy where cluster_id in (select unnest($all))", {"all": [*found.clusters]})
+        if clusters:
+            key = read_key(file)
+            if key is None:
+                raise WrongKey(f"the privacy key {file} is gone; put it back, or run `faultline refresh` for a new one")
+            give_key(con, key)
+            con.execute("insert into ops.privacy select unnest(?), ?", [clusters, key_id(key)])
+
+
+@contextmanager
+def quoting_no_log(found: Survey) -> Iterator[None]:
+    """Where a cluster has pseudonyms, take out of an unexpected error what it may quote of a log.
+
+    Dagster keeps an error's text and its causes in its history.
+    """
+    try:
+        yield
+    except (SourceErrors, AssertionError):
+        raise
+    except Exception as error:
+        if is_machine_error(error) or not any(cluster.is_pseudonymous for cluster in found.clusters.values()):
+            raise
+        if isinstance(error, duckdb.Error):
+            raise type(error)(re.sub(r"(['\"`]).*?\1", "'...'", str(error).split("\n", 1)[0])) from None
+        raise RuntimeError(f"{type(error).__name__}; its text may quote a log and is not kept") from None
 
 
 def reporter(log: dg.DagsterLogManager) -> Progress:

@@ -286,6 +286,11 @@ alter table ops.files add column if not exists reason varchar;
 alter table ops.files add column if not exists next_step varchar;
 alter table ops.files add column if not exists is_present boolean default true;
 
+create table if not exists ops.privacy (      -- one row per cluster whose names are stored as pseudonyms
+    cluster_id varchar not null,
+    key_id varchar not null                   -- tells keys apart without telling them
+);
+
 create table if not exists ops.spans (        -- one row per cluster, kind of log and interval that is covered
     cluster_id varchar not null,
     kind varchar not null,                    -- sacct, health, kernel, events, slurmctld, inventory, squeue, tickets

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from assets.sources.masking import mask
+
+_OWN_WORDS = ("unreadable", "empty file", "binary file", "not an archive", "larger than", "its name", "no accounting")
+"""How the reasons begin that quote nothing of a file."""
 
 
 class SourceError(Exception):
@@ -14,6 +18,17 @@ class SourceError(Exception):
         self.path, self.what, self.next_step, self.line = path, mask(what), next_step, line
         where = path if line is None else f"{path}, line {line}"
         super().__init__(f"{where}: {self.what}. {next_step}")
+
+
+def without_quotes(error: SourceError) -> SourceError:
+    """Return an error about a file of which nothing may be quoted: its reason alone, and the next step.
+
+    >>> print(without_quotes(SourceError("c1/sacct/a", "command_error_output: bob: no such user", "Export it again.")))
+    c1/sacct/a: command_error_output. Export it again.
+    """
+    if error.what.startswith(_OWN_WORDS):
+        return error
+    return SourceError(error.path, re.split(r"[:(;]", error.what)[0].strip(), error.next_step, error.line)
 
 
 class SourceErrors(Exception):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from assets.sources.privacy_key import WrongKey
 from orchestration import terminal
 from orchestration.alerts.ledger import Ledger
 from orchestration.alerts.sending import tell_of_publication
@@ -36,6 +37,7 @@ from orchestration.publication.folders import (
     version_of,
 )
 from orchestration.refresh.outcome import Outcome, read_outcome
+from orchestration.refresh.privacy import follow_privacy
 from orchestration.refresh.wrong_settings import stop_at_wrong_settings
 from orchestration.terminal import redirect_other_output
 from orchestration.upkeep.healing import Say, heal, heal_run_history, heal_schema
@@ -63,7 +65,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
         with private_files(), lock_for_a_run(home.lock_file):
             set_permissions(home, settings.publish_group)
             return _refresh(settings, console)
-    except (RefreshRunning, WrongGroup) as error:
+    except (RefreshRunning, WrongGroup, WrongKey) as error:
         # The refresh that runs tells of its own end.
         raise RefreshFailed(str(error), is_alert=not isinstance(error, RefreshRunning)) from None
     except OSError as error:
@@ -105,10 +107,14 @@ def _pulled(settings: HomeSettings, console: Console) -> HomeSettings:
 
 
 def _refresh(settings: HomeSettings, console: Console) -> Outcome:
+    from orchestration.upkeep.lock import wait_until_free
+
     started = time.monotonic()
     home = settings.home
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
+    wait_until_free(home.working_file, PATIENCE_SECONDS)
+    follow_privacy(settings, say)
     if not _heal_files(home, say) and not settings.is_full and _nothing_new(home):
         tell_of_publication(settings, to_stderr)
         return read_outcome(home, "unchanged", started)
@@ -146,9 +152,6 @@ def to_stderr(text: str) -> None:
 
 def _heal_files(home: Home, say: Say) -> bool:
     """Set aside damaged files and report a damaged publication; return whether there was any damage."""
-    from orchestration.upkeep.lock import wait_until_free
-
-    wait_until_free(home.working_file, PATIENCE_SECONDS)
     put_back = put_back_link(home)
     if put_back is not None:
         say(f"the link to what readers see was lost: they see publication {put_back.number} until there is a newer one")

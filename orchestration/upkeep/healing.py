@@ -67,6 +67,12 @@ def heal(home: Home, say: Say, deep: bool = False) -> bool:
     return any(found)
 
 
+def remove_scratch(home: Home) -> None:
+    """Remove the copies of logs and the spilled rows that a killed refresh has left; the working file must be free."""
+    for path in (*home.work.glob("reading-*"), *home.work.glob("*.duckdb.tmp")):
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def heal_schema(home: Home, say: Say) -> None:
     """Bring the working file's tables up to date; set the file aside if they still differ from those of a new home."""
     problem = _problem_of_schema(home.working_file) if home.working_file.exists() else None

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assets.sources.check_subjects import SUBJECTS
 from assets.sql import literal
-
-SUBJECTS = ("service status", "mounted directory", "disk usage", "running process", "check module", "check ssh")
-"""Checks whose good results name what was looked at: a good result says no more than its message."""
 
 QUARTER_HOURS = 48
 """As many as half a day has: a bit each in two numbers."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 import duckdb
 
 from assets.sources.masking import excerpt, masked
+from assets.sources.pseudonyms import HIDDEN, kept_detail
 from assets.sources.reader import Reader, reader_key
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import undated
+from assets.sql import literal
 
 MAX_DETAIL = 300
 
@@ -117,7 +119,7 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
         """
     )
     if con.execute("from all_quarantined limit 1").fetchall():
-        _keep_quarantined_lines(con)
+        _keep_quarantined_lines(con, is_pseudonymous=cluster.is_pseudonymous)
     con.execute(
         """
         create or replace temp table skip_counts as
@@ -169,14 +171,17 @@ def _find_first_and_last_times(con: duckdb.DuckDBPyConnection, reader: Reader) -
     )
 
 
-def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection) -> None:
+def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool) -> None:
+    detail, raw = masked(f"left(found.detail, {MAX_DETAIL})"), excerpt("texts.line", "found.detail")
+    if is_pseudonymous:
+        detail, raw = kept_detail("found.detail"), literal(HIDDEN)
     con.execute(
         f"""
         insert into ops.quarantine by name
         select
             batch_files.cluster_id, batch_files.path, found.line_number, found.reason,
-            {masked(f"left(found.detail, {MAX_DETAIL})")} as detail,
-            {excerpt("texts.line", "found.detail")} as raw
+            {detail} as detail,
+            {raw} as raw
         from all_quarantined as found
         inner join batch_files on batch_files.file_id = found.file_id
         inner join (

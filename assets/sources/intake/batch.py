@@ -23,6 +23,7 @@ from assets.sources.intake.accounts import account_for_batch, prove_every_line_a
 from assets.sources.intake.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
 from assets.sources.intake.isolating import Aside
 from assets.sources.masking import masked
+from assets.sources.pseudonyms import let_cut, replaced_columns, require_key, words_of
 from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader, translation_of
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
@@ -85,6 +86,9 @@ def load_batch(
         The reader lost or doubled a line.
     """
     _require_regular_files(files)
+    if cluster.is_pseudonymous:
+        require_key(con)
+        let_cut(con, words_of(cluster.settings.patterns_of_texts))
     taken = take_whole_files(con, reader, files if aside is None else (), cluster)
     try:
         with scratch_folder(con) as scratch:
@@ -96,7 +100,8 @@ def load_batch(
     if has_aside or aside is not None:
         set_lines_aside(con, aside)
     try:
-        carry_out(con, reader, reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files))))
+        plan = reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files)))
+        carry_out(con, reader, plan, is_pseudonymous=cluster.is_pseudonymous)
     except SourceError as error:
         raise SourceErrors([error]) from None
     prove_every_line_accounted_for(con, reader)
@@ -134,16 +139,18 @@ def take_whole_files(
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
 
 
-def carry_out(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan) -> None:
+def carry_out(
+    con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, *, is_pseudonymous: bool = False
+) -> None:
     """Move the rows of a plan into raw, and fill `loaded_lines`, `quarantined_lines` and `skipped_lines`."""
     run_steps(con, plan.prepare)
-    _keep_rows(con, reader, plan)
+    _keep_rows(con, reader, plan, is_pseudonymous=is_pseudonymous)
     run_steps(con, plan.after_keeping)
     QUARANTINED_LINES.create_from(con, plan.quarantined)
     SKIPPED_LINES.create_from(con, plan.skipped)
 
 
-def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan) -> None:
+def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, *, is_pseudonymous: bool) -> None:
     """Move the loaded rows into raw, secrets masked, and leave the lines that raw now holds in `loaded_lines`."""
     # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
@@ -154,6 +161,10 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
     replaced = ", ".join(f"{masked(name)} as {name}" for name in texts)
     # Masked before the join: what stands behind one is set up once more for it.
     rows = f"(select * replace ({replaced}) from ({plan.loaded}))" if texts else f"({plan.loaded})"
+    if is_pseudonymous:
+        columns = con.execute(f"select column_name from (describe {rows})").fetchall()
+        hashed = replaced_columns(reader.TABLE, [name for (name,) in columns])
+        rows = f"(select * replace ({hashed}) from {rows})" if hashed else rows
     # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
     con.execute("set preserve_insertion_order = false")
     con.execute(

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assets.log_kinds import LOG_KINDS
-from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.errors import SourceError, SourceErrors, without_quotes
 from assets.sources.intake.candidates import Candidate, candidates, is_utf8, shown, visible_folders
 from assets.sources.intake.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
@@ -172,7 +172,8 @@ def survey(
             result.files.append(file)
             done_bytes += file.size_bytes
         except SourceError as error:
-            result.refused.append(RefusedFile(file, error))
+            told = without_quotes(error) if candidate.cluster.is_pseudonymous else error
+            result.refused.append(RefusedFile(file, told))
         progress("looking at files", count, len(found), done_bytes)
     if not result.clusters.keys() - result.failing.keys():
         left_out_errors = [error for errors in result.left_out.values() for error in errors]

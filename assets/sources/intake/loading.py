@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from assets.sources.errors import without_quotes
 from assets.sources.intake.batch import load_batch
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
@@ -143,15 +144,23 @@ class _Loading:
     def read(self, cluster: ClusterSettings, batch: Sequence[SourceFile]) -> None:
         """Read a batch in one transaction; where that fails, leave out the files and lines that are at fault."""
         findings = load_good_parts(partial(self._load, cluster), partial(self._count_lines, cluster), batch)
+
+        def told(what: str) -> str:
+            return what.partition(":")[0] if cluster.is_pseudonymous else what
+
         for refused in findings.refused:
             self.refuse(refused)
         self.result.files_read += len(batch) - len(findings.refused)
         self.result.warnings += [
             *(
-                f"{file.path}, line {number}: quarantined, as the reader of {self.reader.KIND} failed at it ({what})"
+                f"{file.path}, line {number}: quarantined, as the reader of {self.reader.KIND} failed at it "
+                f"({told(what)})"
                 for file, number, what in findings.set_aside
             ),
-            *(f"{file.path}: read line by line, as it failed otherwise ({what})" for file, what in findings.by_lines),
+            *(
+                f"{file.path}: read line by line, as it failed otherwise ({told(what)})"
+                for file, what in findings.by_lines
+            ),
         ]
 
     def _load(
@@ -181,6 +190,8 @@ class _Loading:
     def refuse(self, refused: RefusedFile) -> None:
         """Record in `ops.files` that a file is not read, and delete its rows."""
         file, error = refused.file, refused.error
+        if self.survey.clusters[file.cluster_id].is_pseudonymous:
+            error = without_quotes(error)
         self.result.files_refused += 1
         self.result.warnings.append(f"not read: {error}")
         before = self.known.get(file.key)

@@ -12,7 +12,9 @@ import duckdb
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.folder import Survey
 from assets.sources.masking import excerpt
+from assets.sources.pseudonyms import HIDDEN
 from assets.sources.reader import Reader, SourceFile
+from assets.sql import literal
 
 DERIVED_SKIPS = ("duplicate", "coalesced")
 
@@ -157,7 +159,7 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
         for batch in batches(files):
             with scratch_folder(con) as scratch:
                 read_batch_lines(con, survey.clusters[cluster_id], reader, batch, Path(scratch))
-            _quarantine_found_lines(con)
+            _quarantine_found_lines(con, is_pseudonymous=survey.clusters[cluster_id].is_pseudonymous)
     con.execute(
         """
         insert into ops.quarantine by name
@@ -167,8 +169,9 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
     )
 
 
-def _quarantine_found_lines(con: duckdb.DuckDBPyConnection) -> None:
+def _quarantine_found_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool) -> None:
     """Quarantine those of `newly_unknown` that are in `lines`."""
+    raw = excerpt("lines.line", "'=' || split_part(unknown.detail, ',', 1)")
     # The texts are on the side of the join that is not held in memory, which may be a gigabyte of them.
     con.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")
     con.execute(
@@ -176,7 +179,7 @@ def _quarantine_found_lines(con: duckdb.DuckDBPyConnection) -> None:
         insert into ops.quarantine by name
         select
             unknown.cluster_id, unknown.path, lines.line_number, 'unknown_node' as reason, unknown.detail,
-            {excerpt("lines.line", "'=' || split_part(unknown.detail, ',', 1)")} as raw
+            {literal(HIDDEN) if is_pseudonymous else raw} as raw
         from lines
         inner join (
             select newly_unknown.*, batch_files.file_id

@@ -20,7 +20,7 @@ from assets.warehouse import transaction
 ClusterStep = Callable[[Survey], object]
 """Works on the tables of the clusters that it is given, inside a transaction of the caller."""
 
-_OF_NO_FILES = ("clusters", "cluster_failures", "checks", "pulls")
+_OF_NO_FILES = ("clusters", "cluster_failures", "checks", "pulls", "privacy")
 """Tables with a `cluster_id` that no step over files changes."""
 _TABLES = f"""
     select columns.schema_name, columns.table_name

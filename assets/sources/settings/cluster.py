@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from assets.sources import pseudonyms
 from assets.sources.patterns import require_patterns
 from assets.sources.settings.pull import Pull
 from assets.sources.settings.rules import MAX_RULES, Health, NodeReason, XidMeaning
@@ -48,6 +49,10 @@ class Settings(Section):
     """Price of one GPU for one hour. With it, losses are also told in money."""
     currency: Name | None = None
     """Currency of the price, as it is shown."""
+    privacy: Literal["plain", "pseudonymous"] = "plain"
+    """Whether names are stored as they are. With "pseudonymous", users, accounts, job names and submit lines become
+    keyed hashes before anything is stored, and free text is cut to known words. Switching it on deletes what was
+    published before."""
     attribution: Attribution = Attribution()
     runs: Runs = Runs()
     nodes: Nodes = Nodes()
@@ -89,6 +94,11 @@ class Settings(Section):
         require_patterns([rule.pattern for rule in rules])
         return rules
 
+    @property
+    def patterns_of_texts(self) -> list[str]:
+        """The site's own patterns that are looked for in free text."""
+        return [rule.pattern for rule in self.node_reasons]
+
 
 class ClusterSettings(BaseModel):
     """A cluster folder with its settings and where they stand."""
@@ -99,6 +109,11 @@ class ClusterSettings(BaseModel):
     settings: Settings = Settings()
     config_path: str | None = None
     config_sha256: str | None = None
+
+    @property
+    def is_pseudonymous(self) -> bool:
+        """Whether no name of a user, account or job may be stored."""
+        return self.settings.privacy == "pseudonymous"
 
     @property
     def reading_hash(self) -> str:
@@ -113,4 +128,7 @@ class ClusterSettings(BaseModel):
             parts["tickets"]["components"] = [*self.settings.tickets.components.items()]
         if unfolded := self.settings.health.unfolded:
             parts["unfolded"] = unfolded
+        if self.is_pseudonymous:
+            # The words of the rules stay in a text that is cut.
+            parts["privacy"] = [pseudonyms.VERSION, *self.settings.patterns_of_texts]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,12 @@
+"""Checks that a site runs once per thing, and how their messages name the thing.
+
+The macro `health_check_subject` reads the same from the stored messages; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+SUBJECTS = ("service status", "mounted directory", "disk usage", "running process", "check module", "check ssh")
+"""Checks whose good results name what was looked at: a good result says no more than its message."""
+
+SUBJECT = r"(?:(?:Service|Directory|Volume|Process|Module|Host) |service status: |mounted directory )([^\s:]+)"
+"""What stands before a subject, and the subject."""

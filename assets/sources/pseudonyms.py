@@ -1,0 +1,352 @@
+r"""Names become keyed hashes, and free text is cut to words of a closed list, before a row is stored.
+
+It applies to clusters with `privacy = "pseudonymous"`. `COLUMNS` says of every text of every raw table what it is; a
+test holds it against the schema. The words are those of Slurm, of the drivers and of the rules that classify texts, so
+what the rules find in a text stays to be found. Nothing else of a text stays but whether it equals another.
+
+The key is a variable of the connection, so no statement, plan or view holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+
+import duckdb
+
+from assets.sources.check_subjects import SUBJECT, SUBJECTS
+from assets.sql import identifier, literal
+
+VERSION = 1
+"""Raise it when the same text becomes another: files of such clusters are read again."""
+HIDDEN = "(not kept)"
+"""Stands for the text of a quarantined line."""
+KEY = "faultline_pseudonym_key"
+"""Name of the variable that holds the key."""
+
+KEPT, USER, UID, REASON, TEXT, CHECK_TEXT, TICKET, STATE, DROPPED = (
+    "kept", "user", "uid", "reason", "text", "check_text", "ticket", "state", "dropped"
+)  # fmt: skip
+"""What a column holds: KEPT says nothing about people."""
+
+_PLACE = {"cluster_id": KEPT, "path": KEPT, "disposition": KEPT}
+_NODE = {"node_name": KEPT, "node_id": KEPT}
+COLUMNS: dict[str, dict[str, str]] = {
+    "sacct": {
+        **_PLACE,
+        **dict.fromkeys(
+            (
+                "job_id", "sluid", "partition", "qos", "time_quality", "state", "node_list", "node_ids",
+                "gpu_count_source", "gpu_type", "failed_node_id", "pending_reason", "flags", "excluded_node_ids",
+                "warnings",
+            ),
+            KEPT,
+        ),
+        "user_name": USER,
+        "uid": UID,
+        "account": "account",
+        "job_name": "job",
+        "state_raw": STATE,
+        "cancelled_by_uid": UID,
+        "submit_line": "command",
+    },
+    "health_checks": {
+        **_PLACE,
+        **_NODE,
+        **dict.fromkeys(("check_name", "check_type", "result", "result_quality"), KEPT),
+        "message": CHECK_TEXT,
+    },
+    "kernel_messages": {
+        **_PLACE,
+        **_NODE,
+        **dict.fromkeys(("time_quality", "kind", "pci_address"), KEPT),
+        "process_name": "process",
+        "recovery_action": TEXT,
+        "message": TEXT,
+    },
+    "node_events": {
+        **_PLACE,
+        **_NODE,
+        **dict.fromkeys(("event_kind", "state", "state_flags"), KEPT),
+        "reason": REASON,
+        "reason_user": USER,
+        "reason_uid": UID,
+    },
+    "nodes": {
+        **_PLACE,
+        **_NODE,
+        **dict.fromkeys(("state", "gpu_model", "partitions"), KEPT),
+        "reason": REASON,
+        "reason_user": USER,
+    },
+    "slurmctld_events": {
+        **_PLACE,
+        **_NODE,
+        **dict.fromkeys(("kind", "preempt_mode", "state"), KEPT),
+        "reason": REASON,
+        "message": TEXT,
+    },
+    "tickets": {
+        **_PLACE,
+        **_NODE,
+        "ticket_id": TICKET,
+        "component": KEPT,
+        **dict.fromkeys(("component_raw", "action", "status", "summary"), TEXT),
+    },
+    "squeue_exclusions": {**_PLACE, **_NODE},
+    "manifests": {**_PLACE, "kind": KEPT, "log_path": KEPT, "command": DROPPED},
+}  # fmt: skip
+"""What every text of every raw table that is read from files holds. Any other word names a kind of name: equal names
+of one kind get one pseudonym."""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+WORDS = _words(
+    """
+    access address airstore alloc allreduce appear asap asserted availability available bandwidth batch become
+    becomes beegfs bios blacklist block blockdev blocks bond boot broken buddyinfo busy cable cannot carrier ceph
+    certs check checkpoint clock clocksource cluster complete completed compute config connection contents
+    controller core correctable corrected corrupt corruption count counter cpuinfo cpus create credential critical
+    cuda daemon data dcgmi dead deasserted debug decommission denylist deployment detect detected device diag
+    diagnostic dimm directory disabled disconnect disk doesn double doublebit down drain drained draining drive
+    driver dropped dstate duplicate edac enabled environment epilog error errors ethernet ethlink event exceed
+    exception exist exists expected fabric fail failed failure fall fallen fans fatal fault faulty file filesystem
+    firmware flap flapping flaps found free freq frequency full gained governor gpfs gpus graphics gres hang hard
+    hardware health healthmon heat high home host hung iblink ibstat idle ierr ifree infiniband inforom inode inodes
+    interface interfaces internal interrupt invalid ipmi ipmitool iused jobid kernel kill killed kswapd launch left
+    lemon level library limit line lineage link list load loadavg lockup logging logical loopback loss lost lower
+    lustre machine main mainboard maint maintenance manager manual match mcelog mcerr memory memtest mismatch
+    missing mmfs mode module motherboard mount mounted mountpoint nccl network nhcna node nodes normal nvidia
+    nvidiasmi nvlink nvme nvml nvrm nvsmi nvswitch only operational outage output over package page pages panic
+    parity password path pcie pending permissions perr persistence physical physmem ping planned plug plugged policy
+    port power preempt problem process processes processor procs prolog protocol ptlrpc pulse rate reached read
+    ready realmemory reboot rebooted reclaim record recover recovered recovery redundancy register registration
+    reimag reinstall release remap remapp remount remounted repair replac replaced repos request requested requeue
+    requeued reservation reset resize resource respond responding restart restored resume resumetimeout retire
+    retired retirement return returned root rowremap running scheduled scheduler scratch seconds secs segfault
+    segment sensor sensors serial serr service session setting setup severity silently size slot slow slurm
+    slurmctld slurmd smart socket soft software space speed stale stat state status step stop storage stream stress
+    suppl supply suspect swap switch sxid system targeted task temp temperature terminated test tests thermal
+    threshold throttle throttled throttling ticket time timed timeout tmpdisk topology training transport trip
+    unable unauth unavail unavailable uncontained uncorrect uncorrectable uncorrected undrain unexpected
+    unexpectedly unhealthy unknown unmount unplugged unreachable unrecoverable unresponsive update updated upgrad
+    upper uptime usage used user userproc users value variables vast vbios vendor version violation voltage volume
+    wait warn warning watchdog weka width write zombie
+    """
+)
+"""Words that stay wherever they stand, also as a part of a longer word: the rules look for parts."""
+
+SHORT_PARTS = ("aer", "ecc", "hbm", "mce", "mem", "nfs", "nhc", "rma", "tmp", "xid")
+"""Such parts of three letters."""
+
+SHORT_WORDS = _words(
+    """
+    a ac aer after all an and are as at bad be been before bit bus but bw by ce cmd cpu cpus cut day dbe dev dmi dnf
+    ecc en env eth for from fs gb gdr gpu gpus gsp has have hbm hc hca hour hw i ib id in io ip is it job jobs l ll
+    log low max mb mca mce mem min mlx ms n net nfs nhc nic no non not num nv o of off ok on one oom or os out pci
+    per pid ps psu ram ras raw re rma ro rom row rw s sbe sec sel set sm smi ssd ssh t tb temp than that the then
+    this tmp to two uc ue un up var via was were will with xid z
+    """
+)
+"""Words that stay only where no letter stands beside them."""
+_SHORT = frozenset(SHORT_WORDS)
+
+_PARTS = re.compile(
+    r"""
+    \b(?P<word_xid>xid)(?P<errors>\s+errors?)?(?:\s*\([^)]*\))?(?P<gap>\s*[:=#]?[\s\[]*)(?P<xid>[0-9]{1,3})\b
+    | (?P<check>check_(?:hw_)?(?:nv|ib|eth|mem|physmem|swap)|module\ ib)
+    | (?P<before>[A-Za-z]*)(?P<nhc>nhc[0-9]{4})
+    | (?P<address>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-9a-f])?)
+    | (?P<word>[A-Za-z]+)
+    | (?P<number>[0-9]+)
+    """,
+    re.IGNORECASE | re.ASCII | re.VERBOSE,
+)
+"""An Xid with its number, how checks of devices begin, a code of Azure's NHC, a PCI address, all other words and
+numbers."""
+_ODD = re.compile(r"[^\t-\r -~]+")
+"""Beyond ASCII, patterns know no letters."""
+_OWN_DETAIL = (
+    r"(?:[0-9 :.,()+TZ-]|\b(?:End|Start|Submit|before|to|UTC|fields|cells|columns|no|such|date|node|host|ticket|id)\b)*"
+)
+FUNCTION = "cut_to_words"
+"""The name of the function in SQL."""
+
+
+def give_key(con: duckdb.DuckDBPyConnection, key: str) -> None:
+    """Let the connection hash names with a key, until it is closed."""
+    con.execute(f"set variable {KEY} = ?", [key])
+
+
+def require_key(con: duckdb.DuckDBPyConnection) -> None:
+    """Fail where a cluster wants pseudonyms and the connection has no key: nothing is to be stored as it came."""
+    ((has_key,),) = con.execute(f"select coalesce(length(getvariable('{KEY}')), 0) > 0").fetchall()
+    if not has_key:
+        raise PermissionError("names are to be hashed, and the key for it was not given")
+
+
+def keyed_hash(kind: str, text: str, digits: int) -> str:
+    """Write SQL for a keyed hash of a text: SHA-256 within SHA-256, as HMAC nests them, cut to some digits.
+
+    Parameters
+    ----------
+    kind
+        Tells hashes of equal texts apart that are not to be linked.
+    text
+        SQL of a text; NULL gives NULL.
+    digits
+        Hexadecimal digits that are kept.
+    """
+    inner = f"sha256(getvariable('{KEY}') || {literal(f':{kind}:')} || {text})"
+    return f"left(sha256({inner} || getvariable('{KEY}')), {digits})"
+
+
+def pseudonym(kind: str, text: str) -> str:
+    """Write SQL for the pseudonym of a name, such as `account-3f9a12c04b7d`; NULL and the empty text stay."""
+    return f"case when {text} = '' then '' else {literal(f'{kind}-')} || {keyed_hash(kind, text, 12)} end"
+
+
+def words_of(patterns: Iterable[str]) -> list[str]:
+    r"""List the words of three letters and more that patterns of a site look for.
+
+    >>> words_of([r"\briser(s)? loose", "(?i)Rack.?door"])
+    ['door', 'loose', 'rack', 'riser']
+    """
+    bare = (re.sub(r"\\[A-Za-z]|\(\?[A-Za-z:]+|\[[^\]]*\]", " ", pattern) for pattern in patterns)
+    return sorted({word.lower() for pattern in bare for word in re.findall(r"[A-Za-z]{3,}", pattern)})
+
+
+class WordCutter:
+    """Cuts texts to known words; of a long text with few words it looks at each word once.
+
+    Parameters
+    ----------
+    site_words
+        Words of the site's own rules, in lower case.
+    """
+
+    def __init__(self, site_words: Iterable[str] = ()) -> None:
+        long = sorted({*WORDS, *SHORT_PARTS, *site_words}, key=lambda word: (-len(word), word))
+        self._long = re.compile(f"(n?correctable|{'|'.join(map(re.escape, long))})", re.IGNORECASE)
+        self._word = lru_cache(maxsize=100_000)(self._cut_word)
+
+    def __call__(self, text: str) -> str:
+        """Leave of a text the known words, Xid numbers, NHC codes and PCI addresses, and its punctuation.
+
+        Every other word becomes `x`. Every other number becomes 0, 1, 0000 or 9999, so that it is zero or not, and
+        long or short, as it was.
+
+        >>> WordCutter()("NVRM: Xid (PCI:0000:3b:00): 79, pid=10043, name=alice, GPU has fallen off the bus")
+        'NVRM: Xid: 79, pid=9999, x=x, GPU has fallen off the bus'
+        """
+        return _PARTS.sub(self._cut_part, _ODD.sub("?", text))
+
+    def _cut_part(self, part: re.Match[str]) -> str:
+        if part["word"]:
+            return self._word(part["word"])
+        if part["number"]:
+            zero = part["number"][0] == "0"
+            return ("0" if zero else "1") if len(part["number"]) < 4 else ("0000" if zero else "9999")
+        if part["xid"]:
+            return f"{part['word_xid']}{part['errors'] or ''}{part['gap']}{part['xid']}"
+        if part["nhc"]:
+            return self._word(part["before"]) + part["nhc"]
+        return part["check"] or part["address"]
+
+    def _cut_word(self, word: str) -> str:
+        if word.lower() in _SHORT:
+            return word
+        return "".join(part if place % 2 else "x" if part else "" for place, part in enumerate(self._long.split(word)))
+
+
+def let_cut(con: duckdb.DuckDBPyConnection, site_words: Iterable[str] = ()) -> None:
+    """Make `cut_to_words` a function of the connection, in place of the one that it may have."""
+    with suppress(duckdb.InvalidInputException):
+        con.remove_function(FUNCTION)
+    con.create_function(FUNCTION, WordCutter(site_words), ["VARCHAR"], "VARCHAR")
+
+
+def stored(table: str, column: str) -> str | None:
+    """Write SQL of what is stored of a column of a raw table, or give None where it is stored as it is.
+
+    The connection has the key, and `let_cut` gave it the site's words.
+    """
+    what, name = COLUMNS[table][column], identifier(column)
+    if what == KEPT:
+        return None
+    if what == CHECK_TEXT:
+        return _text_of_check(name)
+    if what in (REASON, TEXT):
+        return _text(name, f"lower(trim({name}))" if what == REASON else name)
+    return _name(what, name)
+
+
+def _name(what: str, name: str) -> str:
+    """Write SQL of what is stored of a name."""
+    if what == DROPPED:
+        return "null"
+    if what == STATE:
+        return f"split_part({name}, ' by ', 1)"
+    if what == UID:
+        digits = keyed_hash("uid", f"{name}::varchar", 7)
+        return f"case when {name} = 0 then 0 else ('0x' || {digits})::bigint end"
+    if what == USER:
+        # These two are no people: whether a person or Slurm drained a node is to be seen.
+        return f"case when {name} in ('root', 'slurm') then {name} else {pseudonym('user', name)} end"
+    if what == TICKET:
+        is_number = rf"regexp_full_match({name}, '[A-Za-z]{{0,12}}[-_# ]?\d{{1,12}}')"
+        return f"case when {is_number} then {name} else {pseudonym('ticket', name)} end"
+    return pseudonym(what, name)
+
+
+def _text(name: str, compared: str) -> str:
+    """Write SQL of a free text cut to words. Where anything was cut, a hash at its end tells two texts apart.
+
+    A text of known words alone stays: the models compare what a person wrote with what Slurm always writes.
+    """
+    return (
+        f"case when trim({name}) = '' or {FUNCTION}({name}) = {name} then {name} "
+        f"else {FUNCTION}({name}) || ' #' || {keyed_hash('text', compared, 12)} end"
+    )
+
+
+def _text_of_check(name: str) -> str:
+    """Write SQL of the message of a check's result.
+
+    Good results are by far the most, and no rule looks at their words. The subjects of checks that name one are told
+    apart by pseudonyms, behind the words that the rules expect before a subject.
+    """
+    hashed = keyed_hash("subject", "subject", 12)
+    subjects = (
+        f"array_to_string(list_transform(list_distinct(regexp_extract_all({name}, {literal(SUBJECT)}, 1)), "
+        f"lambda subject: ' service status: ' || {hashed}), '')"
+    )
+    has_subject = f"lower(trim(check_name)) in ({', '.join(literal(subject) for subject in SUBJECTS)})"
+    # The subject is not found in the words themselves, where good results have none.
+    body = f"regexp_replace(lower({FUNCTION}({name})), '(service status:|mounted directory) ', '\\1  ', 'g')"
+    return (
+        f"case when trim({name}) = '' then {name} "
+        f"else case when result = 'OK' then '' when {has_subject} then {body} else {FUNCTION}({name}) end || "
+        f"case when {has_subject} then {subjects} else '' end || "
+        f"' #' || {keyed_hash('text', name, 12)} end"
+    )
+
+
+def replaced_columns(table: str, columns: Iterable[str]) -> str:
+    """Write the `replace` list that a query of rows of a raw table needs; empty where nothing is replaced."""
+    replaced = []
+    for column in columns:
+        sql = stored(table, column) if column in COLUMNS.get(table, {}) else None
+        if sql is not None:
+            replaced.append(f"{sql} as {identifier(column)}")
+    return ", ".join(replaced)
+
+
+def kept_detail(detail: str) -> str:
+    """Write SQL of the detail of a quarantined line where times, numbers and our own words make it up; else NULL."""
+    return f"case when regexp_full_match({detail}, {literal(_OWN_DETAIL)}) then {detail} end"

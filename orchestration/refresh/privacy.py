@@ -1,0 +1,157 @@
+"""Bring a home in line with `privacy` in cluster.toml: hash what is stored, delete what holds plain names.
+
+It runs before anything else of a refresh. The working file is copied with pseudonyms and replaced in one step, then
+everything else that a run has written is deleted, and only then the home's state is written: a refresh that was killed
+in between begins again. Nothing is published before.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import duckdb
+
+from orchestration.environment import HomeSettings
+from orchestration.home import Home
+from orchestration.upkeep.healing import MARK, Say, is_damage, set_aside_files
+from orchestration.upkeep.privacy import Change, change_of, read_state, write_state
+
+KEPT_OF_DAGSTER = ("dagster.yaml", ".nux")
+
+
+def follow_privacy(settings: HomeSettings, say: Say) -> None:
+    """Make what the home holds agree with `privacy` in every cluster.toml.
+
+    Parameters
+    ----------
+    settings
+        The home, whose lock this process holds, and where the key is.
+    say
+        Called with a line for what was done.
+    """
+    from assets.sources.privacy_key import key_id, make_key, read_key, require_outside
+
+    home, key_file = settings.home, settings.privacy_key
+    change = change_of(home, key_file)
+    if change is None:
+        return
+    state = {name: key for name, key in read_state(home).items() if name not in change.switched_off}
+    if change.to_hash:
+        require_outside(key_file, {"home": home.root, "sources folder": home.sources})
+        key = read_key(key_file)
+        if key is None:
+            key = make_key(key_file)
+            say(f"the key of pseudonyms was made: {key_file}. Keep a copy apart from the home; without it they change")
+        gone = _hash_working_file(home, change, key, say)
+        deleted = _delete_what_runs_wrote(home)
+        write_state(home, {**state, **dict.fromkeys(change.to_hash, key_id(key))})
+        say(_done(change, gone, deleted))
+    if change.switched_off:
+        if not change.to_hash:
+            write_state(home, state)
+        say(
+            f"privacy of {', '.join(change.switched_off)} is switched off in cluster.toml: users, accounts, job names"
+            " and the text of logs are stored and published from now on"
+        )
+
+
+def _done(change: Change, gone: int, deleted: list[str]) -> str:
+    """Say in one line what became of what the home held."""
+    said = []
+    if change.switched_on:
+        said.append(f"privacy of {', '.join(change.switched_on)} is switched on")
+    if change.rekeyed:
+        said.append(f"the key of {', '.join(change.rekeyed)} is another one, so all pseudonyms change")
+    said.append(f"deleted: {', '.join(deleted)}" if deleted else "there was nothing to delete")
+    if gone:
+        said.append(f"rows of {gone} files that are gone from the sources folder keep their earlier pseudonyms")
+    return f"{'; '.join(said)}; the logs are read again"
+
+
+def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
+    """Replace the working file by a copy with pseudonyms; return how many files kept those of an earlier key."""
+    from assets.sources.intake.hashing_again import copy_with_pseudonyms
+    from assets.sources.pseudonyms import give_key
+    from assets.warehouse import Warehouse, remove_file
+
+    file = home.working_file
+    if not file.exists():
+        return 0
+    beside = file.with_name(f".hashing-{file.name}")
+    remove_file(beside)
+    gone = 0
+    try:
+        # The journal of a killed refresh is brought into the file, which then is opened for reading only.
+        with Warehouse(path=str(file)).writing() as con:
+            con.execute("checkpoint")
+            hashed = {name for (name,) in con.execute("select cluster_id from ops.privacy").fetchall()}
+        with Warehouse(path=str(beside)).writing() as con:
+            give_key(con, key)
+            to_hash = set(change.to_hash) - hashed
+            gone = copy_with_pseudonyms(con, file, to_hash, set(change.to_hash) - to_hash)
+            con.execute("checkpoint")
+    except duckdb.Error as error:
+        if isinstance(error, duckdb.IOException) and not is_damage(error):
+            raise
+        say(f"{file} could not be read ({type(error).__name__}) and is removed: all is read again from the logs")
+        remove_file(beside)
+        remove_file(file)
+        return 0
+    beside.replace(file)
+    file.with_name(f"{file.name}.wal").unlink(missing_ok=True)
+    return gone
+
+
+def _delete_what_runs_wrote(home: Home) -> list[str]:
+    """Delete publications, reports, damaged copies, logs and Dagster's history; return what there was, in words."""
+    from orchestration.publication.folders import kept_publications
+
+    count, damaged = len(kept_publications(home)), len(set_aside_files(home))
+    logs = [path for path in _children(home.work) if path not in (home.working_file, home.lock_file)]
+    history = [path for path in _children(home.dagster) if path.name not in KEPT_OF_DAGSTER]
+    _wipe_other_storage(home)
+    for path in (
+        *(home.published_file, home.report.parent),
+        *_children(home.publications),
+        *_children(home.report.parent.parent),
+        *_children(home.published_file.parent),
+        *logs,
+        *history,
+    ):
+        _delete(path)
+    return [
+        *(
+            [f"{count} publication{'s' if count > 1 else ''} with the report{'s' if count > 1 else ''}"]
+            if count
+            else []
+        ),
+        *([f"{damaged} damaged cop{'ies' if damaged > 1 else 'y'}"] if damaged else []),
+        *(["the logs of runs"] if any(MARK not in path.name for path in logs) else []),
+        *(["Dagster's history"] if history else []),
+    ]
+
+
+def _wipe_other_storage(home: Home) -> None:
+    """Empty Dagster's history where dagster.yaml keeps it in a database outside the home."""
+    settings = home.dagster / "dagster.yaml"
+    if not settings.is_file() or "postgres" not in settings.read_text(encoding="utf-8").lower():
+        return
+    from orchestration.instance import open_storage
+
+    with open_storage(home) as instance:
+        instance.wipe()
+        if instance.schedule_storage is not None:
+            instance.schedule_storage.wipe()
+
+
+def _children(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        path.unlink()
