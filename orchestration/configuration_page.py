@@ -31,7 +31,7 @@ This page is written by `make configuration` from the code that reads the settin
 A mistake in a `cluster.toml` is told at once by `faultline refresh` and `faultline doctor`, with file, key and what is
 allowed. The cluster keeps its last good numbers until it is corrected, and the other clusters are built. A change takes
 effect with the next refresh. Logs are read again only where a change concerns their reading: `timezone`, `[nodes]`,
-`[sacct]`, `[tickets]`, and a health check with `sticky = false`.
+`[sacct]`, `[tickets]`, `privacy`, and a health check with `sticky = false`.
 """
 RULES = """The rules in `[[health.checks]]`, `[[node_reasons]]` and `[[xids]]` come before the built-in ones. What no
 rule knows is counted by `faultline status`; `faultline doctor` and the report's page on data quality print the lines to
@@ -63,6 +63,11 @@ def variables() -> list[Variable]:
             "How many publications are kept, for `faultline rollback`.",
         ),
         Variable(PUBLISH_GROUP, "none", "A group that may read publications; all else is for this user alone."),
+        Variable(
+            environment.PRIVACY_KEY_FILE,
+            "`~/.config/faultline/privacy.key`",
+            "The key of pseudonyms, outside the home ([privacy.md](privacy.md#the-key)).",
+        ),
         Variable(environment.FRESHNESS_HOURS, f"`{defaults.freshness_hours}`", "A publication that is older is stale."),
         Variable(
             environment.WATCH_MINUTES,

@@ -127,7 +127,7 @@ def note_failed_run(home: Home, message: str) -> str | None:
 
     run_id, now = str(uuid4()), datetime.now(UTC).replace(tzinfo=None).isoformat()
     # Literals: DuckDB loads pandas to look at parameters, which takes three seconds on a busy machine.
-    values = ", ".join(map(literal, (run_id, now, now, "failed", code_version(), message)))
+    values = ", ".join(literal(text) for text in (run_id, now, now, "failed", code_version(), message))
     try:
         with Warehouse(path=str(home.working_file)).writing() as con:
             con.execute(
