@@ -102,7 +102,7 @@ def prepare_storage(home: Home) -> None:
 
 def parse_settings(file: Path, content: bytes) -> Mapping[str, Any]:
     """Parse a dagster.yaml; raise `UnreadableSettings` if it is no mapping."""
-    import yaml
+    import yaml  # type: ignore[import-untyped]
 
     try:
         found = yaml.safe_load(content)

@@ -34,6 +34,8 @@ LEMONS = """
         nodes.rate,
         nodes.rate_low,
         nodes.rate_high,
+        nodes.confidence_level,
+        nodes.verdict,
         nodes.event_count,
         nodes.window_end_date
     from estimates.est_lemon_nodes as nodes
@@ -101,6 +103,8 @@ def _of(rows: list[dict[str, Any]], clusters: dict[str, Any]) -> dict[str, list[
 def _lemon_events(ledger: Ledger, cluster: dict[str, Any], lemons: list[dict[str, Any]]) -> list[Event]:
     if not lemons:
         return []
+    from assets.report.actions import lemon_words
+
     cluster_id = cluster["cluster_id"]
     episodes = ledger.lemon_episodes(
         cluster_id, [lemon["node_id"] for lemon in lemons], cluster["data_through_at"].date()
@@ -111,9 +115,7 @@ def _lemon_events(ledger: Ledger, cluster: dict[str, Any], lemons: list[dict[str
             "lemon",
             cluster_id,
             lemon["node_name"],
-            f"{lemon['node_name']}: {_number(lemon['event_count'])} failures,"
-            f" {_interval(lemon, 'rate')} per 1,000 node-days"
-            + (f", probability {lemon['posterior_probability']:.1%}" if lemon["posterior_probability"] else ""),
+            f"{lemon['node_name']}: {lemon_words(lemon)}; {_number(lemon['event_count'])} failures",
             cluster["is_simulated"],
             lemon,
         )

@@ -9,6 +9,7 @@ Expectations.
 
 import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -36,11 +37,20 @@ SCHEMAS = ("raw", "ops", "marts", "estimates")
 
 def suites() -> list[tuple[str, str]]:
     """List (schema, table) of every suite: the public functions of a schema's module."""
-    found = []
+    return list(describe_suites())
+
+
+@cache
+def describe_suites() -> dict[tuple[str, str], str]:
+    """Give what each suite demands, the first sentence of its function, by schema and table."""
+    found = {}
     for schema in SCHEMAS:
         path = Path(assets.expectations.__path__[0]) / f"{schema}.py"
         functions = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)]
-        found += [(schema, function.name) for function in functions if not function.name.startswith("_")]
+        for function in functions:
+            if not function.name.startswith("_"):
+                paragraph = (ast.get_docstring(function) or "").partition("\n\n")[0]
+                found[schema, function.name] = " ".join(paragraph.split())
     return found
 
 
@@ -86,7 +96,7 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
     """Build a check per table, all in one step; what is downstream stops when no cluster can be published."""
     by_key = {dg.AssetCheckKey(dg.AssetKey([*table]), check_name(*table)): table for table in tables}
     specs = [
-        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=f"Suite on {'.'.join(table)}.")
+        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=describe_suites()[table])
         for key, table in by_key.items()
     ]
 

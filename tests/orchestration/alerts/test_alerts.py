@@ -66,7 +66,9 @@ def test_lemons_and_changes_of_a_first_publication_are_told_once(settings, web, 
     tell(settings, said)
     assert said == []
     by_title = {text.splitlines()[0]: text.splitlines()[1:] for text in web.texts}
-    assert by_title["alpha: new lemon"] == ["node001: 8 failures, 90 [45, 180] per 1,000 node-days, probability 99.0%"]
+    assert by_title["alpha: new lemon"] == [
+        "node001: lemon, probability 99.0%; 90.0 failures per 1,000 node-days [45.0, 180], 90%; 8 failures"
+    ]
     assert by_title["alpha: the failure rate changed (2)"] == [
         "all failures: since 2026-01-10 2 incidents per 1,000 node-days, before 1, 2 [1.1, unknown] times",
         "all failures: since 2026-02-10 4 incidents per 1,000 node-days, before 2, 2 [1.1, unknown] times",
