@@ -116,10 +116,11 @@ def _nvsentinel_fields(record: Any) -> dict[str, Any]:
 
 def _nvsentinel_result(told: Mapping[str, Any], host: str | None) -> str:
     codes = told.get("errorcode") if isinstance(told.get("errorcode"), list) else [told.get("errorcode")]
-    texts = [str(code) for code in codes or [] if code not in {None, ""}]
+    texts = [str(code) for code in codes or [] if isinstance(code, str | int) and code != ""]
+    impacted = told.get("entitiesimpacted") if isinstance(told.get("entitiesimpacted"), list) else []
     entities = [
         f"{entity.get('entityType', entity.get('entitytype'))} {entity.get('entityValue', entity.get('entityvalue'))}"
-        for entity in told.get("entitiesimpacted") or []
+        for entity in impacted
         if isinstance(entity, dict)
     ]
     result = OK if told.get("ishealthy") is True else CRITICAL if told.get("isfatal") is True else WARN

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 
 from assets.sources.health.own_form import CRITICAL, OK, UNKNOWN, Result, result_line, utc_of, xids_in
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of
+from assets.sources.text_lines import lines_of, rows_of
 
 _HEADER = re.compile(r"^\W*timestamp\W+.*\bhostname\b.*\bhealthy\b", re.I)
 _CHECK = re.compile(r"Health check failed:\s*([\w./-]+):|\b(check_\w+):")
@@ -23,13 +22,14 @@ def is_table(sample: str) -> bool:
 def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the rows as lines; a text over several lines is one row."""
     names: list[str] = []
-    for row in csv.reader(f"{line}\n" for line in lines_of(pieces)):
-        text = ",".join(row)
+    for text, row in rows_of(lines_of(pieces), ","):
         if not text.strip():
             yield SetAside(text, "blank")
         elif _HEADER.match(text):
-            names = [name.strip().lower() for name in row]
+            names = [name.strip().lower().lstrip("\ufeff") for name in row]
             yield SetAside(text, "header")
+        elif not names:
+            yield SetAside(text, "no_header", "no line above it names the columns")
         elif len(row) != len(names):
             yield SetAside(text, "field_count", f"{len(row)} fields where the header names {len(names)}")
         else:
@@ -38,7 +38,7 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
 
 def _result(told: dict[str, str]) -> str:
     message = told.get("rawresult", "")
-    verdict = told["healthy"].strip().lower()
+    verdict = told.get("healthy", "").strip().lower()
     result = {"true": OK, "1": OK, "healthy": OK, "false": CRITICAL, "0": CRITICAL, "unhealthy": CRITICAL}.get(
         verdict, UNKNOWN
     )
@@ -48,5 +48,5 @@ def _result(told: dict[str, str]) -> str:
     check = (found[1] or found[2]) if found and result == CRITICAL else "nhc"
     xids = xids_in(message) if result == CRITICAL else ()
     return result_line(
-        Result(told["hostname"].strip() or None, check, result, utc_of(told["timestamp"]), message, xids)
+        Result(told.get("hostname", "").strip() or None, check, result, utc_of(told.get("timestamp")), message, xids)
     )

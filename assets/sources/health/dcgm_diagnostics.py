@@ -85,7 +85,7 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 def _place(result: dict[str, Any]) -> str:
     place = result.get("entity_id", result.get("gpu_ids", result.get("gpu_id")))
     group = result.get("entity_group") or "GPU"
-    return "" if place in {None, ""} else f" on {group} {place}"
+    return "" if not isinstance(place, str | int) or place == "" else f" on {group} {place}"
 
 
 def _reasons(result: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ was set has no time. Only what was asserted is a result: an event that is taken 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from zoneinfo import ZoneInfo
 from assets.sources.health.own_form import CRITICAL, Result, host_of, result_line
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of
+from assets.sources.text_lines import cells_of, lines_of
 
 CHECK = "ipmitool sel"
 """GCM's name for the check of the same log."""
@@ -78,7 +77,7 @@ def _problem(fields: list[str]) -> tuple[str, str] | None:
 
 def _fields(line: str) -> list[str]:
     delimiter = "|" if "|" in line else ","
-    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [""])]
+    return [field.strip() for field in cells_of(line, delimiter) or [""]]
 
 
 def _moment(date: str, time: str, zone: str) -> datetime | None:

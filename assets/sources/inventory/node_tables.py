@@ -5,7 +5,6 @@ Columns are known by their names, or named under `[inventory]`. A column that is
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,7 +14,7 @@ from assets.sources.inventory.own_form import Node, merged, node_names
 from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of
+from assets.sources.text_lines import cells_of, lines_of
 
 KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "node": ("nodelist", "hostnames", "node", "node_name", "nodename", "hostname", "host", "name"),
@@ -46,7 +45,7 @@ def columns_of(header: str, cluster: ClusterSettings) -> tuple[str | None, list[
     named = {str(meaning): name for meaning, name in configured.columns.items()}
     delimiters: list[str | None] = [configured.delimiter] if configured.delimiter else [*DELIMITERS, None]
     for delimiter in delimiters:
-        cells = header.split() if delimiter is None else next(csv.reader([header], delimiter=delimiter), [])
+        cells = header.split() if delimiter is None else cells_of(header, delimiter)
         names = [cell.strip().lower() for cell in cells]
         places = {}
         for meaning, known in KNOWN_NAMES.items():
@@ -122,7 +121,7 @@ def _nodes_of(
 def _cells(line: str, delimiter: str | None, names: Sequence[str]) -> list[str]:
     """Split a line; of columns that spaces set apart only the reason may hold spaces."""
     if delimiter is not None:
-        cells = next(csv.reader([line], delimiter=delimiter), [])
+        cells = cells_of(line, delimiter)
         # Some layouts end their rows, but not their header, with the delimiter.
         return cells[:-1] if len(cells) == len(names) + 1 and not cells[-1].strip() else cells
     words = line.split()

@@ -6,7 +6,6 @@ so nothing can be told of nodes, nor of causes that rest on them. Philly's does,
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sacct.own_form import WITHOUT_NODES, damaged_line, record_line, strange_line
 from assets.sources.sacct.values import STATES
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of
+from assets.sources.text_lines import cells_of, lines_of, rows_of
 
 KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "job_id": ("job_id", "jobid"),
@@ -63,7 +62,7 @@ def columns_of(header: str, cluster: ClusterSettings) -> tuple[str, dict[str, in
     configured = cluster.settings.trace
     named = {str(meaning): name for meaning, name in configured.columns.items()}
     for delimiter in [configured.delimiter] if configured.delimiter else DELIMITERS:
-        names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        names = [name.strip().lower() for name in cells_of(header, delimiter)]
         places = {}
         for meaning, known in KNOWN_NAMES.items():
             wanted = (named[meaning].lower(),) if meaning in named else known
@@ -84,9 +83,8 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
     if found is None:
         return
     delimiter, places = found
-    width = len(next(csv.reader([header], delimiter=delimiter)))
-    for row in csv.reader((f"{line}\n" for line in lines), delimiter=delimiter):
-        text = delimiter.join(row)
+    width = len(cells_of(header, delimiter))
+    for text, row in rows_of(lines, delimiter):
         if not text.strip():
             yield SetAside(text, "blank")
         elif len(row) != width:
