@@ -84,7 +84,18 @@ def test_a_record_without_end_is_not_held_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"a":' * 100_000, '{"jobs": [' + "[" * 100_000, "{", '{"jobs":', "[1, 2", "]]}"]
+    "text",
+    [
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"jobs": [' + "[" * 100_000,
+        "{",
+        '{"jobs":',
+        "[1, 2",
+        "]]}",
+        "9" * 5000,
+        '{"a": ' + "9" * 5000 + "}",
+    ],
 )
 def test_no_nesting_and_no_rest_of_a_document_stops_the_reading(text: str) -> None:
     read(text)

@@ -96,7 +96,7 @@ class _Scanner:
         """Read an object at once if it is all there; else a key at a time, as one may hold all the records."""
         try:
             value, end = self._decode(self._text, self._at)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             yield from self._document()
             return
         self._at = end
@@ -180,6 +180,8 @@ class _Scanner:
                     raise _CutError from None
             except RecursionError:
                 raise _BadError("no JSON: nested too deep") from None
+            except ValueError:
+                raise _BadError("no JSON: a number of thousands of digits") from None
             else:
                 # A number at the end of what was read so far may go on.
                 if end < len(self._text) or not self._read():

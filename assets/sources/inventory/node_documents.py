@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assets.sources.intake.json_records import Damaged, json_records
-from assets.sources.inventory.own_form import Node, merged
+from assets.sources.inventory.own_form import MAX_SNAPSHOT, Node, merged
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 
@@ -40,6 +40,9 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
             yield from merged(snapshot)
             snapshot, seen = [], first.seen
         snapshot += found
+        if len(snapshot) > MAX_SNAPSHOT:
+            yield from merged(snapshot)
+            snapshot = []
     yield from merged(snapshot)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from assets.sources.inventory.own_form import Node, merged, node_names
+from assets.sources.inventory.own_form import MAX_SNAPSHOT, Node, merged, node_names
 from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
@@ -32,6 +32,8 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _OF_ANY_NODE = ("state", "gres", "gpus", "cpus", "memory", "partition")
 """`sinfo -R` has none of these columns: it lists the few nodes with a reason, as if there were no others."""
+MAX_NAMED = 1_000_000
+"""Nodes that the lists of a file may name together."""
 DELIMITERS = ("|", "\t", ";", ",")
 _DATE_LINE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}")
 
@@ -69,7 +71,11 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
     found: tuple[str | None, list[str], dict[str, int]] | None = None
     snapshot: list[Node | SetAside] = []
     seen: str | None = None
+    named = 0
     for line in lines_of(pieces):
+        if len(snapshot) > MAX_SNAPSHOT:
+            yield from merged(snapshot)
+            snapshot = []
         header = columns_of(line, cluster) if "|" in line or line[:1].isalpha() else None
         is_header = header is not None and (found is None or header[1] == found[1])
         if is_header:
@@ -83,8 +89,12 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
             seen = datetime.strptime(line.strip(), "%a %b %d %H:%M:%S %Y").isoformat()
         elif found is None:
             snapshot.append(SetAside(line, "no_header", "no line above it names the columns"))
+        elif named > MAX_NAMED:
+            snapshot.append(SetAside(line, "nodelist_too_large", f"the lines above name {named} nodes by lists"))
         else:
-            snapshot += _nodes_of(line, found, seen)
+            nodes = _nodes_of(line, found, seen)
+            named += len(nodes) if len(nodes) > 1 else 0
+            snapshot += nodes
     yield from merged(snapshot)
 
 

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assets.sources.nodelists import LARGE, NodeListError, expand
+from assets.sources.nodelists import NodeListError, expand
 from assets.sources.reader import SetAside
 
+MAX_NODES = 16_384
+"""Nodes that a line may name."""
+MAX_SNAPSHOT = 200_000
+"""Nodes of one snapshot whose partitions are joined; of more, what comes later is told apart."""
 NO_REASON = frozenset({"", "none", "(null)", "n/a", "null"})
 _NO_TIME = frozenset({"", "unknown", "none", "n/a", "(null)", "0"})
 _GRES_NOTHING = "(null)"
@@ -86,9 +90,9 @@ def node_names(text: str) -> list[str]:
     Raises
     ------
     NodeListError
-        It is none, or names far more nodes than stand in a line.
+        It is none, or names more nodes than a line may.
     """
-    names = expand(text, LARGE * 8)
+    names = expand(text, MAX_NODES)
     if not names:
         raise NodeListError("bad_nodelist", "no node is named")
     return names

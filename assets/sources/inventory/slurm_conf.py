@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
+from assets.sources.errors import SourceError
 from assets.sources.inventory.own_form import Node, node_line, node_names
 from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text_lines import lines_of
 
+MAX_LINES = 100_000
 _OPTION = re.compile(r"([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")
 _CONFIGURATION = re.compile(
     r"^\s*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=", re.M | re.I
@@ -47,7 +50,10 @@ class _Line:
 
 def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes as lines; other lines of the file are skipped."""
-    lines = [*_joined(lines_of(pieces))]
+    lines = [*islice(_joined(lines_of(pieces)), MAX_LINES + 1)]
+    if len(lines) > MAX_LINES:
+        what = f"unsupported_schema: more than {MAX_LINES:,} lines, so no slurm.conf"
+        raise SourceError(file.path, what, "Take it out of the folder.")
     partitions = _partitions(lines)
     defaults: dict[str, str] = {}
     for line in lines:
