@@ -17,6 +17,7 @@ from orchestration.cli import (
     forget,
     init,
     lemons,
+    lineage,
     metrics,
     plan,
     pull,
@@ -74,6 +75,7 @@ app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command(epilog=lemons.EXAMPLES)(lemons.lemons)
 app.command(epilog=tables.TABLES_EXAMPLE)(tables.tables)
 app.command(epilog=tables.WHERE_EXAMPLE)(tables.where)
+app.command(epilog=lineage.EXAMPLES)(lineage.lineage)
 app.command(epilog=status.EXAMPLES)(status.status)
 app.command(epilog=alerts.EXAMPLES)(alerts.alerts)
 app.command(epilog=metrics.EXAMPLES)(metrics.metrics)

@@ -1,0 +1,147 @@
+"""`faultline lineage`: where a number comes from, from table to table down to the files that were read.
+
+Columns of models are followed by `ops.lineage`. A table without entries there is one that nothing published feeds:
+raw tables come from files, seeds from the code.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from orchestration.reading.catalogue import where
+from orchestration.reading.published import ReadingError, published
+from orchestration.terminal import say_json, say_lines
+
+EDGES = "select table_name, column_name, upstream_table, upstream_column from ops.lineage order by all"
+CONFIGURED = "select config_path from raw.clusters where config_path is not null order by config_path"
+FILES = """
+    select kind, cluster_id, path, lines_in, loaded from ops.files
+    where to_json(files)->>'status' is distinct from 'refused' order by kind, cluster_id, path
+"""
+SHOWN_FILES = 10
+
+Place = tuple[str, str]
+"""A table and a column; an empty column stands for all of the table."""
+
+
+@dataclass
+class Lineage:
+    """What a table or column is made of.
+
+    Attributes
+    ----------
+    asked
+        `schema.table` or `schema.table.column`.
+    edges
+        Every step upwards: table, column, upstream table, upstream column; columns are empty where tables were asked.
+    files
+        The files behind the raw tables that were reached, by raw table.
+    """
+
+    asked: str
+    edges: list[tuple[str, str, str, str]]
+    files: dict[str, list[str]] = field(default_factory=dict)
+
+
+def show_lineage(path: Path, name: str, as_json: bool = False) -> None:
+    """Print what a table or a column is made of."""
+    with published(path) as con:
+        found = lineage(con, name)
+    if as_json:
+        say_json(asdict(found), indent=2)
+    else:
+        say_lines(lines_of(found))
+
+
+def lineage(con: duckdb.DuckDBPyConnection, name: str) -> Lineage:
+    """Follow a table or column upwards.
+
+    Raises
+    ------
+    ReadingError
+        There is no such table or column; the text says what there is.
+    """
+    rows = con.execute(EDGES).fetchall()
+    table, column = _split(name, rows)
+    upstream: dict[Place, list[Place]] = defaultdict(list)
+    for of_table, of_column, from_table, from_column in rows:
+        step = ((of_table, of_column), (from_table, from_column)) if column else ((of_table, ""), (from_table, ""))
+        if step[1] not in upstream[step[0]]:
+            upstream[step[0]].append(step[1])
+    edges, waiting, seen = [], [(table, column)], {(table, column)}
+    while waiting:
+        place = waiting.pop(0)
+        for above in upstream.get(place, ()):
+            edges.append((*place, *above))
+            if above not in seen:
+                seen.add(above)
+                waiting.append(above)
+    return Lineage(f"{table}.{column}".rstrip("."), edges, _files_behind(con, {found for found, _ in seen}))
+
+
+def _split(name: str, rows: Iterable[tuple[str, str, str, str]]) -> Place:
+    columns: dict[str, set[str]] = defaultdict(set)
+    for of_table, of_column, _, _ in rows:
+        columns[of_table].add(of_column)
+    parts = name.strip().lower().split(".")
+    # `schema.table` and `table.column` look alike: what is a table is one.
+    errors = []
+    for length in (2, 1):
+        try:
+            table = where(".".join(parts[:length])).table
+        except ReadingError as error:
+            errors.append(error)
+        else:
+            return table, _known(".".join(parts[length:]), columns, table)
+    raise errors[0]
+
+
+def _known(column: str, columns: Mapping[str, set[str]], table: str) -> str:
+    if column and column not in columns[table]:
+        known = ", ".join(sorted(columns[table])) or "none: it is read from files or made of the code"
+        raise ReadingError(f"the lineage of {table} has no column '{column}'; it has {known}")
+    return column
+
+
+def _files_behind(con: duckdb.DuckDBPyConnection, tables: set[str]) -> dict[str, list[str]]:
+    from assets.sources.formats import READERS
+
+    kinds = {kind: f"raw.{reader.TABLE}" for kind, reader in READERS.items()}
+    found: dict[str, list[str]] = defaultdict(list)
+    for kind, _, path, lines_in, loaded in con.execute(FILES).fetchall():
+        table = kinds.get(kind, "")
+        if table in tables:
+            found[table].append(f"{path} ({lines_in:,} lines, {loaded:,} loaded)")
+    if "raw.clusters" in tables:
+        found["raw.clusters"] = [path for (path,) in con.execute(CONFIGURED).fetchall()]
+    return dict(found)
+
+
+def lines_of(found: Lineage) -> list[str]:
+    """Draw the steps as a tree; what was drawn above is not drawn again."""
+    above: dict[str, list[str]] = defaultdict(list)
+    for table, column, upstream_table, upstream_column in found.edges:
+        above[f"{table}.{column}".rstrip(".")].append(f"{upstream_table}.{upstream_column}".rstrip("."))
+    lines: list[str] = []
+    drawn: set[str] = set()
+
+    def draw(name: str, depth: int) -> None:
+        is_repeat = name in drawn and name in above
+        lines.append(f"{'  ' * depth}{name}{'  (see above)' if is_repeat else ''}")
+        if not is_repeat:
+            drawn.add(name)
+            for upstream in above.get(name, []):
+                draw(upstream, depth + 1)
+
+    draw(found.asked, 0)
+    for table, files in sorted(found.files.items()):
+        lines += ["", f"{table} was read from {len(files):,} file{'s' * (len(files) != 1)}{':' * bool(files)}"]
+        lines += [f"  {file}" for file in files[:SHOWN_FILES]]
+        if len(files) > SHOWN_FILES:
+            lines.append(f"  and {len(files) - SHOWN_FILES:,} more; --json lists all")
+    return lines

@@ -1,0 +1,70 @@
+"""`faultline lineage`: from a number to the files behind it."""
+
+import json
+
+import duckdb
+import pytest
+
+from orchestration.reading.lineage import lineage, lines_of, show_lineage
+from orchestration.reading.published import ReadingError
+
+EDGES = [
+    ("marts.fct_failures", "cause", "marts.fct_attempts", "state"),
+    ("marts.fct_failures", "cause", "staging.stg_config__clusters", "timezone"),
+    ("marts.fct_failures", "lost", "marts.fct_attempts", "hours"),
+    ("marts.fct_attempts", "state", "raw.sacct", "state"),
+    ("marts.fct_attempts", "hours", "raw.sacct", "elapsed_seconds"),
+    ("staging.stg_config__clusters", "timezone", "raw.clusters", "timezone"),
+]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "faultline.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute("create schema ops; create schema raw")
+        con.execute(
+            "create table ops.lineage (table_name text, column_name text, upstream_table text, upstream_column text)"
+        )
+        con.executemany("insert into ops.lineage values (?, ?, ?, ?)", EDGES)
+        con.execute(
+            "create table ops.files as select 'sacct' as kind, 'c' as cluster_id, 'c/sacct/' || i as path, "
+            "10 as lines_in, 9 as loaded, 'read' as status from range(12) as r (i)"
+        )
+        con.execute("create table raw.clusters as select 'c/cluster.toml' as config_path")
+    return path
+
+
+def test_a_column_is_followed_to_its_files(file):
+    with duckdb.connect(str(file), read_only=True) as con:
+        found = lineage(con, "fct_failures.cause")
+    assert found.asked == "marts.fct_failures.cause"
+    assert ("marts.fct_attempts", "state", "raw.sacct", "state") in found.edges
+    assert all("lost" not in edge for edge in found.edges)
+    lines = lines_of(found)
+    assert lines[:3] == ["marts.fct_failures.cause", "  marts.fct_attempts.state", "    raw.sacct.state"]
+    assert "raw.sacct was read from 12 files:" in lines
+    assert lines[-1] == "  and 2 more; --json lists all"
+    assert "  c/cluster.toml" in lines
+
+
+def test_a_table_is_followed_as_a_whole_and_drawn_once(file, capsys):
+    show_lineage(file, "marts.fct_failures", as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert ["marts.fct_attempts", "", "raw.sacct", ""] in found["edges"]
+    assert len(found["edges"]) == 4
+    assert len(found["files"]["raw.sacct"]) == 12
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("marts.fct_failures.nix", "has no column 'nix'; it has cause, lost"),
+        ("fct_failures.nix", "has no column 'nix'; it has cause, lost"),
+        ("nix", "there is no table 'nix'"),
+        ("fct_failure", "did you mean marts.fct_failures"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_is(file, name, said):
+    with duckdb.connect(str(file), read_only=True) as con, pytest.raises(ReadingError, match=said):
+        lineage(con, name)
