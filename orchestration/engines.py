@@ -109,6 +109,5 @@ MARTS = """
 """
 STORED = """
     select column_name from duckdb_columns()
-    where database_name = 'publication' and schema_name = 'marts' and table_name = ? and column_default is null
+    where database_name = 'publication' and schema_name = 'marts' and table_name = ?
 """
-"""DuckDB lists the expression of a generated column as its default; marts have no other defaults."""

@@ -38,12 +38,6 @@ _TABLES = f"""
         and columns.schema_name in ('marts', 'estimates')
     order by all
 """
-_STORED = f"""
-    select column_name from duckdb_columns()
-    where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
-    order by column_index
-"""
-"""A column with an expression is computed when it is read. No table here has a column with a default."""
 
 
 def compute_without_culprit(compute: Compute, warehouse: Warehouse, table: str) -> dg.MaterializeResult[None]:
@@ -105,8 +99,7 @@ def _show_again(con: duckdb.DuckDBPyConnection) -> None:
     con.begin()
     for schema, table in con.execute(_TABLES).fetchall():
         name, hidden = identifier(PUBLICATION, schema, table), identifier(PUBLICATION, "hidden", f"{schema}.{table}")
-        columns = ", ".join(identifier(column) for (column,) in con.execute(_STORED, [schema, table]).fetchall())
-        con.execute(f"insert into {name} ({columns}) select {columns} from {hidden}")
+        con.execute(f"insert into {name} by name from {hidden}")
     con.commit()
 
 

@@ -19,6 +19,7 @@
     'dim_annotations',
     'dim_nodes',
     'fct_attempt_exposures',
+    'fct_attempt_records',
     'fct_attempts',
     'fct_failure_evidence',
     'fct_failures',

@@ -66,7 +66,7 @@ _TOUCHED = {
     "jobs": f"""
         select distinct cluster_id, job_id_raw from raw.sacct semi join changed_files using (cluster_id, path)
         union
-        select cluster_id, job_id_raw from {PUBLICATION}.marts.fct_attempts as attempts
+        select cluster_id, job_id_raw from {PUBLICATION}.marts.fct_attempt_records as attempts
         where exists (
             from changed_files as files
             where files.cluster_id = attempts.cluster_id and files.path = attempts.source_path
@@ -74,7 +74,7 @@ _TOUCHED = {
     """,
     "attempts": f"""
         select cluster_id, attempt_id, started_at, ended_at
-        from {PUBLICATION}.marts.fct_attempts semi join touched.jobs using (cluster_id, job_id_raw)
+        from {PUBLICATION}.marts.fct_attempt_records semi join touched.jobs using (cluster_id, job_id_raw)
     """,
     # One row. Without a touched job it is an empty interval, from the latest possible day to the earliest. A running
     # job holds its nodes until it was last seen; only the models know when that was.

@@ -28,12 +28,6 @@ _TABLES = f"""
     where columns.database_name = '{PUBLICATION}' and columns.column_name = 'cluster_id'
     order by all
 """
-_STORED = f"""
-    select column_name from duckdb_columns()
-    where database_name = '{PUBLICATION}' and schema_name = ? and table_name = ? and column_default is null
-    order by column_index
-"""
-"""DuckDB lists the expression of a generated column as its default; no table here has other defaults."""
 _OF_WORKING_FILE = ("ops.spans", "raw.clusters")
 """Tables of the working file that belong to a cluster's numbers: what its logs cover, and its settings."""
 _MARK_NOT_PULLED = f"""
@@ -129,11 +123,7 @@ def _take_over(
     with transaction(con):
         for table in tables:
             name, last = identifier(PUBLICATION, *table), identifier(LAST, *table)
-            columns = ", ".join(identifier(column) for (column,) in con.execute(_STORED, [*table]).fetchall())
-            con.execute(
-                f"insert into {name} ({columns}) select {columns} from {last} where cluster_id in (select unnest(?))",
-                [stale],
-            )
+            con.execute(f"insert into {name} by name from {last} where cluster_id in (select unnest(?))", [stale])
         for cluster_id in stale:
             con.execute(
                 f"""

@@ -26,7 +26,7 @@ ANOMALIES = [
     ("delete from marts.agg_lost_goodput", LOSSES),
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
     ("delete from marts.fct_failures", FAILURES),
-    ("update marts.fct_attempts set is_infrastructure_failure = not is_infrastructure_failure", FAILURES),
+    ("update marts.fct_attempt_records set is_infrastructure_failure = not is_infrastructure_failure", FAILURES),
 ]
 
 

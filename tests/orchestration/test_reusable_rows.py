@@ -61,14 +61,14 @@ BUILD = """
     create or replace table intermediate.int_nodes_used as select 'c' as cluster_id, date '2026-01-01' as day_date;
     create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;
     create or replace table intermediate.int_planned_attempt_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
-    create or replace table publication.marts.fct_attempts as
+    create or replace table publication.marts.fct_attempt_records as
     select
         cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, job_id_raw, started_at, ended_at, path as source_path
     from raw.sacct;
     create or replace table publication.marts.fct_failures as
     select cluster_id, attempt_id, 'gpu' as failure_category, 'i' as incident_id
-    from publication.marts.fct_attempts limit 1;
-    create or replace view publication.marts.fct_job_runs as select * from publication.marts.fct_attempts;
+    from publication.marts.fct_attempt_records limit 1;
+    create or replace view publication.marts.fct_job_runs as select * from publication.marts.fct_attempt_records;
     create or replace table publication.estimates.est_ettr_grid as select 1 as a;
 """
 
@@ -92,7 +92,7 @@ def manifest(tmp_path: Path) -> Path:
     models = {
         name: {"schema": schema, "alias": name, "config": {"materialized": how}}
         for schema, name, how in (
-            ("marts", "fct_attempts", "incremental"),
+            ("marts", "fct_attempt_records", "incremental"),
             ("intermediate", "int_nodes_used", "incremental"),
             ("marts", "fct_failures", "table"),
         )
@@ -136,11 +136,11 @@ def touched(con: duckdb.DuckDBPyConnection) -> list[int]:
 
 def test_without_new_records_the_incremental_tables_stay_and_nothing_else(con, manifest):
     assert prepare_reuse(con, "second", manifest) is None
-    assert tables(con, "publication") == {"marts.fct_attempts"}
+    assert tables(con, "publication") == {"marts.fct_attempt_records"}
     assert "intermediate.int_nodes_used" in tables(con, "faultline")
     assert touched(con) == []
     assert con.execute("select first_day < last_day from touched.days").fetchone() == (False,)
-    assert con.execute("select count(*) from publication.marts.fct_attempts").fetchone() == (JOBS,)
+    assert con.execute("select count(*) from publication.marts.fct_attempt_records").fetchone() == (JOBS,)
 
 
 def test_jobs_of_new_changed_and_vanished_files_are_touched_on_the_days_they_ran_and_run(con, manifest):
@@ -246,7 +246,7 @@ def test_incremental_tables_are_dropped_when_all_is_built_anew(con, manifest):
     left = tables(con, "faultline")
     assert "intermediate.int_nodes_used" not in left
     assert "intermediate.int_node_boots" in left
-    assert "marts.fct_attempts" in tables(con, "publication")
+    assert "marts.fct_attempt_records" in tables(con, "publication")
 
 
 def test_all_is_built_anew_after_a_build_that_was_not_published(con, manifest):

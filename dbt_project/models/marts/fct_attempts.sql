@@ -1,111 +1,71 @@
-{{ config(materialized=incremental_on_duckdb(), unique_key='attempt_id', meta={'lookups': [touched_attempts()]}) }}
+{{ config(post_hook='{{ name_tables_by_schema() }}') }}
 
+-- What can be worked out of one row is not stored: hours hardly compress.
 with
 
-chained_jobs as (
+records as (
 
-    select * from {{ ref('int_jobs_chained') }}
-
-),
-
-failures as (
-
-    select * from {{ ref('fct_failures') }}
-
-),
-
-planned_ends as (
-
-    select * from {{ ref('int_planned_attempt_ends') }}
-
-),
-
-attempts as (
-
-    select * from {{ ref('int_attempts_resolved') }}
-    {{ renewed_jobs_only('chained_jobs', 'failures', 'planned_ends') }}
-
-),
-
-joined as (
-
-    select
-        attempts.cluster_id,
-        attempts.attempt_id,
-        attempts.job_id_raw,
-        coalesce(attempts.job_id, cast(attempts.job_id_raw as string)) as job_id,
-        nullif(attempts.job_id, cast(attempts.job_id_raw as string)) as composite_job_id,
-        coalesce(chained_jobs.run_id, attempts.job_key) as run_id,
-        nullif(coalesce(chained_jobs.run_id, attempts.job_key), attempts.attempt_id) as continued_run_id,
-        cast(attempts.attempt_number as integer) as attempt_number,
-        cast(
-            attempts.attempt_number + coalesce(chained_jobs.earlier_attempt_count, 0) as integer
-        ) as run_attempt_number,
-        attempts.is_last_of_job and coalesce(chained_jobs.is_last_of_run, true) as is_last_of_run,
-        coalesce(attempts.previous_attempt_id, chained_jobs.previous_attempt_id) as previous_attempt_id,
-        attempts.is_continuation,
-        attempts.array_job_id,
-        attempts.array_task_id,
-        attempts.het_job_id,
-        attempts.user_name,
-        attempts.account,
-        attempts.partition,
-        attempts.qos,
-        attempts.job_name,
-        {{ cast_whole_seconds('attempts.submitted_at') }} as submitted_at,
-        {{ cast_whole_seconds('attempts.eligible_at') }} as eligible_at,
-        {{ cast_whole_seconds('attempts.started_at') }} as started_at,
-        {{ cast_whole_seconds('attempts.ended_at') }} as ended_at,
-        attempts.time_quality,
-        attempts.runtime_seconds,
-        attempts.exposure_seconds,
-        attempts.elapsed_seconds,
-        attempts.suspended_seconds,
-        attempts.time_limit_seconds,
-        cast(attempts.node_count as integer) as node_count,
-        attempts.requested_node_count,
-        attempts.gpu_count,
-        attempts.gpu_count_source,
-        attempts.requested_gpu_count,
-        attempts.gpu_type,
-        attempts.cpu_count,
-        attempts.state,
-        attempts.is_terminal,
-        attempts.has_ended,
-        attempts.exit_code,
-        attempts.exit_signal,
-        attempts.derived_exit_code,
-        attempts.derived_exit_signal,
-        attempts.cancelled_by_uid,
-        attempts.restart_count,
-        attempts.pending_reason,
-        failures.attempt_id is not null as is_infrastructure_failure,
-        failures.failure_category,
-        failures.incident_id,
-        case when planned_ends.attempt_id is not null then 'planned' end as end_reason,
-        attempts.warnings,
-        attempts.source_path,
-        attempts.source_line_number
-    from attempts
-    left join chained_jobs
-        on
-            attempts.cluster_id = chained_jobs.cluster_id
-            and attempts.job_key = chained_jobs.job_key
-    left join failures
-        on
-            attempts.cluster_id = failures.cluster_id
-            and attempts.attempt_id = failures.attempt_id
-    left join planned_ends
-        on
-            attempts.cluster_id = planned_ends.cluster_id
-            and attempts.attempt_id = planned_ends.attempt_id
+    select * from {{ name_table(ref('fct_attempt_records'), by_schema) }}
 
 )
 
 select
-    *,
+    cluster_id,
+    attempt_id,
+    job_id,
+    job_id_raw,
+    nullif(job_id, cast(job_id_raw as string)) as composite_job_id,
+    run_id,
+    nullif(run_id, attempt_id) as continued_run_id,
+    attempt_number,
+    run_attempt_number,
+    is_last_of_run,
+    previous_attempt_id,
+    is_continuation,
+    array_job_id,
+    array_task_id,
+    het_job_id,
+    user_name,
+    account,
+    partition,
+    qos,
+    job_name,
+    submitted_at,
+    eligible_at,
+    started_at,
+    ended_at,
+    time_quality,
     {{ queue_seconds('eligible_at', 'started_at') }} as queue_seconds,
+    runtime_seconds,
+    exposure_seconds,
+    elapsed_seconds,
+    suspended_seconds,
+    time_limit_seconds,
+    node_count,
+    requested_node_count,
+    gpu_count,
+    gpu_count_source,
+    requested_gpu_count,
+    gpu_type,
+    cpu_count,
     gpu_count * runtime_seconds / 3600 as gpu_hours,
     node_count * runtime_seconds / 86400 as node_days,
-    {{ gpu_size_bin('gpu_count') }} as gpu_size_bin
-from joined
+    {{ gpu_size_bin('gpu_count') }} as gpu_size_bin,
+    state,
+    is_terminal,
+    has_ended,
+    exit_code,
+    exit_signal,
+    derived_exit_code,
+    derived_exit_signal,
+    cancelled_by_uid,
+    restart_count,
+    pending_reason,
+    is_infrastructure_failure,
+    failure_category,
+    incident_id,
+    end_reason,
+    warnings,
+    source_path,
+    source_line_number
+from records
