@@ -15,7 +15,7 @@ import duckdb
 from assets.rows import rows_of
 from orchestration.alerts.ledger import Event, Ledger
 from orchestration.home import Home
-from orchestration.publication.folders import newest_publication, pinned_publication
+from orchestration.publication.folders import Publication, newest_publication, pinned_publication
 from orchestration.reading.published import published
 
 NEWS_DAYS = 92
@@ -165,7 +165,7 @@ def stale_event(home: Home, hours: int) -> Event | None:
     """Make the event of a home whose newest publication is older than it may be; None while it is young enough."""
     newest, pinned = newest_publication(home), pinned_publication(home)
     if newest is not None:
-        since, key = datetime.fromisoformat(newest.published_at), newest.run_id
+        since, key = _moment_of(newest), newest.run_id
         line = f"the newest publication is of {since:%Y-%m-%d %H:%M} UTC, more than {hours} hours ago"
     else:
         # Dagster's folder is made by the first refresh or web server of a home.
@@ -173,13 +173,21 @@ def stale_event(home: Home, hours: int) -> Event | None:
             return None
         since, key = datetime.fromtimestamp(home.dagster.stat().st_ctime, UTC), "never"
         line = f"nothing was ever published, and the home was made more than {hours} hours ago"
-    since = since if since.tzinfo else since.replace(tzinfo=UTC)
     if datetime.now(UTC) - since <= timedelta(hours=hours):
         return None
     why = _why_stale(home)
     if pinned is not None:
         why += f"; publication {pinned.number} is pinned by `faultline rollback`"
     return Event(f"stale:{key}", "stale", None, "no new publication", f"{line}; {why}", details={"since": since})
+
+
+def _moment_of(publication: Publication) -> datetime:
+    """Return when a publication was made; where its description is lost, when its file was written."""
+    try:
+        moment = datetime.fromisoformat(publication.published_at)
+    except ValueError:
+        return datetime.fromtimestamp(publication.file.stat().st_mtime, UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _why_stale(home: Home) -> str:

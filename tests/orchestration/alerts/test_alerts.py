@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Thread
+from time import time
 
 import duckdb
 import pytest
@@ -295,6 +296,16 @@ def test_a_stale_night_is_told_once_per_publication(settings, home, web, said):
     assert "no new logs came, or no refresh was started" in text or "`faultline status` says more" in text
     assert tell_if_stale(replace(settings, freshness_hours=38), said.append) is None
     assert said == []
+
+
+@pytest.mark.parametrize("days", [1, 3])
+def test_a_publication_without_a_moment_is_as_old_as_its_file(settings, home, monkeypatch, days):
+    old_publication(home, 0)
+    moment = time() - 86_400 * days
+    os.utime(home.current / "faultline.duckdb", (moment, moment))
+    lost = replace(events.newest_publication(home), published_at="")
+    monkeypatch.setattr(events, "newest_publication", lambda _: lost)
+    assert (tell_if_stale(settings, pytest.fail) is None) == (days == 1)
 
 
 def test_a_home_without_any_publication_is_stale_once_it_is_old_enough(tmp_path):
