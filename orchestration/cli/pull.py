@@ -114,7 +114,7 @@ def _chosen(home: Home, cluster: str | None, out: Path | None, ssh: str | None) 
         fail(f"{cluster!r} is no name of a cluster: it is the name of its folder in {home.sources}", 2)
     folder = home.sources / cluster
     if out is None and not folder.is_dir():
-        fail(f"there is no folder {folder}; make it, then run this again: a cluster has the name of its folder")
+        fail(f"there is no folder {folder}; `faultline init {cluster}` makes it, or write elsewhere with --out")
     if not folder.is_dir():
         return {cluster: Pull()}
     settings, wrong = read_settings(folder, cluster)
