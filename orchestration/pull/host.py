@@ -23,8 +23,8 @@ from assets.sources.settings import Pull
 from orchestration.pull.failures import HostUnreachable, PullFailed
 from orchestration.pull.queries import WHO_ASKS
 
-ENVIRONMENT = ("env", "TZ=UTC", "LC_ALL=C", EPOCH_TIMES)
-"""Windows are asked for in UTC, times are answered as epochs, and errors are in English."""
+ENVIRONMENT = ("env", "TZ=UTC", "LC_ALL=C")
+"""Windows are asked for in UTC, and errors are in English."""
 SSH = (
     "ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=30",
     "-o", "ServerAliveCountMax=4",
@@ -54,7 +54,10 @@ class Host:
         pull = self._pull
         is_slurms = pull.bin is not None and words[0] != WHO_ASKS[0]
         program = f"{str(pull.bin).rstrip('/')}/{words[0]}" if is_slurms else words[0]
-        there = [*pull.prefix, *ENVIRONMENT, program, *words[1:]]
+        # Times are answered as epochs. In JSON they always are, and `sacct --json` of 22.05 then takes its own window,
+        # which it writes in that form, for none.
+        times = [] if "--json" in words else [EPOCH_TIMES]
+        there = [*pull.prefix, *ENVIRONMENT, *times, program, *words[1:]]
         if pull.ssh is None:
             return there
         return [*SSH, *pull.ssh_options, "--", pull.ssh, shlex.join(there)]

@@ -100,7 +100,7 @@ def home(testbed):
     home = Home.at(testbed.folder / "home")
     folder = home.sources / CLUSTER
     folder.mkdir(parents=True)
-    (folder / "cluster.toml").write_text(f"[pull]\nprefix = {json.dumps(testbed.prefix)}\nfirst_days = 7\n")
+    (folder / "cluster.toml").write_text(f"[pull]\nprefix = {json.dumps(testbed.prefix)}\nfirst_days = 2\n")
     other = home.sources / AS_JSON
     other.mkdir()
     settings = f'[pull]\nvia = "json"\nkinds = ["sacct"]\nprefix = {json.dumps(testbed.prefix)}\nfirst_days = 2\n'

@@ -132,6 +132,15 @@ def test_the_site_comes_before_manifests_and_they_before_the_lines(tmp_path):
     ]
 
 
+def test_a_file_without_a_record_covers_what_its_manifest_says(tmp_path):
+    stated = {"from": "2024-05-01T00:00:00Z", "to": "2024-05-02T00:00:00Z"}
+    files = {
+        "events/quiet.psv": "NodeName|TimeStart|TimeEnd|State\n",
+        "events/quiet.psv.manifest.json": json.dumps(stated),
+    }
+    assert spans(tmp_path, files) == [("events", MAY, MAY + timedelta(days=1), "manifest")]
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
