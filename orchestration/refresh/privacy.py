@@ -73,6 +73,7 @@ def _done(change: Change, gone: int, deleted: list[str]) -> str:
 def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
     """Replace the working file by a copy with pseudonyms; return how many files kept those of an earlier key."""
     from assets.sources.intake.hashing_again import copy_with_pseudonyms
+    from assets.sources.privacy_key import key_id
     from assets.sources.pseudonyms import give_key
     from assets.warehouse import Warehouse, remove_file
 
@@ -91,6 +92,9 @@ def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
             give_key(con, key)
             to_hash = set(change.to_hash) - hashed
             gone = copy_with_pseudonyms(con, file, to_hash, set(change.to_hash) - to_hash)
+            # In the same file as the rows: after an interruption no pseudonym is hashed again.
+            con.execute("delete from ops.privacy where list_contains(?, cluster_id)", [change.to_hash])
+            con.execute("insert into ops.privacy select unnest(?), ?", [change.to_hash, key_id(key)])
             con.execute("checkpoint")
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) and not is_damage(error):
