@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.event import listen
 
 BUSY_SECONDS = 30
-"""As long as Dagster itself waits for another process that writes the history."""
+"""Dagster itself waits this long for another process that writes the history."""
 
 
 class EventHistory(SqliteEventLogStorage):

@@ -52,10 +52,10 @@ COUNTED_SKIPS = TempTable("counted_skips", {"file_id": "integer", "reason": "var
 """For a `WholeFileReader`: how many lines of a file it has skipped without naming them."""
 
 ASIDE_LINES = TempTable("aside_lines", {**_PLACE, "line": "varchar", "reason": "varchar", "detail": "varchar"})
-"""Of the core alone: lines that the reader is not to see, and why they are quarantined."""
+"""Used by the core only: lines that are kept from the reader, and why they are quarantined."""
 
 TRANSLATED_ASIDE = TempTable("translated_aside", {**_PLACE, "reason": "varchar", "detail": "varchar"})
-"""Of the core alone: lines that the translation of a file set aside; those without a detail are skipped."""
+"""Used by the core only: lines that the translation of a file set aside. Those without a detail are skipped."""
 
 QUARANTINED_LINES = TempTable("quarantined_lines", {**_PLACE, "reason": "varchar", "detail": "varchar"})
 """Filled by the core from `ReadingPlan.quarantined`."""

@@ -39,7 +39,7 @@ DBT = (sys.executable, "-P", "-m", "orchestration.dbt.command")
 Python imports nothing from the current folder (`-P`), which may have a `dbt` or an `assets` of its own.
 """
 MAX_TOLD = 3
-"""So many failed statements are named in the message of a failed build."""
+"""The message of a failed build names at most this many failed statements."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
 
 

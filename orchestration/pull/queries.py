@@ -36,7 +36,7 @@ class Query:
     file_name: str
     window: Window | None = None
     fields: tuple[str, ...] = ()
-    """Of accounting, in the order of the answer."""
+    """Fields of accounting, in the order of the answer."""
 
 
 def fields_of_version(help_text: str) -> tuple[str, ...]:

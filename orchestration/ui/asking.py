@@ -34,7 +34,7 @@ from orchestration.values import plain
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_ROWS = 1_000
-"""Of an answer on the page."""
+"""Rows of an answer that the page shows."""
 MAX_CSV_ROWS = 100_000
 MAX_SECONDS = 30.0
 SECONDS_BETWEEN_INTERRUPTIONS = 0.05

@@ -15,7 +15,7 @@ from assets.sources.reader import Step
 from assets.sources.sql import times
 
 DIALECTS = ("gcm", *TRANSLATIONS)
-"""Of the files whose lines are such records."""
+"""Dialects of files whose lines are records of GCM."""
 _FIELDS = ("node", "health_check", "type", "_msg", "result", "job_id", "start_time", "end_time")
 _TEXTS = dict.fromkeys((*_FIELDS, "time"), "VARCHAR")
 STRUCTURE = json.dumps(

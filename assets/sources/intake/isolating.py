@@ -40,12 +40,12 @@ _NO_ROOM = re.compile(
 
 @dataclass(frozen=True)
 class Aside:
-    """Lines of the only file of a batch that its reader is not to see."""
+    """Lines that are kept from the reader; the batch has one file."""
 
     lines: Mapping[int, str] = field(default_factory=dict)
     """What the reader said to each."""
     beyond: int | None = None
-    """Of a trial: neither is any line after this one."""
+    """In a trial, the reader sees no line after this one either."""
 
 
 class Load(Protocol):

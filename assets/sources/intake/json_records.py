@@ -15,11 +15,11 @@ from typing import Any
 MAX_RECORD = 16 * 1024 * 1024
 """Characters of a record; a longer one is damaged."""
 _LONGEST_TOKEN = 10
-"""An error so near to the end of a text may be that the text ends within a word, a number or an escape."""
+"""An error this close to the end of a text may only mean that the text ends within a word, number or escape."""
 _OVERLAP = 4096
 _SHOWN = 64 * 1024
 _WITHIN_JSON = frozenset('"}]:')
-"""Where one of these stands between records, an earlier record was damaged."""
+"""If one of these stands between records, an earlier record was damaged."""
 _SPACE = re.compile(r"[\s,]*")
 _FIRST_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*"\s*:)')
 _NEXT_LINE = re.compile(r"\n\s*(?=[\[{])")

@@ -27,7 +27,7 @@ COALESCE_SECONDS = 5
 """Lines of one device and code no further apart state one fault: an Xid 13 prints up to 18 within milliseconds."""
 
 _TRUST_IN_TIMES = ("exact", "second", "local_assumed", "year_inferred", "dmesg_t", "boot_relative")
-"""Of copies the one with the best time stays."""
+"""From best to worst. Of several copies of a line, the one with the best time is kept."""
 
 _DIALECT_HEADS = {
     "journal_json": r"^\{.*\"(?:MESSAGE|__REALTIME_TIMESTAMP)\"",

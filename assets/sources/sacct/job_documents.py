@@ -22,7 +22,7 @@ _FLAGS = (
     "COMPLETING", "STAGE_OUT", "CONFIGURING", "EXPEDITING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
     "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING",
 )  # fmt: skip
-"""Of a list of states, `sacct` prints the first of these that is in it, else the base state."""
+"""`sacct` prints the first of these that is in a job's list of states, or else the base state."""
 
 
 def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:

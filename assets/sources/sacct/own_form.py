@@ -14,7 +14,7 @@ from assets.sources.sacct.layout import Layout
 DELIMITER = "\x1f"
 TRANSLATED = Layout(DELIMITER, FIELDS)
 WITHOUT_NODES = Layout(DELIMITER, tuple(field for field in FIELDS if field != "NodeList"))
-"""Where nobody knows the nodes of a job, which is something else than that it had none."""
+"""For exports that do not say which nodes a job had. That differs from a job without nodes."""
 
 _NOTHING = {None: "", True: "1", False: "0"}
 _LINE = str.maketrans({DELIMITER: " ", "\n": "\\n", "\r": "\\r", "\0": " "})

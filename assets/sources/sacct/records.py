@@ -46,7 +46,7 @@ _HOLD_COMMAS = frozenset({"AllocTRES", "ReqTRES", "NodeList", "Flags", "JobID", 
 _LAST_COLUMN_MAY_BREAK = frozenset({"JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "Extra"})
 _MAX_READINGS = 20_000
 _MAX_READINGS_OF_BATCH = 50_000
-"""Of all odd lines of a batch together: few lines are odd in an export, and where all are, none can be repaired."""
+"""Bound for all odd lines of a batch. Few lines of an export are odd; if all of them are, none can be repaired."""
 _MAX_LINES = 200
 _MAX_JOINS = 20
 _MAX_TOKENS = 2_000

@@ -26,7 +26,7 @@ LAYOUTS: Mapping[str, Layout] = {
     **dict.fromkeys(TRANSLATIONS, TRANSLATED),
     "trace": WITHOUT_NODES,
 }
-"""Of the lines that each gives."""
+"""Layout of the lines that each translation writes."""
 
 _GCM = re.compile(r'"sacct(?:\.\w+)?"\s*:')
 _CONTROLLER_JOB = re.compile(r'"job_state"\s*:')
