@@ -49,7 +49,8 @@ def rows_of(lines: Iterator[str], delimiter: str) -> Iterator[tuple[str, list[st
     [('1,"a b"', ['1', 'a b']), ('2,"c', ['2', 'c'])]
     """
     while (line := next(lines, None)) is not None:
-        row, followers = line, []
+        row = line
+        followers: list[str] = []
         while row.count('"') % 2 and len(followers) < MAX_ROW_LINES and len(row) < MAX_LINE:
             if (follower := next(lines, None)) is None:
                 break

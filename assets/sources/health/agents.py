@@ -117,7 +117,8 @@ def _nvsentinel_fields(record: Any) -> dict[str, Any]:
 def _nvsentinel_result(told: Mapping[str, Any], host: str | None) -> str:
     codes = told.get("errorcode") if isinstance(told.get("errorcode"), list) else [told.get("errorcode")]
     texts = [str(code) for code in codes or [] if isinstance(code, str | int) and code != ""]
-    impacted = told.get("entitiesimpacted") if isinstance(told.get("entitiesimpacted"), list) else []
+    listed = told.get("entitiesimpacted")
+    impacted = listed if isinstance(listed, list) else []
     entities = [
         f"{entity.get('entityType', entity.get('entitytype'))} {entity.get('entityValue', entity.get('entityvalue'))}"
         for entity in impacted
