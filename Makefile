@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
+.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -77,6 +77,19 @@ slurm: .venv/.installed  ## Pull from a real Slurm with planted faults, refresh,
 soak: .venv/.installed faketime  ## Sixty nights in which everything goes wrong, held against an empty home; SOAK='--out DIR --every 5'.
 	@$(BIN)/python -m tests.soak $(or $(SOAK),--out $$(mktemp -d)/soak)
 
+wheel: .venv/.installed  ## Build the wheel of the files that git tracks: dist/.
+	@$(BIN)/python -m tests.installation.wheel dist
+
+installed: .venv/.installed  ## Install the wheel into read-only environments of each Python that is there, and use it.
+	@$(BIN)/python -m pytest -m slow tests/installation
+
+.venv-containers/.installed: requirements-containers.lock.txt
+	$(call packages,.venv-containers,requirements-containers.lock.txt)
+	@touch $@
+
+containers: .venv/.installed .venv-containers/.installed  ## Judge the Containerfile and compose.yaml; build the image where podman or docker and a base image are.
+	@$(BIN)/python -m pytest -m containers tests/installation
+
 .venv-spark/.installed: requirements-spark.lock.txt
 	$(call packages,.venv-spark,requirements-spark.lock.txt)
 	@touch $@
@@ -136,8 +149,10 @@ java:
 	$(call install,default-jre-headless,java,Spark)
 
 lock:  ## Pin every dependency again, with hashes and without addresses.
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+	uv pip compile pyproject.toml --extra postgres --group dev --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements.lock.txt
+	uv pip compile pyproject.toml --extra postgres --group build -c requirements.lock.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --quiet -o requirements-runtime.lock.txt
 	uv pip compile --group spark --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements-spark.lock.txt
 	uv pip compile --group duckdb2 --universal --python-version 3.11 --generate-hashes --no-strip-extras \
@@ -146,6 +161,8 @@ lock:  ## Pin every dependency again, with hashes and without addresses.
 		--no-header --no-annotate --quiet -o requirements-supply.lock.txt
 	uv pip compile --group axe --no-deps --universal --python-version 3.11 --generate-hashes \
 		--no-header --no-annotate --quiet -o requirements-axe.lock.txt
+	uv pip compile --group containers --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+		--no-header --no-annotate --quiet -o requirements-containers.lock.txt
 
 clean:  ## Remove what a refresh made, never the sources.
 	rm -rf $(HOME_DIR)/work $(HOME_DIR)/publications $(HOME_DIR)/warehouse $(HOME_DIR)/reports $(HOME_DIR)/dagster build

@@ -1,4 +1,4 @@
-"""The wheel, built of the files that git tracks, as from a fresh clone."""
+"""The wheel, built of the files that git tracks, as from a fresh clone: `python -m tests.installation.wheel FOLDER`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from orchestration.home import PROJECT
 
@@ -31,3 +32,17 @@ def build_wheel(folder: Path) -> Path:
     subprocess.run([sys.executable, "-c", BUILD, built], cwd=clone, check=True, capture_output=True, text=True)
     (wheel,) = built.glob("*.whl")
     return wheel
+
+
+def main() -> None:
+    """Build the wheel and put it into a folder, in place of wheels of other versions."""
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for other in target.glob("faultline-*.whl"):
+        other.unlink()
+    with TemporaryDirectory() as folder:
+        sys.stdout.write(f"{shutil.copy(build_wheel(Path(folder)), target)}\n")
+
+
+if __name__ == "__main__":
+    main()

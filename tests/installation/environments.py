@@ -1,0 +1,62 @@
+"""Isolated environments with the wheel installed, and commands that run while such an environment is read-only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from orchestration.home import PROJECT
+
+VERSIONS = ("3.11", "3.12", "3.13")
+LOCK = PROJECT / "requirements-runtime.lock.txt"
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+"""Root may write wherever the mode forbids it; a folder that is mounted read-only binds root as well."""
+
+
+def find_python(version: str) -> str | None:
+    """Find an interpreter on the path or among those that pyenv keeps; None if there is none that runs."""
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return sys.executable
+    kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    for found in [*map(str, kept), shutil.which(f"python{version}")]:
+        if found and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
+            return found
+    return None
+
+
+def install(wheel: Path, python: str, environment: Path) -> Path:
+    """Make an environment, install what the lock names by its hashes, then the wheel; return the command."""
+    pip = [
+        environment / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
+    if uv := shutil.which("uv"):
+        subprocess.run([uv, "venv", "--quiet", "--python", python, environment], check=True)
+        pip = [uv, "pip", "install", "--quiet", "--python", environment / "bin" / "python", "--no-deps"]
+        pip += ["--compile-bytecode"]
+    else:
+        subprocess.run([python, "-m", "venv", environment], check=True)
+    subprocess.run([*pip, "--require-hashes", "-r", LOCK], check=True)
+    subprocess.run([*pip, "--no-index", wheel], check=True)
+    return environment / "bin" / "faultline"
+
+
+def run_read_only(
+    environment: Path, command: Sequence[object], cwd: Path, variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a command for which the environment cannot be written."""
+    words = [str(word) for word in command]
+    if os.geteuid() == 0:
+        words = ["unshare", "--mount", "sh", "-c", READ_ONLY, str(environment), *words]
+    else:
+        subprocess.run(["chmod", "-R", "a-w", environment], check=True)
+    return subprocess.run(words, cwd=cwd, env=dict(variables), capture_output=True, text=True, check=False)

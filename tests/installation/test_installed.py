@@ -1,0 +1,103 @@
+"""The wheel in an isolated, read-only environment, used from a folder whose modules have the names of ours."""
+
+import json
+import os
+
+import pytest
+
+from orchestration.home import code_version
+from tests.installation.environments import VERSIONS, find_python, install, run_read_only
+from tests.installation.wheel import build_wheel
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = ("assets", "orchestration", "dbt", "dagster", "json")
+"""Names of modules in the current folder, which must not be imported."""
+
+
+class Installed:
+    """An installed copy, and a user with an empty home directory, in a folder of their own."""
+
+    def __init__(self, environment, faultline, folder):
+        self.environment, self.faultline, self.cwd = environment, faultline, folder / "somewhere"
+        self.user = folder / "user"
+        self.user.mkdir()
+        for name in HOSTILE:
+            (self.cwd / name).mkdir(parents=True)
+            (self.cwd / name / "__init__.py").write_text("raise ImportError('of the current folder')")
+        self.variables = {"HOME": str(self.user), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+
+    def run(self, *command, status=0):
+        done = run_read_only(self.environment, [self.faultline, *command], self.cwd, self.variables)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    def told(self, *command):
+        return json.loads(self.run(*command, "--json").stdout)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def installed(request, tmp_path_factory):
+    python = find_python(request.param)
+    if python is None:
+        pytest.skip(f"there is no Python {request.param}")
+    folder = tmp_path_factory.mktemp("installed")
+    environment = folder / "environment"
+    copy = Installed(environment, install(build_wheel(folder), python, environment), folder)
+    copy.run("simulate", "demo", "--out", "home", "--days", "14")
+    copy.first = copy.told("refresh", "--home", "home")
+    return copy
+
+
+def test_the_environment_cannot_be_written(installed):
+    done = run_read_only(installed.environment, ["touch", installed.environment / "x"], installed.cwd, os.environ)
+    assert done.returncode
+    assert not (installed.environment / "x").exists()
+
+
+def test_the_version_is_that_of_the_code(installed):
+    assert installed.run("--version").stdout == f"faultline {code_version()}\n"
+
+
+def test_a_refresh_publishes_and_a_second_one_finds_nothing_new(installed):
+    assert installed.first["status"] == "published"
+    assert installed.told("refresh", "--home", "home")["status"] == "unchanged"
+
+
+def test_what_is_published_can_be_asked(installed):
+    question = "select count(*) as attempts from marts.fct_attempts"
+    (row,) = json.loads(installed.run("query", question, "--home", "home", "--format", "json").stdout)
+    assert row["attempts"] > 500
+    assert "marts.fct_failures" in {table["name"] for table in installed.told("tables", "--home", "home")}
+    assert installed.told("status", "--home", "home")["published"]["code_version"] == code_version()
+    installed.run("plan", "--gpus", "64", "--cluster", "demo-llm", "--home", "home")
+    installed.run("report", "--home", "home", "--out", "pages")
+    assert (installed.cwd / "pages" / "index.html").stat().st_size > 10_000
+
+
+def test_every_table_is_found_in_the_environment(installed):
+    for table in ("fct_failures", "est_failure_rates", "raw.sacct", "seeds.xids"):
+        path = installed.told("where", table)["file"]
+        assert path.startswith(str(installed.environment))
+        installed.run("where", table)
+
+
+def test_caches_lie_in_the_user_s_cache_folder_alone(installed):
+    folder = installed.user / ".cache" / "faultline" / code_version()
+    assert {"manifest.json", "partial_parse.msgpack", "column_lineage.json"} <= {file.name for file in folder.iterdir()}
+    assert [file.name for file in installed.user.iterdir()] == [".cache"]
+    assert {file.name for file in installed.cwd.iterdir()} == {*HOSTILE, "home", "pages"}
+
+
+def test_without_a_cache_folder_the_home_is_used_and_said(installed, monkeypatch):
+    monkeypatch.setitem(installed.variables, "XDG_CACHE_HOME", "/proc/none")
+    done = installed.run("report", "--home", "home", "--out", "pages")
+    assert done.stderr.startswith(f"the cache folder /proc/none/faultline/{code_version()} cannot be written, so ")
+    assert list((installed.cwd / "home" / "work" / "cache" / code_version()).iterdir())
+
+
+def test_the_interpreter_is_the_one_that_is_asked_for(installed, request):
+    version = request.node.callspec.params["installed"]
+    python = installed.environment / "bin" / "python"
+    told = run_read_only(installed.environment, [python, "--version"], installed.cwd, os.environ).stdout
+    assert told.startswith(f"Python {version}.")
