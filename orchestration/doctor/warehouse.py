@@ -136,7 +136,7 @@ def _unmapped_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
     for cluster_id, rows in groupby(rows_of(con, LISTED), key=lambda row: row["cluster_id"]):
         signals = sorted(map(Signal.of, rows), key=lambda signal: -signal.event_count)
         shown = signals[:MAX_SIGNALS]
-        step = "paste what concerns you into it, with the right category"
+        step = f"paste what concerns you into {cluster_id}/cluster.toml, with the right category"
         if len(shown) < len(signals):
             step += f"; these are the most frequent {len(shown)} of {len(signals):,}, all stand in "
             step += "marts.agg_unmapped_signals"
@@ -144,7 +144,7 @@ def _unmapped_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
             Finding(
                 "warning",
                 f"no rule knows {counted(signals)}: failures that they announce stay without a cause",
-                f"{cluster_id}/cluster.toml",
+                cluster_id,
                 step,
                 paste=tuple(line for signal in shown for line in lines_of(signal)),
             )

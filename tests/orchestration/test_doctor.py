@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import tomllib
 
 import duckdb
 import pytest
@@ -45,6 +46,14 @@ class TestDoctor:
         (home.sources / "alpha" / "cluster.toml").write_text('timezone = "Mars/Olympus"\n')
         found = findings()["alpha/cluster.toml"]
         assert (found.level, "Mars/Olympus" in found.what) == ("error", True)
+
+    def test_what_no_rule_knows_comes_with_lines_to_paste(self, home, findings):
+        found = findings()["alpha"]
+        assert found.level == "warning"
+        assert "no rule knows" in found.what
+        assert set(tomllib.loads("\n".join(found.paste))) <= {"health", "node_reasons", "xids"}
+        (home.sources / "alpha" / "cluster.toml").write_text("\n".join(found.paste))
+        assert "alpha/cluster.toml" not in {where for where, finding in findings().items() if finding.level == "error"}
 
     def test_the_default_timezone_is_a_warning(self, home, findings):
         (home.sources / "alpha" / "cluster.toml").unlink()
