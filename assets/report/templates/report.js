@@ -259,6 +259,7 @@
       }
       if (width < 900 && part.axis && part.axis.values) part.axis = { ...part.axis, labelOverlap: "greedy" };
       if (isNarrow && part.axis && part.axis.labelLimit) part.axis = { ...part.axis, labelLimit: Math.round(width / 3) };
+      if (isNarrow && part.axis && part.axis.labelAngle === 0) part.axis = { ...part.axis, labelAngle: -90 };
       if (isNarrow && part.axis && part.axis.tickCount) part.axis = { ...part.axis, tickCount: 4 };
       Object.entries(part).forEach(([name, value]) => { if (name !== "datasets") walk(value); });
     })(spec);
