@@ -26,7 +26,7 @@ CLUSTERS = """
         clusters.is_simulated,
         min(nodes.window_start_date) as window_start_date,
         min(nodes.window_end_date) as window_end_date,
-        count(*) as node_count,
+        count(nodes.node_id) as node_count,
         count(*) filter (where nodes.verdict = 'lemon') as lemon_count,
         count(*) filter (where nodes.verdict = 'watch') as watch_count,
         count(*) filter (where nodes.verdict = 'ok') as ok_count,
@@ -38,9 +38,18 @@ CLUSTERS = """
         sum(nodes.event_count) as failure_count,
         sum(nodes.exposure) as node_days,
         count(nodes.rank) > 0 as is_ranked,
-        any_value(nodes.note) as refusal
-    from estimates.est_lemon_nodes as nodes
-    inner join marts.dim_clusters as clusters using (cluster_id)
+        case
+            when count(nodes.node_id) = 0 then 'accounting does not say which nodes a job had'
+            else any_value(nodes.note)
+        end as refusal
+    from marts.dim_clusters as clusters
+    left join estimates.est_lemon_nodes as nodes using (cluster_id)
+    where
+        nodes.cluster_id is not null
+        or (
+            clusters.cluster_id in (select cluster_id from marts.fct_attempts)
+            and clusters.cluster_id not in (select cluster_id from marts.dim_nodes)
+        )
     group by clusters.cluster_id, clusters.is_simulated
     order by clusters.is_simulated, clusters.cluster_id
 """
@@ -166,6 +175,8 @@ def print_lemons(answers: list[Answer]) -> None:
 def lines_of(answer: Answer) -> list[str]:
     """Put one cluster's list into lines."""
     name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
+    if not answer["node_count"]:
+        return [f"{name}: nothing can be told of its nodes: {answer['refusal']}"]
     days = f"{answer['window_start_date']} to {answer['window_end_date']}"
     failures = f"{round(answer['failure_count']):,} failures of known culprit"
     counted = f"{failures} in {short(answer['node_days'], 4)} node-days in use"

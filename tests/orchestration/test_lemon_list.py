@@ -105,6 +105,19 @@ def test_a_cluster_that_is_not_there_is_wrong_usage(run):
     assert "there is no cluster 'moon'; there are: short, planted" in " ".join(result.output.replace("│", "").split())
 
 
+def test_a_cluster_whose_accounting_names_no_nodes_says_so(run, lemon_home, tmp_path):
+    own = Home.at(tmp_path)
+    own.published_file.parent.mkdir(parents=True)
+    own.published_file.write_bytes(lemon_home.published_file.read_bytes())
+    with duckdb.connect(str(own.published_file)) as con:
+        for table in ("estimates.est_lemon_nodes", "marts.dim_nodes"):
+            con.execute(f"delete from {table} where cluster_id = 'short'")
+        con.execute("insert into marts.fct_attempts by name select 'short' as cluster_id")
+    result = run("--cluster", "short", root=tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "nothing can be told of its nodes: accounting does not say which nodes a job had" in result.output
+
+
 def test_nothing_published_says_what_to_do(run, tmp_path):
     result = run(root=tmp_path)
     assert result.exit_code == 1
