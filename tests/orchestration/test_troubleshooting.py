@@ -21,7 +21,8 @@ NO_REASONS = {"end_missing", "truncated_value", "truncated_window", "bad_encodin
 """Warnings, which stop nothing."""
 ENDINGS = {
     "CannotForget", "HostUnreachable", "NoSuchPublication", "NotDelivered", "PrivacyChanged", "PullFailed",
-    "PullRunning", "ReadingError", "RefreshFailed", "RefreshRunning", "RollbackFailed", "UnreadableSettings", "WrongGroup", "WrongKey",
+    "PullRunning", "ReadingError", "RefreshFailed", "RefreshRunning", "RollbackFailed", "UnreadableSettings",
+    "WrongGroup", "WrongKey",
     "WrongQuestion", "WrongSetting",
 }  # fmt: skip
 """Errors whose text a command prints before it ends."""
