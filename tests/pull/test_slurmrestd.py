@@ -128,7 +128,9 @@ class TestSacctJson:
             slurm.run_first("sacct", f"2026-03-0{day}", 'echo "$SLURM_TIME_FORMAT" >> "$FAKE_SLURM/formats"\n')
         slurm.whole_answer("sacct", "2026-03-04", document(1772586000, 0))
         for day in (2, 3, 5):
-            slurm.whole_answer("sacct", f"2026-03-0{day}", document())
+            # As Slurm 22.05 answers for a day without a job.
+            nothing = {"errors": [{"description": "Nothing found", "error_number": 9003}], "jobs": []}
+            slurm.whole_answer("sacct", f"2026-03-0{day}", json.dumps(nothing))
         result = pull(via="json")
         assert result.problems == [] and result.kinds["sacct"].records == 2
         assert slurm.calls[1] == [
