@@ -161,7 +161,7 @@ _SHORT = frozenset(SHORT_WORDS)
 _PARTS = re.compile(
     r"""
     \b(?P<word_xid>xid)(?P<errors>\s+errors?)?(?:\s*\([^)]*\))?(?P<gap>\s*[:=#]?[\s\[]*)(?P<xid>[0-9]{1,3})\b
-    | (?P<check>check_(?:hw_)?(?:nv|ib|eth|mem|physmem|swap)|module\ ib|rebooted\ [0-9]+\ secs)
+    | (?P<check>check_(?:hw_)?(?:nv|ib|eth|mem|physmem|swap)|module\ ib|rebooted\ [0-9]+\ secs?\ ago|boot_time=[0-9]+)
     | (?P<before>[A-Za-z]*)(?P<nhc>nhc[0-9]{4})
     | (?P<address>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-9a-f])?)
     | (?P<word>[A-Za-z]+)
