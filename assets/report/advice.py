@@ -87,6 +87,7 @@ def _about_incidents(node: Row) -> list[str]:
 
 
 def _about_reason(node: Row) -> str:
-    reason = f"; last reason: {printable(node['last_fault_reason'], 60)}" if node.get("last_fault_reason") else ""
+    last = printable(node["last_fault_reason"], 60).rstrip(".") if node.get("last_fault_reason") else ""
+    reason = f"; last reason: {last}" if last else ""
     count = node["fault_outage_count"]
     return f"Taken out {'once' if count == 1 else f'{count} times'} without a job blamed on it{reason}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ def test_every_page_is_whole_at_every_width(opened, page, width, scheme):
         )
         assert opened.run(OVERLAPS) == [], leaf.address
         assert opened.run(CUT) == [], leaf.address
-        assert not opened.run("/\\\\b(NaN|undefined|null)\\\\b/.test(document.querySelector('main').innerText)")
+        assert not opened.run(r"/\b(NaN|undefined|null)\b/.test(document.querySelector('main').innerText)")
 
 
 def test_the_first_screen_needs_no_scrolling(opened):
@@ -160,6 +161,24 @@ def test_a_table_becomes_a_file_with_plain_numbers(opened):
     assert lines[0].startswith("Account,User,")
     assert len(lines[1].split(",")) == len(lines[0].split(","))
     assert float(lines[-2].split(",")[-1]) > 1000
+
+
+def test_a_figure_becomes_a_file_with_one_click(opened):
+    opened.go("demo/jobs")
+    opened.run(
+        "window.saved = {}; URL.createObjectURL = (blob) => { blob.text().then((text) => { saved.text = text; }); "
+        "return '#'; }; HTMLAnchorElement.prototype.click = function () { saved.name = this.download; }"
+    )
+    figure = "document.querySelector('article:not([hidden]) figure:has(.chart[data-chart=drawn])')"
+    chart = f"{figure}.querySelector('.chart').dataset"
+    opened.run(f"{figure}.querySelector('[aria-label^=\"CSV: \"]').click()")
+    opened.wait("saved.text !== undefined")
+    saved = opened.run("saved")
+    assert saved["name"].endswith(".csv")
+    heads, *lines = csv.reader(saved["text"].splitlines())
+    assert heads == list(json.loads(opened.run(f"{chart}.columns")).values())
+    drawn = json.loads(opened.run(f"document.getElementById({chart}.spec).textContent"))["datasets"]["main"]
+    assert len(lines) == len(drawn) > 1
 
 
 def test_printing_opens_what_is_collapsed(opened):

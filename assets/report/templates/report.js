@@ -321,16 +321,20 @@
         .then(() => view.background("transparent").runAsync());
     };
     const shown = make("div", { class: "table", hidden: true });
+    const fill = () => { if (!shown.firstChild) buildTable(shown, figureTable(name, box)); };
+    // An open table has a button of its own, which knows what is searched and sorted.
+    const numbers = tool("CSV", () => { fill(); save(name + ".csv", shown.csv(), "text/csv"); });
     const swap = tool("Table", () => {
-      if (!shown.firstChild) buildTable(shown, figureTable(name, box));
+      fill();
       shown.hidden = !shown.hidden;
       box.hidden = !shown.hidden;
+      numbers.hidden = !shown.hidden;
       swap.textContent = shown.hidden ? "Table" : "Chart";
       swap.setAttribute("aria-pressed", String(!shown.hidden));
     });
     swap.setAttribute("aria-pressed", "false");
     box.after(shown);
-    return make("div", { class: "tools" }, swap, tool("PNG", () => image("png")), tool("SVG", () => image("svg")));
+    return make("div", { class: "tools" }, swap, tool("PNG", () => image("png")), tool("SVG", () => image("svg")), numbers);
   }
 
   // What a figure draws, as a table: the columns that it names, with three digits to read and all of them to sort by.
