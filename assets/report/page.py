@@ -45,10 +45,9 @@ from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
 from assets.report.what_if import TEMPLATES, start_of, what_if, what_if_script, what_if_styles
-from assets.report.wording import plural
+from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
 _log = logging.getLogger(__name__)
-MAX_REASON_CHARACTERS = 600
 SCRIPTS = ("watch.js", "report.js")
 VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
@@ -169,14 +168,6 @@ def build(
             ),
         ),
     )
-
-
-def stale(cluster: Row) -> str:
-    """Say of which time a stale cluster's numbers are, and why there are no newer ones; empty for any other cluster."""
-    if not cluster["is_stale"]:
-        return ""
-    reason = printable("; ".join(cluster["stale_reason"].splitlines()), MAX_REASON_CHARACTERS)
-    return f"stale, as of {moment(cluster['built_at'])} UTC. Newer numbers could not be built: {reason}"
 
 
 def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from assets.report.numbers import confidence, duration, short, whole
+from assets.report.numbers import confidence, duration, moment, printable, short, whole
 
 POPULATIONS = {
     "gpus_gt_128": "jobs above 128 GPUs",
@@ -14,6 +14,15 @@ POPULATIONS = {
     "all": "all jobs",
     "nodes": "the nodes in use",
 }
+MAX_REASON_CHARACTERS = 600
+
+
+def stale(cluster: Mapping[str, Any]) -> str:
+    """Say of which time a stale cluster's numbers are, and why there are no newer ones; empty for any other cluster."""
+    if not cluster["is_stale"]:
+        return ""
+    reason = printable("; ".join(cluster["stale_reason"].splitlines()), MAX_REASON_CHARACTERS)
+    return f"stale, as of {moment(cluster['built_at'])} UTC. Newer numbers could not be built: {reason}"
 
 
 def span(low: float | None, high: float | None, write: Callable[[float], str] = short) -> str:

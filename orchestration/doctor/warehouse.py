@@ -13,6 +13,7 @@ from assets.log_kinds import LOG_KINDS, WARNINGS
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.gaps import longest_gap
+from assets.report.wording import stale
 from assets.site_rules import LISTED, Signal, counted, lines_of
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
@@ -29,6 +30,17 @@ MAX_SIGNALS = 50
 """How many signals that no rule knows are listed for a cluster."""
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
+STALE = """
+    -- Through JSON: what an earlier version published has none of these columns.
+    select
+        cluster_id,
+        true as is_stale,
+        to_json(clusters)->>'stale_reason' as stale_reason,
+        (to_json(clusters)->>'built_at')::timestamp as built_at
+    from marts.dim_clusters as clusters
+    where to_json(clusters)->>'is_stale' = 'true'
+    order by cluster_id
+"""
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
@@ -58,6 +70,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
         return []
     with published(home.published_file) as con:
         return [
+            *_stale_findings(con),
             *_refused_findings(con),
             *_file_findings(con, home),
             *_quarantine_findings(con),
@@ -65,6 +78,14 @@ def warehouse_findings(home: Home) -> list[Finding]:
             *_unmapped_findings(con),
             *_age_findings(con),
         ]
+
+
+def _stale_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """List the clusters that keep older numbers, whatever the reason; the folder may look well by now."""
+    return [
+        Finding("error", stale(cluster), cluster["cluster_id"], "mend what it names, then run `faultline refresh`")
+        for cluster in rows_of(con, STALE)
+    ]
 
 
 def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:

@@ -13,7 +13,7 @@ from assets.sources.settings import Pull, read_settings
 from orchestration.home import Home
 from orchestration.pull.failures import PullRunning
 from orchestration.pull.host import Host
-from orchestration.pull.outcomes import BUSY, FAILED, keep_outcome
+from orchestration.pull.outcomes import BUSY, FAILED, is_pseudonymous, keep_outcome
 from orchestration.pull.pulling import ClusterPull, Problem, Pulled, Say, Source, Span, say_nothing
 from orchestration.pull.slurmrestd import SlurmRest
 
@@ -64,9 +64,11 @@ def pull_cluster(
 
 
 def pull_all(clusters: Mapping[str, Pull], home: Home, token: str | None, say: Say) -> list[Pulled]:
-    """Pull clusters, one after the other, and keep how each pull ended."""
+    """Pull clusters, one after the other, and keep how each pull ended; nothing is said of clusters with pseudonyms."""
     found = []
     for cluster_id, pull in clusters.items():
-        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, source_of(pull, token), say=say))
+        # What is said here is kept in the log of the run.
+        own = say_nothing if is_pseudonymous(home, cluster_id) else say
+        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, source_of(pull, token), say=own))
         keep_outcome(home, cluster_id, found[-1].outcome())
     return found

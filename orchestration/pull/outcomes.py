@@ -11,6 +11,8 @@ from orchestration.home import Home
 PULLED, INCOMPLETE, FAILED, BUSY = "pulled", "incomplete", "failed", "busy"
 """How a pull ended: with all that was asked for; without some of it; without the newest accounting; not begun, because
 another one runs. The last is not kept."""
+REASON_WITH_NAMES = "its reason is not kept, as the text may hold names; `faultline pull` shows it"
+"""What is kept of a cluster with pseudonyms in place of a reason, which may quote what a command printed."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ def keep_outcome(home: Home, cluster_id: str, outcome: PullOutcome) -> None:
         return
     if outcome.pulled_to is None and (before := last_outcome(home, cluster_id)) is not None:
         outcome = replace(outcome, pulled_to=before.pulled_to)
+    outcome = _without_names(home, cluster_id, outcome)
     with private_files():
         replace_file(home.pulls / f"{cluster_id}.json", json.dumps(asdict(outcome), indent=1).encode())
 
@@ -58,7 +61,20 @@ def last_outcome(home: Home, cluster_id: str) -> PullOutcome | None:
                 datetime.fromisoformat(moment)
     except (OSError, ValueError, TypeError):
         return None
-    return outcome
+    return _without_names(home, cluster_id, outcome)
+
+
+def is_pseudonymous(home: Home, cluster_id: str) -> bool:
+    """Tell whether no name of a cluster is to be kept."""
+    from assets.sources.settings import read_settings
+
+    return read_settings(home.sources / cluster_id, cluster_id)[0].is_pseudonymous
+
+
+def _without_names(home: Home, cluster_id: str, outcome: PullOutcome) -> PullOutcome:
+    if outcome.reason is None or not is_pseudonymous(home, cluster_id):
+        return outcome
+    return replace(outcome, reason=REASON_WITH_NAMES)
 
 
 def in_words(moment: str | None) -> str:

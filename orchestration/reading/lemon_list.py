@@ -12,6 +12,7 @@ from typing import Any
 from assets.node_lists import exclude_option
 from assets.report.actions import lemon_words
 from assets.report.numbers import short
+from assets.report.wording import stale
 from assets.rows import rows_of
 from orchestration.reading.plan import WrongQuestion
 from orchestration.reading.published import ReadingError, published
@@ -24,6 +25,10 @@ CLUSTERS = """
     select
         clusters.cluster_id,
         clusters.is_simulated,
+        -- Through JSON: what an earlier version published has none of these columns.
+        coalesce(bool_or((to_json(clusters)->>'is_stale')::boolean), false) as is_stale,
+        any_value(to_json(clusters)->>'stale_reason') as stale_reason,
+        any_value((to_json(clusters)->>'built_at')::timestamp) as built_at,
         min(nodes.window_start_date) as window_start_date,
         min(nodes.window_end_date) as window_end_date,
         count(nodes.node_id) as node_count,
@@ -175,12 +180,13 @@ def print_lemons(answers: list[Answer]) -> None:
 def lines_of(answer: Answer) -> list[str]:
     """Put one cluster's list into lines."""
     name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
+    old = [stale(answer)] if answer["is_stale"] else []
     if not answer["node_count"]:
-        return [f"{name}: nothing can be told of its nodes: {answer['refusal']}"]
+        return [f"{name}: nothing can be told of its nodes: {answer['refusal']}", *old]
     days = f"{answer['window_start_date']} to {answer['window_end_date']}"
     failures = f"{round(answer['failure_count']):,} failures of known culprit"
     counted = f"{failures} in {short(answer['node_days'], 4)} node-days in use"
-    lines = [f"{name}, {days}: {counted}"]
+    lines = [f"{name}, {days}: {counted}", *old]
     if answer["is_ranked"]:
         wrong = answer["false_discovery_ratio"]
         lines.append(

@@ -26,6 +26,7 @@ from assets.model.run_plan import (
     run_outlook,
 )
 from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
+from assets.report.wording import stale
 from assets.rows import rows_of
 from assets.sql import literal
 from orchestration.reading.plan_prior import answers_with_prior
@@ -43,6 +44,10 @@ RATES = """
         rates.cluster_id,
         clusters.is_simulated,
         clusters.gpus_per_node,
+        -- Through JSON: what an earlier version published has none of these columns.
+        coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
+        to_json(clusters)->>'stale_reason' as stale_reason,
+        (to_json(clusters)->>'built_at')::timestamp as built_at,
         rates.population,
         rates.counted_as,
         rates.failure_count,
@@ -191,6 +196,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
     found = {
         "cluster_id": source.get("cluster_id"),
         "is_simulated": source.get("is_simulated"),
+        **{name: source.get(name) for name in ("is_stale", "stale_reason", "built_at")},
         "rate_source": "measured" if source else "given",
         "population": source.get("population"),
         "counted_as": source.get("counted_as"),
@@ -258,7 +264,7 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     """List the caveats of an answer; a given rate has none."""
     if not source:
         return []
-    caveats = [source["note"]] if source["note"] else []
+    caveats = [caveat for caveat in (stale(source), source["note"]) if caveat]
     if source["node_days"] < MIN_NODE_DAYS:
         caveats.append(f"little was observed: the rate rests on {source['node_days']:.3g} node-days")
     low, high = source["mttf_hours_measured_low"], source["mttf_hours_measured_high"]

@@ -20,6 +20,7 @@ CLUSTERS = """
     select
         cluster.cluster_id,
         cluster.is_simulated,
+        cluster.is_stale,
         cluster.node_count,
         (select count(*) from marts.fct_attempts a where a.cluster_id = cluster.cluster_id) as attempts,
         (select count(*) from marts.fct_failures f where f.cluster_id = cluster.cluster_id) as failures,
@@ -95,7 +96,8 @@ class Outcome:
         """Print the summary, the report's path last."""
         say = console.print
         for row in self.clusters:
-            name = f"{row['cluster_id']} (simulated)" if row["is_simulated"] else row["cluster_id"]
+            marks = [mark for mark in ("simulated", "stale") if row[f"is_{mark}"]]
+            name = f"{row['cluster_id']} ({', '.join(marks)})" if marks else row["cluster_id"]
             say(
                 f"\n{name}: {row['attempts']:,} attempts on {row['node_count']:,} nodes,"
                 f" {row['failures']:,} infrastructure failures\n  failure rate {_rate_in_words(row)}"

@@ -92,6 +92,17 @@ class TestDoctor:
         assert "without --duplicates" in found.what
         assert "sacct -a -D" in found.next_step
 
+    def test_a_stale_cluster_is_told_with_the_time_and_the_reason(self, home):
+        assert not [finding for finding in doctor(home) if finding.what.startswith("stale")]
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute(
+                "update marts.dim_clusters set is_stale = true, stale_reason = 'the folder is gone', "
+                "built_at = timestamp '2026-01-02 02:10' where cluster_id = 'alpha'"
+            )
+        (found,) = [finding for finding in doctor(home) if finding.what.startswith("stale")]
+        assert (found.where, found.level) == ("alpha", "error")
+        assert found.what == "stale, as of 2026-01-02 02:10 UTC. Newer numbers could not be built: the folder is gone"
+
     def test_quarantined_lines_are_told(self, findings):
         found = findings()["alpha/sacct/all.psv"]
         assert "1 line was not understood, mostly unknown_state, the first is line 12" in found.what

@@ -99,6 +99,23 @@ def test_where_the_data_cannot_tell_it_says_why_and_names_nobody(run, answers):
     assert "--exclude" not in text
 
 
+def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(run, answers, lemon_home, tmp_path):
+    assert {name: answer["is_stale"] for name, answer in answers.items()} == {"planted": False, "short": False}
+    own = Home.at(tmp_path)
+    own.published_file.parent.mkdir(parents=True)
+    own.published_file.write_bytes(lemon_home.published_file.read_bytes())
+    with duckdb.connect(str(own.published_file)) as con:
+        con.execute(
+            "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
+            "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'short'"
+        )
+    told = "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty"
+    assert told in run("--cluster", "short", root=own.root).stdout.splitlines()
+    assert "stale" not in run("--cluster", "planted", root=own.root).stdout
+    (found,) = json.loads(run("--json", "--cluster", "short", root=own.root).stdout)
+    assert (found["is_stale"], found["stale_reason"]) == (True, "all.psv: empty")
+
+
 def test_a_cluster_that_is_not_there_is_wrong_usage(run):
     result = run("--cluster", "moon")
     assert result.exit_code == 2

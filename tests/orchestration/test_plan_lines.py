@@ -50,6 +50,19 @@ class TestText:
         assert "larger than any job seen (1,024 GPUs)" in notes
         assert "larger than the cluster" in notes
 
+    def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(self, run, answer, own_home):
+        asked = ("--gpus", 64, "--cluster", "small")
+        assert answer(*asked)["is_stale"] is False and "stale" not in run(*asked).stdout
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute(
+                "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
+                "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'small'"
+            )
+        text = " ".join(run(*asked, root=own_home.root).stdout.split())
+        assert "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty" in text
+        found = answer(*asked, root=own_home.root)
+        assert (found["is_stale"], found["built_at"]) == (True, "2026-04-20T02:10:00Z")
+
     def test_only_simulated_clusters_are_called_simulated(self, run, answer):
         assert "simulated" not in run("--gpus", 64, "--cluster", "small").stdout
         assert [answer("--gpus", 64, "--cluster", name)["is_simulated"] for name in ("large", "small")] == [True, False]

@@ -15,7 +15,7 @@ from orchestration.home import Home
 from orchestration.publication.last_good import mark_not_pulled
 from orchestration.pull.asset import record_pulls
 from orchestration.pull.clusters import clusters_to_pull
-from orchestration.pull.outcomes import PullOutcome, keep_outcome, last_outcome
+from orchestration.pull.outcomes import REASON_WITH_NAMES, PullOutcome, keep_outcome, last_outcome
 
 FAILED = PullOutcome("failed", "2026-03-05T12:00:00+00:00", "2026-03-04T02:00:00+00:00", "sacct: down", "start it")
 
@@ -120,6 +120,16 @@ class TestTelling:
         keep_outcome(home, "c1", replace(FAILED, status="pulled"))
         keep_outcome(home, "c1", replace(FAILED, pulled_to=None))
         assert last_outcome(home, "c1") == FAILED
+
+    def test_of_a_cluster_with_pseudonyms_no_quoted_text_is_kept(self, home, folder):
+        keep_outcome(home, "c1", FAILED)
+        settings = folder / "cluster.toml"
+        settings.write_text(f'privacy = "pseudonymous"\n{settings.read_text(encoding="utf-8")}', encoding="utf-8")
+        earlier = last_outcome(home, "c1")
+        assert earlier is not None and earlier.reason == REASON_WITH_NAMES
+        keep_outcome(home, "c1", FAILED)
+        assert "sacct: down" not in (home.pulls / "c1.json").read_text(encoding="utf-8")
+        assert last_outcome(home, "c1") == replace(FAILED, reason=REASON_WITH_NAMES)
 
     def test_a_cluster_whose_accounting_could_not_be_fetched_is_marked_as_stale(self, tmp_path):
         con = duckdb.connect()
