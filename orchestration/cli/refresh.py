@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -45,7 +46,8 @@ def refresh(  # noqa: PLR0917
     except (RefreshFailed, WrongSetting) as error:
         if isinstance(error, RefreshFailed) and error.is_alert:
             tell_of_failure(settings, str(error), error.run_id, to_stderr)
-            if settings.home.work.is_dir():
+            # Where the home cannot be written, the failure says so already.
+            if settings.metrics_file or os.access(settings.home.work, os.W_OK):
                 keep_metrics(settings, to_stderr)
         if as_json:
             terminal.say_json({"status": "failed", "message": str(error)})

@@ -6,9 +6,9 @@ import subprocess
 import pytest
 from typer.testing import CliRunner
 
+from orchestration import failures
 from orchestration.cli import app
 from orchestration.home import Home
-from orchestration.refresh import failures
 
 
 @pytest.fixture
