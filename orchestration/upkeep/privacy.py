@@ -65,7 +65,7 @@ def write_state(home: Home, state: dict[str, str]) -> None:
     file = state_file(home)
     beside = file.with_name(f".{file.name}.tmp")
     with beside.open("w", encoding="utf-8") as stream:
-        json.dump(state, stream, indent=2, sort_keys=True)
+        stream.write(json.dumps(state, indent=2, sort_keys=True))
         stream.flush()
         os.fsync(stream.fileno())
     beside.replace(file)

@@ -62,7 +62,7 @@ def files_of(folder):
 def test_the_second_refresh_opens_and_writes_nothing(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
     touched = []
-    for name in ("_nothing_new", "_execute", "read_outcome", "_note_failure"):
+    for name in ("_nothing_new", "_execute", "read_outcome", "note_failure"):
         monkeypatch.setattr(refreshing, name, lambda *_, name=name, **__: touched.append(name))
     lock = RefreshLock(home.lock_file)
     lock.acquire()
