@@ -63,7 +63,6 @@ def test_a_cluster_without_accounting(files, tmp_path):
         (b"51|51|COMPLETED\n", "no_header: the first line does not name the columns"),
         (b"JobID|State\n51|FAILED\n", "missing_columns: Submit, Start, End not among the columns"),
         (b"sacct: error: Problem talking to the database\n", "command_error_output: holds sacct's error message"),
-        (b'{"jobs": []}\n', "unsupported_schema: accounting as JSON is not read"),
     ],
 )
 def test_a_file_that_is_no_export(content, message, tmp_path):

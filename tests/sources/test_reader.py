@@ -59,8 +59,8 @@ def test_the_core_gives_the_columns_that_are_declared(tmp_path, monkeypatch) -> 
     given: list[tuple[TempTable, dict[str, str]]] = []
     real = batch.carry_out
 
-    def look(con: duckdb.DuckDBPyConnection, *rest) -> None:
-        real(con, *rest)
+    def look(con: duckdb.DuckDBPyConnection, *rest, **options) -> None:
+        real(con, *rest, **options)
         given.extend((table, types(con, table.name)) for table in (LINES, BATCH_FILES, FILE_LINES, LOADED_LINES))
 
     monkeypatch.setattr(batch, "carry_out", look)
