@@ -210,8 +210,8 @@ def test_a_scrape_reads_anew(home):
         write(home, "update marts.dim_clusters set is_stale = true")
         assert 'faultline_cluster_is_stale{cluster="alpha",simulated="false"} 1.0' in scrape()
     finally:
-        process.terminate()
-        process.wait()
+        process.kill()
+        process.wait(30)
 
 
 @pytest.mark.slow
