@@ -23,8 +23,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestration.home import Home
-from orchestration.publication.disk import (
+from orchestration.disk import (
     flush,
     flush_if_possible,
     flush_tree,
@@ -33,6 +32,7 @@ from orchestration.publication.disk import (
     remove,
     write_flushed,
 )
+from orchestration.home import Home
 from orchestration.upkeep.healing import MARK, make_accessible, problem_of, set_aside
 from orchestration.upkeep.permissions import WrongGroup, open_publication, set_permissions
 

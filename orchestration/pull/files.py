@@ -1,17 +1,17 @@
-"""Put answers into the sources folder, each whole or not at all.
+"""Put answers into the sources folder. Readers never see a part of one.
 
-An answer is written under a hidden name in the folder of its kind, flushed to disk, and then takes its name.
+An answer is written under a hidden name in the folder of its kind, flushed to disk, and then renamed.
 """
 
 from __future__ import annotations
 
 import filecmp
 import json
-import os
 from datetime import datetime
 from pathlib import Path
 
 from assets.sources.manifests import MANIFEST_SUFFIX
+from orchestration.disk import flush, rename_flushed
 
 UNFINISHED = ".pulling-"
 """Begins the hidden name of an answer that is not whole yet."""
@@ -35,34 +35,19 @@ def put_in_place(answer: Path, file: Path) -> bool:
     if file.exists() and filecmp.cmp(answer, file, shallow=False):
         answer.unlink()
         return False
-    answer.replace(file)
-    _flush_folder(file.parent)
+    rename_flushed(answer, file)
     return True
 
 
 def replace_file(file: Path, content: bytes) -> bool:
     """Replace a small file; tell whether that changed anything."""
-    if file.exists() and file.read_bytes() == content:
-        return False
     answer = unfinished(file.parent, file.name)
-    with answer.open("wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    answer.replace(file)
-    _flush_folder(file.parent)
-    return True
+    answer.write_bytes(content)
+    flush(answer)
+    return put_in_place(answer, file)
 
 
 def write_manifest(file: Path, command: str, from_at: datetime, to_at: datetime) -> bool:
     """Say beside a file what it covers; tell whether that changed anything."""
     stated = {"command": command, "from": from_at.isoformat(), "to": to_at.isoformat()}
     return replace_file(file.with_name(f"{file.name}{MANIFEST_SUFFIX}"), json.dumps(stated).encode() + b"\n")
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

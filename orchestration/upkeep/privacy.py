@@ -7,11 +7,11 @@ a plain name of the cluster any more, so that what was interrupted is done again
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestration.disk import write_flushed
 from orchestration.home import Home
 
 if TYPE_CHECKING:
@@ -61,14 +61,8 @@ def read_state(home: Home) -> dict[str, str]:
 
 
 def write_state(home: Home, state: dict[str, str]) -> None:
-    """Replace the file, flushed to the disk."""
-    file = state_file(home)
-    beside = file.with_name(f".{file.name}.tmp")
-    with beside.open("w", encoding="utf-8") as stream:
-        stream.write(json.dumps(state, indent=2, sort_keys=True))
-        stream.flush()
-        os.fsync(stream.fileno())
-    beside.replace(file)
+    """Replace the file, flushed to disk."""
+    write_flushed(state_file(home), json.dumps(state, indent=2, sort_keys=True))
 
 
 def change_of(home: Home, key_file: Path) -> Change | None:

@@ -5,8 +5,9 @@ import shutil
 import duckdb
 import pytest
 
+from orchestration import disk
 from orchestration.home import Home
-from orchestration.publication import disk, folders
+from orchestration.publication import folders
 
 
 @pytest.fixture

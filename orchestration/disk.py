@@ -62,7 +62,12 @@ def write_flushed(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.tmp")
     beside.write_text(text, encoding="utf-8")
     flush(beside)
-    beside.replace(path)
+    rename_flushed(beside, path)
+
+
+def rename_flushed(written: Path, path: Path) -> None:
+    """Give a file that is written and flushed its name, in place of what is there, and flush that too."""
+    written.replace(path)
     flush(path.parent)
 
 
