@@ -1,7 +1,8 @@
-"""Ask Slurm, here or over ssh, for what `cluster.toml` needs to know. Nothing is changed there, and nothing is typed.
+"""Ask Slurm, here or over ssh, for what `cluster.toml` needs to know. Nothing is changed there.
 
-What cannot be asked is a note, never an error: the file is written without it. Only a host that was named and does not
-answer is an error.
+Where Slurm gives no answer, the file is written without it and a note says so. Only a host that was named and does not
+answer is an error. Commands run in the host's own time zone, which is asked for: a pull asks in UTC
+(orchestration/pull/host.py).
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import available_timezones
 
+from orchestration.pull.host import SSH, SSH_FAILED, last_line
 from orchestration.reading.published import ReadingError
 
 SECONDS = 30
 """How long a command may take."""
-SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15")
 CONFIG = ("scontrol", "show", "config")
 NODES = ("scontrol", "-o", "show", "node")
 ZONE = ("sh", "-c", 'echo "$TZ"; readlink -f /etc/localtime; cat /etc/timezone 2>/dev/null || true')
-SSH_FAILED = 255
 
 Run = Callable[[Sequence[str]], str | None]
 """Runs a command and returns what it prints, or None where it cannot be run or fails."""
@@ -71,7 +71,7 @@ def runner(ssh: str | None) -> Run:
                 ) from None
             return None
         if ssh is not None and done.returncode == SSH_FAILED:
-            said = next(reversed([line for line in done.stderr.splitlines() if line.strip()]), "it printed no reason")
+            said = last_line(done.stderr)
             raise ReadingError(f"ssh to {ssh} failed: {said}; make `ssh -o BatchMode=yes {ssh} true` work")
         return done.stdout if done.returncode == 0 else None
 
