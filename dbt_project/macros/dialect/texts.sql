@@ -43,27 +43,13 @@
 {%- endmacro %}
 
 
-{#- Objects of a date and a text, out of a JSON list. -#}
-{% macro notes_in_json(json) -%}
-    {{ adapter.dispatch('notes_in_json', 'faultline')(json) }}
-{%- endmacro %}
-
-{% macro default__notes_in_json(json) -%}
-    from_json({{ json }}, '[{"at": "DATE", "text": "VARCHAR"}]')
-{%- endmacro %}
-
-{% macro spark__notes_in_json(json) -%}
-    from_json({{ json }}, 'array<struct<at: date, text: string>>')
-{%- endmacro %}
-
-
-{#- Objects of the given fields, out of a JSON list; `fields` is a list of [name, integer, string or boolean]. -#}
+{#- Objects of the given fields, out of a JSON list; `fields` is a list of [name, boolean, date, integer or string]. -#}
 {% macro objects_in_json(json, fields) -%}
     {{ adapter.dispatch('objects_in_json', 'faultline')(json, fields) }}
 {%- endmacro %}
 
 {% macro default__objects_in_json(json, fields) -%}
-    {%- set types = {'integer': 'INTEGER', 'string': 'VARCHAR', 'boolean': 'BOOLEAN'} -%}
+    {%- set types = {'boolean': 'BOOLEAN', 'date': 'DATE', 'integer': 'INTEGER', 'string': 'VARCHAR'} -%}
     {%- set shape = [] -%}
     {%- for name, type in fields %}{% do shape.append('"' ~ name ~ '": "' ~ types[type] ~ '"') %}{% endfor -%}
     from_json({{ json }}, '[{ {{- shape | join(', ') -}} }]')

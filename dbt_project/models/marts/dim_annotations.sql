@@ -10,7 +10,7 @@ notes as (
 
     select
         cluster_id,
-        {{ unnest_list(notes_in_json('annotations')) }} as note
+        {{ unnest_list(objects_in_json('annotations', [('at', 'date'), ('text', 'string')])) }} as note
     from clusters
 
 )
