@@ -273,8 +273,8 @@ create table if not exists ops.files (
     warnings varchar[] not null,
     first_at timestamp,                       -- the first and the last moment that its lines tell of, else its name;
     last_at timestamp,                        -- never its modification. NULL: no time is known
-    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood
-    reason varchar,                           -- why it was refused or is doubtful
+    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end
+    reason varchar,                           -- why it is not just read
     next_step varchar,                        -- what to do about it
     is_present boolean default true           -- false: gone from the sources folder; its rows stay until they are forgotten
 );

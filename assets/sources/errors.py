@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from assets.sources.masking import mask
 
-_OWN_WORDS = ("unreadable", "empty file", "binary file", "not an archive", "larger than", "its name", "no accounting")
+_OWN_WORDS = (
+    *("unreadable", "empty file", "binary file", "not an archive", "not a regular file"),
+    *("larger than", "its name", "no accounting"),
+)
 """How the reasons begin that quote nothing of a file."""
 
 

@@ -30,7 +30,7 @@ where lines.line is not null and (lines.line_number <= 2 or lines.line_number > 
 """
 """The first and last lines of each file, which a reader looks at for their times even where they say nothing else."""
 
-CORE_VERSION = 3
+CORE_VERSION = 4
 """Raise it when the loading core gives other results for the same file, whatever the reader."""
 
 SAMPLE_CHARACTERS = 65536
@@ -181,6 +181,8 @@ class SetAside:
     text: str
     reason: str
     detail: str | None = None
+    has_lost_end: bool = False
+    """The document that it stands in is cut off there, so that records behind it are missing."""
 
 
 Translation = Callable[[Iterator[str], SourceFile, "ClusterSettings"], Iterator[str | SetAside]]

@@ -45,8 +45,10 @@ WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
 REFUSED = """
-    select path, kind, to_json(files)->>'reason', to_json(files)->>'next_step'
-    from ops.files where to_json(files)->>'status' = 'refused' order by path
+    select
+        path, kind, to_json(files)->>'status' as status, to_json(files)->>'reason' as reason,
+        to_json(files)->>'next_step' as next_step
+    from ops.files where to_json(files)->>'status' in ('refused', 'cut_off') order by path
 """
 QUARANTINED = """
     select path, count(*) as line_count, mode(reason) as usual_reason, min(line_number) as first_line
@@ -89,10 +91,15 @@ def _stale_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
 
 
 def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """List the files that were not read. Without one of its accounting files a cluster keeps its last good data."""
+    """List files that were not read, or not to their end; a cluster with such accounting keeps its last good data."""
     return [
-        Finding("error" if kind == "sacct" else "warning", f"{NOT_READ}: {reason}", path, next_step or "")
-        for path, kind, reason, next_step in con.execute(REFUSED).fetchall()
+        Finding(
+            "error" if kind == "sacct" else "warning",
+            f"{NOT_READ}: {reason}" if status == "refused" else reason,
+            path,
+            next_step or "",
+        )
+        for path, kind, status, reason, next_step in con.execute(REFUSED).fetchall()
     ]
 
 

@@ -1,16 +1,19 @@
 """What of a sources folder cannot be used is told, with where and what to do; it stops no other file or cluster."""
 
 import gzip
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake import lines
 from assets.sources.intake.batch_lines import CUT_LINES
+from assets.sources.intake.doubt import mark_doubtful_files
 from assets.sources.intake.failing import failing_by_sources
 from assets.sources.intake.folder import survey
 from assets.sources.sacct import reader as sacct
@@ -62,6 +65,16 @@ def test_a_cluster_without_accounting(files, tmp_path):
         (GOOD.encode("utf-16"), "binary file (UTF-16 text)"),
         (b"51|51|COMPLETED\n", "no_header: the first line does not name the columns"),
         (b"JobID|State\n51|FAILED\n", "missing_columns: Submit, Start, End not among the columns"),
+        (b"JobID|Submit|Start|End\n51|1|2|3\n", "missing_columns: State not among the columns"),
+        (b"JobName|State|Submit|Start|End\nx|FAILED|1|2|3\n", "missing_columns: JobIDRaw not among the columns"),
+        (
+            b"Job\xe9ID|JobName|State|Submit|Start|End\n",
+            "missing_columns: JobIDRaw not among the columns; bytes that are no UTF-8 in Job\ufffdID",
+        ),
+        (
+            b"JobID|Node\xe9List|State|Submit|Start|End\n",
+            "missing_columns: bytes that are no UTF-8 in Node\ufffdList",
+        ),
         (b"sacct: error: Problem talking to the database\n", "command_error_output: holds sacct's error message"),
     ],
 )
@@ -212,6 +225,78 @@ def test_what_is_wrong_with_the_accounting_of_a_cluster_concerns_that_cluster_al
     failing = failing_by_sources(con, survey(folder, ONLY_SACCT))
     assert list(failing) == ["c2"]
     assert failing["c2"][0].startswith(reason)
+
+
+def test_an_empty_folder_in_place_of_accounting_makes_the_cluster_stale(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD})
+    con = load(folder)
+    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {}
+    (folder / "c2/sacct/a.txt").unlink()
+    (folder / "c2/sacct/a.txt").mkdir()
+    (folder / "c1/sacct/2025").mkdir()
+    load(folder, con)
+    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {
+        "c2": ["c2/sacct/a.txt: not a regular file but an empty folder. Put the file in its place."]
+    }
+
+
+MANY = export([{"JobID": str(number), "JobIDRaw": str(number)} for number in range(1, 2001)]).encode()
+TIMES = {"submission": 1714550400, "start": 1714550400, "end": 1714554000, "elapsed": 3600}
+DOCUMENT = {"jobs": [{"job_id": number, "state": "COMPLETED", "time": TIMES} for number in range(1, 2001)]}
+PRETTY, COMPACT = (json.dumps(DOCUMENT, indent=indent).encode() for indent in (1, None))
+LINES = b"".join(json.dumps({"sacct": {"JobID": str(number)}}).encode() + b"\n" for number in range(1, 200))
+
+
+def half(content):
+    return content[: len(content) // 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt.gz", half(gzip.compress(MANY))),
+        ("a.txt.zst", half(zstandard.ZstdCompressor().compress(MANY))),
+        ("a.json", half(PRETTY)),
+        ("a.json", half(COMPACT)),
+        ("a.json.gz", gzip.compress(half(PRETTY))),
+        ("a.json", PRETTY[: PRETTY.index(b'"job_id": 1000,')] + b"}}} what stood here is lost"),
+    ],
+    ids=["gz", "zst", "pretty", "compact", "in-an-archive", "never-valid-again"],
+)
+def test_accounting_whose_end_is_missing_makes_the_cluster_stale_until_it_is_whole(name, content, tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, f"c2/sacct/{name}": content})
+    con = load(folder)
+    assert con.execute("select status, is_partial, loaded > 0 from ops.files where cluster_id = 'c2'").fetchall() == [
+        ("cut_off", True, True)
+    ]
+    mark_doubtful_files(con)
+    told = f"c2/sacct/{name}: cut off: its end is missing, and what it told there is unknown. Copy or export it again. "
+    failing = failing_by_sources(con, survey(folder, ONLY_SACCT))
+    assert list(failing) == ["c2"]
+    assert failing["c2"][0].startswith(told)
+    (folder / "c2/sacct" / name).unlink()
+    make(folder, {"c2/sacct/b.txt": GOOD})
+    load(folder, con)
+    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", MANY[:-30]),
+        ("a.json", LINES[:-10]),
+        ("a.json", LINES + b'{"sacct"'),
+        ("a.json", LINES + b'[{"sacct": {"JobID": "200"}}, {"sac'),
+        ("a.json", PRETTY),
+        ("a.json", COMPACT.replace(b'"job_id": 2000,', b'"job_id": ,')),
+    ],
+    ids=["text", "record", "first-words", "array-a-line", "whole", "last-record-broken"],
+)
+def test_a_file_that_is_being_written_and_one_broken_record_stop_nothing(name, content, tmp_path):
+    folder = make(tmp_path, {f"c1/sacct/{name}": content})
+    con = load(folder)
+    assert con.execute("select status from ops.files").fetchall() == [("read",)]
+    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {}
 
 
 def test_a_cluster_without_accounting_is_left_out_and_the_others_go_on(tmp_path):

@@ -289,6 +289,26 @@ gpus = "Accelerators"
     ]
 
 
+def test_gpus_of_a_trace_are_counted_on_all_nodes_and_a_share_of_one_is_unknown(tmp_path: Any) -> None:
+    config = '[trace.columns]\njob_id = "Task"\nsubmit = "Created"\nstart = "Begun"\nend = "Over"\n'
+    config += 'state = "Outcome"\nnodes = "Machines"\ngpus_per_node = "Cards"\n'
+    ran = "2024-05-01 00:00:00,2024-05-01 01:00:00,2024-05-01 03:00:00"
+    text = (
+        f"Task,Created,Begun,Over,Outcome,Machines,Cards\n1,{ran},COMPLETED,4,8\n2,{ran},COMPLETED,1,0\n"
+        f"3,{ran},FAILED,1,0.5\n4,{ran},FAILED,2,\n5,{ran},FAILED,,8\n"
+        "6,2024-05-01 00:00:00,,2024-05-01 03:00:00,CANCELLED,2,8\n"
+    )
+    con = load(make(tmp_path, {"c1/sacct/own.csv": text, "c1/cluster.toml": config}))
+    assert [(row["gpu_count"], row["gpu_count_source"], row["requested_gpu_count"]) for row in attempts(con)] == [
+        (32, "tres", 32),
+        (0, "tres", 0),
+        (None, "no_count", None),
+        (None, "no_count", None),
+        (None, "no_count", None),
+        (0, "nothing_allocated", 16),
+    ]
+
+
 def test_the_jobs_of_philly(tmp_path: Any) -> None:
     jobs = [
         {

@@ -102,7 +102,8 @@ def damaged_line(damaged: Damaged) -> SetAside:
     is_text = not damaged.is_cut and not damaged.text.lstrip().startswith(("{", "[", '"', "}", "]"))
     if is_text:
         return SetAside(damaged.text, "text_line")
-    return SetAside(damaged.text, "truncated_record" if damaged.is_cut else "bad_json", damaged.detail)
+    reason = "truncated_record" if damaged.is_cut else "bad_json"
+    return SetAside(damaged.text, reason, damaged.detail, has_lost_end=damaged.has_lost_end)
 
 
 def strange_line(value: Any, detail: str) -> SetAside:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import duckdb
 
+from assets.sources.intake.folder import CUT_OFF, READ
 from assets.sources.masking import excerpt, masked
 from assets.sources.pseudonyms import HIDDEN, kept_detail
 from assets.sources.reader import Reader, reader_key
@@ -15,6 +16,8 @@ from assets.sources.sql import undated
 from assets.sql import literal
 
 MAX_DETAIL = 300
+LOST_END = "cut off: its end is missing, and what it told there is unknown"
+AFTER_LOST_END = "Copy or export it again. If its end is lost for good, take the file out: what was read of it stays."
 
 
 def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
@@ -230,7 +233,10 @@ def _account_for_files(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: 
             $reader as reader,
             coalesce(warned.warnings, []::varchar[]) as warnings,
             covered_times.first_at,
-            covered_times.last_at
+            covered_times.last_at,
+            if(batch_files.is_cut, $cut_off, $read) as status,
+            if(batch_files.is_cut, $lost_end, null) as reason,
+            if(batch_files.is_cut, $next_step, null) as next_step
         from batch_files
         left join file_lines on file_lines.file_id = batch_files.file_id
         left join loaded on loaded.file_id = batch_files.file_id
@@ -239,5 +245,13 @@ def _account_for_files(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: 
         left join warned on warned.file_id = batch_files.file_id
         left join covered_times on covered_times.file_id = batch_files.file_id
         """,
-        {"kind": reader.KIND, "run_id": run_id, "reader": reader_key(reader, cluster)},
+        {
+            "kind": reader.KIND,
+            "run_id": run_id,
+            "reader": reader_key(reader, cluster),
+            "cut_off": CUT_OFF,
+            "read": READ,
+            "lost_end": LOST_END,
+            "next_step": AFTER_LOST_END,
+        },
     )

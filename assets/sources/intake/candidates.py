@@ -17,6 +17,8 @@ from assets.sources.regular import unreadable
 from assets.sources.settings import KINDS, ClusterSettings
 
 IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
+SUFFIXES_OF_FILES = frozenset({".csv", ".gz", ".json", ".jsonl", ".log", ".out", ".psv", ".tsv", ".txt", ".zst"})
+"""An empty folder whose name ends like this stands in a file's place: mounts of containers leave such folders."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ def _files(top: Path, sources: Path, warnings: list[str]) -> Iterator[tuple[Path
                 found.append((entry, SourceError(shown(entry, sources), "its name is not UTF-8", "Rename it.")))
             elif not entry.is_dir():
                 found.append((entry, None))
+            elif entry.suffix in SUFFIXES_OF_FILES and not _entries(entry, sources, found):
+                found.append((entry, _in_place_of_a_file(entry, sources)))
             elif entry.is_symlink():
                 links.append(entry)
             else:
@@ -111,6 +115,11 @@ def _entries(folder: Path, sources: Path, found: list[tuple[Path, SourceError | 
         found.append((folder, unreadable(shown(folder, sources), error)))
         return []
     return [entry for entry in entries if not (entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES))]
+
+
+def _in_place_of_a_file(folder: Path, sources: Path) -> SourceError:
+    place = shown(folder, sources)
+    return SourceError(place, "not a regular file but an empty folder", "Put the file in its place.")
 
 
 def _identity(folder: Path) -> tuple[int, int]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import duckdb
 
+from assets.sources.intake.folder import READ
+
 DOUBTFUL = "doubtful"
 """What `ops.files.status` says of such a file."""
 
@@ -68,13 +70,13 @@ def mark_doubtful_files(con: duckdb.DuckDBPyConnection) -> None:
 
     The transaction is the caller's.
     """
-    con.execute(f"update ops.files set status = 'read', reason = null, next_step = null where status = '{DOUBTFUL}'")
+    con.execute(f"update ops.files set status = '{READ}', reason = null, next_step = null where status = '{DOUBTFUL}'")
     con.execute(
         f"""
         update ops.files set
             status = '{DOUBTFUL}', reason = judged.reason,
             next_step = 'Look at ops.quarantine; raise [quarantine] max_share in cluster.toml if that is right.'
         from ({_JUDGED}) as judged
-        where judged.cluster_id = files.cluster_id and judged.path = files.path
+        where judged.cluster_id = files.cluster_id and judged.path = files.path and files.status = '{READ}'
         """
     )

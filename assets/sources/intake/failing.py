@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import duckdb
 
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.folder import REFUSED, Survey
+from assets.sources.intake.folder import CUT_OFF, REFUSED, Survey
 
 FOLDER_GONE = "its folder is gone from the sources folder"
 SOURCES = "sources"
@@ -18,7 +18,7 @@ SOURCES = "sources"
 def failing_by_sources(
     con: duckdb.DuckDBPyConnection, survey: Survey, spared: Mapping[str, SourceError] | None = None
 ) -> dict[str, list[str]]:
-    """Name the clusters that are left out or gone, and those of which accounting was refused, with the reasons.
+    """Name the clusters that are left out or gone, and those whose accounting was refused or is cut off, with reasons.
 
     Parameters
     ----------
@@ -37,8 +37,9 @@ def failing_by_sources(
     errors = {cluster_id: list(cluster_errors) for cluster_id, cluster_errors in survey.left_out.items()}
     rows = con.execute(
         "select cluster_id, path, reason, next_step from ops.files "
-        "where kind = 'sacct' and status = $refused order by all",
-        {"refused": REFUSED},
+        "where kind = 'sacct' and status in ($refused, $cut_off) "
+        "and coalesce(is_present, true) order by all",
+        {"refused": REFUSED, "cut_off": CUT_OFF},
     ).fetchall()
     for cluster_id, *details in rows:
         if cluster_id in survey.clusters:

@@ -22,8 +22,8 @@ from assets.sources.reader import Reader, SourceFile, TimedReader, reader_key
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings, read_settings
 
-READ, REFUSED = "read", "refused"
-"""What `ops.files.status` says of a file."""
+READ, REFUSED, CUT_OFF = "read", "refused", "cut_off"
+"""What `ops.files.status` says of a file: all of it was read, nothing, or what there is of it without its end."""
 NEVER = datetime(1970, 1, 1)
 """Stands for the modification of a file that cannot even be looked at."""
 

@@ -20,6 +20,7 @@ _OVERLAP = 4096
 _SHOWN = 64 * 1024
 _WITHIN_JSON = frozenset('"}]:')
 """If one of these stands between records, an earlier record was damaged."""
+_ENDS_OF_DOCUMENTS = ("}", "]")
 _SPACE = re.compile(r"[\s,]*")
 _FIRST_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*"\s*:)')
 _NEXT_LINE = re.compile(r"\n\s*(?=[\[{])")
@@ -41,6 +42,8 @@ class Damaged:
     detail: str
     is_cut: bool = False
     """The file ends within it."""
+    has_lost_end: bool = False
+    """It ends a document that has no end: more than the last line of a file that grows by lines is missing."""
 
 
 class _CutError(Exception):
@@ -73,15 +76,19 @@ class _Scanner:
         self._decode = json.JSONDecoder().raw_decode
         self._beginning: re.Pattern[str] | None = None
         self._is_lost = False
+        self._has_whole_value, self._is_within_document = False, False
 
     def records(self) -> Iterator[Record | Damaged]:
         while (letter := self._next_letter()) is not None:
+            self._is_within_document = False
             try:
                 if letter == "[":
                     self._at += 1
                     yield from self._elements({})
+                    self._has_whole_value = True
                 elif letter == "{":
                     yield from self._object()
+                    self._has_whole_value = True
                 elif letter in _WITHIN_JSON and self._beginning is not None:
                     yield self._damaged("no JSON")
                 else:
@@ -130,6 +137,8 @@ class _Scanner:
             yield Record(document)
 
     def _elements(self, document: dict[str, Any]) -> Iterator[Record | Damaged]:
+        # Programs that append to a file write a value a line, be it an array; a document is alone or has many lines.
+        self._is_within_document = self._is_within_document or not self._has_whole_value
         while (letter := self._next_letter()) not in {"]", None}:
             self._note_beginning()
             try:
@@ -148,10 +157,14 @@ class _Scanner:
 
     def _next_letter(self) -> str | None:
         """Go to the next character that is no space and no comma; None at the end of the text."""
+        has_break = False
         while True:
             space = _SPACE.match(self._text, self._at)
-            self._at = space.end() if space else self._at
+            if space:
+                has_break = has_break or "\n" in space[0]
+                self._at = space.end()
             if self._at < len(self._text):
+                self._is_within_document = self._is_within_document or has_break
                 return self._text[self._at]
             if not self._read():
                 return None
@@ -203,7 +216,10 @@ class _Scanner:
             shown = (shown + self._text[begins : self._at])[:_SHOWN]
             if not self._read():
                 self._is_lost = True
-                return Damaged(f"{shown}{self._take(len(self._text))}"[:_SHOWN], detail)
+                rest = self._take(len(self._text))
+                has_end = (rest.strip() or shown.rstrip()).endswith(_ENDS_OF_DOCUMENTS)
+                lost = self._is_within_document and not has_end
+                return Damaged(f"{shown}{rest}"[:_SHOWN], detail, has_lost_end=lost)
             begins = 0
         shown += self._text[begins : found.start()]
         self._at = found.end()
@@ -211,7 +227,8 @@ class _Scanner:
 
     def _rest(self) -> Damaged:
         text = self._take(len(self._text))[:_SHOWN]
-        return Damaged(text if text.strip() else "(end of the file)", "the file ends within a record", is_cut=True)
+        text = text if text.strip() else "(end of the file)"
+        return Damaged(text, "the file ends within a record", is_cut=True, has_lost_end=self._is_within_document)
 
     def _line(self) -> Damaged:
         """Take a line that is no JSON."""

@@ -241,7 +241,7 @@ def _files(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[str
         from ops.files
         left join ops.skips
             on skips.cluster_id = files.cluster_id and skips.path = files.path and skips.reason = 'duplicate'
-        where status = 'read' and first_at is not null and kind <> 'manifest'
+        where status in ('read', 'cut_off') and first_at is not null and kind <> 'manifest'
         order by files.cluster_id, files.path
         """
     ).fetchall()
@@ -266,7 +266,7 @@ def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[d
         from ops.files
         left join raw.manifests as stated
             on stated.cluster_id = files.cluster_id and stated.log_path = files.path and stated.disposition = 'loaded'
-        where files.status <> 'read' and missing_from_at is not null
+        where files.status not in ('read', 'cut_off') and missing_from_at is not null
         order by files.cluster_id, files.path
         """
     ).fetchall()

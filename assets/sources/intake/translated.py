@@ -70,18 +70,19 @@ def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Tr
     SourceError
         It cannot be translated at all.
     """
-    text, aside = _Text(file.absolute), []
+    text, aside, has_lost_end = _Text(file.absolute), [], False
     with target.open("wb") as stream:
         out = CuttingWriter(stream)
         for number, record in enumerate(translation(text.pieces(), file, cluster), start=1):
             line = record.text if isinstance(record, SetAside) else record
             if isinstance(record, SetAside):
                 aside.append((number, record.reason, record.detail))
+                has_lost_end = has_lost_end or record.has_lost_end
             # A lone half of a character, which JSON may escape, is none in UTF-8.
             out.write(_LINE_BREAKS.sub(" ", line).encode("utf-8", errors="replace") + b"\n")
     copy = Copy(
         target,
-        is_cut=text.is_cut,
+        is_cut=text.is_cut or has_lost_end,
         last_line_open=text.is_cut or text.last not in _ENDS,
         has_bad_bytes=text.has_bad_bytes,
         has_cut_lines=out.has_cut,

@@ -28,7 +28,7 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
     for record in json_records(pieces, *KEYS):
         if isinstance(record, Damaged):
             reason = "truncated_record" if record.is_cut else "bad_json"
-            snapshot.append(SetAside(record.text, reason, record.detail))
+            snapshot.append(SetAside(record.text, reason, record.detail, has_lost_end=record.has_lost_end))
             continue
         found = _nodes_of(record.value)
         if not found:

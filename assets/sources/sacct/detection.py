@@ -15,6 +15,7 @@ from assets.sources.sacct.layout import (
     header_layout,
     is_command_error,
     require_columns,
+    spoiled_header,
 )
 from assets.sources.sacct.translations import TRANSLATIONS, recognise
 from assets.sources.settings import ClusterSettings
@@ -59,6 +60,9 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     dialect = recognise(sample, path, cluster)
     if dialect is not None:
         return dialect
+    spoiled = spoiled_header(first)
+    if spoiled is not None:
+        require_columns(spoiled, path)
     configured = configured_layout(cluster)
     if configured is not None:
         require_columns(configured, f"{cluster.cluster_id}/cluster.toml")

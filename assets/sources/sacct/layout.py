@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
+from assets.sources.intake.lines import REPLACEMENT
 from assets.sources.sacct.columns import FIELDS, REQUIRED
 from assets.sources.settings import ClusterSettings
 
 DELIMITERS = {"|#": "pipe_hash", "|": "pipe", "\x1f": "unit_separator", ";": "semicolon", "\t": "tab", ",": "comma"}
 """Delimiters tried on a header in this order, and the dialect each makes."""
 CONFIGURED = "configured_columns"
+
+MIN_KNOWN_NAMES = 2
 
 GOOD_EXPORT = export_again("sacct")
 _FIELD_NAME = re.compile(r"[A-Za-z]+")
@@ -47,6 +50,16 @@ def header_layout(line: str) -> Layout | None:
     return None
 
 
+def spoiled_header(line: str) -> Layout | None:
+    """Read a line as a header that lacks what every header has; None if few of its fields are names of columns."""
+    for delimiter in DELIMITERS:
+        names = tuple(line.split(delimiter))
+        known = set(names) & set(FIELDS)
+        if len(known) >= MIN_KNOWN_NAMES and 2 * len(known) >= len(names):
+            return Layout(delimiter, names)
+    return None
+
+
 def configured_layout(cluster: ClusterSettings) -> Layout | None:
     """Return the layout of `[sacct] columns`, for exports made with --noheader."""
     settings = cluster.settings.sacct
@@ -65,7 +78,11 @@ def missing_columns(layout: Layout) -> list[str]:
 
 
 def require_columns(layout: Layout, path: str) -> None:
-    """Refuse a layout that cannot give attempts."""
+    """Refuse a layout that cannot give attempts, or in which the name of a column cannot be read."""
     missing = missing_columns(layout)
-    if missing:
-        raise SourceError(path, f"missing_columns: {', '.join(missing)} not among the columns", GOOD_EXPORT)
+    spoiled = [name for name in layout.columns if REPLACEMENT in name]
+    if not missing and not spoiled:
+        return
+    told = [f"{', '.join(missing)} not among the columns"] if missing else []
+    told += [f"bytes that are no UTF-8 in {', '.join(spoiled)}"] if spoiled else []
+    raise SourceError(path, f"missing_columns: {'; '.join(told)}", GOOD_EXPORT)

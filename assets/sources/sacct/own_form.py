@@ -37,7 +37,8 @@ def _text(value: Any) -> str:
 
 def damaged_line(damaged: Damaged) -> SetAside:
     """Set text aside that is no record."""
-    return SetAside(damaged.text, "truncated_record" if damaged.is_cut else "bad_json", damaged.detail)
+    reason = "truncated_record" if damaged.is_cut else "bad_json"
+    return SetAside(damaged.text, reason, damaged.detail, has_lost_end=damaged.has_lost_end)
 
 
 def strange_line(value: Any, detail: str) -> SetAside:

@@ -31,11 +31,14 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "duration": ("duration",),
     "state": ("state", "status"),
     "gpus": ("gpu_num", "num_gpus", "gpus"),
+    "gpus_per_node": ("gpus_per_node",),
     "nodes": ("node_num", "num_nodes", "nodes"),
     "cpus": ("cpu_num", "num_cpus", "cpus"),
 }
 """What the columns of known traces are called, by their meaning."""
-REQUIRED = ("job_id", "submit", "state", "gpus")
+REQUIRED = ("job_id", "submit", "state")
+"""Without one of these, or any of `GPUS`, nothing can be told of jobs."""
+GPUS = frozenset({"gpus", "gpus_per_node"})
 STATE_WORDS = {
     "pass": "COMPLETED", "passed": "COMPLETED", "success": "COMPLETED", "succeeded": "COMPLETED",
     "finished": "COMPLETED",
@@ -44,6 +47,8 @@ STATE_WORDS = {
 DELIMITERS = (",", ";", "\t", "|")
 _NEVER = {"", "none", "null", "nan", "nat", "-", "unknown"}
 _LARGEST_ID = 2**60
+_NO_COUNT = "NONE"
+"""What Slurm prints for GPUs without a count."""
 
 
 def is_trace(sample: str, cluster: ClusterSettings) -> bool:
@@ -68,7 +73,8 @@ def columns_of(header: str, cluster: ClusterSettings) -> tuple[str, dict[str, in
             wanted = (named[meaning].lower(),) if meaning in named else known
             if name := next((name for name in wanted if name in names), None):
                 places[meaning] = names.index(name)
-        if len(names) > len(REQUIRED) and all(meaning in places for meaning in REQUIRED):
+        has_all = all(meaning in places for meaning in REQUIRED) and not GPUS.isdisjoint(places)
+        if len(names) > len(REQUIRED) + 1 and has_all:
             return delimiter, places
     return None
 
@@ -97,8 +103,11 @@ def row_texts(row: Sequence[str], places: Mapping[str, int], cluster: ClusterSet
     """Return the fields of sacct that a row states."""
     cells = {meaning: row[place].strip() for meaning, place in places.items()}
     told = {meaning: cell for meaning, cell in cells.items() if cell.lower() not in _NEVER}
-    counts = {name: _count(told.get(name)) for name in ("cpus", "gpus", "nodes")}
-    tres = {"cpu": counts["cpus"], "gres/gpu": counts["gpus"], "node": counts["nodes"]}
+    counts = {name: _count(told.get(name)) for name in ("cpus", "nodes")}
+    tres = {"cpu": counts["cpus"], "gres/gpu": _gpus(told), "node": counts["nodes"]}
+    resources = ",".join(f"{name}={count}" for name, count in tres.items() if count is not None)
+    says_whether_it_ran = not {"start", "duration"}.isdisjoint(places)
+    has_run = "start" in told or bool(_seconds(told.get("duration"))) or not says_whether_it_ran
     return {
         **_ids(told.get("job_id")),
         "User": told.get("user"),
@@ -109,10 +118,11 @@ def row_texts(row: Sequence[str], places: Mapping[str, int], cluster: ClusterSet
         "Submit": _moment(told.get("submit")),
         "Start": _moment(told.get("start")),
         "End": _moment(told.get("end")),
-        "ElapsedRaw": _count(told.get("duration")),
+        "ElapsedRaw": _seconds(told.get("duration")),
         "State": state_of(cells["state"], cluster),
         "NNodes": counts["nodes"],
-        "AllocTRES": ",".join(f"{name}={count}" for name, count in tres.items() if count is not None),
+        "AllocTRES": resources if has_run else None,
+        "ReqTRES": resources,
     }
 
 
@@ -134,8 +144,23 @@ def _ids(text: str | None) -> dict[str, Any]:
     return {"JobID": shown, "JobIDRaw": int.from_bytes(digest[:8], "big") % _LARGEST_ID + _LARGEST_ID}
 
 
+def _gpus(told: Mapping[str, str]) -> int | str:
+    """Return the GPUs of a job on all its nodes, or NONE where no whole number is told: unknown is not zero."""
+    if "gpus" in told or "gpus_per_node" not in told:
+        count = _count(told.get("gpus"))
+    else:
+        per_node, nodes = _count(told["gpus_per_node"]), _count(told.get("nodes"))
+        count = None if per_node is None or nodes is None else per_node * nodes
+    return _NO_COUNT if count is None else count
+
+
 def _count(text: str | None) -> int | None:
-    """Return a count that a program may have written as 8.0."""
+    """Return a count that a program may have written as 8.0; a share of a thing, such as half a GPU, is no count."""
+    match = re.fullmatch(r"(\d{1,18})(?:\.0*)?", text or "", re.ASCII)
+    return int(match[1]) if match else None
+
+
+def _seconds(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d{1,18})(?:\.\d*)?", text or "", re.ASCII)
     return int(match[1]) if match else None
 

@@ -190,7 +190,7 @@ class Alerts(Section):
 
 TraceMeaning = Literal[
     "job_id", "user", "account", "partition", "qos", "job_name", "submit", "start", "end", "duration", "state", "gpus",
-    "nodes", "cpus",
+    "gpus_per_node", "nodes", "cpus",
 ]  # fmt: skip
 """What a column of a research trace can mean."""
 TraceState = Literal[
@@ -203,8 +203,8 @@ class Trace(Section):
     """A research trace that stands for accounting: a CSV of jobs with a header."""
 
     columns: dict[TraceMeaning, Name] = {}
-    """Which column holds what, where its name is not that of a known trace. `gpus` and `nodes` are counts, `duration`
-    is in seconds."""
+    """Which column holds what, where its name is not that of a known trace. `gpus` are those of all nodes together;
+    `gpus_per_node` is multiplied by `nodes`. `duration` is in seconds."""
     states: dict[Name, TraceState] = {}
     """The trace's words for how a job ended, and Slurm's words for them."""
     delimiter: Annotated[str, AfterValidator(one_character)] | None = None
