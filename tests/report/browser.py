@@ -24,6 +24,17 @@ FLAGS = (
     "--hide-scrollbars",
 )  # fmt: skip
 
+LEAVING = {
+    "Inspected target navigated or closed",
+    "Execution context was destroyed.",
+    "Cannot find context with specified id",
+}
+"""What the browser answers to a script of a page that is just being left for another one."""
+
+
+class PageLeft(Exception):
+    """The page of a script was left before the script had an answer."""
+
 
 class Tab:
     """One page in the browser; `problems` are the errors its console and its scripts reported."""
@@ -42,6 +53,8 @@ class Tab:
         while True:
             message = json.loads(self.connection.recv(timeout=180))
             if message.get("id") == self.number:
+                if message.get("error", {}).get("message") in LEAVING:
+                    raise PageLeft(method, message)
                 assert "error" not in message, (method, message)
                 return message["result"]
             self._note(message)
@@ -85,11 +98,17 @@ class Tab:
         self.wait("!document.querySelector('[data-drawing]')")
 
     def wait(self, condition: str, seconds: float = 20) -> None:
-        """Wait until a condition of the page holds."""
+        """Wait until a condition of the page holds; a page that is being left, or has no document yet, holds none."""
         end = time.monotonic() + seconds
-        while not self.run(condition):
+        while not self._holds(condition):
             assert time.monotonic() < end, condition
             time.sleep(0.02)
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.run(condition))
+        except PageLeft:
+            return False
 
     def picture(self, path: Path, whole: bool = False) -> None:
         """Take a picture of what is seen, or of the whole page."""
