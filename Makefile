@@ -12,10 +12,11 @@ help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # $(call packages,ENVIRONMENT,LOCK FILE): make an environment if there is none, and install what a lock file names.
+# Modules are compiled here, as pip does. Where PYTHONDONTWRITEBYTECODE is set, each process would do it again (10 s).
 define packages
 @if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(1) \
-		&& uv pip install --quiet --python $(1)/bin/python --no-deps --require-hashes -r $(2) ; \
+		&& uv pip install --quiet --compile-bytecode --python $(1)/bin/python --no-deps --require-hashes -r $(2) ; \
 	else \
 		{ test -x $(1)/bin/python || $(PYTHON) -m venv $(1) ; } \
 		&& $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(2) ; \
