@@ -39,6 +39,16 @@ def screens_of(page: Page) -> Screens:
     return [(chapter, first) for chapter, first in found if first is not None]
 
 
+def most_urgent_first(screens: Screens) -> Screens:
+    """Sort by nodes to take out, then by actions, so that what does not fit is what matters least."""
+
+    def urgency(screen: tuple[Chapter, FirstScreen]) -> tuple[int, int]:
+        actions = screen[1].actions
+        return sum(len(action.node_names) for action in actions if action.takes_out), len(actions)
+
+    return sorted(screens, key=urgency, reverse=True)
+
+
 def escape(text: str) -> str:
     r"""Keep foreign text from being Markdown, a link or HTML.
 
@@ -69,19 +79,19 @@ def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.date
     made_at
         UTC time of the report.
     """
-    room, screens = MAX_LINES - FIXED_LINES, screens_of(page)
+    room, screens = MAX_LINES - FIXED_LINES, most_urgent_first(screens_of(page))
+    shown = screens if len(screens) <= room else screens[: room - 1]
     lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
     if 2 * len(screens) <= room:
         for chapter, first in screens:
             lines += [f"* {_about(chapter, first)}", f"  To do: {to_do(first, 3, escape)}"]
     else:
-        shown = screens if len(screens) <= room else screens[: room - 1]
         lines += [f"* {_about(chapter, first)} To do: {to_do(first, 1, escape)}" for chapter, first in shown]
         if len(shown) < len(screens):
             lines.append(f"* and {plural(len(screens) - len(shown), 'more cluster')} in the report")
     if not screens:
         lines.append("* No cluster is in the warehouse.")
-    ages = (f"{escape(chapter.cluster_id)} {_until(chapter, first)}" for chapter, first in screens[:room])
+    ages = (f"{escape(chapter.cluster_id)} {_until(chapter, first)}" for chapter, first in shown)
     until = ", ".join(ages) or "nothing"
     lines += [f"* Since the report before: {_changed(changes)}", f"* Data until: {until}", _FULL]
     return "\n".join(lines) + "\n"
@@ -121,7 +131,7 @@ def _changed(changes: Sequence[Change] | None) -> str:
 
 def draw_summary(page: Page, made_at: dt.datetime) -> bytes:
     """Draw a PNG of the first clusters, the same on every machine: no browser takes part."""
-    screens = screens_of(page)
+    screens = most_urgent_first(screens_of(page))
     rows = [
         {
             "name": printable(chapter.cluster_id, 40) + (" (simulated)" if chapter.is_simulated else ""),

@@ -70,6 +70,18 @@ def test_any_number_of_clusters_fits(page, count):
     assert named + int(hidden[1] if hidden else 0) == count
 
 
+def test_where_not_all_clusters_fit_those_with_most_to_do_are_named(page):
+    _, first = screens_of(page)[0]
+    quiet = [of_first(page, cluster_id=f"cluster{number}", actions=()).chapters[0] for number in range(8)]
+    watched = of_first(page, cluster_id="watched", actions=(dataclasses.replace(first.actions[0], node_names=()),))
+    failing = of_first(page, cluster_id="failing", actions=(first.actions[0],))
+    several = (*quiet, *watched.chapters, *failing.chapters)
+    text = write_summary(dataclasses.replace(page, chapters=several), None, MADE_AT)
+    assert re.findall(r"^\* \*\*(\w+)\*\*", text, re.MULTILINE)[:3] == ["failing", "watched", "cluster0"]
+    assert "and 5 more clusters in the report" in text
+    assert "Data until: failing " in text
+
+
 @pytest.mark.parametrize("name", [HOSTILE, HOSTILE_SCRIPT, FENCE])
 def test_hostile_names_stay_text(page, name):
     _, first = screens_of(page)[0]
