@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import signal
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from assets.report.blocks import Chapter
     from assets.report.queries import Frames, Row
     from tests.recovery.comparison import Comparison
+
+# A shell starts what runs in the background with Ctrl-C ignored, and so would be each program that a test stops by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # On a busy machine an example may take any time; what is fast enough is for the benchmarks to say.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
