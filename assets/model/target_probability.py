@@ -89,7 +89,7 @@ def target_probability(
     """
     if not rate.value > 0 or not np.isfinite(node_count) or not np.isfinite(checkpoint_minutes):
         return TargetProbability(np.nan, np.nan, run_count)
-    per_day = _possible_rates(rate, run_count) * node_count
+    per_day = possible_rates(rate, run_count) * node_count
     checkpoint, restart, write, queue = (
         np.array([max(checkpoint_minutes, MIN_MINUTES), restart_minutes, write_minutes, queue_minutes])
         / MINUTES_PER_DAY
@@ -113,7 +113,27 @@ def target_probability(
     return TargetProbability(float(np.mean(ettr >= target)), float(ettr.mean()), run_count)
 
 
-def _possible_rates(rate: RateInterval, run_count: int) -> NDArray[np.float64]:
+def possible_rates(rate: RateInterval, run_count: int = RUN_COUNT) -> NDArray[np.float64]:
+    """Spread rates evenly over those that a count leaves possible; all are alike where the rate is assumed.
+
+    Parameters
+    ----------
+    rate
+        Of one element, counted or assumed.
+    run_count
+        Number n of rates.
+
+    Returns
+    -------
+    ndarray
+        The quantiles ``(i + 1/2) / n`` of Gamma(k / phi + 1/2, T / phi), shape ``(n,)``, in the unit of the rate.
+
+    Examples
+    --------
+    >>> from assets.model.failure_rate import garwood_interval
+    >>> possible_rates(garwood_interval(65, 10_000.0), 3).round(5).tolist()
+    [0.00577, 0.00652, 0.00733]
+    """
     if rate.method == ASSUMED:
         return np.full(run_count, float(rate.value))
     shape = float(rate.event_count / rate.dispersion + PRIOR_EVENTS)

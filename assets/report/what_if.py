@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from assets.model.incident_counts import weighted_interval
-from assets.model.target_probability import RUN_COUNT
+from assets.model.target_probability import RUN_COUNT, possible_rates
 from assets.report.queries import Own, Row
 from assets.report.wording import POPULATIONS
 
@@ -109,7 +109,7 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
     """
     if not row.get("gpus_per_node") or not row.get("gpu_count"):
         return None
-    rate: dict[str, Any] = dict.fromkeys(("value", "low", "high", "failure_count", "node_days"))
+    rate: dict[str, Any] = dict.fromkeys(("value", "low", "high", "failure_count", "node_days", "possible_rates"))
     rate["dispersion"], confidence_level = 1.0, 0.9
     if row["failure_count"] is not None and row["node_days"]:
         found = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
@@ -120,6 +120,7 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
             "failure_count": float(row["failure_count"]),
             "node_days": float(row["node_days"]),
             "dispersion": float(found.dispersion),
+            "possible_rates": [float(f"{value:.12g}") for value in possible_rates(found)] if found.value > 0 else None,
         }
         confidence_level = found.confidence_level
     return {

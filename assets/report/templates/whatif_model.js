@@ -4,117 +4,7 @@ const whatIfModel = (function () {
   const MINUTES_PER_DAY = 1440;
   const MAX_SIMULATED_FAILURES = 1000;
   const MIN_MINUTES = 1e-3;
-  const MAX_TERMS = 100000;
-  const TINY = 1e-300;
-  const LANCZOS = [
-    0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
-    12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
-  ];
-
-  // log Gamma(x), x > 0: Lanczos' approximation, and Stirling's series where that loses digits.
-  function logGamma(x) {
-    if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x);
-    if (x > 20) {
-      const i = 1 / (x * x);
-      const series = (1 / 12 - i * (1 / 360 - i * (1 / 1260 - i * (1 / 1680 - i / 1188)))) / x;
-      return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series;
-    }
-    let sum = LANCZOS[0];
-    for (let k = 1; k < 9; k++) sum += LANCZOS[k] / (x - 1 + k);
-    const t = x + 6.5;
-    return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum);
-  }
-
-  // Both tails of the regularised incomplete gamma function: [P(a, x), Q(a, x)].
-  function gammaTails(a, x) {
-    if (!(x > 0)) return x === 0 ? [0, 1] : [NaN, NaN];
-    const scale = Math.exp(a * Math.log(x) - x - logGamma(a));
-    if (x < a + 1) {
-      let term = 1 / a, sum = term;
-      for (let n = 1; n < MAX_TERMS && Math.abs(term) > Math.abs(sum) * 1e-16; n++) {
-        term *= x / (a + n);
-        sum += term;
-      }
-      return [sum * scale, 1 - sum * scale];
-    }
-    let b = x + 1 - a, c = 1 / TINY, d = 1 / b, h = d;
-    for (let n = 1; n < MAX_TERMS; n++) {
-      const an = -n * (n - a);
-      b += 2;
-      d = an * d + b;
-      if (Math.abs(d) < TINY) d = TINY;
-      c = b + an / c;
-      if (Math.abs(c) < TINY) c = TINY;
-      d = 1 / d;
-      h *= d * c;
-      if (Math.abs(d * c - 1) < 1e-15) break;
-    }
-    return [1 - scale * h, scale * h];
-  }
-
-  // x with P(a, x) = level: Newton's steps on log x, kept inside a bracket that only shrinks.
-  function gammaQuantile(a, level) {
-    if (!(a > 0) || !(level >= 0 && level <= 1)) return NaN;
-    if (level === 0) return 0;
-    if (level === 1) return Infinity;
-    let low = 0, high = Math.max(1, a);
-    while (gammaTails(a, high)[0] < level) high *= 2;
-    const log = logGamma(a);
-    // Wilson and Hilferty's cube, or the power that the left tail follows.
-    const z = normalQuantile(level), cube = a * Math.pow(1 - 1 / (9 * a) + z / (3 * Math.sqrt(a)), 3);
-    let x = cube > 0.05 * a ? cube : Math.exp((Math.log(level) + logGamma(a + 1)) / a);
-    if (!(x > low && x < high)) x = high / 2;
-    for (let step = 0; step < 200; step++) {
-      const [below, above] = gammaTails(a, x);
-      const miss = level < 0.5 ? below - level : 1 - level - above;
-      if (miss > 0) high = x; else low = x;
-      const density = Math.exp((a - 1) * Math.log(x) - x - log);
-      let next = x * Math.exp(-miss / (density * x));
-      if (!(next > low && next < high)) next = (low + high) / 2;
-      if (Math.abs(next - x) <= 1e-15 * x) return next;
-      x = next;
-    }
-    return x;
-  }
-
-  // A start for gammaQuantile only, good to three digits (Abramowitz and Stegun 26.2.23).
-  function normalQuantile(level) {
-    const p = Math.min(level, 1 - level), t = Math.sqrt(-2 * Math.log(p));
-    const top = 2.515517 + t * (0.802853 + t * 0.010328);
-    const z = t - top / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-    return level < 0.5 ? -z : z;
-  }
-
-  // The regularised incomplete beta function I_x(a, b), by its continued fraction.
-  function betaInc(a, b, x) {
-    if (!(x > 0)) return x === 0 ? 0 : NaN;
-    if (x >= 1) return 1;
-    const scale = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x));
-    if (x > (a + 1) / (a + b + 2)) return 1 - scale * betaFraction(b, a, 1 - x) / b;
-    return scale * betaFraction(a, b, x) / a;
-  }
-
-  function betaFraction(a, b, x) {
-    let c = 1, d = 1 - (a + b) * x / (a + 1);
-    if (Math.abs(d) < TINY) d = TINY;
-    d = 1 / d;
-    let h = d;
-    for (let m = 1; m < MAX_TERMS; m++) {
-      for (const factor of [
-        m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-        -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-      ]) {
-        d = 1 + factor * d;
-        if (Math.abs(d) < TINY) d = TINY;
-        c = 1 + factor / c;
-        if (Math.abs(c) < TINY) c = TINY;
-        d = 1 / d;
-        h *= d * c;
-      }
-      if (Math.abs(d * c - 1) < 1e-15) break;
-    }
-    return h;
-  }
+  const TINY = 1e-18;
 
   // Lambert's W on its upper branch, for arguments from -1/e to 0.
   function lambertW(x) {
@@ -152,38 +42,41 @@ const whatIfModel = (function () {
     return ettrExact(perDay, Math.max(optimalMinutes(perDay, costs.write), MIN_MINUTES), costs);
   }
 
-  // spares.probability_without_spare.
+  // spares.probability_without_spare: as many nodes are out, or more, of a number that is Poisson distributed.
   function probabilityWithoutSpare(perDay, repairDays, spares) {
-    return spares === 0 ? 1 : gammaTails(spares, perDay * repairDays)[0];
-  }
-
-  // prediction._quantile: the smallest whole number whose distribution function reaches the level.
-  function countQuantile(below, level, ceiling) {
-    let least = 0, most = ceiling;
-    while (least < most) {
-      const middle = Math.floor((least + most) / 2);
-      if (below(middle) >= level) most = middle; else least = Math.min(middle + 1, most);
+    const mean = perDay * repairDays;
+    let fewer = 0, chance = Math.exp(-mean);
+    for (let out = 0; out < spares; out++) {
+      fewer += chance;
+      chance *= mean / (out + 1);
     }
-    return least;
+    return 1 - fewer;
   }
 
-  function countLimits(below, mean, variance, level) {
-    const tail = (1 - level) / 2, ceiling = Math.ceil(mean + 12 * Math.sqrt(variance) + 30);
-    return [countQuantile(below, tail, ceiling), countQuantile(below, 1 - tail, ceiling)];
+  // prediction.count_limits: the smallest counts at which the sum of the chances reaches both tails. The chance of
+  // n + 1 is ratio(n) times that of n, and that of the most likely count is taken as 1.
+  function countLimits(ratio, mode, level) {
+    let first = mode, chance = 1, total = 0;
+    while (first > 0 && chance > TINY) chance /= ratio(--first);
+    for (let n = first, next = chance; n <= mode || next > TINY; next *= ratio(n++)) total += next;
+    return [(1 - level) / 2, (1 + level) / 2].map((share) => {
+      let n = first, next = chance, sum = chance;
+      while (sum < share * total && next > 0) sum += next *= ratio(n++);
+      return n;
+    });
   }
 
   // run_plan.predict_interruptions: negative binomial for a rate that was counted, Poisson for one that is assumed.
   function predictInterruptions(rate, nodeDays) {
     if (rate.assumed) {
       const mean = rate.value * nodeDays;
-      const [low, high] = countLimits((n) => gammaTails(n + 1, mean)[1], mean, mean, rate.level);
+      const [low, high] = countLimits((n) => mean / (n + 1), Math.floor(mean), rate.level);
       return { value: mean, low: Math.min(low, Math.floor(mean)), high: Math.max(high, Math.ceil(mean)) };
     }
     const shape = rate.count / rate.dispersion + 0.5;
     const mean = shape * rate.dispersion * nodeDays / rate.exposure;
-    const share = shape / (shape + mean);
-    const [low, high] = countLimits(
-      (n) => betaInc(shape, n + 1, share), mean, mean * (1 + mean / shape), rate.level);
+    const mode = Math.floor(Math.max(0, shape - 1) * mean / shape), share = mean / (shape + mean);
+    const [low, high] = countLimits((n) => share * (n + shape) / (n + 1), mode, rate.level);
     const value = rate.count > 0 ? rate.count * nodeDays / rate.exposure : NaN;
     const inside = rate.count > 0;
     return {
@@ -205,23 +98,14 @@ const whatIfModel = (function () {
     return mixed >>> 0;
   }
 
-  const quantiles = new Map();
-  function possibleRates(rate, runs) {
-    if (rate.assumed) return new Array(runs).fill(rate.value);
-    const shape = rate.count / rate.dispersion + 0.5, key = shape + " " + runs;
-    if (!quantiles.has(key)) {
-      quantiles.set(key, Array.from({ length: runs }, (_, run) => gammaQuantile(shape, (run + 0.5) / runs)));
-    }
-    return quantiles.get(key).map((x) => x * rate.dispersion / rate.exposure);
-  }
-
   // target_probability.target_probability.
   function targetProbability(rate, nodes, checkpoint, costs, days, target, runs) {
     if (!(rate.value > 0)) return NaN;
     const [dt, u0, w, q] = [Math.max(checkpoint, MIN_MINUTES), costs.restart, costs.write, costs.queue]
       .map((minutes) => minutes / MINUTES_PER_DAY);
     let reached = 0;
-    possibleRates(rate, runs).forEach((perNodeDay, run) => {
+    const rates = rate.assumed ? new Array(runs).fill(rate.value) : rate.possible;
+    rates.forEach((perNodeDay, run) => {
       const perDay = perNodeDay * nodes, length = Math.min(days, MAX_SIMULATED_FAILURES / perDay);
       let elapsed = 0, productive = 0, failures = 0;
       for (let isLast = false; !isLast; ) {
@@ -243,6 +127,7 @@ const whatIfModel = (function () {
       return {
         value: data.value ?? NaN, low: data.low ?? NaN, high: data.high ?? NaN, count: data.failure_count,
         exposure: data.node_days, dispersion: data.dispersion, level: data.confidence_level, assumed: false,
+        possible: data.possible_rates,
       };
     }
     const value = choice === "own" ? own / 1000 : data[choice] ?? NaN;
@@ -282,6 +167,5 @@ const whatIfModel = (function () {
     };
   }
 
-  return { evaluate, ettrExact, chosenRate, probabilityWithoutSpare, logGamma, gammaTails, gammaQuantile, betaInc,
-    lambertW, optimalMinutes };
+  return { evaluate, ettrExact, chosenRate, probabilityWithoutSpare, lambertW };
 })();
