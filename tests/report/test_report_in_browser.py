@@ -6,11 +6,12 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assets.report.blocks import Page
+from assets.report.blocks import Chapter, Page
 from assets.report.page import build, figures_in, render
 from assets.report.queries import read_frames
 from assets.warehouse import Warehouse
@@ -71,6 +72,37 @@ def test_the_first_screen_needs_no_scrolling(opened):
     opened.go("demo")
     assert opened.run("document.querySelector('article:not([hidden]) .age').getBoundingClientRect().bottom") <= 900
     assert len(rows(opened, ".tile .value")) > 4
+
+
+@pytest.mark.parametrize("count", [1, 6, 40])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_bar_cuts_no_mark_however_many_clusters_there_are(tab, page, bundle, tmp_path, count, width):
+    more = (Chapter(f"simulated-in-hall-{number}", f"hall-{number}", is_simulated=True) for number in range(count))
+    file = tmp_path / "index.html"
+    file.write_text(render(replace(page, chapters=(*page.chapters, *more)), bundle), encoding="utf-8")
+    tab.show(width)
+    tab.open(file.as_uri())
+    tab.run("location.hash = 'demo'")
+    tab.wait("document.documentElement.dataset.page === 'demo'")
+    marks = "Array.from(document.querySelectorAll('.mainbar .badge')).map((mark) => mark.getBoundingClientRect())"
+    ends = [end for end in tab.run(f"{marks}.map((box) => box.right)") if end]
+    assert len(ends) == (count + 1 if count + 2 <= (8 if width > 600 else 3) else 1)
+    frame = tab.run("document.querySelector('.mainbar nav').getBoundingClientRect().right")
+    assert max(ends) <= frame <= width
+    assert tab.run("document.querySelector('header').getBoundingClientRect().height") < 200
+    assert tab.run(CUT) == []
+
+
+def test_a_date_stays_on_one_line(opened):
+    opened.go("demo/nodes")
+    opened.show(390)
+    dates = "Array.from(document.querySelectorAll('article:not([hidden]) time')).filter((date) => date.offsetHeight)"
+    assert opened.run(f"{dates}.length") > 5
+    assert opened.run(f"{dates}.filter((date) => date.getClientRects().length > 1).length") == 0
+    texts = "Array.from(node.childNodes).filter((part) => part.nodeType === Node.TEXT_NODE)"
+    bare = rf"{texts}.some((part) => /\d{{4}}-\d\d-\d\d/.test(part.data))"
+    said = "Array.from(document.querySelectorAll('article:not([hidden]) :is(p, small, bdi)'))"
+    assert opened.run(f"{said}.filter((node) => {bare}).length") == 0
 
 
 def test_a_table_is_sorted_searched_and_turned(opened):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from assets.report import palette
 from assets.report.blocks import Figure, Section, note, section
 from assets.report.charts import FLAT_AXIS, at, figure, labelled, layer, name, told
@@ -94,8 +92,13 @@ def _figure(rows: list[Row]) -> Figure:
     ]
     for row in drawn:
         row["at"] = min(row[end] for end in ("low", "bound_low", "measured", "expected") if row[end] is not None)
-    floor = max(0.0, math.floor((min(row["at"] for row in drawn) - 0.03) * 20) / 20)
-    y = {"scale": {"domain": [floor, 1]}, "title": "ETTR (1: all time productive)", "axis": {"tickCount": 6}}
+    # Below the lowest mark there is room for its number of runs, also where that mark is at zero.
+    lowest = min(row["at"] for row in drawn)
+    y = {
+        "scale": {"domain": [lowest - 0.15 * max(1 - lowest, 0.1), 1]},
+        "title": "ETTR (1: all time productive)",
+        "axis": {"tickCount": 6},
+    }
     x = name("size", sort=[row["size"] for row in drawn], title="size of the run", axis=FLAT_AXIS)
     return figure(
         "ettr",

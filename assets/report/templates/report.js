@@ -17,6 +17,16 @@
     return node;
   }
 
+  // A line never ends within a date; browsers break behind its hyphens.
+  function keepDates(within) {
+    for (const node of all("p, dd, .why, bdi, small", within)) {
+      for (const text of Array.from(node.childNodes).filter((child) => child.nodeType === Node.TEXT_NODE)) {
+        const parts = text.data.split(/(\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?)/);
+        if (parts.length > 1) text.replaceWith(...parts.map((part, place) => (place % 2 ? make("time", {}, part) : part)));
+      }
+    }
+  }
+
   // ---- addresses: #<cluster>, #<cluster>/<page>, #<cluster>/<page>/<name>=<value>, or the id of an element ----
   const pages = new Map(all("[data-page-id]").map((page) => [page.dataset.pageId, page]));
 
@@ -67,6 +77,7 @@
       buildTable(holder, data);
     }
     for (const box of all(".chart", within)) seen.observe(box);
+    keepDates(within);
     for (const code of all(".actions code", within)) {
       if (!code.nextSibling) code.after(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, code.textContent) }, "Copy"));
     }
@@ -191,6 +202,7 @@
       if (total && !state.search && !(state.filter && state.value)) {
         body.append(make("tr", { class: "total" }, ...total.map((cell, place) => cellOf(cell, data.columns[place]))));
       }
+      keepDates(body);
       if (!rows.length) body.append(make("tr", {}, make("td", { colspan: data.columns.length }, "No row fits.")));
       heads.forEach((head, place) => {
         if (place === state.sort) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
@@ -251,11 +263,14 @@
   function fit(spec, width) {
     // A narrow screen gets shorter names and legends of one or two columns.
     const isNarrow = width < NARROW;
+    // A legend begins where the marks do, beside the names of an axis that has some.
+    const isNamed = (spec.layer || []).some((layer) => layer.encoding && layer.encoding.y && (layer.encoding.y.axis || {}).labelLimit);
+    const room = (isNarrow && isNamed ? 2 / 3 : 1) * width - 40;
     (function walk(part) {
       if (part === null || typeof part !== "object") return;
       if (part.scale && Array.isArray(part.scale.domain) && typeof part.scale.domain[0] === "string" && part.legend !== null) {
         const longest = Math.max(...part.scale.domain.map((label) => label.length));
-        part.legend = { ...part.legend, columns: Math.max(1, Math.min(4, Math.floor((width - 40) / (6.2 * longest + 28)))), labelLimit: width - 80 };
+        part.legend = { ...part.legend, columns: Math.max(1, Math.min(4, Math.floor(room / (6.2 * longest + 28)))), labelLimit: width - 80 };
       }
       if (width < 900 && part.axis && part.axis.values) part.axis = { ...part.axis, labelOverlap: "greedy" };
       if (isNarrow && part.axis && part.axis.labelLimit) part.axis = { ...part.axis, labelLimit: Math.round(width / 3) };
@@ -375,6 +390,7 @@
       buildTable(holder, { caption: caption, columns: columns, rows: rows.map((row) => row.map((cell) => typeof cell === "number" ? data.texts[cell] : cell)), simulated: data.simulated });
     }
     if (found.more) detail.append(make("p", { class: "small" }, found.more));
+    keepDates(detail);
   }
 
   // ---- theme, printing, start ----
