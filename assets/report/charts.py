@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from assets.report import palette
 from assets.report.blocks import Figure
 from assets.report.numbers import short
 from assets.report.queries import Row
+from assets.report.tables import ends
 
 Spec = dict[str, Any]
 
@@ -149,14 +150,29 @@ def decade_ticks(low: float, high: float) -> dict[str, float]:
     return {short(value, 1): value for value in values if low <= value <= high}
 
 
+def dots(rows: Iterable[Row], stem: str, label: Callable[[Row], str], k: Callable[[Row], str]) -> list[Row]:
+    """Gather what `intervals` draws of a column with limits: `label` names a row, `k` says what it rests on."""
+    return [
+        {
+            "label": label(row),
+            "value": row[stem],
+            "low": row[f"{stem}_low"],
+            "high": row[f"{stem}_high"],
+            "k": k(row),
+            "text": f"{short(row[stem])} ({ends(row, stem)})",
+        }
+        for row in rows
+    ]
+
+
 def intervals(rows: list[Row], title: str, around_one: bool = False) -> list[Spec]:
     """Draw a dot with its interval on a logarithmic axis for each row, and say what they rest on beside it.
 
     Parameters
     ----------
     rows
-        `label`, `value`, `low`, `high` (what is missing is None: the interval is open on that side and runs to the
-        edge), `k` (the text beside it), `text` (the tooltip) and, where the dots are coloured, `group`.
+        What `dots` gathered (a limit that is None leaves its side open: the interval runs to the edge) and, where the
+        dots are coloured, `group`.
     title
         Of the axis.
     around_one

@@ -7,7 +7,7 @@ from itertools import chain
 from assets.report import palette
 from assets.report.addresses import anchor_of, of_cause
 from assets.report.blocks import Figure, Section, Table, note, section
-from assets.report.charts import figure, intervals
+from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import duration, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, cause, ends, interval, table
@@ -133,18 +133,10 @@ def _per_million(row: Row) -> Row:
 def _figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
+    found = dots(rows, "per_million", lambda row: row["label"], lambda row: f"k = {whole(row['failure_count'])}")
     drawn = [
-        {
-            "label": row["label"],
-            "group": palette.group_of(row["failure_category"]),
-            "value": row["per_million"],
-            "low": row["per_million_low"],
-            "high": row["per_million_high"],
-            "k": f"k = {whole(row['failure_count'])}",
-            "text": f"{short(row['per_million'])} ({ends(row, 'per_million')})",
-            "link": of_cause(row),
-        }
-        for row in rows
+        dot | {"group": palette.group_of(row["failure_category"]), "link": of_cause(row)}
+        for dot, row in zip(found, rows, strict=True)
     ]
     return figure(
         "causes",

@@ -7,7 +7,7 @@ from collections import defaultdict
 from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.blocks import Cell, Figure, Section, Text, note, section
-from assets.report.charts import figure, intervals
+from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import UNKNOWN, confidence, gpus, printable, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, level_of, table
@@ -108,26 +108,12 @@ def _words_on_age(shapes: list[Row]) -> str:
     return f"Over the life of an attempt, the rate of failure: {'; '.join(parts)}."
 
 
-def _dots(rows: list[Row], stem: str, label: str, k: str) -> list[Row]:
-    """Gather what `intervals` draws; `label` and `k` are columns with the words for it."""
-    return [
-        {
-            "label": row[label],
-            "value": row[stem],
-            "low": row[f"{stem}_low"],
-            "high": row[f"{stem}_high"],
-            "k": row[k],
-            "text": f"{short(row[stem])} ({ends(row, stem)})",
-        }
-        for row in rows
-    ]
-
-
 def _shape_figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
-    named = [row | {"size": gpus(row["gpu_size_bin"]), "k": f"k = {whole(row['event_count'])}"} for row in rows]
-    drawn = _dots(named, "weibull_shape", "size", "k")
+    drawn = dots(
+        rows, "weibull_shape", lambda row: gpus(row["gpu_size_bin"]), lambda row: f"k = {whole(row['event_count'])}"
+    )
     return figure(
         "shapes",
         "Weibull shape of the time to failure, by job size",
@@ -179,12 +165,13 @@ def _short_name(row: Row) -> str:
 def _ratio_figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
-    named = [
-        row | {"name": _short_name(row), "k": f"k = {whole(row['failure_count'])}, {whole(row['other_failure_count'])}"}
-        for row in rows
-    ]
-    drawn = _dots(named, "ratio", "name", "k")
-    differ = sum((row["ratio_low"] or 0) > 1 or (row["ratio_high"] or 2) < 1 for row in rows)
+    drawn = dots(
+        rows,
+        "ratio",
+        _short_name,
+        lambda row: f"k = {whole(row['failure_count'])}, {whole(row['other_failure_count'])}",
+    )
+    differ = sum(_verdict(row) in {"higher", "lower"} for row in rows)
     return figure(
         "ratios",
         "Ratios of failure rates, counted as incidents",
@@ -211,12 +198,11 @@ def _rests_on(row: Row, side: str = "") -> str:
 
 
 def _verdict(row: Row) -> str:
-    low, high = row["ratio_low"], row["ratio_high"]
-    if low is None and high is None:
+    if row["ratio_low"] is None and row["ratio_high"] is None:
         return "cannot tell"
-    if low is not None and low > 1:
-        return "higher"
-    return "lower" if high is not None and high < 1 else "no difference shown"
+    return (
+        "higher" if (row["ratio_low"] or 0) > 1 else "lower" if (row["ratio_high"] or 2) < 1 else "no difference shown"
+    )
 
 
 RATIOS = (

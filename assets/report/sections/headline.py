@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assets.model.failure_rate import MIN_NODE_DAYS
-from assets.report.blocks import Section, Text, note, section
+from assets.report.blocks import Section, Text, section
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.sections.mttf import projected
@@ -43,7 +43,6 @@ def headline(own: Own) -> Section:
         "The numbers, and what they rest on",
         Text(simulated, "warning") if own.cluster["is_simulated"] else None,
         facts(own),
-        None if has_enough(own) else note(warn_of_little(reference_of(own))),
         table(
             "Failure rates",
             [row for row in own.rows("rates") if row["counted_as"] in COUNTED],
@@ -79,18 +78,6 @@ def facts(own: Own) -> str:
         f"{moment(cluster['first_at'])} to {moment(cluster['last_at'])} UTC ({period(cluster)}): "
         f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}; {plural(ended, 'ended attempt')} of "
         f"{plural(attempts.get('job_count', 0), 'job')}{running}, {short(attempts.get('gpu_hours'))} GPU-hours."
-    )
-
-
-def warn_of_little(reference: Row) -> str:
-    """Warn of rates that rest on very little.
-
-    >>> warn_of_little({"node_days": 0.5})[:34]
-    'Little was observed: 0.500 node-da'
-    """
-    return (
-        f"Little was observed: {short(reference.get('node_days'))} node-days. The rates here say what happened in that "
-        "time; of the machine they say next to nothing yet, as their intervals show."
     )
 
 

@@ -14,7 +14,7 @@ from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, table
-from assets.report.wording import plural
+from assets.report.wording import loss_rule, plural
 
 CAUSES_SHOWN = 7
 OTHER = "Other causes"
@@ -74,8 +74,9 @@ def losses(own: Own) -> Section:
         "Lost GPU-hours by job size",
         sizes,
         BY_SIZE,
-        "The size of a loss in second order is that of the attempt which was preempted. Hours in GPU-hours. Weighted: "
-        "each loss times the probability that infrastructure caused it; the other columns follow the paper's rule.",
+        f"Lost by each attempt: {loss_rule(own.cluster['checkpoint_minutes'])} The size of a loss in second order is "
+        "that of the attempt which was preempted. Hours in GPU-hours. Weighted: each loss times the probability that "
+        "infrastructure caused it; the other columns follow the paper's rule.",
         total=summed(sizes, "failure_count", "second_order_count", *HOURS, "expected_lost_gpu_hours") | {"name": "all"},
     )
     return section(
