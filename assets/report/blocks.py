@@ -188,6 +188,7 @@ class FirstScreen:
     actions: tuple[Action, ...]
     age: str
     until: str
+    lost_gpu_hours: float = 0.0
     trend: Figure | None = None
     trend_title: str = ""
     trend_words: str = ""

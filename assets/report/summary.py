@@ -40,11 +40,12 @@ def screens_of(page: Page) -> Screens:
 
 
 def most_urgent_first(screens: Screens) -> Screens:
-    """Sort by nodes to take out, then by actions, so that what does not fit is what matters least."""
+    """Sort by nodes to take out, by what else there is to do but for exports, then by GPU-hours lost."""
 
-    def urgency(screen: tuple[Chapter, FirstScreen]) -> tuple[int, int]:
+    def urgency(screen: tuple[Chapter, FirstScreen]) -> tuple[int, int, float]:
         actions = screen[1].actions
-        return sum(len(action.node_names) for action in actions if action.takes_out), len(actions)
+        out = sum(len(action.node_names) for action in actions if action.takes_out)
+        return out, sum(action.kind != "source" for action in actions), screen[1].lost_gpu_hours
 
     return sorted(screens, key=urgency, reverse=True)
 
@@ -88,7 +89,8 @@ def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.date
     else:
         lines += [f"* {_about(chapter, first)} To do: {to_do(first, 1, escape)}" for chapter, first in shown]
         if len(shown) < len(screens):
-            lines.append(f"* and {plural(len(screens) - len(shown), 'more cluster')} in the report")
+            more = plural(len(screens) - len(shown), "more cluster")
+            lines.append(f"* and {more} in the report, with less to do or less lost")
     if not screens:
         lines.append("* No cluster is in the warehouse.")
     ages = (f"{escape(chapter.cluster_id)} {_until(chapter, first)}" for chapter, first in shown)

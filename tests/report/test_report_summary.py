@@ -75,10 +75,11 @@ def test_where_not_all_clusters_fit_those_with_most_to_do_are_named(page):
     quiet = [of_first(page, cluster_id=f"cluster{number}", actions=()).chapters[0] for number in range(8)]
     watched = of_first(page, cluster_id="watched", actions=(dataclasses.replace(first.actions[0], node_names=()),))
     failing = of_first(page, cluster_id="failing", actions=(first.actions[0],))
-    several = (*quiet, *watched.chapters, *failing.chapters)
+    costly = of_first(page, cluster_id="costly", actions=(), lost_gpu_hours=1e9)
+    several = (*quiet, *costly.chapters, *watched.chapters, *failing.chapters)
     text = write_summary(dataclasses.replace(page, chapters=several), None, MADE_AT)
-    assert re.findall(r"^\* \*\*(\w+)\*\*", text, re.MULTILINE)[:3] == ["failing", "watched", "cluster0"]
-    assert "and 5 more clusters in the report" in text
+    assert re.findall(r"^\* \*\*(\w+)\*\*", text, re.MULTILINE)[:4] == ["failing", "watched", "costly", "cluster0"]
+    assert "and 6 more clusters in the report, with less to do or less lost" in text
     assert "Data until: failing " in text
 
 

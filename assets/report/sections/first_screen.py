@@ -42,6 +42,7 @@ def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], cour
         actions=tuple(actions),
         age=_age(cluster, made_at),
         until=moment(_through(cluster)),
+        lost_gpu_hours=lost_of(own)[0] or 0.0,
         trend=trend,
         trend_title="Failures per 1,000 node-days by cause, trailing 30 days",
         trend_words=trend.description
