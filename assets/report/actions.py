@@ -10,18 +10,15 @@ import shlex
 from dataclasses import dataclass
 from typing import Literal
 
-import duckdb
-
 from assets.log_kinds import LOG_KINDS
 from assets.node_lists import exclude_option, fold, safe_names
 from assets.report.advice import NEXT_STEP, RECENT_DAYS
 from assets.report.numbers import chance, confidence, moment, printable, short, whole
-from assets.report.queries import Own, Row, read_frames
+from assets.report.queries import Own, Row
 from assets.report.wording import plural, span
 
 Kind = Literal["outage", "lemon", "relapse", "cause", "source"]
 
-FRAMES = ("clusters", "nodes", "rate_changes", "incident_losses", "spans")
 DAYS_PER_MONTH = 30.0
 SILENT_DAYS = 3.0
 """A log that goes on all the time and ends so long before the study period does has gone silent."""
@@ -65,7 +62,7 @@ class Action:
 
     Attributes
     ----------
-    cluster_id, kind, node_names
+    kind, node_names
         Whom it concerns; no name for what is no node's.
     title
         What to do, in one line.
@@ -81,7 +78,6 @@ class Action:
         Slurm's option that keeps one job off the node; empty likewise.
     """
 
-    cluster_id: str
     kind: Kind
     title: str
     reason: str
@@ -93,28 +89,21 @@ class Action:
     exclude: str = ""
 
     @property
+    def rests_on(self) -> str:
+        """The incidents and the days in words; empty where it rests on none."""
+        if not self.incident_count:
+            return ""
+        counted = f"k = {plural(round(self.incident_count, 1), 'incident')}"
+        return counted if self.days is None else f"{counted} in {plural(round(self.days), 'day')}"
+
+    @property
     def takes_out(self) -> bool:
         """Whether it takes a node out of service."""
         return self.kind == "lemon"
 
 
-def actions(con: duckdb.DuckDBPyConnection, cluster_id: str) -> list[Action]:
-    """Read what to do about a cluster, the most urgent first.
-
-    Parameters
-    ----------
-    con
-        An open warehouse, working or published.
-    cluster_id
-        The cluster.
-    """
-    frames = read_frames(con, *FRAMES)
-    found = (cluster for cluster in frames["clusters"] if cluster["cluster_id"] == cluster_id)
-    return [action for cluster in found for action in actions_of(Own(frames, cluster))]
-
-
 def actions_of(own: Own) -> list[Action]:
-    """Work out the same from what was read already."""
+    """Work out what to do about a cluster, the most urgent first."""
     losses = own.rows("incident_losses")
     costs = {row["failure_category"]: _cost([row]) for row in losses} | {"all": _cost(losses)}
     nodes = own.rows("nodes")
@@ -178,7 +167,6 @@ def _repair(nodes: list[Row]) -> Action:
     gives_back = f"up to {whole(DAYS_PER_MONTH * 24 * gpus)} GPU-hours a month of capacity come back"
     safe = safe_names(names)
     return Action(
-        first["cluster_id"],
         "outage",
         f"Repair {printable(names[0]) if len(names) == 1 else plural(len(names), 'node')}, then return to service",
         (f"Out of service since {moment(first['open_since'])} UTC" if len(names) == 1 else _oldest(first))
@@ -200,7 +188,6 @@ def _drain(node: Row, lost: float | None) -> Action:
     counted = f"{plural(round(count, 1), 'incident')} in {plural(days, 'day')}"
     is_out = f"; out of service since {moment(node['open_since'])} UTC" if node["open_since"] is not None else ""
     return Action(
-        node["cluster_id"],
         "lemon",
         f"Keep {printable(name)} out until it is repaired" if is_out else f"Take {printable(name)} out of service",
         f"{lemon_words(node)}; {printable(node['reasons'], 500)}{is_out}",
@@ -224,7 +211,6 @@ def _repair_again(node: Row, lost: float | None) -> Action:
     step = NEXT_STEP.get(node["relapsed_category"], "read the evidence by hand: no rule knows its cause")
     back = f"{printable(node['relapsed_label'])} came back {node['relapsed_at']:%Y-%m-%d}"
     return Action(
-        node["cluster_id"],
         "relapse",
         f"Repair {printable(name)} again when it is free: {step}",
         f"{back} after an outage that ended {node['returned_at']:%Y-%m-%d}: that repair did not hold",
@@ -269,7 +255,6 @@ def _look_for_cause(cause: Row, lost: float | None, own: Own) -> Action:
     times += f"{span(cause['ratio_low'], cause['ratio_high'])})"
     beside = f"; beside it: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
     return Action(
-        cause["cluster_id"],
         "cause",
         f"{label}: look for the cause in the whole fleet, not in a node; {step}",
         f"{times} since {cause['changed_at']:%Y-%m-%d}: {short(cause['rate_before'])} before, "
@@ -302,12 +287,11 @@ def _saved_at_former_rate(cause: Row, lost: float | None, days: float | None) ->
 
 def _about_sources(own: Own) -> list[Action]:
     """Name the logs that a cluster should have and has not, then those that have ended."""
-    cluster, cluster_id = own.cluster, own.cluster["cluster_id"]
-    folder = f"data/sources/{shlex.quote(printable(cluster_id))}"
+    cluster = own.cluster
+    folder = f"data/sources/{shlex.quote(printable(cluster['cluster_id']))}"
     saving = Saving(note="a log saves nothing; it makes failures explainable")
     missing = [
         Action(
-            cluster_id,
             "source",
             f"Export what is missing: {log.name.lower()}",
             log.unknown_without,
@@ -319,7 +303,6 @@ def _about_sources(own: Own) -> list[Action]:
     ]
     silent = [
         Action(
-            cluster_id,
             "source",
             f"Look why the log `{printable(source['kind'])}` has gone silent",
             f"It tells nothing after {moment(source['to_at'])} UTC, {plural(int(source['silent_days']), 'day')} before "

@@ -182,6 +182,15 @@ def test_attribution_is_split_in_three(hall):
     assert [rows[kind][2] for kind in ("Attributed", "Unexplained", "No coverage")] == ["1", "0", "1"]
 
 
+def test_an_action_tells_what_it_rests_on_and_how_one_job_leaves_the_node_out(demo):
+    told = section(demo, "actions")
+    commands = [code.text for code in told.all("code")]
+    drained = [command for command in commands if "state=drain" in command]
+    excluded = [command for command in commands if command.startswith("--exclude=")]
+    assert len(drained) == len(excluded) > 1
+    assert re.search(r"k = [\d.]+ incidents in \d+ days", told.text)
+
+
 def test_preemptions_add_up(demo, frames):
     found = next(row for row in frames["preemptions"] if row["cluster_id"] == "demo")
     rows = table(section(demo, "preemptions"), "Preempted attempts by").rows()

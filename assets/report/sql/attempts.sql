@@ -6,7 +6,6 @@ select
     count(distinct job_id_raw) filter (where is_terminal) as job_count,
     count(*) filter (where is_terminal and gpu_count is null) as unknown_gpu_count,
     count(*) filter (where is_terminal and user_name is null) as unknown_user_count,
-    sum(gpu_hours) filter (where is_terminal) as gpu_hours,
-    max(gpu_count) filter (where is_terminal) as largest_gpu_count
+    sum(gpu_hours) filter (where is_terminal) as gpu_hours
 from marts.fct_attempts
 group by cluster_id
