@@ -129,9 +129,8 @@ def failure_details(own: Own) -> dict[str, Any]:
     told = {
         failure["attempt_id"]: {
             "title": f"Failure of job {job_name(failure)} at {second(failure['failed_at'])} UTC",
-            "facts": [[column.heading, column.cell(failure).text] for column in FACTS],
+            "facts": [column.cell(failure).text for column in FACTS],
             "evidence": seen.get(failure["attempt_id"], []),
-            "without": NO_EVIDENCE,
             "run": failure["run_id"] or "",
             "more": _more(failure, len(seen.get(failure["attempt_id"], []))),
         }
@@ -142,9 +141,11 @@ def failure_details(own: Own) -> dict[str, Any]:
         for name, columns in (("evidence", EVIDENCE), ("attempts", ATTEMPTS))
     }
     return headings | {
+        "facts": [column.heading for column in FACTS],
         "failures": told,
         "runs": runs,
         "texts": list(texts),
+        "without": NO_EVIDENCE,
         "simulated": bool(own.cluster["is_simulated"]),
     }
 

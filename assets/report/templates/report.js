@@ -366,23 +366,37 @@
   }
 
   // ---- one failure: its evidence and its job ----
-  function showDetail(page, at) {
+  const unzipped = new Map();
+  let asked = null;
+  function unzip(script) {
+    if (!unzipped.has(script)) {
+      const bytes = Uint8Array.from(atob(script.textContent), (letter) => letter.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      unzipped.set(script, new Response(stream).json());
+    }
+    return unzipped.get(script);
+  }
+
+  async function showDetail(page, at) {
     const detail = page.querySelector(".detail");
+    asked = at;
     if (!detail) return;
-    const source = at.filter === "failure" ? document.getElementById(detail.dataset.source) : null;
-    const data = source ? read(source) : null;
-    const found = data ? data.failures[at.value] : null;
     detail.hidden = at.filter !== "failure";
     if (detail.hidden) return;
     detail.replaceChildren(make("a", { class: "chip", href: "#" + at.page }, "All failures ✕"));
+    detail.dataset.drawing = "yes";
+    const data = await unzip(document.getElementById(detail.dataset.source)), found = data.failures[at.value];
+    delete detail.dataset.drawing;
+    // Whoever asked for something else meanwhile sees that.
+    if (asked !== at) return;
     if (!found) {
       detail.append(make("p", { class: "note" }, "This report has no failure of that name."));
       return;
     }
     const facts = make("dl", { class: "facts" });
-    found.facts.forEach(([name, value]) => facts.append(make("dt", {}, name), make("dd", {}, make("bdi", {}, value))));
+    found.facts.forEach((value, row) => facts.append(make("dt", {}, data.facts[row]), make("dd", {}, make("bdi", {}, value))));
     detail.append(make("h3", {}, found.title), facts);
-    const tables = [["Evidence", data.evidence, found.evidence, found.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
+    const tables = [["Evidence", data.evidence, found.evidence, data.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
     for (const [caption, columns, rows, without] of tables) {
       if (!rows.length) { detail.append(make("p", { class: "note" }, caption + ": " + without)); continue; }
       const holder = make("div", { class: "table" });
