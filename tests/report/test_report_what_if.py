@@ -48,11 +48,14 @@ INPUTS = [
         ((30.0, 0.9, 6.5), (1.0, 0.5, 0.02)),
     )
 ]  # fmt: skip
+MEANS_OUT, SPARE_COUNTS = (0.0, 0.2, 12.0, 700.0, 1_000.0, 5_000.0), (0, 1, 16, 700, 1_000, 2_000)
+SPARES = list(itertools.product(MEANS_OUT, SPARE_COUNTS))
 LEVELS = (1e-9, 0.0005, 0.05, 0.5, 0.95, 0.9995)
 FUNCTIONS = """
 const lambert = %s.map((level) => whatIfModel.lambertW(-level / Math.E));
+const spares = %s.map(([mean, count]) => whatIfModel.probabilityWithoutSpare(mean, 1, count));
 const grid = %s.map((data) => %s.map((input) => whatIfModel.evaluate(data, input)));
-const text = JSON.stringify({ lambert, grid }, (_, value) =>
+const text = JSON.stringify({ lambert, spares, grid }, (_, value) =>
   typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
 document.getElementById("answers").textContent = text;
 """
@@ -69,7 +72,7 @@ def root(starts, tmp_path_factory: pytest.TempPathFactory) -> Element:
     """One page with the blocks of the planted clusters and the answers to the grid, opened once."""
     blocks = "".join(what_if(row, anchor_of(cluster_id)) for cluster_id, row in starts.items())
     data = [what_if_data(row) for row in MEASURED.values()]
-    questions = FUNCTIONS % tuple(map(json.dumps, (LEVELS, data, INPUTS)))
+    questions = FUNCTIONS % tuple(map(json.dumps, (LEVELS, SPARES, data, INPUTS)))
     watch = (Path(__file__).parents[2] / "assets/report/templates/watch.js").read_text(encoding="utf-8")
     page = tmp_path_factory.mktemp("what_if") / "index.html"
     page.write_text(
@@ -155,6 +158,11 @@ def test_page_and_model_agree_to_a_millionth(answers, case):
 
 def test_lamberts_function_is_that_of_scipy(answers):
     assert answers["lambert"] == pytest.approx(special.lambertw(-np.array(LEVELS) / np.e).real.tolist(), rel=1e-12)
+
+
+def test_finding_no_spare_is_as_likely_as_by_scipy_however_many_nodes_are_out(answers):
+    expected = [special.gammainc(count, mean) if count else 1.0 for mean, count in SPARES]
+    assert answers["spares"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_the_fixed_draws_agree_with_those_of_the_plans():

@@ -42,15 +42,16 @@ const whatIfModel = (function () {
     return ettrExact(perDay, Math.max(optimalMinutes(perDay, costs.write), MIN_MINUTES), costs);
   }
 
-  // spares.probability_without_spare: as many nodes are out, or more, of a number that is Poisson distributed.
+  // spares.probability_without_spare: as many nodes are out, or more, of a number that is Poisson distributed. Chances
+  // are multiplied as logarithms, because that of no node out is too small for a number where the mean is above 745.
   function probabilityWithoutSpare(perDay, repairDays, spares) {
     const mean = perDay * repairDays;
-    let fewer = 0, chance = Math.exp(-mean);
+    let fewer = 0, logChance = -mean;
     for (let out = 0; out < spares; out++) {
-      fewer += chance;
-      chance *= mean / (out + 1);
+      fewer += Math.exp(logChance);
+      logChance += Math.log(mean / (out + 1));
     }
-    return 1 - fewer;
+    return Math.max(0, 1 - fewer);
   }
 
   // prediction.count_limits: the smallest counts at which the sum of the chances reaches both tails. The chance of
