@@ -63,7 +63,7 @@ class Action:
     Attributes
     ----------
     kind, node_names
-        Whom it concerns; no name for what is no node's.
+        The kind of action, and the nodes it concerns; empty for an action on the whole cluster.
     title
         What to do, in one line.
     reason
@@ -90,7 +90,7 @@ class Action:
 
     @property
     def rests_on(self) -> str:
-        """The incidents and the days in words; empty where it rests on none."""
+        """The number of incidents and days behind the action, in words; empty if there is none."""
         if not self.incident_count:
             return ""
         counted = f"k = {plural(round(self.incident_count, 1), 'incident')}"

@@ -40,7 +40,7 @@ def screens_of(page: Page) -> Screens:
 
 
 def most_urgent_first(screens: Screens) -> Screens:
-    """Sort by nodes to take out, by what else there is to do but for exports, then by GPU-hours lost."""
+    """Sort by nodes to take out, then by other actions (exports do not count), then by lost GPU-hours."""
 
     def urgency(screen: tuple[Chapter, FirstScreen]) -> tuple[int, int, float]:
         actions = screen[1].actions

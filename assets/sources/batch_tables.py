@@ -28,7 +28,7 @@ BATCH_FILES = TempTable(
     },
 )
 """Given: the files, which may have several dialects of one kind. `last_line_open`: the file does not end with a
-newline. `is_cut`: it is an archive or a document that ended early."""
+newline. `is_cut`: the end of the archive or JSON document is missing."""
 
 FILE_LINES = TempTable("file_lines", {"file_id": "integer", "lines_in": "bigint", "last_line": "bigint"})
 """Given: how many lines a file has, and the number of the last."""

@@ -182,7 +182,7 @@ class SetAside:
     reason: str
     detail: str | None = None
     has_lost_end: bool = False
-    """The document that it stands in is cut off there, so that records behind it are missing."""
+    """The JSON document ends here before it is complete: the records that should follow are missing."""
 
 
 Translation = Callable[[Iterator[str], SourceFile, "ClusterSettings"], Iterator[str | SetAside]]

@@ -38,6 +38,7 @@ SUBTLE = {
     "sticky checks": "int_health_checks_changed",
     "reasons": "int_node_reasons_classified",
     "outages": "int_node_outages",
+    "facts of earlier inventories": "stg_inventory__nodes",
 }
 
 

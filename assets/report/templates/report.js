@@ -387,7 +387,7 @@
     detail.dataset.drawing = "yes";
     const data = await unzip(document.getElementById(detail.dataset.source)), found = data.failures[at.value];
     delete detail.dataset.drawing;
-    // Whoever asked for something else meanwhile sees that.
+    // The reader may have chosen another failure while this one was unpacked.
     if (asked !== at) return;
     if (!found) {
       detail.append(make("p", { class: "note" }, "This report has no failure of that name."));

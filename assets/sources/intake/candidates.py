@@ -18,7 +18,7 @@ from assets.sources.settings import KINDS, ClusterSettings
 
 IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
 SUFFIXES_OF_FILES = frozenset({".csv", ".gz", ".json", ".jsonl", ".log", ".out", ".psv", ".tsv", ".txt", ".zst"})
-"""An empty folder whose name ends like this stands in a file's place: mounts of containers leave such folders."""
+"""Suffixes of log files. An empty folder with such a name is a mistake: a container's mount may make one."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Copy:
 
     path: Path
     is_cut: bool
-    """The archive or the document of JSON ended early: the last line is not to be trusted, and more is missing."""
+    """The end of the archive or JSON document is missing, so the last line may be incomplete."""
     last_line_open: bool
     has_bad_bytes: bool
     """Bytes that are not UTF-8, or NULs, were replaced."""

@@ -51,7 +51,7 @@ def header_layout(line: str) -> Layout | None:
 
 
 def spoiled_header(line: str) -> Layout | None:
-    """Read a line as a header that lacks what every header has; None if few of its fields are names of columns."""
+    """Read a line as a header with missing or damaged names; None if fewer than half of its fields are known."""
     for delimiter in DELIMITERS:
         names = tuple(line.split(delimiter))
         known = set(names) & set(FIELDS)

@@ -37,7 +37,7 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What the columns of known traces are called, by their meaning."""
 REQUIRED = ("job_id", "submit", "state")
-"""Without one of these, or any of `GPUS`, nothing can be told of jobs."""
+"""A trace needs all of these, and at least one of `GPUS`."""
 GPUS = frozenset({"gpus", "gpus_per_node"})
 STATE_WORDS = {
     "pass": "COMPLETED", "passed": "COMPLETED", "success": "COMPLETED", "succeeded": "COMPLETED",
