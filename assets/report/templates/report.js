@@ -79,7 +79,7 @@
     for (const box of all(".chart", within)) seen.observe(box);
     keepDates(within);
     for (const code of all(".actions code", within)) {
-      if (!code.nextElementSibling || code.nextElementSibling.localName !== "button") code.after(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, code.textContent) }, "Copy"));
+      if (!code.nextElementSibling) code.after(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, code.textContent) }, "Copy"));
     }
   }
 
