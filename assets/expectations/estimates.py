@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from great_expectations.expectations.expectation import Expectation
-
 from assets.expectations.fitted import EVIDENCE, corrected_for_chance, ettr_between_bounds, evidenced, fitted
 from assets.expectations.rules import (
+    Rule,
     columns,
     finite,
     in_order,
@@ -19,19 +18,19 @@ from assets.expectations.rules import (
 )
 
 
-def est_attribution_chance() -> list[Expectation]:
+def est_attribution_chance() -> list[Rule]:
     """Demand shares inside their intervals, and corrections that only lower them."""
     row = ("cluster_id", "failure_category")
     return corrected_for_chance(*row)
 
 
-def est_attribution_windows() -> list[Expectation]:
+def est_attribution_windows() -> list[Rule]:
     """Demand shares inside their intervals, and corrections that only lower them."""
     row = ("cluster_id", "before_seconds", "after_seconds")
     return corrected_for_chance(*row)
 
 
-def est_cause_rates() -> list[Expectation]:
+def est_cause_rates() -> list[Rule]:
     """Demand possible rates inside their limits, and a bound for each cause."""
     row = ("cluster_id", "failure_category", "counted_as")
     rate = "failures_per_gpu_hour"
@@ -71,7 +70,7 @@ CHECKPOINT_VALUES = (
 )
 
 
-def est_checkpoint_plans() -> list[Expectation]:
+def est_checkpoint_plans() -> list[Rule]:
     """Demand plans inside their intervals, and harder ones for larger runs."""
     row = ("cluster_id", "gpu_count")
     intervals = ("checkpoint_minutes_young", "checkpoint_minutes_daly", "checkpoint_minutes_optimal")
@@ -115,7 +114,7 @@ HARDER_WHEN_LARGER = """
 """
 
 
-def est_ettr_by_qos() -> list[Expectation]:
+def est_ettr_by_qos() -> list[Rule]:
     """Demand every ETTR between 0 and 1 and between its bounds."""
     row = ("cluster_id", "qos", "gpu_size_bin")
     ratios = ("ettr_measured", "ettr_measured_low", "ettr_measured_high")
@@ -133,7 +132,7 @@ def est_ettr_by_qos() -> list[Expectation]:
 ETTR_VALUES = ("ettr_measured", "ettr_expected", "ettr_expected_exact", "ettr_expected_v2")
 
 
-def est_ettr_by_size() -> list[Expectation]:
+def est_ettr_by_size() -> list[Rule]:
     """Demand every ETTR between 0 and 1 and between its bounds."""
     row = ("cluster_id", "gpu_size_bin")
     ratios = tuple(f"{value}{limit}" for value in ETTR_VALUES for limit in ("", "_low", "_high"))
@@ -148,7 +147,7 @@ def est_ettr_by_size() -> list[Expectation]:
     ]
 
 
-def est_ettr_grid() -> list[Expectation]:
+def est_ettr_grid() -> list[Rule]:
     """Demand every ETTR between 0 and 1, and less of it where more fails."""
     row = ("scenario", "gpu_count", "failures_per_1000_node_days", "checkpoint_minutes")
     values = ("ettr_expected", "ettr_expected_exact")
@@ -191,7 +190,7 @@ LESS_WHERE_MORE_FAILS = """
 """
 
 
-def est_failure_rates() -> list[Expectation]:
+def est_failure_rates() -> list[Rule]:
     """Demand possible rates, inside their intervals, of counts that agree."""
     row = ("cluster_id", "population", "counted_as")
     rate = "failures_per_1000_node_days"
@@ -245,7 +244,7 @@ INCIDENTS_BOUNDED = """
 """
 
 
-def est_forecast_scores() -> list[Expectation]:
+def est_forecast_scores() -> list[Rule]:
     """Demand possible forecasts, and scores only of months that are over."""
     row = ("cluster_id", "month_date")
     return [
@@ -287,7 +286,7 @@ FORECAST_HISTORY = """
 """
 
 
-def est_lemon_effects() -> list[Expectation]:
+def est_lemon_effects() -> list[Rule]:
     """Demand shares inside their limits, and parts that make the whole."""
     row = ("cluster_id", "population")
     populations = ("all", "all_without_lemon_failures", "with_lemon_node", "without_lemon_node")
@@ -323,7 +322,7 @@ PARTS_MAKE_THE_WHOLE = """
 """
 
 
-def est_lemon_evaluations() -> list[Expectation]:
+def est_lemon_evaluations() -> list[Rule]:
     """Demand shares inside their limits, of counts that agree."""
     row = ("cluster_id", "window_end_date")
     counts = ("listed_count", "named_count", "bad_count", "judged_count", "large_job_count")
@@ -352,7 +351,7 @@ def est_lemon_evaluations() -> list[Expectation]:
     ]
 
 
-def est_lemon_nodes() -> list[Expectation]:
+def est_lemon_nodes() -> list[Rule]:
     """Demand probabilities, ranks without gaps, and verdicts they support."""
     row = ("cluster_id", "node_id")
     probabilities = ("posterior_probability", "local_fdr", "false_discovery_ratio", "p_value")
@@ -398,7 +397,7 @@ RANKS_COMPLETE = """
 """
 
 
-def est_lemon_root_causes() -> list[Expectation]:
+def est_lemon_root_causes() -> list[Rule]:
     """Demand shares of the lemons that sum to 1."""
     row = ("cluster_id", "root_cause")
     components = ("GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "unknown")
@@ -427,7 +426,7 @@ EVERY_LEMON_ONCE = """
 """
 
 
-def est_mttf_by_size() -> list[Expectation]:
+def est_mttf_by_size() -> list[Rule]:
     """Demand positive times, inside their intervals."""
     row = ("cluster_id", "gpu_size_bin")
     return [
@@ -455,7 +454,7 @@ def est_mttf_by_size() -> list[Expectation]:
     ]
 
 
-def est_mttf_projections() -> list[Expectation]:
+def est_mttf_projections() -> list[Rule]:
     """Demand positive times inside their intervals, shorter for larger jobs."""
     row = ("cluster_id", "gpu_count")
     return [
@@ -486,7 +485,7 @@ SHORTER_WHEN_LARGER = """
 """
 
 
-def est_rate_changes() -> list[Expectation]:
+def est_rate_changes() -> list[Rule]:
     """Demand changes within their limits and the data, and rates that differ."""
     row = ("cluster_id", "failure_category", "changed_at")
     return [
@@ -544,7 +543,7 @@ SPANS_JOIN = """
 """
 
 
-def est_rate_ratios() -> list[Expectation]:
+def est_rate_ratios() -> list[Rule]:
     """Demand ratios of their own counts, and p-values that agree with the limits."""
     row = ("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as")
     return [
@@ -580,7 +579,7 @@ def est_rate_ratios() -> list[Expectation]:
     ]
 
 
-def est_scale_tests() -> list[Expectation]:
+def est_scale_tests() -> list[Rule]:
     """Demand a verdict that says what the limits say."""
     row = ("cluster_id",)
     verdicts = ("constant", "grows", "falls", "cannot tell")
@@ -614,7 +613,7 @@ def est_scale_tests() -> list[Expectation]:
     ]
 
 
-def est_time_to_failure() -> list[Expectation]:
+def est_time_to_failure() -> list[Rule]:
     """Demand positive shapes and scales, and verdicts that follow the limits."""
     row = ("cluster_id", "gpu_size_bin")
     return [

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from great_expectations.expectations.expectation import Expectation
-
-from assets.expectations.rules import columns, finite, interval, no_row, not_negative, ratio
+from assets.expectations.rules import Rule, columns, finite, interval, no_row, not_negative, ratio
 
 EVIDENCE = ("confidence_level", "method", "method_version", "event_count", "exposure")
 
 
-def fitted(value: str, *row: str) -> list[Expectation]:
+def fitted(value: str, *row: str) -> list[Rule]:
     """Return the rules for a quantity that cannot be negative, with `_low` and `_high` beside it.
 
     Parameters
@@ -27,7 +25,7 @@ def fitted(value: str, *row: str) -> list[Expectation]:
     ]
 
 
-def evidenced(*row: str) -> list[Expectation]:
+def evidenced(*row: str) -> list[Rule]:
     """Return the rules for the columns that say how sure an estimate is and what it rests on.
 
     Parameters
@@ -54,7 +52,7 @@ def evidenced(*row: str) -> list[Expectation]:
     ]
 
 
-def corrected_for_chance(*row: str) -> list[Expectation]:
+def corrected_for_chance(*row: str) -> list[Rule]:
     """Give the suite of a table of shares that attribution explains, that chance does, and that are left."""
     shares = ("attributed_ratio", "chance_ratio", "corrected_ratio")
     return [
@@ -71,7 +69,7 @@ def corrected_for_chance(*row: str) -> list[Expectation]:
     ]
 
 
-def ettr_between_bounds(*row: str) -> Expectation:
+def ettr_between_bounds(*row: str) -> Rule:
     """Forbid a measured ETTR outside what unknown checkpoints leave open."""
     return no_row(
         "measured_between_bounds",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from great_expectations.expectations.expectation import Expectation
-
 from assets.expectations.rules import (
+    Rule,
     believable_time,
     columns,
     finite,
@@ -17,7 +16,7 @@ from assets.expectations.rules import (
 )
 
 
-def agg_attribution_controls() -> list[Expectation]:
+def agg_attribution_controls() -> list[Rule]:
     """Demand that hits are among attempts, that one window is configured, and that a wider one sees no less."""
     row = ("cluster_id", "before_seconds", "after_seconds", "is_control", "gpu_size_bin", "failure_category")
     return [
@@ -65,7 +64,7 @@ WIDER_SEES_MORE = """
 """
 
 
-def agg_check_introductions() -> list[Expectation]:
+def agg_check_introductions() -> list[Rule]:
     """Demand believable times in order, and nothing added before it reported."""
     row = ("cluster_id", "source", "check_name")
     return [
@@ -82,7 +81,7 @@ def agg_check_introductions() -> list[Expectation]:
     ]
 
 
-def agg_unmapped_signals() -> list[Expectation]:
+def agg_unmapped_signals() -> list[Rule]:
     """Demand believable times in order, and an event on a node for each signal."""
     row = ("cluster_id", "kind", "signal")
     return [
@@ -98,7 +97,7 @@ def agg_unmapped_signals() -> list[Expectation]:
     ]
 
 
-def agg_cooccurrence() -> list[Expectation]:
+def agg_cooccurrence() -> list[Rule]:
     """Demand parts of the failures, no category beside itself, and counts that agree."""
     row = ("cluster_id", "failure_category", "other_category")
     return [
@@ -132,7 +131,7 @@ ONE_FAILURE_COUNT = """
 """
 
 
-def agg_crash_loops() -> list[Expectation]:
+def agg_crash_loops() -> list[Rule]:
     """Demand at least three failures in a row, and victims that were preempted."""
     row = ("cluster_id", "run_id")
     return [
@@ -155,7 +154,7 @@ def agg_crash_loops() -> list[Expectation]:
     ]
 
 
-def agg_failure_rates_by_cause() -> list[Expectation]:
+def agg_failure_rates_by_cause() -> list[Rule]:
     """Demand possible rates, inside their limits."""
     row = ("cluster_id", "failure_category")
     rate = "failures_per_gpu_hour"
@@ -180,7 +179,7 @@ def agg_failure_rates_by_cause() -> list[Expectation]:
     ]
 
 
-def agg_failure_rates_daily() -> list[Expectation]:
+def agg_failure_rates_daily() -> list[Rule]:
     """Demand possible rates, a row for each covered day, and all listed failures."""
     row = ("cluster_id", "day_date", "failure_category")
     rate = "failures_per_1000_node_days_30d"
@@ -244,7 +243,7 @@ DAYS_COMPLETE = f"""
 """
 
 
-def agg_job_sizes() -> list[Expectation]:
+def agg_job_sizes() -> list[Rule]:
     """Demand possible shares, and GPU-hours that are those of the attempts."""
     row = ("cluster_id", "gpu_size_bin")
     return [
@@ -262,7 +261,7 @@ def agg_job_sizes() -> list[Expectation]:
     ]
 
 
-def agg_job_states() -> list[Expectation]:
+def agg_job_states() -> list[Rule]:
     """Demand possible shares, and GPU-hours that are those of the attempts."""
     row = ("cluster_id", "state")
     return [
@@ -288,7 +287,7 @@ NODE_DAY_COUNTS = (
 )
 
 
-def agg_lemon_signals() -> list[Expectation]:
+def agg_lemon_signals() -> list[Rule]:
     """Demand possible counts on every day of every node, within the window."""
     row = ("cluster_id", "node_id", "window_end_date")
     return [
@@ -314,7 +313,7 @@ EVERY_DAY_THERE = """
 """
 
 
-def agg_lost_goodput() -> list[Expectation]:
+def agg_lost_goodput() -> list[Rule]:
     """Demand possible losses."""
     row = ("cluster_id", "gpu_size_bin")
     return [
@@ -339,7 +338,7 @@ def agg_lost_goodput() -> list[Expectation]:
     ]
 
 
-def agg_lost_hours_by_account() -> list[Expectation]:
+def agg_lost_hours_by_account() -> list[Rule]:
     """Demand a credit statement that adds up, priced as configured."""
     row = ("cluster_id", "account", "user_name")
     return [
@@ -363,7 +362,7 @@ def agg_lost_hours_by_account() -> list[Expectation]:
     ]
 
 
-def fct_attempts() -> list[Expectation]:
+def fct_attempts() -> list[Rule]:
     """Demand that every accounting record arrived, with possible durations and sizes."""
     row = ("attempt_id",)
     return [
@@ -411,7 +410,7 @@ FAILURES_BELIEVABLE = f"""
 """
 
 
-def fct_failures() -> list[Expectation]:
+def fct_failures() -> list[Rule]:
     """Demand believable times, an attribution with its reason, and possible losses."""
     row = ("attempt_id",)
     return [
@@ -445,7 +444,7 @@ LOSS_BOUNDED = """
 MAX_COMPLETED_WITH_EVIDENCE = 0.01
 
 
-def fct_health_events() -> list[Expectation]:
+def fct_health_events() -> list[Rule]:
     """Demand believable times, and evidence that healthy work rarely shows."""
     return [
         columns(
@@ -509,7 +508,7 @@ COMPLETED_WITH_EVIDENCE = f"""
 """
 
 
-def fct_incident_suspects() -> list[Expectation]:
+def fct_incident_suspects() -> list[Rule]:
     """Demand that a known culprit stands alone, and that every suspect is counted."""
     row = ("cluster_id", "incident_id", "node_id")
     return [
@@ -538,7 +537,7 @@ SUSPECTS_COUNTED = """
 """
 
 
-def fct_incidents() -> list[Expectation]:
+def fct_incidents() -> list[Rule]:
     """Demand believable times, and no incident without an attempt."""
     return [
         columns("cluster_id", "incident_id", "started_at", "failure_category", "attempt_count", "node_count"),
@@ -547,7 +546,7 @@ def fct_incidents() -> list[Expectation]:
     ]
 
 
-def fct_job_runs() -> list[Expectation]:
+def fct_job_runs() -> list[Rule]:
     """Demand no negative hours, a possible ETTR and number of failures.
 
     Every rule is a scan of a view that is worked out anew; that values lie between their bounds is dbt's to test.
@@ -580,7 +579,7 @@ def fct_job_runs() -> list[Expectation]:
 MAX_ALLOCATED_RATIO = 1.05
 
 
-def fct_node_days() -> list[Expectation]:
+def fct_node_days() -> list[Rule]:
     """Demand no more hours in a day than there are, on no more GPUs than the node has."""
     row = ("cluster_id", "node_id", "day_date")
     return [
@@ -616,7 +615,7 @@ ALLOCATED_WITHIN_DAY = f"""
 """
 
 
-def fct_node_outages() -> list[Expectation]:
+def fct_node_outages() -> list[Rule]:
     """Demand intervals that run forward, open or ended."""
     row = ("cluster_id", "node_id")
     return [
@@ -636,7 +635,7 @@ def fct_node_outages() -> list[Expectation]:
     ]
 
 
-def fct_preemptions() -> list[Expectation]:
+def fct_preemptions() -> list[Rule]:
     """Demand believable times, possible losses, and no attempt that preempts itself."""
     return [
         columns(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from great_expectations.expectations.expectation import Expectation
-
-from assets.expectations.rules import columns, no_finding, no_row, not_negative
+from assets.expectations.rules import Rule, columns, no_finding, no_row, not_negative
 
 
-def files() -> list[Expectation]:
+def files() -> list[Rule]:
     """Demand that every line is loaded, skipped or quarantined, and that few are quarantined."""
     breaker = "a file's share of quarantined lines stays below [quarantine] max_share"
     return [

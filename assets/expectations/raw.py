@@ -5,9 +5,8 @@ One odd row is no news. Most rows being odd means that something was misread.
 
 from __future__ import annotations
 
-from great_expectations.expectations.expectation import Expectation
-
 from assets.expectations.rules import (
+    Rule,
     believable_time,
     columns,
     in_order,
@@ -19,7 +18,7 @@ from assets.expectations.rules import (
 )
 
 
-def health_checks() -> list[Expectation]:
+def health_checks() -> list[Rule]:
     """Demand results a check can have, at times a node can have been checked."""
     row = ("path", "line_number", "node_name", "check_name")
     rules = [
@@ -46,7 +45,7 @@ KERNEL_KINDS = (
 )
 
 
-def kernel_messages() -> list[Expectation]:
+def kernel_messages() -> list[Rule]:
     """Demand known kinds of line, possible codes, believable times."""
     row = ("path", "line_number", "node_name")
     rules = [
@@ -72,7 +71,7 @@ def kernel_messages() -> list[Expectation]:
     return of_data(rules)
 
 
-def node_events() -> list[Expectation]:
+def node_events() -> list[Rule]:
     """Demand intervals that run forward, on nodes of the cluster."""
     row = ("path", "line_number", "node_name")
     rules = [
@@ -95,7 +94,7 @@ def node_events() -> list[Expectation]:
 MAX_GPUS_PER_NODE = 64
 
 
-def nodes() -> list[Expectation]:
+def nodes() -> list[Rule]:
     """Demand machines that can exist."""
     row = ("path", "line_number", "node_name")
     rules = [
@@ -130,7 +129,7 @@ STATES = (
 )
 
 
-def sacct() -> list[Expectation]:
+def sacct() -> list[Rule]:
     """Demand times, counts and states that a Slurm accounting can contain."""
     row = ("path", "line_number", "job_id")
     rules = [
@@ -223,7 +222,7 @@ SLURMCTLD_KINDS = (
 )
 
 
-def slurmctld_events() -> list[Expectation]:
+def slurmctld_events() -> list[Rule]:
     """Demand known kinds of line, and the parts that make each kind useful."""
     row = ("path", "line_number", "kind")
     rules = [
@@ -248,7 +247,7 @@ def slurmctld_events() -> list[Expectation]:
     return of_data(rules)
 
 
-def tickets() -> list[Expectation]:
+def tickets() -> list[Rule]:
     """Demand repairs that end after they began, on components the readers name."""
     row = ("path", "line_number", "ticket_id")
     components = ("GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "other", "unknown")
@@ -265,7 +264,7 @@ def tickets() -> list[Expectation]:
 MAX_UNKNOWN_NODE_SHARE = 0.5
 
 
-def _mostly_known_nodes(where: str = "true") -> Expectation:
+def _mostly_known_nodes(where: str = "true") -> Rule:
     """Warn when most rows of a cluster name hosts that are not its nodes: then names need an alias or a suffix rule.
 
     Parameters

@@ -63,9 +63,9 @@ def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str
         for schema, table in tables:
             name = f"{schema}.{table}"
             if (schema, table) in validator.tables:
-                suite = getattr(import_module(f"assets.expectations.{schema}"), table)()
-                results = validator.validate(schema, table, suite)
-                found[schema, table] = [verdict for result in results for verdict in verdicts.verdicts_of(name, result)]
+                rules = getattr(import_module(f"assets.expectations.{schema}"), table)()
+                results = validator.validate(schema, table, rules)
+                found[schema, table] = verdicts.verdicts_of(name, rules, results)
             else:
                 found[schema, table] = [verdicts.missing_table(name)]
     return found

@@ -25,7 +25,10 @@ from sqlalchemy.exc import SAWarning
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.types import NullType, TypeEngine
 
+from assets.expectations.rules import Rule
+from assets.expectations.suite import suite_of
 from assets.warehouse import Warehouse, look_in
+from orchestration.checks.verdicts import raised
 
 DIALECT = "duckdb.gx"
 TYPES: dict[str, type[TypeEngine[Any]]] = {
@@ -71,8 +74,11 @@ class Validator:
     tables: frozenset[tuple[str, str]]
     """Schema and name of every table and view of the file."""
 
-    def validate(self, schema: str, table: str, suite: Sequence[Expectation]) -> list[ExpectationValidationResult]:
-        """Run a suite on a table. Results are in GX's own order: identify them by their `meta`, not by position."""
+    def validate(self, schema: str, table: str, rules: Sequence[Rule]) -> list[ExpectationValidationResult]:
+        """Judge the rules of a table together, or each alone where they cannot be computed together.
+
+        The `meta` of a result's configuration names the rules that it is about.
+        """
         look_in(self.con, schema)
         with warnings.catch_warnings():
             # duckdb-engine cannot reflect indexes nor DuckDB's list types; no rule needs either.
@@ -81,9 +87,16 @@ class Validator:
             asset = self.datasource.add_table_asset(f"{schema}.{table}", table_name=table)
             # A batch definition of its own would be written into the context's settings, as text, for each table.
             batch = asset.get_batch(asset.build_batch_request())
-            # COMPLETE brings back the rows of a failed rows query, at most 200 of them.
-            report = batch.validate(gx.ExpectationSuite(name=table, expectations=list(suite)), result_format="COMPLETE")
-        return list(report.results)
+            results = _results(batch, table, suite_of(rules))
+            if any(raised(result) for result in results):
+                results = [result for rule in rules for result in _results(batch, table, suite_of([rule]))]
+        return results
+
+
+def _results(batch: Any, table: str, suite: Sequence[Expectation]) -> list[ExpectationValidationResult]:
+    # COMPLETE brings back the rows of a failed rows query, at most 200 of them.
+    report = batch.validate(gx.ExpectationSuite(name=table, expectations=list(suite)), result_format="COMPLETE")
+    return list(report.results)
 
 
 @contextmanager

@@ -6,13 +6,15 @@ The tools decide whether a rule holds, and asset_checks.py whether the refresh s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from assets.expectations.rules import Rule
 from assets.sources.masking import mask
 
 if TYPE_CHECKING:
@@ -53,30 +55,42 @@ class Verdict:
         return f"{self.stage}: {table} {self.check_name}: {self.observed} (must hold: {self.expected})"
 
 
-def verdicts_of(table_name: str, result: ExpectationValidationResult) -> list[Verdict]:
-    """Turn a GX result into verdicts: one if the rule holds or could not be computed, else one per cluster at fault."""
-    config = result.expectation_config
-    if config is None:
-        raise TypeError("a result of Great Expectations without its configuration")
-    meta: dict[str, Any] = config.meta or {}
-    check, holds = meta["check"], meta["holds"]
-    is_critical = str(config.severity.value) == "critical"
-    rows = (result.result.get("details") or {}).get("unexpected_rows") or []
-    if result.success or not rows:
-        observed = _holds(result) if result.success else _violations(result)
-        return [Verdict(table_name, check, bool(result.success), is_critical, observed, holds)]
+def verdicts_of(
+    table_name: str, rules: Sequence[Rule], results: Sequence[ExpectationValidationResult]
+) -> list[Verdict]:
+    """Turn GX results into verdicts: one if a rule holds or could not be computed, else one per cluster at fault."""
+    not_computed: dict[str, str] = {}
+    violated: dict[str, list[dict[str, Any]]] = {}
+    for result in results:
+        config = result.expectation_config
+        if config is None or not config.meta:
+            raise TypeError("a result of Great Expectations that names no rule")
+        if not result.success:
+            details = result.result.get("details") or {}
+            rows = details.get("unexpected_rows") or []
+            violated |= {row["check_name"]: row["clusters"] for row in rows}
+            if not rows:
+                reason = _missing_columns(details) or _error(result) or f"observed {result.result}"
+                not_computed |= dict.fromkeys(config.meta["checks"], reason)
     return [
-        Verdict(
-            table_name,
-            check,
-            False,
-            is_critical and not row["is_tolerated"],
-            _findings(row["examples"], row["finding_count"]),
-            holds,
-            row["cluster_id"],
-        )
-        for row in rows
+        verdict
+        for rule in rules
+        for verdict in _verdicts(table_name, rule, not_computed.get(rule.check), violated.get(rule.check, []))
     ]
+
+
+def _verdicts(
+    table_name: str, rule: Rule, why_not: str | None, clusters: Sequence[Mapping[str, Any]]
+) -> Iterator[Verdict]:
+    for_rule = partial(Verdict, table_name, rule.check)
+    if why_not is not None:
+        yield for_rule(False, not rule.warns, why_not, rule.holds)
+    elif not clusters:
+        yield for_rule(True, not rule.warns, "no violation", rule.holds)
+    for row in clusters:
+        is_blocking = not rule.warns and not row["is_tolerated"]
+        observed = _findings(row["examples"], row["finding_count"])
+        yield for_rule(False, is_blocking, observed, rule.holds, row["cluster_id"])
 
 
 def missing_table(table_name: str) -> Verdict:
@@ -125,17 +139,9 @@ def read_failed(con: duckdb.DuckDBPyConnection, run_id: str, is_blocking: bool) 
     return [Verdict(*row) for row in rows]
 
 
-def _holds(result: ExpectationValidationResult) -> str:
-    observed = result.result.get("observed_value")
-    return f"{observed:,}" if isinstance(observed, int) and observed else "no violation"
-
-
-def _violations(result: ExpectationValidationResult) -> str:
-    """Say which columns are missing, or why the rule could not be computed."""
-    details = result.result.get("details") or {}
-    if missing := (details.get("mismatched") or {}).get("missing"):
-        return f"missing columns: {', '.join(sorted(missing))}"
-    return _error(result) or f"observed {result.result.get('observed_value')}"
+def _missing_columns(details: Mapping[str, Any]) -> str | None:
+    missing = (details.get("mismatched") or {}).get("missing")
+    return f"missing columns: {', '.join(sorted(missing))}" if missing else None
 
 
 def _findings(examples: Sequence[str], count: int) -> str:
@@ -145,13 +151,18 @@ def _findings(examples: Sequence[str], count: int) -> str:
     return "; ".join(shown) + (f"; and {more:,} more" if more > 0 else "")
 
 
-def _error(result: ExpectationValidationResult) -> str | None:
-    """Find DuckDB's own message in the errors of a rule that could not be computed."""
+def raised(result: ExpectationValidationResult) -> list[dict[str, Any]]:
+    """Give the errors for which a result could not be computed."""
     info: dict[str, Any] = result.exception_info or {}
-    found_errors = [info] if "exception_message" in info else info.values()
-    raised = [error for error in found_errors if error.get("raised_exception")]
-    if not raised:
+    errors = [info] if "exception_message" in info else info.values()
+    return [error for error in errors if error.get("raised_exception")]
+
+
+def _error(result: ExpectationValidationResult) -> str | None:
+    """Find DuckDB's own message in the errors of what could not be computed."""
+    errors = raised(result)
+    if not errors:
         return None
-    texts = [str(error.get(part) or "") for error in raised for part in ("exception_message", "exception_traceback")]
+    texts = [str(error.get(part) or "") for error in errors for part in ("exception_message", "exception_traceback")]
     found = next((match.group() for text in texts if (match := _DATABASE_ERROR.search(text))), texts[0][:300])
     return f"could not be computed: {found}"

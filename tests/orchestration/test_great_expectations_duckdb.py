@@ -3,6 +3,8 @@
 import duckdb
 import pytest
 
+from assets.expectations.rules import columns, no_row
+
 
 def test_a_validation_releases_the_file(warehouse):
     from orchestration.checks.great_expectations_duckdb import validating
@@ -13,19 +15,27 @@ def test_a_validation_releases_the_file(warehouse):
         con.execute("create table main.written as select 1 as x")
 
 
-def test_results_are_not_empty(warehouse):
-    from great_expectations import expectations as gxe
-
+def test_rules_are_judged_together_and_each_alone_where_one_cannot_be(warehouse):
     from orchestration.checks.great_expectations_duckdb import validating
 
-    suite = [
-        gxe.ExpectTableRowCountToEqual(value=9, meta={"check": "rows"}),
-        gxe.ExpectColumnMaxToBeBetween(column="gpu_count", max_value=16, meta={"check": "largest"}),
+    rules = [
+        columns("cluster_id", "gpu_count"),
+        no_row("large", "gpu_count > 8", ["gpu_count"], "no job has more than 8 GPUs"),
+        no_row("negative", "gpu_count < 0", ["gpu_count"], "no job has a negative number of GPUs"),
     ]
+    broken = no_row("broken", "no_such_column > 0", ["gpu_count"], "nothing")
+    with duckdb.connect(warehouse.path) as con:
+        large = con.execute("select count(*) from raw.sacct where gpu_count > 8").fetchall()[0][0]
     with validating(warehouse) as validator:
-        results = validator.validate("raw", "sacct", suite)
-    observed = {result.expectation_config.meta["check"]: result.result["observed_value"] for result in results}
-    assert observed == {"rows": 9, "largest": 16}
+        together = validator.validate("raw", "sacct", rules)
+    with validating(warehouse) as validator:
+        alone = validator.validate("raw", "sacct", [*rules, broken])
+    assert large > 0
+    assert [len(together), len(alone)] == [2, 4]
+    for results in (together, alone):
+        (row,) = (row for result in results for row in result.result.get("details", {}).get("unexpected_rows", []))
+        assert row["check_name"] == "large"
+        assert sum(cluster["finding_count"] for cluster in row["clusters"]) == large
 
 
 def test_the_names_it_overrides_exist():

@@ -1,0 +1,101 @@
+"""The rules of a table as Great Expectations expectations: one for its columns, and one query for all other rules.
+
+An expectation for each rule would cost ten times as much: Great Expectations copies and describes each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from great_expectations import expectations as gxe
+from great_expectations.core.expectation_validation_result import ExpectationValidationResult
+from great_expectations.execution_engine import ExecutionEngine
+from great_expectations.expectations.expectation import Expectation
+
+from assets.expectations.rules import Rule
+
+SHOWN_FINDINGS = 3
+
+
+class RulesHold(gxe.UnexpectedRowsExpectation):
+    """Great Expectations' rule that a query finds no row, in one scan, not two.
+
+    A row is about one rule: in which clusters it is violated, how often, three of the findings, and whether the
+    cluster tolerates as many.
+    """
+
+    metric_dependencies: ClassVar[tuple[str, ...]] = ("unexpected_rows_query.table",)
+
+    def _validate(
+        self,
+        metrics: dict[str, Any],
+        runtime_configuration: dict[str, Any] | None = None,
+        execution_engine: ExecutionEngine | None = None,
+    ) -> ExpectationValidationResult | dict[str, Any]:
+        found = metrics["unexpected_rows_query.table"]
+        return super()._validate(
+            {**metrics, "unexpected_rows_query.row_count": len(found)}, runtime_configuration, execution_engine
+        )
+
+
+def suite_of(rules: Sequence[Rule]) -> list[Expectation]:
+    """Give the expectations that judge rules together. The `meta` of each names the rules that it judges."""
+    of_rows = [rule for rule in rules if rule.query]
+    suite: list[Expectation] = [
+        gxe.ExpectTableColumnsToMatchSet(column_set=sorted(rule.columns), exact_match=False, meta=_meta([rule]))
+        for rule in rules
+        if rule.columns
+    ]
+    if of_rows:
+        suite.append(RulesHold(unexpected_rows_query=_findings(of_rows), meta=_meta(of_rows)))
+    return suite
+
+
+def _meta(rules: Sequence[Rule]) -> dict[str, list[str]]:
+    return {"checks": [rule.check for rule in rules]}
+
+
+def _findings(rules: Sequence[Rule]) -> str:
+    """Write the query that gives a row for each violated rule."""
+    found = " union all ".join(
+        f"select '{rule.check}' as check_name, cluster_id, finding from ({rule.query}) as found" for rule in rules
+    )
+    tolerating = ", ".join(f"'{rule.check}'" for rule in rules if rule.tolerates_share)
+    return f"""
+        with findings as (
+            select check_name, cluster_id, count(*) as finding_count, min(finding, {SHOWN_FINDINGS}) as examples
+            from ({found}) as found
+            group by check_name, cluster_id
+        ),
+
+        judged as ({_TOLERANCE.replace("$tolerating", tolerating) if tolerating else _NO_TOLERANCE})
+
+        select
+            check_name,
+            list(
+                struct_pack(
+                    cluster_id := cluster_id,
+                    finding_count := finding_count,
+                    examples := examples,
+                    is_tolerated := is_tolerated
+                ) order by cluster_id
+            ) as clusters
+        from judged
+        group by check_name
+    """
+
+
+_NO_TOLERANCE = """
+    select *, false as is_tolerated from findings
+"""
+_TOLERANCE = """
+    select
+        findings.*,
+        check_name in ($tolerating)
+        and finding_count <= greatest(1, coalesce(settings.quarantine_max_share, 0.01) * totals.row_count)
+            as is_tolerated
+    from findings
+    left join (select cluster_id, count(*) as row_count from {batch} group by cluster_id) as totals using (cluster_id)
+    left join raw.clusters as settings using (cluster_id)
+"""
