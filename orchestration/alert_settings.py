@@ -21,7 +21,7 @@ SMTP_PASSWORD = "FAULTLINE_SMTP_PASSWORD"  # noqa: S105 -- the name of a variabl
 SMTP_PASSWORD_FILE = "FAULTLINE_SMTP_PASSWORD_FILE"  # noqa: S105 -- the name of a variable
 SMTP_FROM = "FAULTLINE_SMTP_FROM"
 ALERT_KINDS = ("failure", "stale", "cluster", "change_point", "lemon")
-"""A failed refresh, a night without publication, a cluster that could not be built, a changed rate, a lemon."""
+"""A failed refresh, a night without publication, a cluster without new numbers, a changed rate, a lemon."""
 SMTP_PORTS = {"smtp": 25, "smtps": 465}
 
 

@@ -70,6 +70,12 @@ FAILING = """
     group by all
     order by failures.cluster_id
 """
+STALE = """
+    select cluster_id, is_simulated, built_at, stale_reason
+    from marts.dim_clusters
+    where is_stale
+    order by cluster_id
+"""
 
 
 def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list[Event]]:
@@ -77,8 +83,10 @@ def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list
     with published(home.published_file) as con:
         clusters = {row["cluster_id"]: row for row in rows_of(con, CLUSTERS)}
         lemons, changes = (_of(rows_of(con, sql), clusters) for sql in (LEMONS, CHANGES))
-        failing = rows_of(con, FAILING)
+        failing, stale = rows_of(con, FAILING), rows_of(con, STALE)
     told = [_failing_event(row) for row in failing]
+    not_built = {row["cluster_id"] for row in failing}
+    told += [_not_fetched_event(row) for row in stale if row["cluster_id"] not in not_built]
     known: list[Event] = []
     for cluster_id, cluster in clusters.items():
         through = cluster["data_through_at"]
@@ -143,15 +151,19 @@ def _change_event(cluster: dict[str, Any], change: dict[str, Any]) -> Event:
 def _failing_event(row: dict[str, Any]) -> Event:
     built = row["built_at"]
     stays = f"keeps its numbers of {built:%Y-%m-%d %H:%M} UTC" if built else "is published without numbers"
-    return Event(
-        f"cluster:{row['cluster_id']}:{built or 'never'}",
-        "cluster",
-        row["cluster_id"],
-        "could not be built",
-        f"it {stays}: {'; '.join(row['reasons'])}",
-        row["is_simulated"],
-        row,
-    )
+    line = f"it could not be built and {stays}: {'; '.join(row['reasons'])}"
+    return _cluster_event(row, "could not be built", line)
+
+
+def _not_fetched_event(row: dict[str, Any]) -> Event:
+    """Make the event of a cluster that was built, but without the newest accounting."""
+    line = f"{row['stale_reason']}; its accounting ends {row['built_at']:%Y-%m-%d %H:%M} UTC"
+    return _cluster_event(row, "could not be fetched from Slurm", line)
+
+
+def _cluster_event(row: dict[str, Any], subject: str, line: str) -> Event:
+    key = f"cluster:{row['cluster_id']}:{row['built_at'] or 'never'}"
+    return Event(key, "cluster", row["cluster_id"], subject, line, row["is_simulated"], row)
 
 
 def failure_event(message: str, run_id: str | None) -> Event:

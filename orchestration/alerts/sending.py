@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 TITLES = {
     "failure": "the refresh failed",
     "stale": "no new publication",
-    "cluster": "could not be built",
+    "cluster": "no new numbers",
     "change_point": "the failure rate changed",
     "lemon": "new lemon",
     "test": "this is a test",

@@ -66,7 +66,7 @@ PUBLISHED = (
         {
             "data_through_timestamp_seconds": "The moment up to which the accounting of the cluster is known.",
             "built_timestamp_seconds": "When the cluster's numbers were built; older than the publication if stale.",
-            "cluster_is_stale": "1: the last refresh could not build the cluster, and its numbers are older.",
+            "cluster_is_stale": "1: the last refresh could not build or fetch the cluster, and its numbers are older.",
             "nodes": "Nodes of the cluster.",
             "gpus": "GPUs of the cluster.",
         },

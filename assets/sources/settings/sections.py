@@ -169,14 +169,15 @@ class Sacct(Section):
 
 
 ClusterAlert = Literal["cluster", "change_point", "lemon"]
-"""What an alert about a cluster may be about: it could not be built, its rate changed, a node became a lemon."""
+"""What an alert about a cluster may be about: it has no new numbers, its rate changed, a node became a lemon."""
 
 
 class Alerts(Section):
     """Where alerts about this cluster go, besides the channels of the home (docs/alerts.md)."""
 
     on: list[ClusterAlert] = list(get_args(ClusterAlert))
-    """What to tell: that the cluster could not be built, that its failure rate changed, that a node became a lemon."""
+    """What to tell: that the cluster could not be fetched or built, that its failure rate changed, that a node became a
+    lemon."""
     webhook: Annotated[Text, AfterValidator(web_address)] | None = None
     """Address to which {"text": ...} is posted, as Slack, Mattermost and Rocket.Chat take it. It is a secret."""
     webhook_file: Text | None = None

@@ -128,12 +128,29 @@ def test_a_cluster_that_cannot_be_built_is_told_once_until_it_was_built_again(se
     write(home, stale, [True, datetime(2026, 1, 2, 2)])
     tell(settings)
     tell(settings)
-    (text,) = [text for text in web.texts if text.startswith("alpha: could not be built")]
-    assert text.splitlines()[1] == "it keeps its numbers of 2026-01-02 02:00 UTC: all.psv cannot be read"
+    (text,) = [text for text in web.texts if text.startswith("alpha: no new numbers")]
+    assert text.splitlines()[1] == (
+        "it could not be built and keeps its numbers of 2026-01-02 02:00 UTC: all.psv cannot be read"
+    )
     assert not [text for text in web.texts if text.startswith(("alpha: new lemon", "alpha: the failure rate"))]
     write(home, stale, [True, datetime(2026, 1, 9, 2)])
     tell(settings)
     assert sum("could not be built" in text for text in web.texts) == 2
+
+
+def test_a_cluster_that_cannot_be_fetched_is_told_once_until_it_was_fetched_again(settings, home, web):
+    stale = "update marts.dim_clusters set is_stale = ?, stale_reason = ?, built_at = ? where cluster_id = 'alpha'"
+    reason = "its logs could not be fetched from Slurm: sacct: Connection refused"
+    write(home, stale, [True, reason, datetime(2026, 2, 27, 2)])
+    tell(settings)
+    tell(settings)
+    (text,) = [text for text in web.texts if text.startswith("alpha:")]
+    assert text.splitlines() == ["alpha: no new numbers", f"{reason}; its accounting ends 2026-02-27 02:00 UTC"]
+    write(home, stale, [False, None, datetime(2026, 2, 28, 2)])
+    tell(settings)
+    write(home, stale, [True, reason, datetime(2026, 2, 28, 2)])
+    tell(settings)
+    assert sum("could not be fetched" in text for text in web.texts) == 2
 
 
 def test_processes_that_find_the_same_at_once_tell_it_once(settings, web):
