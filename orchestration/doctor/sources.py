@@ -12,7 +12,7 @@ from assets.sources.errors import SourceErrors
 from assets.sources.intake.candidates import IGNORED_SUFFIXES, shown
 from assets.sources.intake.folder import cluster_folders
 from assets.sources.regular import require_regular, unreadable
-from assets.sources.settings import KINDS, ClusterSettings, read_settings
+from assets.sources.settings import KINDS, ClusterSettings, Pull, read_settings
 from orchestration.doctor.findings import Finding, Level
 
 PULLED_KINDS = {"sacct": "sacct", "events": "sacctmgr", "inventory": "scontrol", "squeue": "squeue"}
@@ -33,9 +33,9 @@ def sources_findings(sources: Path) -> list[Finding]:
     for folder in folders:
         settings, errors = read_settings(folder, folder.name)
         findings += [Finding("error", error.what, error.path, error.next_step) for error in errors]
-        findings += (
-            _kind_findings(folder) if errors else [*_settings_findings(folder, settings), *_kind_findings(folder)]
-        )
+        if not errors:
+            findings += _settings_findings(folder, settings)
+        findings += _kind_findings(folder, None if errors else settings.settings.pull)
     return findings
 
 
@@ -47,13 +47,15 @@ def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
     return [Finding("warning", what, f"{folder.name}/cluster.toml", step)]
 
 
-def _kind_findings(folder: Path) -> list[Finding]:
+def _kind_findings(folder: Path, pull: Pull | None) -> list[Finding]:
     findings = []
     for kind in KINDS:
         files = _log_files(folder / kind)
         if not files:
             log = LOG_KINDS[kind]
             next_step = f"{_by_pull(folder, kind)}{log.export_to(folder / kind, START)}"
+            if pull is not None and pull.via != "slurmrestd" and kind in pull.kinds:
+                next_step = "nothing to do: [pull] asks for it, and a file comes as soon as Slurm has any"
             findings.append(
                 Finding(log.weight, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -63,11 +64,13 @@ def _told(facts: Facts) -> list[str]:
 
 def _next_steps(folder: Path, cluster: str, ssh: str | None) -> list[str]:
     host = f" --ssh {shlex.quote(ssh)}" if ssh else ""
+    table = f"[pull] with ssh = {json.dumps(ssh)}" if ssh else "[pull]"
     logs = [f"  {kind.name}: {kind.export_to(folder / name, START)}" for name, kind in LOG_KINDS.items()]
     return [
         "next: fetch what Slurm knows, and refresh:",
         f"  faultline pull {shlex.quote(cluster)}{host}",
         "  faultline refresh",
+        f"  every refresh fetches first once cluster.toml has {table}",
         "or export the logs yourself, and what Slurm does not have (accounting is required, the rest adds evidence):",
         *logs,
         "then `faultline doctor` says what is missing or wrong",

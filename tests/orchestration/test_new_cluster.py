@@ -68,6 +68,8 @@ def test_what_slurm_tells_becomes_settings(slurm, tmp_path, host):
         assert note in said
     assert {path.name for path in (tmp_path / "sources" / "gpu1").iterdir()} == {*LOG_KINDS, "cluster.toml"}
     assert f"faultline pull gpu1{' --ssh login1' * bool(host)}\n" in said
+    table = '[pull] with ssh = "login1"' if host else "[pull]"
+    assert f"every refresh fetches first once cluster.toml has {table}\n" in said
 
 
 def test_nothing_is_overwritten_and_print_writes_nothing(slurm, tmp_path):

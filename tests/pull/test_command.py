@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from assets.warehouse import RAW_SCHEMA
 from orchestration.cli import app
 from orchestration.doctor.pulls import pull_findings
+from orchestration.doctor.sources import sources_findings
 from orchestration.home import Home
 from orchestration.publication.last_good import mark_not_pulled
 from orchestration.pull.asset import record_pulls
@@ -115,6 +116,11 @@ class TestTelling:
         assert [finding.level for finding in pull_findings(home)] == ["warning"]
         keep_outcome(home, "c1", replace(FAILED, status="pulled", reason=None))
         assert pull_findings(home) == []
+
+    def test_the_doctor_asks_for_no_export_of_what_is_pulled(self, home):
+        steps = {finding.where: finding.next_step for finding in sources_findings(home.sources)}
+        assert steps["c1/squeue"].startswith("nothing to do: [pull] asks for it")
+        assert "journalctl" in steps["c1/kernel"]
 
     def test_a_pull_that_never_got_accounting_keeps_how_far_an_earlier_one_came(self, home):
         keep_outcome(home, "c1", replace(FAILED, status="pulled"))
