@@ -29,6 +29,7 @@ class EventHistory(SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         self._engines: dict[str, Engine] = {}
         self._one_at_a_time = threading.RLock()
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -40,6 +41,12 @@ class EventHistory(SqliteEventLogStorage):
     def from_config_value(cls, inst_data: Any, config_value: Any) -> EventHistory:
         """Use the files where Dagster itself puts them."""
         return cls(str(Path(config_value["dagster_home"], "history", "runs")), inst_data)
+
+    def has_table(self, table_name: str) -> bool:
+        """Look for a table until it is there: Dagster asks with every check and opens the file for each answer."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def run_connection(self, run_id: str | None = None) -> AbstractContextManager[Connection]:
         """Begin a transaction on the file of a run."""

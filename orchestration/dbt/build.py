@@ -22,6 +22,7 @@ from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.column_lineage import ColumnLineage
+from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.results import record_dbt_results
@@ -38,6 +39,8 @@ DBT = (sys.executable, "-P", "-m", "orchestration.dbt.command")
 
 Python imports nothing from the current folder (`-P`), which may have a `dbt` or an `assets` of its own.
 """
+TESTS_OF_SEEDS = "resource_type:test,path:seeds"
+"""dbt's own words for them; dagster-dbt passes them to `dbt build`."""
 MAX_TOLD = 3
 """The message of a failed build names at most this many failed statements."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
@@ -131,13 +134,15 @@ def dbt_resource(home: Home) -> DbtCliResource:
 
 
 def build_arguments(excluded_clusters: Sequence[str] = (), *, is_whole: bool = True) -> list[str]:
-    """Arguments of one `dbt build`; unit tests judge the code, not the data, and run with the other tests.
+    """Arguments of one `dbt build`.
 
-    Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time. Where no
-    cluster is excluded dbt is given no variable: another one makes it parse the whole project anew. Where only some
-    models are built, those of them that are incremental are built whole.
+    What judges the code and not the data runs with the other tests: unit tests, and the tests of seeds. Statements lie
+    in files beside the log: in the log as well they would cost a twentieth of dbt's own time. Where no cluster is
+    excluded dbt is given no variable: another one makes it parse the whole project anew. Where only some models are
+    built, those of them that are incremental are built whole.
     """
-    arguments = ["build", "--threads", "1", "--log-level-file", "info", "--exclude-resource-type", "unit_test"]
+    arguments = ["build", RESULTS_ONLY, "--threads", "1", "--log-level-file", "info"]
+    arguments += ["--exclude-resource-type", "unit_test"]
     if not is_whole:
         arguments.append("--full-refresh")
     if excluded_clusters:
@@ -150,6 +155,7 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
 
     @dbt_assets(
         manifest=manifest_of(settings.home),
+        exclude=TESTS_OF_SEEDS,
         name="dbt_models",
         dagster_dbt_translator=Translator(),
     )
@@ -233,8 +239,8 @@ class Build:
             forget_touched(con)
             if self._excluded:
                 forget_what_was_built(con)
-            results, manifest = (self._target / name for name in ("run_results.json", "manifest.json"))
-            record_dbt_results(con, self._context.run_id, results, manifest)
+            manifest = manifest_of(self._settings.home)
+            record_dbt_results(con, self._context.run_id, self._target / "run_results.json", manifest)
             replace_lineage(con, sorted({row[0] for row in self._lineage.rows}), self._lineage.rows)
 
     def require_success(self) -> None:

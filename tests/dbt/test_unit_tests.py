@@ -1,17 +1,19 @@
-"""dbt's own unit tests: each subtle rule on a handful of hand-made rows."""
+"""dbt's tests of the code: each subtle rule on a handful of hand-made rows, and what must hold of seeds."""
 
 import json
 
+import duckdb
 import pytest
 
+from orchestration.dbt.build import TESTS_OF_SEEDS
 from tests.dbt.on_a_copy import copy_of, dbt
 
 
 @pytest.fixture(scope="module")
 def results(testbed_home, tmp_path_factory):
-    """Status and message of every unit test."""
+    """Status and message of every unit test, and of every test of a seed."""
     home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
-    done = dbt(home, "test", "--select", "test_type:unit")
+    done = dbt(home, "test", "--select", "test_type:unit", TESTS_OF_SEEDS)
     report = home.root / "run_results.json"
     assert report.exists(), done.stdout
     return {
@@ -22,6 +24,15 @@ def results(testbed_home, tmp_path_factory):
 
 def test_every_rule_holds(results):
     assert {name: message for name, (status, message) in results.items() if status != "pass"} == {}
+
+
+def test_seeds_are_judged_here_and_not_in_each_refresh(results, testbed_home):
+    of_seeds = {name.split(".")[2] for name in results if name.startswith("test.")}
+    assert len(of_seeds) > 25
+    with duckdb.connect(str(testbed_home.working_file), read_only=True) as con:
+        judged = {name for (name,) in con.execute("select check_name from ops.checks").fetchall()}
+    assert any(name.startswith("not_null_") for name in judged)
+    assert not of_seeds & judged
 
 
 SUBTLE = {

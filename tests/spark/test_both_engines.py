@@ -5,7 +5,10 @@ It needs Java and `.venv-spark`, and takes minutes: `make spark`.
 
 from __future__ import annotations
 
+import gzip
+import json
 import shutil
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -29,8 +32,18 @@ def home(tmp_path_factory):
         pytest.fail("dbt on Spark or Java is missing: run `make spark`, which sets both up")
     home = new_home(tmp_path_factory.mktemp("engines"))
     simulate("demo", home.root, days=DAYS)
+    fail_an_unknown_check(home.sources / "demo-llm" / "health")
     refresh(home)
     return home
+
+
+def fail_an_unknown_check(folder: Path) -> None:
+    """Add a failed result of a check that has a name of the site's own."""
+    with gzip.open(min(folder.iterdir()), "rt", encoding="utf-8") as lines:
+        record = json.loads(next(lines))
+    record["int"]["result"] = 2
+    record["normal"]["health_check"] = "site fan speed"
+    (folder / "own.jsonl").write_text(f"{json.dumps(record)}\n", encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
