@@ -18,6 +18,7 @@ from pydantic import PrivateAttr
 from assets.warehouse import Warehouse
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import remove_leftovers, was_published
+from orchestration.stages import record_stages
 from orchestration.upkeep.healing import Say, heal, heal_schema, remove_scratch
 from orchestration.upkeep.lock import RefreshLock, lock_of_session, wait_until_free
 from orchestration.upkeep.permissions import private_files
@@ -82,13 +83,15 @@ class RefreshSession(dg.ConfigurableResource):
             )
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """Close the run's row as failed unless publication closed it, then release the lock."""
+        """Close the run's row as failed unless publication closed it, note its stages, then release the lock."""
         try:
             with Warehouse(path=self.working_file).writing() as con:
                 con.execute(
                     "update ops.runs set status = 'failed', ended_at = ? where run_id = ? and status = 'running'",
                     [_now(), _run_id(context)],
                 )
+                if context.instance is not None:
+                    record_stages(con, context.instance, _run_id(context))
         finally:
             self._release()
 

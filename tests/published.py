@@ -10,7 +10,7 @@ import duckdb
 Content = dict[str, list[tuple]]
 """Sorted rows by `schema.table`."""
 
-OF_A_RUN = ("runs", "checks", "cluster_failures", "alerts", "published", "lineage")
+OF_A_RUN = ("runs", "stages", "checks", "cluster_failures", "alerts", "published", "lineage")
 """Accounts of runs in schema `ops`, which differ from run to run."""
 PLACES = ("source_path", "source_line_number")
 """Where a fact was read; no fact itself."""

@@ -331,6 +331,15 @@ create table if not exists ops.runs (
     message varchar                           -- why it failed
 );
 
+create table if not exists ops.stages (       -- one row per run and stage: how long it took
+    run_id varchar not null,
+    stage varchar not null,                   -- sources (fetching from Slurm), raw, dbt (all models and their tests), estimates, checks, ops, report; published: in the working file only
+    started_at timestamp not null,            -- of its first step
+    ended_at timestamp not null,              -- of its last step; steps of other stages may lie between
+    seconds double not null,                  -- that its steps took
+    step_count integer not null
+);
+
 create table if not exists ops.cluster_failures (   -- one row per run, cluster and reason for which it could not be built
     run_id varchar not null,
     cluster_id varchar not null,

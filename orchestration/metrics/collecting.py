@@ -70,14 +70,22 @@ def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
         seen = stack.enter_context(published(home.published_file)) if home.published_file.exists() else None
         if seen is not None:
             for family in PUBLISHED:
-                yield family, rows_of(seen, family.sql)
+                yield family, _rows_of(seen, family)
         holder = stack.enter_context(free_of_refresh(home.lock_file))
         runs = seen
         if holder is None and home.working_file.exists():
             runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
         if runs is not None:
             for family in OF_RUNS:
-                yield family, rows_of(runs, family.sql)
+                yield family, _rows_of(runs, family)
+
+
+def _rows_of(con: duckdb.DuckDBPyConnection, family: Family) -> list[dict[str, Any]]:
+    """Return a family's rows: none from a file of an earlier version, which lacks its table."""
+    try:
+        return rows_of(con, family.sql)
+    except duckdb.CatalogException:
+        return []
 
 
 def _values_of_home(settings: HomeSettings) -> Iterator[tuple[str, float]]:

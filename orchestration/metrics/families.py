@@ -260,7 +260,16 @@ LAST_RUN = Family(
         "last_run_succeeded": "1: it published; 0: it failed.",
     },
 )
-OF_RUNS = (RUNS, LAST_RUN)
+LAST_RUN_STAGES = Family(
+    """
+    select stage, seconds as last_run_stage_seconds
+    from ops.stages
+    where run_id = (select run_id from ops.runs where status <> 'running' order by rowid desc limit 1)
+    """,
+    ("stage",),
+    {"last_run_stage_seconds": "How long the steps of each of its stages took."},
+)
+OF_RUNS = (RUNS, LAST_RUN, LAST_RUN_STAGES)
 """What is read from the working file, in which failed runs stand too; while a refresh runs, from the published file."""
 
 OF_HOME = {

@@ -20,6 +20,7 @@ from orchestration.checks.asset_checks import failed_checks
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
+from orchestration.stages import record_stages
 from orchestration.upkeep.healing import Say
 from orchestration.upkeep.permissions import WrongGroup
 
@@ -175,6 +176,7 @@ def published_asset(
             failed = failed_checks(con, context.run_id)
             if failed:
                 raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
+            record_stages(con, context.instance, context.run_id)
             before(con)
         counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)
         after(context.log.warning)

@@ -126,6 +126,22 @@ def test_runs_checks_and_rows_are_counted(home):
     assert values(found, "last_run_duration_seconds") == [60.0]
 
 
+def test_stages_of_the_last_run_have_their_times(home):
+    write(home, "insert into ops.runs values ('run-0', '2026-01-01', '2026-01-01', 'failed', '0', null)")
+    stage = "insert into ops.stages values (?, ?, timestamp '2026-01-03', timestamp '2026-01-03', ?, 1)"
+    write(home, stage, ["run-0", "dbt", 30.5])
+    write(home, stage, ["run-1", "raw", 7])
+    assert values(parse(home), "last_run_stage_seconds", stage="dbt") == [30.5]
+    assert len(values(parse(home), "last_run_stage_seconds")) == 1
+
+
+def test_a_file_of_an_earlier_version_lacks_a_table_and_no_other_metric(home):
+    write(home, "drop table ops.stages")
+    found = parse(home)
+    assert values(found, "last_run_stage_seconds") == []
+    assert values(found, "last_run_succeeded") == [1.0]
+
+
 def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
     report = home.working_reports / "latest"
     report.mkdir(parents=True)

@@ -56,6 +56,18 @@ def test_no_rate_stands_without_its_evidence(con):
         assert {"confidence_level", "method", "event_count", "exposure"} <= columns, table
 
 
+def test_the_stages_of_the_run_are_there_and_took_no_longer_than_it(con):
+    stages = dict(
+        con.execute(
+            "select stage, seconds from ops.stages inner join ops.published using (run_id) order by started_at"
+        ).fetchall()
+    )
+    assert list(stages) == ["raw", "checks", "dbt", "estimates", "ops", "report"]
+    assert min(stages.values()) > 0
+    (whole,) = con.execute("select epoch(ended_at - started_at) from ops.runs order by rowid desc limit 1").fetchone()
+    assert 0.5 * whole < sum(stages.values()) <= whole
+
+
 def test_lineage_reaches_back_to_raw(con):
     upstream = con.execute("select distinct split_part(upstream_table, '.', 1) from ops.lineage order by 1").fetchall()
     assert {schema for (schema,) in upstream} >= {"raw", "staging", "intermediate", "marts"}
