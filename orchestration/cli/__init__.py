@@ -14,6 +14,7 @@ from orchestration.cli import (
     alerts,
     doctor,
     engines,
+    export,
     forget,
     init,
     lemons,
@@ -75,6 +76,7 @@ app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command(epilog=lemons.EXAMPLES)(lemons.lemons)
 app.command(epilog=tables.TABLES_EXAMPLE)(tables.tables)
 app.command(epilog=tables.WHERE_EXAMPLE)(tables.where)
+app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=lineage.EXAMPLES)(lineage.lineage)
 app.command(epilog=status.EXAMPLES)(status.status)
 app.command(epilog=alerts.EXAMPLES)(alerts.alerts)

@@ -16,8 +16,8 @@ class ReadingError(Exception):
 
 
 @contextmanager
-def published(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the published file; queries on it can change nothing and read no other file."""
+def published(path: Path, writes_to: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the published file; queries on it can change nothing, and read and write no file outside `writes_to`."""
     if not path.exists():
         raise ReadingError(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
     try:
@@ -26,6 +26,8 @@ def published(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise ReadingError(f"{path} cannot be opened: {one_line(error)}; run `faultline refresh --full`") from None
     try:
         con.execute("set timezone = 'UTC'")
+        if writes_to is not None:
+            con.execute("set allowed_directories = $folders", {"folders": [str(writes_to)]})
         con.execute("set enable_external_access = false")
         con.execute("set lock_configuration = true")
         with interruptible(con):

@@ -1,0 +1,147 @@
+"""`faultline export`: every published table as a Parquet file that says what it is and of which publication."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import duckdb
+from rich.progress import track
+
+from assets.sql import identifier, literal
+from orchestration.reading.catalogue import TableListing, list_tables
+from orchestration.reading.published import ReadingError, one_line, published
+from orchestration.terminal import console, print_table, say_json
+
+METADATA = "faultline.json"
+"""The file that lists what the last export wrote."""
+
+
+@dataclass(frozen=True)
+class ExportedTable:
+    """A table that was written; `file` is relative to the folder of the export."""
+
+    table: str
+    file: str
+    row_count: int
+    size_bytes: int
+
+
+def export(path: Path, folder: Path, wanted: Sequence[str] = (), as_json: bool = False) -> None:
+    """Write the published tables, and print what was written.
+
+    Parameters
+    ----------
+    path
+        The published file.
+    folder
+        Made where it is missing. Tables of an earlier export are replaced; what else lies in it stays.
+    wanted
+        Tables by `schema.table` or by name alone; without one, all.
+    as_json
+        Print JSON for a program to read.
+
+    Raises
+    ------
+    ReadingError
+        A table is not there, or the folder cannot be written.
+    """
+    folder = folder.expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with published(path, writes_to=folder) as con:
+            exported = list(_write_tables(con, _chosen(list_tables(con), wanted), folder))
+    except (duckdb.IOException, OSError) as error:
+        raise ReadingError(f"{folder} could not be written: {one_line(error)}") from None
+    if as_json:
+        say_json([asdict(table) for table in exported], indent=2)
+        return
+    rows = [(table.table, f"{table.row_count:,}", f"{table.size_bytes / 1e6:,.1f}", table.file) for table in exported]
+    print_table(("table", "rows", "MB", "file"), rows, right=(1, 2))
+
+
+def _chosen(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[TableListing]:
+    names = {name for table in tables for name in (table.name, table.name.split(".")[1])}
+    if missing := [name for name in wanted if name not in names]:
+        raise ReadingError(f"no table {', '.join(missing)} is published; `faultline tables` lists what there is")
+    return [table for table in tables if not wanted or {table.name, table.name.split(".")[1]} & set(wanted)]
+
+
+def _write_tables(
+    con: duckdb.DuckDBPyConnection, tables: Sequence[TableListing], folder: Path
+) -> Iterator[ExportedTable]:
+    """Write one table after the other, and then the list of them."""
+    publication = _publication(con)
+    written = []
+    for table in track(tables, "Writing Parquet", console=console(is_error=True), transient=True):
+        exported = _write(con, table, folder, publication)
+        written.append(asdict(exported))
+        yield exported
+    listed = json.dumps(publication | {"tables": written}, indent=2)
+    _replace(folder / METADATA, lambda place: place.write_text(f"{listed}\n", encoding="utf-8"))
+
+
+def _publication(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
+    """Say which publication the tables are of, and which of its clusters are simulated."""
+    published_last = con.execute(
+        "select run_id, published_at, code_version from ops.published order by published_at desc limit 1"
+    ).fetchall()
+    simulated = con.execute("select cluster_id from marts.dim_clusters where is_simulated order by 1").fetchall()
+    run_id, published_at, code_version = published_last[0] if published_last else (None, None, None)
+    return {
+        "run_id": run_id,
+        "published_at": f"{published_at.isoformat()}Z" if published_at else None,
+        "code_version": code_version,
+        "simulated_clusters": [cluster_id for (cluster_id,) in simulated],
+    }
+
+
+def _write(
+    con: duckdb.DuckDBPyConnection, table: TableListing, folder: Path, publication: Mapping[str, object]
+) -> ExportedTable:
+    schema, name = table.name.split(".")
+    columns = con.execute(COLUMNS, [schema, name]).fetchall()
+    metadata = {
+        "table": table.name,
+        "description": table.description,
+        "one_row_per": table.grain,
+        "columns": dict(columns),
+        **publication,
+    }
+    described = ", ".join(
+        f"{identifier(f'faultline.{key}')}: {literal(value if isinstance(value, str) else json.dumps(value))}"
+        for key, value in metadata.items()
+    )
+    file = folder / schema / f"{name}.parquet"
+    file.parent.mkdir(exist_ok=True)
+    _replace(
+        file,
+        lambda place: con.execute(
+            f"copy (from {identifier(schema, name)}) to {literal(str(place))}"
+            f" (format parquet, compression zstd, kv_metadata {{{described}}})"
+        ),
+    )
+    row_count = con.execute(f"select count(*) from {identifier(schema, name)}").fetchall()[0][0]
+    return ExportedTable(table.name, f"{schema}/{name}.parquet", row_count, file.stat().st_size)
+
+
+def _replace(file: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place, and put it there when it is whole."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        write(beside)
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+COLUMNS = """
+    select column_name, comment
+    from duckdb_columns()
+    where schema_name = ? and table_name = ?
+    order by column_index
+"""
+"""Names and comments of a table's columns."""
