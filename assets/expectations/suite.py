@@ -14,6 +14,7 @@ from great_expectations.execution_engine import ExecutionEngine
 from great_expectations.expectations.expectation import Expectation
 
 from assets.expectations.rules import Rule
+from assets.sql import literal
 
 SHOWN_FINDINGS = 3
 
@@ -59,9 +60,10 @@ def _meta(rules: Sequence[Rule]) -> dict[str, list[str]]:
 def _findings(rules: Sequence[Rule]) -> str:
     """Write the query that gives a row for each violated rule."""
     found = " union all ".join(
-        f"select '{rule.check}' as check_name, cluster_id, finding from ({rule.query}) as found" for rule in rules
+        f"select {literal(rule.check)} as check_name, cluster_id, finding from ({rule.query}) as found"
+        for rule in rules
     )
-    tolerating = ", ".join(f"'{rule.check}'" for rule in rules if rule.tolerates_share)
+    judged = _tolerance([rule for rule in rules if rule.tolerates_share])
     return f"""
         with findings as (
             select check_name, cluster_id, count(*) as finding_count, min(finding, {SHOWN_FINDINGS}) as examples
@@ -69,7 +71,7 @@ def _findings(rules: Sequence[Rule]) -> str:
             group by check_name, cluster_id
         ),
 
-        judged as ({_TOLERANCE.replace("$tolerating", tolerating) if tolerating else _NO_TOLERANCE})
+        judged as ({judged})
 
         select
             check_name,
@@ -86,16 +88,19 @@ def _findings(rules: Sequence[Rule]) -> str:
     """
 
 
-_NO_TOLERANCE = """
-    select *, false as is_tolerated from findings
-"""
-_TOLERANCE = """
-    select
-        findings.*,
-        check_name in ($tolerating)
-        and finding_count <= greatest(1, coalesce(settings.quarantine_max_share, 0.01) * totals.row_count)
-            as is_tolerated
-    from findings
-    left join (select cluster_id, count(*) as row_count from {batch} group by cluster_id) as totals using (cluster_id)
-    left join raw.clusters as settings using (cluster_id)
-"""
+def _tolerance(tolerating: Sequence[Rule]) -> str:
+    """Write the query that tells of each finding whether its cluster tolerates as many; `{batch}` is the table."""
+    if not tolerating:
+        return "select *, false as is_tolerated from findings"
+    return f"""
+        select
+            findings.*,
+            check_name in ({", ".join(literal(rule.check) for rule in tolerating)})
+            and finding_count <= greatest(1, coalesce(settings.quarantine_max_share, 0.01) * totals.row_count)
+                as is_tolerated
+        from findings
+        left join (
+            select cluster_id, count(*) as row_count from {{batch}} group by cluster_id
+        ) as totals using (cluster_id)
+        left join raw.clusters as settings using (cluster_id)
+    """

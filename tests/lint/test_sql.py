@@ -10,10 +10,6 @@ PROJECT = Path(__file__).resolve().parents[2]
 WITHOUT_DUCKDB = ("assets/simulation", "assets/model")
 """Rooms that may not import it (pyproject.toml)."""
 ALLOWED = {
-    (
-        "assets/expectations/rules.py",
-        "{query}",
-    ): "a rule's own query, made by the code and judged again by another measure",
     ("assets/sources/intake/batch.py", "step"): "the steps of the readers, each judged where it is written",
     ("orchestration/dbt/results.py", "{test_sql}"): "dbt's text of a test of the project, to show the first bad row",
     (
