@@ -40,7 +40,7 @@ def hide_names(frames: Frames) -> Frames:
                 shown[column] = f"{kind} {known.setdefault(shown[column], len(known) + 1)}"
         return shown | {column: HIDDEN for column in TEXTS if shown.get(column)}
 
-    kept = {name: [without_names(row) for row in rows] for name, rows in frames.items()}
+    kept = Frames((name, [without_names(row) for row in rows]) for name, rows in frames.items())
     # A check judges all clusters at once, and what it observed may quote any of them.
     kept["checks"] = [check | {"observed": None if check["passed"] else HIDDEN} for check in kept["checks"]]
     return kept

@@ -125,7 +125,9 @@ def printable(text: str | None, limit: int = 80) -> str:
     """
     if text is None:
         return UNKNOWN
-    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: limit + 1])
+    shown = text[: limit + 1]
+    if not shown.isprintable():
+        shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in shown)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 

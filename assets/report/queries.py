@@ -7,8 +7,9 @@ of one cluster are `own.rows(name)`. A row with a category gets the category's l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,26 @@ import duckdb
 from assets.rows import rows_of
 
 Row = dict[str, Any]
-Frames = Mapping[str, list[Row]]
+
+
+class Frames(dict[str, list[Row]]):
+    """Rows by the name of their query. Nothing changes them once they are read."""
+
+    def of_cluster(self, name: str, cluster_id: str) -> list[Row]:
+        """Give a cluster's rows of a query, in their order.
+
+        The rows of a query are parted by cluster once: a home may have hundreds of clusters.
+        """
+        if name not in self._parted:
+            parted = self._parted[name] = defaultdict(list)
+            for row in self[name]:
+                parted[row["cluster_id"]].append(row)
+        return self._parted[name].get(cluster_id, [])
+
+    @cached_property
+    def _parted(self) -> dict[str, dict[str, list[Row]]]:
+        return {}
+
 
 SQL = Path(__file__).parent / "sql"
 PUBLISHED = {
@@ -79,8 +99,8 @@ class Own:
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
         """Select the cluster's rows of a frame, those that have the values wanted."""
-        wanted["cluster_id"] = self.cluster["cluster_id"]
-        return [row for row in self.frames[name] if all(row[column] == value for column, value in wanted.items())]
+        rows = self.frames.of_cluster(name, self.cluster["cluster_id"])
+        return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
     def row(self, name: str, **wanted: Any) -> Row:
         """Select the first such row, or an empty one."""
@@ -101,11 +121,11 @@ def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
     known = {
         name for (name,) in con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
     }
-    frames = {
-        name: rows_of(con, text) if set(re.findall(r"\braw\.(\w+)", text)) <= known else []
+    frames = Frames(
+        (name, rows_of(con, text) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
         for name, text in texts().items()
         if not names or name in {*names, "categories"}
-    }
+    )
     labels = {row["failure_category"]: row["label"] for row in frames["categories"]}
     for rows in frames.values():
         for category, label in LABELS.items():

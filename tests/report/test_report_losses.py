@@ -6,7 +6,7 @@ import pytest
 
 from assets.report.blocks import Text
 from assets.report.numbers import share, short
-from assets.report.queries import Own
+from assets.report.queries import Frames, Own
 from assets.report.sections.lemons import exclude_table
 from assets.report.sections.losses import losses
 from tests.report.reading import Element, pages, parse, table
@@ -64,7 +64,7 @@ def test_accounts_add_their_users_up(demo):
 def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames):
     owed = [row | {"lost_gpu_hours": 1.0} for row in frames["lost_by_account"]]
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
-    last = losses(Own({**frames, "lost_by_account": owed}, cluster)).blocks[-1]
+    last = losses(Own(Frames({**frames, "lost_by_account": owed}), cluster)).blocks[-1]
     assert isinstance(last, Text)
     assert last.tone == "warning"
     assert "do not use it" in last.text

@@ -6,7 +6,7 @@ import pytest
 
 from assets.report.names import HIDDEN, NOTE, PEOPLE, hide_names
 from assets.report.page import build, render
-from assets.report.queries import read_frames
+from assets.report.queries import Frames, read_frames
 from tests.report.planting import MADE_AT
 
 PLANTED = "zebulon-planted"
@@ -65,7 +65,7 @@ def test_shown_is_the_default_and_hides_nothing(frames, html):
 
 def test_one_name_has_one_number_and_other_clusters_keep_theirs(frames):
     clusters = [cluster | {"are_names_hidden": cluster["cluster_id"] == "demo"} for cluster in frames["clusters"]]
-    hidden = hide_names({**frames, "clusters": clusters})
+    hidden = hide_names(Frames({**frames, "clusters": clusters}))
     numbers: dict[str, set[str]] = {}
     for name, rows in frames.items():
         for before, after in zip(rows, hidden[name], strict=True):

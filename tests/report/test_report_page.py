@@ -8,7 +8,7 @@ import re
 import pytest
 
 from assets.report.page import build
-from assets.report.queries import Own
+from assets.report.queries import Frames, Own
 from assets.report.sections.checkpoints import checkpoints
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
@@ -50,7 +50,7 @@ def test_every_cluster_has_every_section(root, demo, hall):
 def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(frames, page):
     spoilt = {**frames["checkpoint_plans"][0], "event_count": 3.0, "failures_per_1000_node_days": "many"}
     plans = [row for row in frames["checkpoint_plans"] if row["cluster_id"] != spoilt["cluster_id"]]
-    other = build({**frames, "checkpoint_plans": [spoilt, *plans]}, dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    other = build(Frames({**frames, "checkpoint_plans": [spoilt, *plans]}), dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     assert [section.key for _, section in sections_of(other)] == [section.key for _, section in sections_of(page)]
     failed = [(name, section.title) for name, section in sections_of(other) if section.title.endswith(": not made")]
     assert failed == [(spoilt["cluster_id"], "Checkpoints: not made")]
@@ -71,7 +71,7 @@ def test_failures_without_run_time_give_no_rate_to_plan_with(frames):
     note = "the attempts add up to no node-days"
     own = {"event_count": 3.0, "failures_per_1000_node_days": None, "failures_per_1000_node_days_high": None}
     plans = [{**frames["checkpoint_plans"][0], **own, "note": note}]
-    section = checkpoints(Own({**frames, "checkpoint_plans": plans}, plans[0]))
+    section = checkpoints(Own(Frames({**frames, "checkpoint_plans": plans}), plans[0]))
     assert section.blocks[0].text == f"There is no failure rate to plan with, {note}."
 
 
