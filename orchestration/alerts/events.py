@@ -71,7 +71,7 @@ FAILING = """
     order by failures.cluster_id
 """
 STALE = """
-    select cluster_id, is_simulated, built_at, stale_reason
+    select cluster_id, is_simulated, if(data_through_at is not null, built_at, null) as built_at, stale_reason
     from marts.dim_clusters
     where is_stale
     order by cluster_id
@@ -157,7 +157,9 @@ def _failing_event(row: dict[str, Any]) -> Event:
 
 def _not_fetched_event(row: dict[str, Any]) -> Event:
     """Make the event of a cluster that was built, but without the newest accounting."""
-    line = f"{row['stale_reason']}; its accounting ends {row['built_at']:%Y-%m-%d %H:%M} UTC"
+    ends = row["built_at"]
+    known = f"its accounting ends {ends:%Y-%m-%d %H:%M} UTC" if ends else "none of its accounting is there yet"
+    line = f"{row['stale_reason']}; {known}"
     return _cluster_event(row, "could not be fetched from Slurm", line)
 
 

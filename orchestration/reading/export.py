@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 from rich.progress import track
@@ -16,6 +17,7 @@ from orchestration.reading.catalogue import TableListing, list_tables
 from orchestration.reading.published import ReadingError, one_line, published
 from orchestration.terminal import console, print_table, say_json
 
+Written = TypeVar("Written")
 METADATA = "faultline.json"
 """The file that lists what the last export wrote."""
 
@@ -117,23 +119,23 @@ def _write(
     )
     file = folder / schema / f"{name}.parquet"
     file.parent.mkdir(exist_ok=True)
-    _replace(
+    ((row_count,),) = _replace(
         file,
         lambda place: con.execute(
             f"copy (from {identifier(schema, name)}) to {literal(str(place))}"
             f" (format parquet, compression zstd, kv_metadata {{{described}}})"
-        ),
+        ).fetchall(),
     )
-    row_count = con.execute(f"select count(*) from {identifier(schema, name)}").fetchall()[0][0]
     return ExportedTable(table.name, f"{schema}/{name}.parquet", row_count, file.stat().st_size)
 
 
-def _replace(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, and put it there when it is whole."""
+def _replace(file: Path, write: Callable[[Path], Written]) -> Written:
+    """Write a file beside its place, put it there when it is whole, and return what writing gave."""
     beside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        write(beside)
+        written = write(beside)
         beside.replace(file)
+        return written
     finally:
         beside.unlink(missing_ok=True)
 

@@ -153,6 +153,15 @@ def test_a_cluster_that_cannot_be_fetched_is_told_once_until_it_was_fetched_agai
     assert sum("could not be fetched" in text for text in web.texts) == 2
 
 
+def test_a_cluster_of_which_nothing_was_ever_fetched_is_told_once(settings, home, web):
+    nothing = "update marts.dim_clusters set is_stale = true, stale_reason = 'ssh failed', data_through_at = null"
+    for tried_at in (datetime(2026, 2, 27, 2), datetime(2026, 2, 28, 2)):
+        write(home, f"{nothing}, built_at = ? where cluster_id = 'alpha'", [tried_at])
+        tell(settings)
+    (text,) = [text for text in web.texts if text.startswith("alpha:")]
+    assert text.splitlines()[1] == "ssh failed; none of its accounting is there yet"
+
+
 def test_processes_that_find_the_same_at_once_tell_it_once(settings, web):
     together = Barrier(4)
 
