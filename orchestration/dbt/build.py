@@ -39,8 +39,11 @@ DBT = (sys.executable, "-P", "-m", "orchestration.dbt.command")
 
 Python imports nothing from the current folder (`-P`), which may have a `dbt` or an `assets` of its own.
 """
-TESTS_OF_SEEDS = "resource_type:test,path:seeds"
-"""dbt's own words for them; dagster-dbt passes them to `dbt build`."""
+TESTS_OF_SEEDS = "resource_type:test,tag:judged_with_the_code"
+"""dbt's own words for them; dagster-dbt passes them to `dbt build`.
+
+Not their path: dbt looks for a path in the current folder, and then adds the tests of models that read a seed.
+"""
 MAX_TOLD = 3
 """The message of a failed build names at most this many failed statements."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
