@@ -1,8 +1,9 @@
 -- What a careful analyst writes for clean clusters of one site: load, clean, expand node lists, attribute, aggregate.
 -- Nothing that makes a product of it: no quarantine, no account of lines, no provenance, no second dialect, no report.
--- Expects the variable `sources`: the folder that holds one folder of logs per cluster.
+-- Expects the variables `sources`, the folder that holds one folder of logs per cluster, and `timezone`, that of the site.
+-- Lines that are no record or not UTF-8 are left out.
 set timezone = 'UTC';
-create macro utc(moment) as timezone('America/Los_Angeles', moment)::timestamp;
+create macro utc(moment) as timezone(getvariable('timezone'), moment)::timestamp;
 create macro size_bin(gpus) as case when gpus <= 0 then 0 else pow(2, ceil(log2(gpus)))::integer end;
 create macro quarter(moment) as (epoch_us(moment) // 900000000);
 create macro lost(seconds, gpus) as least(seconds, 1800) / 3600 * gpus;
@@ -35,7 +36,7 @@ select
     Flags as flags, SubmitLine as submit_line
 from read_csv(
     getvariable('sources') || '/*/sacct/*.psv', delim = '|', header = true, quote = '', escape = '',
-    auto_detect = false,
+    auto_detect = false, ignore_errors = true,
     columns = {
         'JobID': 'VARCHAR', 'JobIDRaw': 'VARCHAR', 'Cluster': 'VARCHAR', 'User': 'VARCHAR', 'Account': 'VARCHAR',
         'Partition': 'VARCHAR', 'QOS': 'VARCHAR', 'JobName': 'VARCHAR', 'State': 'VARCHAR', 'ExitCode': 'VARCHAR',
@@ -93,7 +94,7 @@ from (
         nullif(regexp_extract(line, 'S?Xid \(PCI:[0-9a-f:.]+\): (\d+),', 1), '')::integer as code
     from read_csv(
         getvariable('sources') || '/*/kernel/*.log', delim = chr(1), header = false, quote = '', escape = '',
-        auto_detect = false, columns = {'line': 'VARCHAR'}, filename = true
+        auto_detect = false, ignore_errors = true, columns = {'line': 'VARCHAR'}, filename = true
     )
 )
 where kind is not null;
@@ -106,7 +107,7 @@ select
     make_timestamp(("double".end_time * 1000000)::bigint) as observed_at,
     case when "int".result > 0 then "normal"._msg end as message
 from read_json(
-    getvariable('sources') || '/*/health/*.jsonl.gz', format = 'newline_delimited', columns = {
+    getvariable('sources') || '/*/health/*.jsonl*', format = 'newline_delimited', ignore_errors = true, columns = {
         'int': 'STRUCT(result UTINYINT, job_id BIGINT)', 'double': 'STRUCT(end_time DOUBLE)',
         'normal': 'STRUCT(node VARCHAR, "cluster" VARCHAR, health_check VARCHAR, "type" VARCHAR, _msg VARCHAR)'
     }
@@ -160,7 +161,7 @@ select
     nullif(split_part(line, 'set to: ', 2), '') as reason, nullif(split_part(line, 'state set to ', 2), '') as state
 from read_csv(
     getvariable('sources') || '/*/slurmctld/*', delim = chr(1), header = false, quote = '', escape = '',
-    auto_detect = false, columns = {'line': 'VARCHAR'}, filename = true
+    auto_detect = false, ignore_errors = true, columns = {'line': 'VARCHAR'}, filename = true
 )
 where kind is not null;
 
