@@ -1,25 +1,17 @@
-"""Simulated logs of every scale, made once and kept, and the two halves of a night: all days but the last, then it."""
+"""The first workload: simulated logs of the clusters rsc1 and rsc2, one file of each kind and day."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-from tests.benchmarks.measuring import measure
+from tests.benchmarks.measuring import faultline, measure
 
 PROFILES = ("rsc1", "rsc2")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-def faultline(*arguments: str | Path) -> list[str | Path]:
-    """Give the command line of `faultline` as it is installed beside this Python.
-
-    Not `python -c`: DuckDB would take that for a person at a keyboard and draw progress bars.
-    """
-    return [Path(sys.executable).with_name("faultline"), *arguments]
 
 
 def sources_of(scale: Fraction, logs: Path) -> Path:
@@ -46,30 +38,31 @@ def last_day(sources: Path) -> str:
     return max(days)
 
 
-def hold_back(sources: Path, target: Path, day: str) -> list[tuple[Path, Path]]:
-    """Link all files of `sources` into `target` but those named after `day` or later, which are returned as pairs.
+def hold_back(logs: Path, sources: Path) -> Callable[[], None]:
+    """Link all files of `logs` into `sources` but those of the last day, and give what links these.
 
     Kinds that are one file, such as an export of node events, are there from the beginning.
     """
+    day = last_day(logs)
     held = []
-    for path in sorted(sources.rglob("*")):
+    for path in sorted(logs.rglob("*")):
         if not path.is_file():
             continue
-        place = target / path.relative_to(sources)
+        place = sources / path.relative_to(logs)
         named = _DAY.search(path.name)
         if named and named.group() >= day:
             held.append((path, place))
         else:
-            link(path, place)
-    return held
+            _link(path, place)
+
+    def add() -> None:
+        for path, place in held:
+            _link(path, place)
+
+    return add
 
 
-def link(path: Path, place: Path) -> None:
+def _link(path: Path, place: Path) -> None:
     """Make `place` a symbolic link, which leaves no trace in the logs it points to."""
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(path.resolve())
-
-
-def megabytes(folder: Path) -> float:
-    """Add up the files below a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

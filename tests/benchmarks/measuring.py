@@ -10,6 +10,7 @@ import os
 import signal
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -108,6 +109,19 @@ def measure(
         exit_code=process.returncode,
         reference_seconds=(before + reference_seconds()) / 2,
     )
+
+
+def faultline(*arguments: str | Path) -> list[str | Path]:
+    """Give the command line of `faultline` as it is installed beside this Python.
+
+    Not `python -c`: DuckDB would take that for a person at a keyboard and draw progress bars.
+    """
+    return [Path(sys.executable).with_name("faultline"), *arguments]
+
+
+def megabytes(folder: Path) -> float:
+    """Add up the files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def reference_seconds() -> float:

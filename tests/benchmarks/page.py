@@ -7,8 +7,10 @@ from statistics import median
 
 from tests.benchmarks import results
 from tests.benchmarks.measuring import Cost
-from tests.benchmarks.results import CheckLogs, Results, Scale
+from tests.benchmarks.results import CheckLogs, Results, Scale, nearest_to_one
+from tests.benchmarks.steps import LARGE, MODEL, REASONS
 from tests.benchmarks.targets import Verdict, verdicts
+from tests.benchmarks.workloads import WORKLOADS
 
 HEAD = """# What a refresh costs
 
@@ -16,28 +18,33 @@ This page is made by
 
     {command}
 
-on simulated logs of the clusters `rsc1` and `rsc2` (334 days) at {scales}. Scale 1 is 2,000 and 1,000 nodes of 8 GPUs.
+at {scales}. {runs} What it costs elsewhere is worked out from these numbers in [cost-model.md](cost-model.md).
+
+| workload | logs |
+| --- | --- |
+{workloads}
+
 Every row is a process of its own; the time is that of all processes it starts, the memory the highest sum over them.
-{runs}
 
 Numbers in seconds mean little on another machine. What carries over is the ratio to the **floor**
-(`tests/benchmarks/floor/*.sql`): one script that a careful analyst would write for clean logs of one site in plain
-DuckDB. It loads and types every kind of log, drops steps and repeats, converts to UTC, expands node lists, finds the
-onsets of failed checks, attributes failures, and fills every aggregate, from the same files in the same run. It
-accounts for no line, keeps no provenance, knows one dialect per kind, fits no model, checks nothing and writes no
-report.
+(`tests/benchmarks/floor/*.sql`): one script that a careful analyst would write for the logs of one site in plain
+DuckDB. It loads and types every kind of log, leaves out lines that are no records, drops steps and repeats, converts
+to UTC, expands node lists, finds the onsets of failed checks, attributes failures, and fills every aggregate, from the
+same files in the same run. It accounts for no line, keeps no provenance, knows one dialect per kind, fits no model,
+checks nothing and writes no report.
 """
 
 NOTES = """## How to read it
 
 * **Full refresh** reads all days but the last into an empty home, and so does the floor; the **nightly increment** then
-  adds the last day's files of every kind. What follows works on what that night published.
+  adds the last day: new files of every kind, or what is appended to each file. What follows works on what that night
+  published.
 * **No-op** is a refresh without anything new.
 * **Disk** is all that a home holds besides the logs: working file, published file, report, Dagster's own storage. For
   the floor it is the file it writes, for the report the page.
 * **Pace** is how long the same small piece of arithmetic took just before and after a stage, 1 where it was quickest.
   At 1.3 something else had a part of the processor: the seconds of that row are too high, and its ratio as well
-  unless the floor ran at the same pace. So it is with a night's share of the full refresh: it is of two rows.
+  unless the floor ran at the same pace.
 * **Memory** is resident memory, sampled five times a second over the whole tree of processes, shared files counted
   once; the peak that the kernel kept of the largest process is its lower limit.
 * **Refresh of the capture** is that of four minutes of a real cluster, read in full: the price of starting Dagster, dbt
@@ -45,25 +52,37 @@ NOTES = """## How to read it
 * **Raw check logs** are made for this table: 1,000 nodes, ten checks each every five minutes, one hour in 2,000 of a
   check on a node critical. *Scan* is DuckDB's `read_json` with a filter for results that are not OK; *reader* is what a
   refresh does with `health/`, the account of every line included. Both rates include the start of Python.
+* A target in seconds is one of scale 1: at a smaller scale it can be missed, but not met.
+* With `--keep`, rows that the command above did not measure are those of an earlier one on the same machine.
 """
+
+STAGES = (results.FLOOR, results.FULL, results.LIMITED, results.NIGHTLY, results.NO_OP, results.REPORT)
+MIN_SHOWN_SHARE = 0.03
 
 
 def page(found: Results, command: str) -> str:
     """Write everything that was found."""
-    at = ", ".join(str(scale.scale) for scale in found.scales)
+    at = ", ".join(dict.fromkeys(str(scale.scale) for scale in found.scales))
     runs = "Each number was measured once." if found.runs == 1 else f"Floor and full refresh: median of {found.runs}."
+    scales = [scale for of_workload in found.workloads.values() for scale in of_workload]
     parts = [
-        HEAD.format(command=command, scales=f"scale {at}" if at else "no scale", runs=runs),
+        HEAD.format(
+            command=command,
+            scales=f"scale {at}" if at else "no scale",
+            runs=runs,
+            workloads="\n".join(f"| `{name}` | {workload.logs} |" for name, workload in WORKLOADS.items()),
+        ),
         "## Machine\n",
-        _table(("", ""), found.machine.items()),
+        table(("", ""), found.machine.items()),
         "## Targets\n",
-        _table(("target", "measured", "met"), map(_verdict, verdicts(found))),
+        table(("target", "measured", "met"), map(_verdict, verdicts(found))),
     ]
-    if found.scales:
+    if scales:
         parts += [
             "## Refresh\n",
-            _table(
+            table(
                 (
+                    "workload",
                     "scale",
                     "what",
                     "wall s",
@@ -74,17 +93,28 @@ def page(found: Results, command: str) -> str:
                     "disk MB",
                     "pace",
                 ),
-                (row for scale in found.scales for row in _stages(scale, found.quickest_reference)),
+                (row for scale in scales for row in _stages(scale, found.quickest_reference)),
             ),
             *([_fixed(found.fixed)] if found.fixed else []),
+            *(part for of_workload in found.workloads.values() for part in _steps(nearest_to_one(of_workload))),
             "## Size\n",
-            _table(
-                ("scale", "attempts", "log lines", "logs MB", "published MB", "MB per million attempts", "working MB"),
-                map(_size, found.scales),
+            table(
+                (
+                    "workload",
+                    "scale",
+                    "attempts",
+                    "log lines",
+                    "logs MB",
+                    "published MB",
+                    "MB per million attempts",
+                    "working MB",
+                ),
+                map(_size, scales),
             ),
             "## Interactive\n\nWall seconds; the ten questions are in `tests/benchmarks/queries.py`.\n",
-            _table(
+            table(
                 (
+                    "workload",
                     "scale",
                     "`query 'select 1'`",
                     "`status`",
@@ -94,13 +124,13 @@ def page(found: Results, command: str) -> str:
                     "by DuckDB alone, median",
                     "slowest",
                 ),
-                map(_interactive, found.scales),
+                map(_interactive, scales),
             ),
         ]
     if found.checks:
         parts += [
             "## Raw check logs\n",
-            _table(
+            table(
                 ("form", "lines", "MB", "who", "wall s", "CPU s", "lines per CPU s", "rate / scan", "peak memory GB"),
                 (row for logs in found.checks for row in _checks(logs)),
             ),
@@ -108,14 +138,15 @@ def page(found: Results, command: str) -> str:
     return "\n".join([*parts, NOTES])
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table; columns of words are on the left."""
     align = ["---", *("---:" if _is_number_column(name) else "---" for name in header[1:])]
     lines = [header, align, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def _is_number_column(name: str) -> bool:
-    return name not in {"", "what", "who", "measured", "met"}
+    return name not in {"", "what", "who", "measured", "met", "step", "reason"}
 
 
 def _seconds(value: float) -> str:
@@ -132,9 +163,7 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
 
 def _stages(scale: Scale, quickest: float) -> Iterable[tuple[str, ...]]:
     floor = scale.cost(results.FLOOR)
-    for name in (
-        results.FLOOR, results.FULL, results.LIMITED, results.NIGHTLY, results.NO_OP, results.REPORT,
-    ):  # fmt: skip
+    for name in STAGES:
         cost = scale.cost(name)
         if cost is None:
             continue
@@ -145,6 +174,7 @@ def _stages(scale: Scale, quickest: float) -> Iterable[tuple[str, ...]]:
         )
         disk = scale.disk_mb.get(name)
         yield (
+            scale.workload,
             str(scale.scale),
             name if cost.exit_code == 0 else f"{name} (did not complete)",
             _seconds(cost.wall_seconds),
@@ -163,8 +193,46 @@ def _fixed(cost: Cost) -> str:
     )
 
 
+def _steps(scale: Scale) -> Iterable[str]:
+    """Show the longest steps of a full refresh, with their time in a night beside it."""
+    full, steps = scale.cost(results.FULL), scale.steps.get(results.FULL, {})
+    if full is None or not steps:
+        return
+    yield f"## Where the time goes: {scale.workload}, scale {scale.scale}\n"
+    yield (
+        f"Steps that take at least {MIN_SHOWN_SHARE:.0%} of the wall time of the full refresh or of the night."
+        " The models, seeds and tests of dbt are parts of the stage `dbt`.\n"
+    )
+    nightly, of_night = scale.cost(results.NIGHTLY), scale.steps.get(results.NIGHTLY, {})
+    rows = []
+    for step, seconds in steps.items():
+        share = seconds / full.wall_seconds
+        in_night = of_night.get(step, 0)
+        night_share = in_night / nightly.wall_seconds if nightly else 0
+        if max(share, night_share) >= MIN_SHOWN_SHARE:
+            rows.append(
+                (
+                    step,
+                    _seconds(seconds),
+                    f"{share:.0%}",
+                    _seconds(in_night),
+                    f"{night_share:.0%}",
+                    _reason(step, share),
+                )
+            )
+    yield table(("step", "full refresh s", "share", "night s", "share", "reason"), rows)
+
+
+def _reason(step: str, share: float) -> str:
+    """Say why a model takes more than a tenth of a full refresh; the others need no reason."""
+    if not step.startswith(MODEL) or share <= LARGE:
+        return ""
+    return REASONS.get(step.removeprefix(MODEL), "**none given**")
+
+
 def _size(scale: Scale) -> tuple[str, ...]:
     return (
+        scale.workload,
         str(scale.scale),
         f"{scale.attempts:,}",
         f"{scale.lines:,}",
@@ -179,6 +247,7 @@ def _interactive(scale: Scale) -> tuple[str, ...]:
     starts = (scale.cost(name) for name in results.STARTS)
     asked, direct = scale.asked_seconds.values(), scale.direct_seconds.values()
     return (
+        scale.workload,
         str(scale.scale),
         *(f"{cost.wall_seconds:.2f}" if cost else "-" for cost in starts),
         *(f"{seconds:.2f}" for seconds in (median(asked), max(asked))),

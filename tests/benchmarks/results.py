@@ -1,11 +1,13 @@
-"""What a benchmark found, as plain data: measured costs by stage and scale, and what they are compared by."""
+"""What a benchmark found, as plain data: measured costs by stage, workload and scale, and what they are compared by."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from tests.benchmarks.measuring import Cost, median
 
@@ -20,16 +22,20 @@ STARTS = ("query", "status", "tables")
 
 @dataclass
 class Scale:
-    """One size of the two clusters.
+    """One workload at one scale.
 
     Attributes
     ----------
+    workload
+        Its name.
     scale
-        As given to the simulator: 1 is 2,000 and 1,000 nodes.
-    attempts, lines, logs_mb
-        What was read, the last day included.
+        1 is the full size.
+    attempts, lines, node_days, logs_mb
+        What was read, the last day included: attempts, lines of all logs, nodes times days, and the size of all logs.
     costs
         The runs of each stage, by its name.
+    steps
+        Seconds of each step of a full refresh and of a night, by the name of the stage.
     disk_mb
         What each stage left on the disk besides the logs, by its name.
     published_mb, working_mb
@@ -40,11 +46,14 @@ class Scale:
         The same on an open DuckDB connection.
     """
 
+    workload: str
     scale: Fraction
     attempts: int = 0
     lines: int = 0
+    node_days: int = 0
     logs_mb: float = 0
     costs: dict[str, list[Cost]] = field(default_factory=dict)
+    steps: dict[str, dict[str, float]] = field(default_factory=dict)
     disk_mb: dict[str, float] = field(default_factory=dict)
     published_mb: float = 0
     working_mb: float = 0
@@ -83,6 +92,27 @@ class CheckLogs:
 
 
 @dataclass
+class OnSpark:
+    """The dbt project, built with all its tests on a local Spark, from the raw tables of one workload and scale.
+
+    Attributes
+    ----------
+    raw_mb, disk_mb
+        Size of the raw tables as Parquet, and of all that Spark left.
+    duckdb_seconds
+        Wall seconds of the same step in the full refresh that made the raw tables.
+    """
+
+    workload: str
+    scale: Fraction
+    attempts: int
+    cost: Cost
+    raw_mb: float
+    disk_mb: float
+    duckdb_seconds: float
+
+
+@dataclass
 class Results:
     """All of one benchmark."""
 
@@ -91,15 +121,15 @@ class Results:
     fixed: Cost | None = None
     scales: list[Scale] = field(default_factory=list)
     checks: list[CheckLogs] = field(default_factory=list)
-
-    def at(self, scale: Fraction) -> Scale | None:
-        """Find the results of a scale."""
-        return next((found for found in self.scales if found.scale == scale), None)
+    spark: list[OnSpark] = field(default_factory=list)
 
     @property
-    def nearest_to_one(self) -> Scale:
-        """The scale that the targets are about: 1, or else the one closest to it."""
-        return min(self.scales, key=lambda found: abs(math.log(found.scale)))
+    def workloads(self) -> dict[str, list[Scale]]:
+        """The scales of each workload, the smallest first."""
+        found: dict[str, list[Scale]] = {}
+        for scale in sorted(self.scales, key=lambda found: (found.workload, found.scale)):
+            found.setdefault(scale.workload, []).append(scale)
+        return found
 
     @property
     def quickest_reference(self) -> float:
@@ -107,9 +137,41 @@ class Results:
         costs = (cost for scale in self.scales for runs in scale.costs.values() for cost in runs)
         return min((cost.reference_seconds for cost in costs), default=0)
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the JSON form."""
-        return {**asdict(self), "growth_exponent": growth_exponent(self.scales)}
+    def replace(self, measured: Scale | OnSpark) -> None:
+        """Keep what was measured in place of what was found before of the same workload and scale."""
+        kept: list[Any] = self.scales if isinstance(measured, Scale) else self.spark
+        kept[:] = [old for old in kept if (old.workload, old.scale) != (measured.workload, measured.scale)]
+        kept.append(measured)
+
+    def as_json(self) -> str:
+        """Write the JSON form."""
+        return json.dumps(asdict(self), default=str, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Results:
+        """Read the JSON form."""
+        found = json.loads(text)
+        return cls(
+            found["machine"],
+            found["runs"],
+            Cost(**found["fixed"]) if found["fixed"] else None,
+            [_scale(entry) for entry in found["scales"]],
+            [CheckLogs(**entry | {who: Cost(**entry[who]) for who in ("scan", "read")}) for entry in found["checks"]],
+            [
+                OnSpark(**entry | {"scale": Fraction(entry["scale"]), "cost": Cost(**entry["cost"])})
+                for entry in found["spark"]
+            ],
+        )
+
+
+def _scale(entry: dict[str, Any]) -> Scale:
+    costs = {stage: [Cost(**run) for run in runs] for stage, runs in entry["costs"].items()}
+    return Scale(**entry | {"scale": Fraction(entry["scale"]), "costs": costs})
+
+
+def nearest_to_one(scales: Sequence[Scale]) -> Scale:
+    """Give the scale that the targets are about: 1, or else the one closest to it."""
+    return min(scales, key=lambda found: abs(math.log(found.scale)))
 
 
 def growth_exponent(scales: Sequence[Scale]) -> float | None:

@@ -1,7 +1,7 @@
 """The runs, in order: every stage a process of its own, on homes that are thrown away.
 
-The last day's files are held back until the night. Floor and full refresh read the same files; the night adds the day,
-and all that follows works on what it published.
+The last day is held back until the night. Floor and full refresh read the same files; the night adds the day, and all
+that follows works on what it published.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ import duckdb
 
 from orchestration.home import PROJECT, Home
 from tests.benchmarks import checks, results
-from tests.benchmarks.logs import faultline, hold_back, last_day, link, megabytes
-from tests.benchmarks.measuring import Cost, measure
-from tests.benchmarks.queries import QUERIES
-from tests.benchmarks.results import CheckLogs, Scale
+from tests.benchmarks.measuring import Cost, faultline, measure, megabytes
+from tests.benchmarks.queries import questions
+from tests.benchmarks.results import CheckLogs, OnSpark, Scale
+from tests.benchmarks.steps import steps_of
+from tests.benchmarks.workloads import Workload
+from tests.spark import engines
 
 Say = Callable[[str], None]
 CAPTURE = PROJECT / "data" / "sources" / "testbed"
 START_RUNS = 3
 MEMORY = "1GB"
+SPARK_PARTITIONS = 8
 
 
 def run_fixed(work: Path, say: Say) -> Cost:
@@ -41,11 +44,11 @@ def run_fixed(work: Path, say: Say) -> Cost:
     return measure(refresh, work / "fixed.log")
 
 
-def run_scale(scale: Fraction, logs: Path, work: Path, runs: int, limited: bool, say: Say) -> Scale:
-    """Measure every stage at one scale; `limited` adds the full refresh under a memory limit."""
-    found = Scale(scale, logs_mb=megabytes(logs))
+def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, runs: int, limited: bool, say: Say) -> Scale:
+    """Measure every stage of a workload at one scale; `limited` adds the full refresh under a memory limit."""
+    found = Scale(workload.name, scale, logs_mb=megabytes(logs))
     sources = _emptied(work / "sources")
-    held = hold_back(logs, sources, last_day(logs))
+    add_last_day = workload.hold_back(logs, sources)
     home = Home.at(work / "home", sources)
     for number in range(runs):
         of = f" (run {number + 1} of {runs})" if runs > 1 else ""
@@ -56,10 +59,10 @@ def run_scale(scale: Fraction, logs: Path, work: Path, runs: int, limited: bool,
     if limited:
         say(f"full refresh with FAULTLINE_MEMORY={MEMORY}")
         _run_limited(found, Home.at(work / "limited", sources), work)
-    say(f"nightly increment: {len(held)} files of the last day")
-    for path, place in held:
-        link(path, place)
+    say("nightly increment")
+    add_last_day()
     found.add(results.NIGHTLY, measure(_refresh(home), work / "nightly.log"))
+    found.steps[results.NIGHTLY] = steps_of(home)
     found.disk_mb[results.NIGHTLY] = megabytes(home.root)
     _measure_tables(found, home)
     say("no-op refresh, report, queries, start-up")
@@ -71,6 +74,29 @@ def run_scale(scale: Fraction, logs: Path, work: Path, runs: int, limited: bool,
     found.disk_mb[results.REPORT] = page.stat().st_size / 1e6
     _run_questions(found, home, work)
     shutil.rmtree(home.root)
+    shutil.rmtree(sources)
+    return found
+
+
+def run_spark(workload: Workload, scale: Fraction, logs: Path, work: Path, say: Say) -> OnSpark:
+    """Build the dbt project on Spark from the raw tables of a full refresh; DuckDB's time for it is from that one."""
+    sources = _emptied(work / "sources")
+    workload.hold_back(logs, sources)()
+    home = Home.at(_emptied(work / "home"), sources)
+    say("Spark: a full refresh for its raw tables")
+    measure(_refresh(home), work / "full.log")
+    seconds = steps_of(home)["dbt"]
+    raw, folder = work / "raw", _emptied(work / "spark")
+    measure(faultline("export-raw", raw, "--home", home.root), work / "export.log")
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        attempts = con.execute("select count(*) from marts.fct_attempts").fetchall()[0][0]
+    shutil.rmtree(home.root)
+    say("Spark: dbt build")
+    environment = engines.build_environment(raw, folder, SPARK_PARTITIONS)
+    cost = measure(engines.build_command(folder), work / "spark.log", environment, may_fail=True)
+    found = OnSpark(workload.name, scale, attempts, cost, megabytes(raw), megabytes(folder), seconds)
+    for used in (raw, folder, sources):
+        shutil.rmtree(used)
     return found
 
 
@@ -96,6 +122,7 @@ def _run_full(found: Scale, home: Home, work: Path) -> None:
     _emptied(home.root)
     found.add(results.FULL, measure(_refresh(home), work / "full.log"))
     found.disk_mb[results.FULL] = megabytes(home.root)
+    found.steps[results.FULL] = steps_of(home)
 
 
 def _run_limited(found: Scale, home: Home, work: Path) -> None:
@@ -110,6 +137,7 @@ def _run_limited(found: Scale, home: Home, work: Path) -> None:
 def _measure_tables(found: Scale, home: Home) -> None:
     with duckdb.connect(str(home.published_file), read_only=True) as con:
         found.attempts = con.execute("select count(*) from marts.fct_attempts").fetchall()[0][0]
+        found.node_days = con.execute("select count(*) from marts.fct_node_days").fetchall()[0][0]
         found.lines = int(con.execute("select sum(lines_in) from ops.files").fetchall()[0][0])
     found.published_mb = home.published_file.stat().st_size / 1e6
     found.working_mb = home.working_file.stat().st_size / 1e6
@@ -125,7 +153,7 @@ def _run_questions(found: Scale, home: Home, work: Path) -> None:
     for name in results.STARTS:
         for _ in range(START_RUNS):
             found.add(name, measure(faultline(*commands[name]), work / f"{name}.log"))
-    for name, sql in QUERIES.items():
+    for name, sql in questions(home.published_file).items():
         found.asked_seconds[name] = measure(faultline("query", sql, *at_home), work / "question.log").wall_seconds
     log = work / "direct.log"
     measure([sys.executable, "-m", "tests.benchmarks.queries", home.published_file], log)

@@ -7,7 +7,7 @@ import pytest
 
 from assets.simulation import simulate
 from tests.benchmarks import floor
-from tests.benchmarks.logs import hold_back, last_day, link
+from tests.benchmarks.daily import hold_back, last_day
 
 DAYS = 10
 
@@ -88,14 +88,11 @@ def test_every_table_has_rows(con):
 
 
 def test_a_night_holds_back_the_last_day_of_every_kind(cluster, tmp_path):
-    sources = cluster / "sources"
-    assert last_day(sources) == "2023-10-10"
-    held = hold_back(sources, tmp_path, "2023-10-10")
-    assert {place.parent.name for _, place in held} == {"sacct", "health", "kernel"}
-    assert (tmp_path / "rsc1" / "events" / "events.psv").exists()
-    for path, place in held:
-        assert not place.exists()
-        link(path, place)
-    assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*")} == {
-        path.relative_to(sources) for path in sources.rglob("*")
-    }
+    logs = cluster / "sources"
+    assert last_day(logs) == "2023-10-10"
+    add = hold_back(logs, tmp_path)
+    every = {path.relative_to(logs) for path in logs.rglob("*") if path.is_file()}
+    held = {path for path in every if not (tmp_path / path).exists()}
+    assert {path.parent.name for path in held} == {"sacct", "health", "kernel"}
+    add()
+    assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()} == every

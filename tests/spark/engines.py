@@ -32,20 +32,28 @@ class Difference:
         return bool(self.columns or self.row_counts or self.rows_by_column)
 
 
-def build_on_spark(raw: Path, folder: Path, cwd: Path) -> dict[str, str]:
-    """Run `dbt build` on Spark and return the status of every seed, model and test by its id."""
-    cwd.mkdir(parents=True)
-    environment = {
-        **os.environ,
+def build_command(folder: Path) -> list[str | Path]:
+    """Give the command that builds and tests the dbt project on Spark; its artifacts and logs go to `folder`."""
+    command = [DBT_ON_SPARK, "build", "--target", "spark", "--exclude-resource-type", "unit_test"]
+    command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
+    return [*command, "--target-path", folder / "dbt", "--log-path", folder / "logs"]
+
+
+def build_environment(raw: Path, folder: Path, partitions: int) -> dict[str, str]:
+    """Say to a build where the raw tables are, where to write, and into how many parts to cut what it shuffles."""
+    return {
         "FAULTLINE_RAW": str(raw),
         "FAULTLINE_SPARK": str(folder),
         "FAULTLINE_SPARK_MASTER": "local[2]",
-        "FAULTLINE_SPARK_PARTITIONS": "2",
+        "FAULTLINE_SPARK_PARTITIONS": str(partitions),
     }
-    command = [DBT_ON_SPARK, "build", "--target", "spark", "--exclude-resource-type", "unit_test"]
-    command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
-    command += ["--target-path", folder / "dbt", "--log-path", folder / "logs"]
-    done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def build_on_spark(raw: Path, folder: Path, cwd: Path) -> dict[str, str]:
+    """Run `dbt build` on Spark and return the status of every seed, model and test by its id."""
+    cwd.mkdir(parents=True)
+    environment = {**os.environ, **build_environment(raw, folder, partitions=2)}
+    done = subprocess.run(build_command(folder), env=environment, cwd=cwd, capture_output=True, text=True, check=False)
     results = folder / "dbt" / "run_results.json"
     assert results.exists(), f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
     return {result["unique_id"]: result["status"] for result in json.loads(results.read_text())["results"]}
