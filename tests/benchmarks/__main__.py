@@ -1,8 +1,9 @@
 """Run with `make bench`: prints the page, with progress on stderr; `--write FILE` keeps it as a page of the docs.
 
 Per workload, scale 1/16 takes about five minutes, scale 1 half an hour, scale 4 hours; the first time each makes its
-logs. Beside FILE stand its results as FILE.json. `--keep` begins with these results and replaces what is measured
-again: `--scales= --keep --write FILE` writes the page anew without measuring. `--spark 1` builds the dbt project on Spark as well, which takes hours (`make spark` sets Spark up).
+logs. Beside FILE stand its results as FILE.json, and `cost-model.md`, which is worked out from them. `--keep` begins
+with these results and replaces what is measured again: `--scales= --keep --write FILE` writes both pages anew without
+measuring. `--spark 1` builds the dbt project on Spark as well, which takes hours (`make spark` sets Spark up).
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from tests.benchmarks import machine, suite
+from tests.benchmarks import cost_page, machine, suite
 from tests.benchmarks.page import page
 from tests.benchmarks.results import Results
 from tests.benchmarks.workloads import DAILY, WORKLOADS, Workload
 
 MANY_CHECK_LINES, FEW_CHECK_LINES = 20_000_000, 1_000_000
+COST_PAGE = "cost-model.md"
 
 
 def scales(text: str) -> list[Fraction]:
@@ -99,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.write:
             options.write.write_text(page(found, command), encoding="utf-8")
             options.write.with_suffix(".json").write_text(found.as_json(), encoding="utf-8")
+            options.write.with_name(COST_PAGE).write_text(cost_page.page(found, command), encoding="utf-8")
 
     logs = options.logs.expanduser().resolve()
     work = logs / "work"
