@@ -1,9 +1,6 @@
 -- Crash loops, those that cost most first. One row per job run with a crash loop.
 with jobs as (
-    select
-        cluster_id,
-        run_id,
-        min_by(job_id, attempt_number) as job_id
+    select cluster_id, run_id, min_by(job_id, attempt_number) as job_id
     from marts.fct_attempts
     group by cluster_id, run_id
 )

@@ -1,24 +1,15 @@
 -- Work done and lost day by day. One row per cluster and day.
 with lost as (
-    select
-        cluster_id,
-        cast(failed_at as date) as day_date,
-        lost_gpu_hours
+    select cluster_id, cast(failed_at as date) as day_date, lost_gpu_hours
     from marts.fct_failures
     union all
-    select
-        cluster_id,
-        cast(preempted_at as date) as day_date,
-        lost_gpu_hours
+    select cluster_id, cast(preempted_at as date) as day_date, lost_gpu_hours
     from marts.fct_preemptions
     where is_second_order
 ),
 
 lost_days as (
-    select
-        cluster_id,
-        day_date,
-        sum(lost_gpu_hours) as lost_gpu_hours
+    select cluster_id, day_date, sum(lost_gpu_hours) as lost_gpu_hours
     from lost
     group by cluster_id, day_date
 ),

@@ -1,15 +1,8 @@
 -- What was seen around each failure, the likeliest first, four events at most. One row per failure and event.
 select
-    cluster_id,
-    evidence.attempt_id,
-    evidence.lag_seconds,
-    events.observed_at,
-    events.source,
-    events.check_name,
+    cluster_id, evidence.attempt_id, evidence.lag_seconds, evidence.failure_category,
+    events.observed_at, events.source, events.check_name, events.source_path, events.source_line_number,
     left(events.message, 200) as message,
-    events.source_path,
-    events.source_line_number,
-    evidence.failure_category,
     coalesce(nodes.node_name, evidence.node_id) as node_name
 from marts.fct_failure_evidence as evidence
 left join marts.fct_health_events as events using (cluster_id, event_id)

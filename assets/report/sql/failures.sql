@@ -1,27 +1,9 @@
 -- Every infrastructure-failed attempt, the latest first. One row per attempt.
 select
-    failures.cluster_id,
-    failures.attempt_id,
-    failures.failed_at,
-    failures.failure_category,
-    failures.attribution_rule,
-    failures.posterior_probability,
-    failures.evidence_count,
-    failures.lost_gpu_hours,
-    failures.is_attributed,
-    failures.has_coverage,
-    attempts.job_id,
-    attempts.attempt_number,
-    attempts.run_id,
-    attempts.job_name,
-    attempts.user_name,
-    attempts.account,
-    attempts.gpu_count,
-    attempts.node_count,
-    attempts.state,
-    attempts.source_path,
+    failures.* exclude (state, gpu_count, node_count),
+    attempts.job_id, attempts.attempt_number, attempts.run_id, attempts.job_name, attempts.user_name, attempts.account,
+    attempts.gpu_count, attempts.gpu_size_bin, attempts.node_count, attempts.state, attempts.source_path,
     attempts.source_line_number,
-    attempts.gpu_size_bin,
     coalesce(nodes.node_name, failures.culprit_node_id) as culprit_node_name
 from marts.fct_failures as failures
 left join marts.fct_attempts as attempts using (cluster_id, attempt_id)

@@ -1,9 +1,6 @@
 -- How exact the times of kernel messages are, where the file has the messages. One row per cluster and quality.
 select
-    cluster_id,
-    'kernel' as kind,
-    time_quality,
-    count(*) as row_count,
+    cluster_id, 'kernel' as kind, time_quality, count(*) as row_count,
     count(*) / sum(count(*)) over (partition by cluster_id) as row_ratio
 from raw.kernel_messages
 where disposition = 'loaded'

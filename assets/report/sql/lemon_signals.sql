@@ -26,8 +26,7 @@ long as (
 
 fleets as (
     select
-        cluster_id,
-        signal,
+        cluster_id, signal,
         count(*) as known_count,
         quantile_cont(value, 0.5) as median_value,
         quantile_cont(value, 0.9) as value_90,
@@ -41,9 +40,7 @@ fleets as (
 
 steps as (
     select
-        cluster_id,
-        signal,
-        value,
+        cluster_id, signal, value,
         count(*) as node_count,
         count(*) filter (where is_lemon) as lemon_count,
         list(node_name order by node_name) filter (where is_lemon) as lemon_names,

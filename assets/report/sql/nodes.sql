@@ -2,11 +2,7 @@
 -- An incident counts once, however many jobs it ended, where its node is known and it is no likely coincidence.
 with incidents as (
     select
-        suspects.cluster_id,
-        suspects.node_id,
-        suspects.incident_id,
-        suspects.failed_at,
-        suspects.lost_gpu_hours,
+        suspects.*,
         incidents.failure_category,
         incidents.attempt_count,
         coalesce(categories.label, incidents.failure_category) as label
@@ -19,13 +15,7 @@ with incidents as (
 -- A repair is under way where a ticket of the node was opened about when it went down, and is not closed.
 outages_of_nodes as (
     select
-        outages.cluster_id,
-        outages.node_id,
-        outages.is_planned,
-        outages.reason,
-        outages.started_at,
-        outages.ended_at,
-        outages.ended_at is null as is_open,
+        outages.* replace (outages.ended_at is null as is_open),
         exists (
             select 1
             from marts.fct_tickets as tickets
@@ -44,17 +34,15 @@ outages_of_nodes as (
 followed as (
     select
         *,
-        lag(failed_at) over (
-            partition by cluster_id, node_id, failure_category order by failed_at, incident_id
-        ) as previous_failed_at
+        lag(failed_at) over (partition by cluster_id, node_id, failure_category order by failed_at, incident_id)
+            as previous_failed_at
     from incidents
 ),
 
 -- A fault came back where an outage ended between two incidents of one cause.
 relapses as (
     select
-        followed.cluster_id,
-        followed.node_id,
+        followed.cluster_id, followed.node_id,
         arg_max(followed.failure_category, followed.failed_at) as relapsed_category,
         max(followed.failed_at) as relapsed_at,
         arg_max(outages_of_nodes.ended_at, followed.failed_at) as returned_at
@@ -71,27 +59,20 @@ relapses as (
 
 causes as (
     select
-        cluster_id,
-        node_id,
+        cluster_id, node_id,
         list({'category': failure_category, 'label': label, 'count': cause_count}
             order by cause_count desc, failure_category) as causes
     from (
-        select
-            cluster_id,
-            node_id,
-            failure_category,
-            label,
-            count(*) as cause_count
+        select cluster_id, node_id, failure_category, label, count(*) as cause_count
         from incidents
-        group by cluster_id, node_id, failure_category, label
+        group by all
     )
     group by cluster_id, node_id
 ),
 
 counted as (
     select
-        cluster_id,
-        node_id,
+        cluster_id, node_id,
         count(*) as incident_count,
         cast(sum(attempt_count) as bigint) as failure_count,
         sum(lost_gpu_hours) as lost_gpu_hours,
@@ -103,8 +84,7 @@ counted as (
 
 outages as (
     select
-        cluster_id,
-        node_id,
+        cluster_id, node_id,
         count(*) filter (where not is_planned) as fault_outage_count,
         count(*) filter (where is_planned) as planned_outage_count,
         sum(seconds) filter (where not is_planned) / 3600 as fault_outage_hours,
@@ -122,8 +102,7 @@ outages as (
 
 repairs as (
     select
-        tickets.cluster_id,
-        tickets.node_id,
+        tickets.cluster_id, tickets.node_id,
         list({'ticket_id': tickets.ticket_id, 'component': tickets.component}
             order by tickets.opened_at desc, tickets.ticket_id)[:3] as last_tickets
     from marts.fct_tickets as tickets
@@ -133,23 +112,13 @@ repairs as (
 )
 
 select
-    cluster_id,
-    node_id,
-    nodes.node_name,
-    nodes.gpu_count,
-    coalesce(counted.incident_count, 0) as incident_count,
-    counted.failure_count,
-    counted.lost_gpu_hours,
-    counted.last_failed_at,
-    counted.last_incidents,
-    repairs.last_tickets,
-    causes.causes,
-    relapses.relapsed_category,
-    relapses.relapsed_at,
-    relapses.returned_at,
-    outages.* exclude (cluster_id, node_id, fault_outage_count, planned_outage_count),
-    coalesce(outages.fault_outage_count, 0) as fault_outage_count,
-    coalesce(outages.planned_outage_count, 0) as planned_outage_count,
+    cluster_id, node_id, nodes.node_name, nodes.gpu_count, repairs.last_tickets, causes.causes,
+    relapses.* exclude (cluster_id, node_id),
+    counted.* exclude (cluster_id, node_id) replace (coalesce(counted.incident_count, 0) as incident_count),
+    outages.* exclude (cluster_id, node_id) replace (
+        coalesce(outages.fault_outage_count, 0) as fault_outage_count,
+        coalesce(outages.planned_outage_count, 0) as planned_outage_count
+    ),
     lemons.* exclude (cluster_id, node_id),
     date_diff('day', lemons.window_start_date, lemons.window_end_date) + 1 as window_days,
     date_diff('day', counted.last_failed_at, clusters.last_at) as days_since_last_incident,
@@ -165,7 +134,7 @@ left join repairs using (cluster_id, node_id)
 left join estimates.est_lemon_nodes as lemons using (cluster_id, node_id)
 order by
     cluster_id,
-    coalesce(counted.incident_count, 0) desc,
+    incident_count desc,
     coalesce(outages.open_since is not null and not outages.open_is_planned, false) desc,
-    coalesce(outages.fault_outage_count, 0) desc,
+    fault_outage_count desc,
     node_id

@@ -1,45 +1,22 @@
 -- What each kind of log covers, and how much of the study period of its cluster that is. One row per cluster and kind.
 with spans as (
-    select
-        cluster_id,
-        kind,
-        from_at,
-        to_at,
-        known_by,
-        lag(to_at) over (partition by cluster_id, kind order by from_at) as previous_to_at
+    select *, lag(to_at) over (partition by cluster_id, kind order by from_at) as previous_to_at
     from ops.spans
-),
-
-covered as (
-    select
-        spans.cluster_id,
-        spans.kind,
-        min(spans.from_at) as from_at,
-        max(spans.to_at) as to_at,
-        count(spans.previous_to_at) as gap_count,
-        max_by(spans.previous_to_at, spans.from_at - spans.previous_to_at) as longest_gap_from_at,
-        max_by(spans.from_at, spans.from_at - spans.previous_to_at) as longest_gap_to_at,
-        string_agg(distinct spans.known_by, ', ' order by spans.known_by) as known_by,
-        sum(greatest(0, epoch(least(spans.to_at, clusters.study_to_at) - greatest(
-            spans.from_at, clusters.study_from_at
-        )))) as covered_seconds,
-        any_value(epoch(clusters.study_to_at - clusters.study_from_at)) as study_seconds,
-        epoch(any_value(clusters.study_to_at) - max(spans.to_at)) / 86400 as silent_days
-    from spans
-    inner join marts.dim_clusters as clusters using (cluster_id)
-    group by spans.cluster_id, spans.kind
 )
 
 select
-    cluster_id,
-    kind,
-    from_at,
-    to_at,
-    gap_count,
-    longest_gap_from_at,
-    longest_gap_to_at,
-    known_by,
-    silent_days,
-    covered_seconds / nullif(study_seconds, 0) as covered_ratio
-from covered
-order by cluster_id, kind
+    spans.cluster_id, spans.kind,
+    min(spans.from_at) as from_at,
+    max(spans.to_at) as to_at,
+    count(spans.previous_to_at) as gap_count,
+    max_by(spans.previous_to_at, spans.from_at - spans.previous_to_at) as longest_gap_from_at,
+    max_by(spans.from_at, spans.from_at - spans.previous_to_at) as longest_gap_to_at,
+    string_agg(distinct spans.known_by, ', ' order by spans.known_by) as known_by,
+    sum(greatest(
+        0, epoch(least(spans.to_at, clusters.study_to_at) - greatest(spans.from_at, clusters.study_from_at))
+    )) / nullif(any_value(epoch(clusters.study_to_at - clusters.study_from_at)), 0) as covered_ratio,
+    epoch(any_value(clusters.study_to_at) - max(spans.to_at)) / 86400 as silent_days
+from spans
+inner join marts.dim_clusters as clusters using (cluster_id)
+group by spans.cluster_id, spans.kind
+order by spans.cluster_id, spans.kind

@@ -1,9 +1,6 @@
 -- How exact the times of accounting are. One row per cluster and quality.
 select
-    cluster_id,
-    'accounting' as kind,
-    time_quality,
-    count(*) as row_count,
+    cluster_id, 'accounting' as kind, time_quality, count(*) as row_count,
     count(*) / sum(count(*)) over (partition by cluster_id) as row_ratio
 from marts.fct_attempts
 group by cluster_id, time_quality
