@@ -30,23 +30,15 @@ WITHOUT_LOSSES = "no loss of an incident is known"
 
 @dataclass(frozen=True)
 class Saving:
-    """GPU-hours that an action would save in a month of 30 days; all None where the data cannot tell, and why.
-
-    Attributes
-    ----------
-    gpu_hours, low, high
-        Per month; the limits carry the doubt about the rate, not that about the loss of one incident.
-    confidence_level
-        Of the limits.
-    note
-        Why it cannot be told, or what is given back besides; empty where there is nothing to add.
-    """
+    """GPU-hours that an action would save in a month of 30 days; all None where the data cannot tell."""
 
     gpu_hours: float | None = None
     low: float | None = None
     high: float | None = None
+    """The limits carry the doubt about the rate, not that about the loss of one incident."""
     confidence_level: float | None = None
     note: str = ""
+    """Why it cannot be told, or what is given back besides; empty where there is nothing to add."""
 
     def __str__(self) -> str:
         """Write it with its limits."""
@@ -58,35 +50,22 @@ class Saving:
 
 @dataclass(frozen=True)
 class Action:
-    """One thing to do.
-
-    Attributes
-    ----------
-    kind, node_names
-        The kind of action, and the nodes it concerns; empty for an action on the whole cluster.
-    title
-        What to do, in one line.
-    reason
-        The evidence for it.
-    incident_count, days
-        Incidents that it rests on and the days over which they were counted; None where it rests on none.
-    saving
-        What it would save.
-    command
-        What to paste; empty where no command helps, or where the name cannot stand on a command line.
-    exclude
-        Slurm's option that keeps one job off the node; empty likewise.
-    """
+    """One thing to do."""
 
     kind: Kind
     title: str
     reason: str
+    """The evidence for it."""
     node_names: tuple[str, ...] = ()
+    """Empty for an action on the whole cluster."""
     incident_count: float | None = None
+    """Incidents that it rests on, and below the days over which they were counted; None where it rests on none."""
     days: float | None = None
     saving: Saving = Saving()
     command: str = ""
+    """What to paste; empty where no command helps, or where the name cannot stand on a command line."""
     exclude: str = ""
+    """Slurm's option that keeps one job off the node; empty likewise."""
 
     @property
     def rests_on(self) -> str:
@@ -104,26 +83,21 @@ class Action:
 
 def actions_of(own: Own) -> list[Action]:
     """Work out what to do about a cluster, the most urgent first."""
-    losses = own.rows("incident_losses")
-    costs = {row["failure_category"]: _cost([row]) for row in losses} | {"all": _cost(losses)}
+    costs = {row["failure_category"]: row["lost_gpu_hours"] for row in own.rows("incident_losses")}
     nodes = own.rows("nodes")
-    lemons = sorted(
-        (row for row in nodes if row["verdict"] == "lemon"), key=lambda row: (row["rank"] is None, row["rank"])
-    )
+    lemons = sorted(own.rows("nodes", verdict="lemon"), key=lambda row: (row["rank"] is None, row["rank"]))
+    broken = sorted((row for row in nodes if row["needs_repair"]), key=lambda row: row["open_since"])
+    to_repair = [row for row in broken if row["verdict"] != "lemon"]
     return [
-        *_repairs([row for row in nodes if row["needs_repair"] and row["verdict"] != "lemon"]),
+        *([_repair(to_repair)] if len(to_repair) > MAX_SINGLE_OUTAGES else [_repair([row]) for row in to_repair]),
         *(_drain(row, costs.get("all")) for row in lemons),
         *(_repair_again(row, costs.get("all")) for row in nodes if _has_relapsed(row)),
-        *(_look_for_cause(row, costs.get(row["failure_category"]), own) for row in _grown(own.rows("rate_changes"))),
+        *(
+            _look_for_cause(row, costs.get(row["failure_category"]), own.cluster["study_days"])
+            for row in _grown(own.rows("rate_changes"))
+        ),
         *_about_sources(own),
     ]
-
-
-def _cost(losses: list[Row]) -> float | None:
-    """Give the GPU-hours that an incident costs on average; None where no loss is known."""
-    known = [row["lost_gpu_hours"] for row in losses if row["lost_gpu_hours"] is not None]
-    count = sum(row["incident_count"] for row in losses)
-    return sum(known) / count if known and count else None
 
 
 def lemon_words(node: Row) -> str:
@@ -154,33 +128,25 @@ def drain_command(node_name: str, reason: str) -> str:
     return f"scontrol update nodename={node_name} state=drain reason={shlex.quote(printable(reason, 120))}"
 
 
-def _repairs(nodes: list[Row]) -> list[Action]:
-    """Ask for the repair of each node, or of all of them at once where they are many."""
-    nodes = sorted(nodes, key=lambda node: node["open_since"])
-    return [_repair(nodes)] if len(nodes) > MAX_SINGLE_OUTAGES else [_repair([node]) for node in nodes]
-
-
 def _repair(nodes: list[Row]) -> Action:
     first, names = nodes[0], [node["node_name"] for node in nodes]
+    what, longest = printable(names[0]), ""
+    if len(names) > 1:
+        what, longest = plural(len(names), "node"), f", the longest {what}"
     said = f": {printable(first['open_reason'], 80)}" if first["open_reason"] else ""
     gpus = sum(node["gpu_count"] or 0 for node in nodes)
     gives_back = f"up to {whole(DAYS_PER_MONTH * 24 * gpus)} GPU-hours a month of capacity come back"
     safe = safe_names(names)
     return Action(
         "outage",
-        f"Repair {printable(names[0]) if len(names) == 1 else plural(len(names), 'node')}, then return to service",
-        (f"Out of service since {moment(first['open_since'])} UTC" if len(names) == 1 else _oldest(first))
-        + f"{said}; no open ticket tells of a repair",
+        f"Repair {what}, then return to service",
+        f"Out of service{longest} since {moment(first['open_since'])} UTC{said}; no open ticket tells of a repair",
         tuple(names),
         float(sum(node["incident_count"] or 0 for node in nodes)),
         first["study_days"],
         Saving(note=f"an outage is no failure; {gives_back if gpus else 'its GPUs are unknown'}"),
         f"scontrol update nodename={fold(safe)} state=resume" if safe else "",
     )
-
-
-def _oldest(node: Row) -> str:
-    return f"Out of service, the longest {printable(node['node_name'])} since {moment(node['open_since'])} UTC"
 
 
 def _drain(node: Row, lost: float | None) -> Action:
@@ -246,28 +212,21 @@ def _grown(series: list[Row]) -> list[Row]:
     return sorted(named or grown, key=lambda row: -row["ratio"])
 
 
-def _look_for_cause(cause: Row, lost: float | None, own: Own) -> Action:
-    days = _study_days(own.cluster)
+def _look_for_cause(cause: Row, lost: float | None, days: float | None) -> Action:
     is_all = cause["failure_category"] == "all"
     label = "All failures together" if is_all else printable(cause["label"])
     step = NEXT_STEP.get(cause["failure_category"], "look for what changed on that day")
-    times = f"{short(cause['ratio'])} times as often ({confidence(cause['confidence_level'])}: "
-    times += f"{span(cause['ratio_low'], cause['ratio_high'])})"
+    limits = f"{confidence(cause['confidence_level'])}: {span(cause['ratio_low'], cause['ratio_high'])}"
     beside = f"; beside it: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
     return Action(
         "cause",
         f"{label}: look for the cause in the whole fleet, not in a node; {step}",
-        f"{times} since {cause['changed_at']:%Y-%m-%d}: {short(cause['rate_before'])} before, "
-        f"{short(cause['rate_after'])} after, per 1,000 node-days{beside}",
+        f"{short(cause['ratio'])} times as often ({limits}) since {cause['changed_at']:%Y-%m-%d}: "
+        f"{short(cause['rate_before'])} before, {short(cause['rate_after'])} after, per 1,000 node-days{beside}",
         incident_count=cause["event_count"],
         days=days,
         saving=_saved_at_former_rate(cause, lost, days),
     )
-
-
-def _study_days(cluster: Row) -> float | None:
-    start, end = cluster["study_from_at"], cluster["study_to_at"]
-    return None if start is None or end is None else (end - start).total_seconds() / 86400
 
 
 def _saved_at_former_rate(cause: Row, lost: float | None, days: float | None) -> Saving:

@@ -27,25 +27,20 @@ NEXT_STEP = {
     "nccl_timeout": "run a collective test that includes the node and one that leaves it out",
     "node_fail_unattributed": "heartbeat lost, nothing else seen: check power, the BMC event log, the network port",
 }
-
-
 RECENT_DAYS = 30
 """An incident longer ago, with none since, is no reason to do anything."""
 
 
 def advise(node: Row) -> str:
-    """Say what an operator could do about a node.
+    """Say what an operator could do about a node: a row of the `nodes` frame.
 
     Only a lemon of the lemon list is to be drained, so that no node is advised here and called well there.
-
-    Parameters
-    ----------
-    node
-        A row of the `nodes` frame: verdict of the lemon list, incidents by cause, outages planned and not.
     """
     said = [*_about_outage(node), *_about_incidents(node)]
     if not said and node["fault_outage_count"]:
-        said.append(_about_reason(node))
+        last = printable(node["last_fault_reason"], 60).rstrip(".") if node.get("last_fault_reason") else ""
+        times = "once" if node["fault_outage_count"] == 1 else f"{node['fault_outage_count']} times"
+        said = [f"Taken out {times} without a job blamed on it{f'; last reason: {last}' if last else ''}."]
     return " ".join(said) or "Planned work only: nothing to do."
 
 
@@ -84,10 +79,3 @@ def _about_incidents(node: Row) -> list[str]:
     if total == 1:
         return [f"One incident is no pattern yet: if it comes back, {step}."]
     return [f"{plural(total, 'incident')}, no more than chance explains: watch it."]
-
-
-def _about_reason(node: Row) -> str:
-    last = printable(node["last_fault_reason"], 60).rstrip(".") if node.get("last_fault_reason") else ""
-    reason = f"; last reason: {last}" if last else ""
-    count = node["fault_outage_count"]
-    return f"Taken out {'once' if count == 1 else f'{count} times'} without a job blamed on it{reason}."

@@ -5,7 +5,7 @@ The builders in `sections` fill these; the template lays them out and escapes ev
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from assets.report.actions import Action
@@ -16,54 +16,25 @@ Direction = Literal["", "better", "worse"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One table cell.
-
-    Attributes
-    ----------
-    text, detail
-        What is shown, and a second line in small print.
-    swatch
-        A colour mark before the text.
-    is_code, is_simulated
-        A command to copy; a mark that the thing named is simulated.
-    link
-        An address inside the report, such as `#demo/failures/node=a12`.
-    key
-        What a filter compares where that is not the text.
-    order
-        What the column is sorted by where that cannot be read from the text.
-    """
+    """One table cell."""
 
     text: str
     detail: str = ""
+    """A second line in small print."""
     swatch: str = ""
+    """A colour mark before the text."""
     is_code: bool = False
+    """A command to copy."""
     is_simulated: bool = False
+    """A mark says that the thing named is simulated."""
     link: str = ""
-    key: str = ""
-    order: float | str | None = None
+    """An address inside the report, such as `#demo/failures/node=a12`."""
 
     def as_json(self) -> str | dict[str, Any]:
         """Give what the page's script reads: the plain text where there is nothing else."""
         marks = {"d": self.detail, "s": self.swatch, "c": self.is_code, "b": self.is_simulated, "h": self.link}
-        said = {name: value for name, value in (marks | {"k": self.key}).items() if value}
-        if self.order is not None:
-            said["v"] = self.order
+        said = {name: value for name, value in marks.items() if value}
         return {"t": self.text, **said} if said else self.text
-
-
-@dataclass(frozen=True)
-class Column:
-    """A table column; numeric ones are set flush right. An address filters the table by a column's `filter`."""
-
-    name: str
-    is_numeric: bool = False
-    filter: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Give what the page's script reads."""
-        said = {"name": self.name, "n": int(self.is_numeric)}
-        return said | {"f": self.filter} if self.filter else said
 
 
 @dataclass(frozen=True)
@@ -71,18 +42,18 @@ class Table:
     """A table; a collapsed one opens on a click on its caption, a total row stays last however it is sorted."""
 
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[dict[str, Any], ...]
+    """What the page's script reads of each column: its name, whether it is numeric, and the name of its filter."""
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     is_collapsed: bool = False
     has_total: bool = False
-    kind: Literal["table"] = "table"
 
     def as_json(self, is_simulated: bool = False) -> dict[str, Any]:
         """Give what the page's script reads."""
         return {
             "caption": self.caption,
-            "columns": [column.as_json() for column in self.columns],
+            "columns": self.columns,
             "rows": [[cell.as_json() for cell in cells] for cells in self.rows],
             "last": self.has_total,
             "simulated": is_simulated,
@@ -100,7 +71,6 @@ class Figure:
     columns: dict[str, str]
     """Columns of the data `main` with their headings: what the figure's own table shows."""
     note: str = ""
-    kind: Literal["figure"] = "figure"
 
 
 @dataclass(frozen=True)
@@ -125,7 +95,6 @@ class Text:
 
     text: str
     tone: Tone = "plain"
-    kind: Literal["text"] = "text"
 
 
 @dataclass(frozen=True)
@@ -135,7 +104,6 @@ class Pair:
     left: Figure | Table
     right: Figure | Table
     is_left_wider: bool = False
-    kind: Literal["pair"] = "pair"
 
 
 @dataclass(frozen=True)
@@ -143,7 +111,6 @@ class Markup:
     """A part of the page that brings its own markup, escaped by its own template."""
 
     html: str
-    kind: Literal["html"] = "html"
 
 
 @dataclass(frozen=True)
@@ -151,7 +118,6 @@ class Actions:
     """Things to do, the most urgent first."""
 
     actions: tuple[Action, ...]
-    kind: Literal["actions"] = "actions"
 
 
 @dataclass(frozen=True)
@@ -161,7 +127,6 @@ class Multiples:
     title: str
     figures: tuple[Figure, ...]
     note: str = ""
-    kind: Literal["multiples"] = "multiples"
 
 
 Block = Table | Figure | Text | Pair | Actions | Markup | Multiples
@@ -190,9 +155,6 @@ class FirstScreen:
     until: str
     lost_gpu_hours: float = 0.0
     trend: Figure | None = None
-    trend_title: str = ""
-    trend_words: str = ""
-    trend_height: int = 200
     is_alone: bool = False
     """The page of the trend's figure is another file, so that the numbers are needed here too."""
 
@@ -238,10 +200,9 @@ class Page:
 
     title: str
     subtitle: str
-    simulated_clusters: tuple[str, ...]
     index: Leaf
     chapters: tuple[Chapter, ...]
-    closing: tuple[Leaf, ...] = field(default_factory=tuple)
+    closing: tuple[Leaf, ...] = ()
     warnings: tuple[str, ...] = ()
     """What a reader has to know before anything else: clusters that are stale or missing."""
 

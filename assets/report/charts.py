@@ -18,6 +18,7 @@ from assets.report.queries import Row
 from assets.report.tables import ends
 
 Spec = dict[str, Any]
+Say = Callable[[Row], str]
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 INK = "#1f2328"
@@ -49,20 +50,11 @@ def figure(  # noqa: PLR0917
     note: str = "",
     **others: list[Row],
 ) -> Figure:
-    """Make a figure.
+    """Make a figure of what `layer` and `labelled` made.
 
-    Parameters
-    ----------
-    key, title, description, note
-        Id, name, what it shows for readers who do not see it, and how to read it.
-    rows, columns
-        What its layers draw as the data `main`, and the columns that its table has, with their headings.
-    layers
-        What `layer` and `labelled` made.
-    height
-        Pixels, or `{"step": pixels}` for each row.
-    others
-        Further data that layers draw, by name.
+    The description is for readers who do not see it, the note says how to read it. The layers draw the rows as the data
+    `main`, and others by their names; `columns` are those that the figure's table has, with their headings. The height
+    is in pixels, or `{"step": pixels}` for each row.
     """
     spec = {
         "width": "container",
@@ -150,7 +142,7 @@ def decade_ticks(low: float, high: float) -> dict[str, float]:
     return {short(value, 1): value for value in values if low <= value <= high}
 
 
-def dots(rows: Iterable[Row], stem: str, label: Callable[[Row], str], k: Callable[[Row], str]) -> list[Row]:
+def dots(rows: Iterable[Row], stem: str, label: Say, k: Say, **others: Say) -> list[Row]:
     """Gather what `intervals` draws of a column with limits: `label` names a row, `k` says what it rests on."""
     return [
         {
@@ -161,6 +153,7 @@ def dots(rows: Iterable[Row], stem: str, label: Callable[[Row], str], k: Callabl
             "k": k(row),
             "text": f"{short(row[stem])} ({ends(row, stem)})",
         }
+        | {name: say(row) for name, say in others.items()}
         for row in rows
     ]
 
@@ -168,15 +161,8 @@ def dots(rows: Iterable[Row], stem: str, label: Callable[[Row], str], k: Callabl
 def intervals(rows: list[Row], title: str, around_one: bool = False) -> list[Spec]:
     """Draw a dot with its interval on a logarithmic axis for each row, and say what they rest on beside it.
 
-    Parameters
-    ----------
-    rows
-        What `dots` gathered (a limit that is None leaves its side open: the interval runs to the edge) and, where the
-        dots are coloured, `group`.
-    title
-        Of the axis.
-    around_one
-        The axis shows a line at 1, where nothing differs.
+    The rows are what `dots` gathered (a limit that is None leaves its side open: the interval runs to the edge) and,
+    where the dots are coloured, have a `group`. An axis around one shows a line there, where nothing differs.
     """
     known = [row[end] for row in rows for end in ("value", "low", "high") if (row[end] or 0) > 0]
     low, high = min(known) / 1.3, max(known) * 1.3

@@ -23,14 +23,9 @@ class EarlierReport:
 
 
 def earlier_reports(publications: Path, count: int | None = None) -> list[EarlierReport]:
-    """List the reports of publications that can be gone back to, the newest first.
+    """List the reports of publications that can be gone back to, the newest first and at most so many.
 
-    Parameters
-    ----------
-    publications
-        The folder with one publication each, as `orchestration.publication.folders` lays it out.
-    count
-        At most so many: as many as stay when another one is published.
+    The folder has one publication each, as `orchestration.publication.folders` lays it out.
     """
     found = []
     for description in publications.glob("*/publication.json") if publications.is_dir() else ():
@@ -39,13 +34,9 @@ def earlier_reports(publications: Path, count: int | None = None) -> list[Earlie
             continue
         try:
             told = json.loads(description.read_text(encoding="utf-8"))
-            report = EarlierReport(
-                int(told["number"]),
-                str(told["run_id"]),
-                str(told["published_at"]),
-                str(told["code_version"]),
-                f"{FOLDER}{quote(folder.name)}/{PAGE.as_posix()}",
-            )
+            run_id, at, version = (str(told[name]) for name in ("run_id", "published_at", "code_version"))
+            address = f"{FOLDER}{quote(folder.name)}/{PAGE.as_posix()}"
+            report = EarlierReport(int(told["number"]), run_id, at, version, address)
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if report.run_id == folder.name:

@@ -12,24 +12,16 @@ from assets.report.earlier import EarlierReport, earlier_reports
 
 
 class ReportFolder(dg.ConfigurableResource):
-    """Folder of the report.
-
-    Attributes
-    ----------
-    path
-        Absolute path; the page becomes `latest/index.html` below it.
-    parts
-        Absolute path of the folder of what is the same in every report; empty puts it below `path`.
-    publications
-        Absolute path of the folder of what was published and is kept; empty where nothing ever is.
-    keep
-        How many publications there are at most, the one to come among them.
-    """
+    """Folder of the report."""
 
     path: str
+    """Absolute path; the page becomes `latest/index.html` below it."""
     parts: str = ""
+    """Absolute path of the folder of what is the same in every report; empty puts it below `path`."""
     publications: str = ""
+    """Absolute path of the folder of what was published and is kept; empty where nothing ever is."""
     keep: int = 0
+    """How many publications there are at most, the one to come among them."""
 
     @property
     def page(self) -> Path:
@@ -71,10 +63,7 @@ def _replace(file: Path, content: str | bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        if isinstance(content, bytes):
-            beside.write_bytes(content)
-        else:
-            beside.write_text(content, encoding="utf-8")
+        beside.write_bytes(content) if isinstance(content, bytes) else beside.write_text(content, encoding="utf-8")
         beside.replace(file)
     finally:
         beside.unlink(missing_ok=True)

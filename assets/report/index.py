@@ -6,7 +6,7 @@ import datetime as dt
 
 import dagster as dg
 
-from assets.report.changes import changes_since, read_numbers
+from assets.report.changes import changes_since
 from assets.report.folder import ReportFolder
 from assets.report.page import VEGA, build, figures_of, render, vega_bundle
 from assets.report.queries import read_frames, tables_read
@@ -25,8 +25,8 @@ def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> dg.Ma
     """Write the report from marts, estimates and ops."""
     made_at = dt.datetime.now(dt.UTC)
     with warehouse.reading() as con:
-        frames, numbers = read_frames(con), read_numbers(con)
-    changes = changes_since(report.published, numbers) if report.published.is_file() else None
+        frames = read_frames(con)
+    changes = changes_since(report.published, frames["numbers"]) if report.published.is_file() else None
     page = build(frames, made_at, changes, report.earlier)
     html = render(page, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)

@@ -10,12 +10,7 @@ from collections import defaultdict
 
 from assets.report.queries import Frames, Row
 
-PEOPLE = {
-    "user_name": "user",
-    "victim_user_name": "user",
-    "instigator_user_name": "user",
-    "account": "account",
-}
+PEOPLE = {"user_name": "user", "victim_user_name": "user", "instigator_user_name": "user", "account": "account"}
 """Columns that hold a name, and what a number stands behind in place of it."""
 TEXTS = ("job_name", "victim_job_name", "example_raw", "example_detail", "message")
 """Columns whose text people chose, or that quote a line of a log."""

@@ -18,7 +18,6 @@ from importlib.metadata import version
 from typing import Any
 
 import vl_convert
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
@@ -28,26 +27,22 @@ from assets.report.earlier import EarlierReport
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
 from assets.report.queries import Frames, Own, Row
-from assets.report.sections.causes import causes, trust
+from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison, since_last_report
-from assets.report.sections.constant import constant
+from assets.report.sections.constant import constant, forecasts
 from assets.report.sections.ettr import ettr
-from assets.report.sections.failures import failure_details, failures
+from assets.report.sections.failures import failure_details, failures, preemptions
 from assets.report.sections.first_screen import first_screen
-from assets.report.sections.forecasts import forecasts
 from assets.report.sections.gaps import gaps
 from assets.report.sections.headline import has_enough, headline
-from assets.report.sections.lemons import lemons
+from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
-from assets.report.sections.methods import taxonomy
 from assets.report.sections.mttf import mttf
-from assets.report.sections.nodes import nodes
 from assets.report.sections.over_time import over_time
-from assets.report.sections.preemptions import preemptions
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
-from assets.report.what_if import TEMPLATES, start_of, what_if, what_if_script, what_if_styles
+from assets.report.what_if import TEMPLATES, environment, start_of, what_if, what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
 _log = logging.getLogger(__name__)
@@ -64,7 +59,7 @@ def what_to_do(own: Own) -> Section:
 def what_to_expect(own: Own) -> Section:
     """Build the sliders."""
     html = what_if(start_of(own), anchor_of(own.cluster["cluster_id"]))
-    return section("what-if", "What would another run meet?", Markup(str(html)))
+    return section("what-if", "What would another run meet?", Markup(html))
 
 
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
@@ -82,31 +77,19 @@ PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
 def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
     """Fill the template with a page and return one HTML document that needs nothing beside it.
 
-    Parameters
-    ----------
-    page
-        What `build` returned.
-    bundle
-        What `vega_bundle` returned.
-    only
-        The one page to put into the document; links to the others lead to their files. None: all of them.
+    The bundle is what `vega_bundle` returned. Of `only` one page the document holds that page alone, and links to the
+    others lead to their files.
     """
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    environment.filters["zipped"] = zipped
+    templates = environment()
+    templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    templates.filters["zipped"] = zipped
     watch, *own = ((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     own.append(what_if_script())
     if only is not None and only.first:
         only = replace(only, first=replace(only.first, is_alone=True))
     leaves = page.leaves if only is None else (only,)
     needed = bundle if only is None or only.first or any(True for _ in figures_in(only)) else ""
-    return environment.get_template("page.html.j2").render(
+    return templates.get_template("page.html.j2").render(
         page=page,
         leaves=leaves,
         # With one cluster and nothing to warn of, the report begins where that cluster does.
@@ -131,40 +114,27 @@ def vega_bundle() -> str:
 
 
 def build(
-    frames: Frames,
-    made_at: dt.datetime,
-    changes: Sequence[Change] | None = None,
-    earlier: Sequence[EarlierReport] = (),
+    frames: Frames, made_at: dt.datetime, changes: Sequence[Change] | None = None, earlier: Sequence[EarlierReport] = ()
 ) -> Page:
     """Arrange everything the page says, without any markup.
 
-    Parameters
-    ----------
-    frames
-        What `queries.read_frames` returned.
-    made_at
-        UTC time written into the page's header.
-    changes
-        What changed since the report before; None where there is none.
-    earlier
-        Reports that are kept beside this one.
+    `changes` since the report before are None where there is none; `earlier` reports are kept beside this one.
     """
     frames = hide_names(frames)
     # Clusters of which too little was seen come last: what they say of rates is next to nothing.
     owns = sorted((Own(frames, cluster) for cluster in frames["clusters"]), key=lambda own: not has_enough(own))
-    names = {own.cluster["cluster_id"]: printable(own.cluster["cluster_id"]) for own in owns}
+    chapters = tuple(chapter(frames, own.cluster, made_at) for own in owns)
     return Page(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
-        simulated_clusters=tuple(names[own.cluster["cluster_id"]] for own in owns if own.cluster["is_simulated"]),
         index=Leaf("index", "Clusters", "Cluster reliability", (*comparison(owns), *since_last_report(changes))),
-        chapters=tuple(chapter(frames, own.cluster, made_at) for own in owns),
+        chapters=chapters,
         closing=(
             Leaf("methods", "Methods", "Methods", (taxonomy(frames), *(trust(own) for own in owns))),
             Leaf("provenance", "Provenance", "Provenance", (provenance(frames, earlier),)),
         ),
         warnings=(
-            *(f"{names[own.cluster['cluster_id']]}: {stale(own.cluster)}" for own in owns if own.cluster["is_stale"]),
+            *(f"{each.cluster_id}: {each.stale}" for each in chapters if each.stale),
             *(
                 f"{printable(cluster['cluster_id'])} is not in this report, as it could not be built: "
                 f"{printable(cluster['reason'], MAX_REASON_CHARACTERS)}"
@@ -177,9 +147,7 @@ def build(
 def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
     """Build all pages of one cluster."""
     own, cluster_id = Own(frames, cluster), cluster["cluster_id"]
-    bare = Chapter(
-        printable(cluster_id), anchor_of(cluster_id), is_simulated=bool(cluster["is_simulated"]), stale=stale(cluster)
-    )
+    bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(cluster["is_simulated"]), stale(cluster))
     leaves = []
     built = {builder: _section(builder, own) for _, _, builders in PAGES for builder in builders}
     for key, name, builders in PAGES:
@@ -217,9 +185,7 @@ def _section(builder: Callable[[Own], Section], own: Own) -> Section:
 
 def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
     """List every figure with the id of the element it is drawn into."""
-    for leaf in page.leaves:
-        for figure in figures_in(leaf):
-            yield f"{leaf.prefix}{figure.key}-chart", figure
+    return ((f"{leaf.prefix}{figure.key}-chart", figure) for leaf in page.leaves for figure in figures_in(leaf))
 
 
 def figures_in(leaf: Leaf) -> Iterator[Figure]:

@@ -23,26 +23,15 @@ GROUP_COLOURS = {
     "Cause not found": NOT_FOUND,
 }
 
-_GROUP_OF = {
-    "gpu_unavailable": "GPU",
-    "gpu_memory": "GPU",
-    "gpu_driver_firmware": "GPU",
-    "gpu_nvlink": "GPU",
-    "unknown_xid": "GPU",
-    "ib_link": "Network",
-    "eth_link": "Network",
-    "nccl_timeout": "Network",
-    "filesystem_mount": "Storage",
-    "block_device": "Storage",
-    "main_memory": "Host",
-    "pcie": "Host",
-    "host_hardware": "Host",
-    "performance": "Host",
-    "config": "Services",
-    "system_services": "Services",
-    "oom": "User program",
-    "user_code": "User program",
+_CATEGORIES = {
+    "GPU": ("gpu_unavailable", "gpu_memory", "gpu_driver_firmware", "gpu_nvlink", "unknown_xid"),
+    "Network": ("ib_link", "eth_link", "nccl_timeout"),
+    "Storage": ("filesystem_mount", "block_device"),
+    "Host": ("main_memory", "pcie", "host_hardware", "performance"),
+    "Services": ("config", "system_services"),
+    "User program": ("oom", "user_code"),
 }
+_GROUP_OF = {category: group for group, categories in _CATEGORIES.items() for category in categories}
 
 
 def group_of(category: str | None) -> str:

@@ -6,10 +6,13 @@ of one cluster are `own.rows(name)`. A row with a category gets the category's l
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +23,35 @@ from assets.rows import rows_of
 Row = dict[str, Any]
 
 
+def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
+    """Part rows by the value of a column, or by those of several; groups and rows keep their order.
+
+    >>> grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")
+    {2: [{'a': 2}, {'a': 2}], 1: [{'a': 1}]}
+    """
+    groups, key = defaultdict[Any, list[Row]](list), itemgetter(*columns)
+    for row in rows:
+        groups[key(row)].append(row)
+    return dict(groups)
+
+
+def summed(rows: Iterable[Row], *names: str) -> dict[str, float]:
+    """Add up what is known of some columns.
+
+    >>> summed([{"a": 1.5, "b": None}, {"a": None, "b": 2.0}], "a", "b")
+    {'a': 1.5, 'b': 2.0}
+    """
+    listed = list(rows)
+    return {name: math.fsum(row[name] or 0.0 for row in listed) for name in names}
+
+
 class Frames(dict[str, list[Row]]):
     """Rows by the name of their query. Nothing changes them once they are read."""
 
-    def of_cluster(self, name: str, cluster_id: str) -> list[Row]:
-        """Give a cluster's rows of a query, in their order.
-
-        The rows of a query are parted by cluster once: a home may have hundreds of clusters.
-        """
-        if name not in self._parted:
-            parted = self._parted[name] = defaultdict(list)
-            for row in self[name]:
-                parted[row["cluster_id"]].append(row)
-        return self._parted[name].get(cluster_id, [])
-
     @cached_property
-    def _parted(self) -> dict[str, dict[str, list[Row]]]:
-        return {}
+    def of_cluster(self) -> Callable[[str], dict[str, list[Row]]]:
+        """The rows of a query by cluster, parted once: a home may have hundreds of clusters."""
+        return cache(lambda name: grouped(self[name], "cluster_id"))
 
 
 SQL = Path(__file__).parent / "sql"
@@ -48,6 +63,8 @@ PUBLISHED = {
     "cause_bounds": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count = 0 "
     "and failures_per_gpu_hour_high is not null order by failure_category",
     "causes": "marts.agg_failure_rates_by_cause order by failure_count desc, failure_category",
+    "checks": "ops.checks where run_id = (select run_id from ops.runs order by rowid desc limit 1) "
+    "order by passed, table_name, check_name",
     "check_introductions": "marts.agg_check_introductions where source = 'health_check' "
     "and coalesce(is_introduction, true) order by first_reported_at, check_name",
     "checkpoint_plans": "estimates.est_checkpoint_plans order by gpu_count",
@@ -99,7 +116,7 @@ class Own:
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
         """Select the cluster's rows of a frame, those that have the values wanted."""
-        rows = self.frames.of_cluster(name, self.cluster["cluster_id"])
+        rows = self.frames.of_cluster(name).get(self.cluster["cluster_id"], [])
         return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
     def row(self, name: str, **wanted: Any) -> Row:
@@ -118,9 +135,7 @@ def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
 
     A published file has no kernel messages: a query of a raw table that is not there gives no row.
     """
-    known = {
-        name for (name,) in con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
-    }
+    known = {row["table_name"] for row in rows_of(con, "from duckdb_tables() where schema_name = 'raw'")}
     frames = Frames(
         (name, rows_of(con, text) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
         for name, text in texts().items()
@@ -137,5 +152,4 @@ def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
 
 def tables_read() -> list[str]:
     """List the tables of marts and estimates that the queries name."""
-    found = (re.findall(r"\b(?:marts|estimates)\.\w+", text) for text in texts().values())
-    return sorted({table for tables in found for table in tables})
+    return sorted(set(re.findall(r"\b(?:marts|estimates)\.\w+", " ".join(texts().values()))))

@@ -11,12 +11,11 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 import vl_convert
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.report.blocks import Chapter, FirstScreen, Page
 from assets.report.changes import Change
 from assets.report.numbers import moment, printable
-from assets.report.what_if import TEMPLATES
+from assets.report.what_if import environment
 from assets.report.wording import plural
 
 MAX_LINES = 10
@@ -69,17 +68,7 @@ def escape_lightly(sentence: str) -> str:
 
 
 def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.datetime) -> str:
-    """Write at most ten lines of Markdown.
-
-    Parameters
-    ----------
-    page
-        What `page.build` returned.
-    changes
-        What changed since the report before; None where there is none.
-    made_at
-        UTC time of the report.
-    """
+    """Write at most ten lines of Markdown; without a report before, `changes` is None."""
     room, screens = MAX_LINES - FIXED_LINES, most_urgent_first(screens_of(page))
     shown = screens if len(screens) <= room else screens[: room - 1]
     lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
@@ -143,10 +132,6 @@ def draw_summary(page: Page, made_at: dt.datetime) -> bytes:
         }
         for chapter, first in screens[:MAX_PICTURED]
     ]
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    svg = environment.get_template("summary.svg.j2").render(
-        title=f"{page.title}, {moment(made_at)} UTC", rows=rows, hidden=len(screens) - len(rows)
-    )
+    template, title = environment().get_template("summary.svg.j2"), f"{page.title}, {moment(made_at)} UTC"
+    svg = template.render(title=title, rows=rows, hidden=len(screens) - len(rows))
     return bytes(vl_convert.svg_to_png(svg, scale=1.5))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from assets.report.blocks import Cell, Column, Table
+from assets.report.blocks import Cell, Table
 from assets.report.numbers import UNKNOWN, confidence, moment, printable, short
 from assets.report.palette import colour_of
 from assets.report.queries import Row
@@ -26,40 +26,33 @@ second = partial(moment, seconds=True)
 
 @dataclass(frozen=True)
 class Col:
-    """One column of a table.
-
-    Attributes
-    ----------
-    heading
-        A leading `#` sets the column flush right; `{level}` stands for the confidence level of the rows.
-    source
-        Where the value comes from.
-    write
-        How the value is written; by default texts of the logs made harmless, and as they are what a function made.
-    limits
-        Stem of the columns `<stem>_low` and `<stem>_high`, which stand below the value, written as it is.
-    detail
-        What stands below the value in small print.
-    link
-        Address of what a click shows; empty for none.
-    unknown
-        What is written where there is no value.
-    filter
-        Name by which an address selects rows: `#<cluster>/<page>/<filter>=<text>`.
-    has_swatch, is_code
-        Has the colour of the row's category before it; is a command to copy.
-    """
+    """One column of a table."""
 
     heading: str
+    """A leading `#` sets the column flush right; `{level}` stands for the confidence level of the rows."""
     source: Source
     write: Write | None = None
+    """How the value is written; by default texts of the logs made harmless, and as they are what a function made."""
     limits: str = ""
+    """Stem of the columns `<stem>_low` and `<stem>_high`, which stand below the value, written as it is."""
     detail: Source = ""
+    """What stands below the value in small print."""
     link: Callable[[Row], str] | None = None
+    """Address of what a click shows; empty for none."""
     unknown: str = UNKNOWN
+    """What is written where there is no value."""
     filter: str = ""
+    """Name by which an address selects rows: `#<cluster>/<page>/<filter>=<text>`."""
     has_swatch: bool = False
+    """Has the colour of the row's category before it."""
     is_code: bool = False
+    """Is a command to copy."""
+
+    def head(self, level: str = "") -> dict[str, Any]:
+        """Give what the page's script reads of the column."""
+        name, is_numeric = self.heading.removeprefix("#"), self.heading.startswith("#")
+        filtered = {"f": self.filter} if self.filter else {}
+        return {"name": name.replace("{level}", level), "n": int(is_numeric), **filtered}
 
     def cell(self, row: Row) -> Cell:
         """Make the cell of a row."""
@@ -67,12 +60,15 @@ class Col:
         if isinstance(value, Cell):
             return value
         write = self.write or (str if callable(self.source) else printable)
-        detail = self.detail(row) if callable(self.detail) else row[self.detail] if self.detail else ""
         if self.limits and value is not None:
             detail = ends(row, self.limits, write)
+        elif callable(self.detail):
+            detail = self.detail(row) or ""
+        else:
+            detail = printable(row[self.detail] or "", 200) if self.detail else ""
         return Cell(
             self.unknown if value is None else write(value),
-            detail=(detail or "") if callable(self.detail) or self.limits else printable(detail or "", 200),
+            detail,
             swatch=colour_of(row["failure_category"]) if self.has_swatch and row["failure_category"] != "all" else "",
             link=self.link(row) if self.link else "",
             is_code=self.is_code,
@@ -94,6 +90,11 @@ def cause(heading: str = "Cause", link: Callable[[Row], str] | None = None) -> C
     return Col(heading, "label", link=link, has_swatch=True, filter="cause" if link is None else "")
 
 
+def flag(heading: str, column: str) -> Col:
+    """Make a column that says yes or no; empty where that is unknown."""
+    return Col(heading, column, {True: "yes", False: "no"}.__getitem__, unknown="")
+
+
 def level_of(rows: Iterable[Row]) -> str:
     """Write the confidence level of rows that share one."""
     return confidence(next((row["confidence_level"] for row in rows if row.get("confidence_level")), None))
@@ -110,26 +111,15 @@ def table(
 ) -> Table | None:
     """Make a table of rows; None without any.
 
-    Parameters
-    ----------
-    caption, note
-        What it shows; how to read it.
-    rows, columns
-        What stands in it.
-    is_collapsed
-        A click on the caption opens it.
-    total
-        A last row that stays last however the table is sorted.
+    The note says how to read it. A click on the caption opens a collapsed one. `total` is a last row, which stays last
+    however the table is sorted.
     """
     if not rows:
         return None
     columns, level = tuple(columns), level_of(rows)
     return Table(
         caption,
-        tuple(
-            Column(column.heading.removeprefix("#").replace("{level}", level), column.heading[:1] == "#", column.filter)
-            for column in columns
-        ),
+        tuple(column.head(level) for column in columns),
         tuple(tuple(column.cell(row) for column in columns) for row in (*rows, *([total] if total else []))),
         note.replace("{level}", level),
         is_collapsed=is_collapsed,

@@ -6,15 +6,14 @@ The page computes with `templates/whatif_model.js`, whose formulas are those of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from assets.model.incident_counts import weighted_interval
 from assets.model.target_probability import RUN_COUNT, possible_rates
+from assets.report.numbers import DEFAULT_CONFIDENCE
 from assets.report.queries import Own, Row
 from assets.report.wording import POPULATIONS
 
@@ -36,20 +35,15 @@ LARGER = 4
 """How many times the size of the cluster the slider goes up to."""
 
 
-@dataclass(frozen=True)
-class Slider:
-    """One slider: its name in the model, its label, what unit its values have, the values and where it stands."""
-
-    name: str
-    label: str
-    unit: str
-    values: tuple[float, ...]
-    start: float
-
-    @property
-    def position(self) -> int:
-        """Where it stands, as a position among its values."""
-        return self.values.index(self.start)
+def environment() -> Environment:
+    """Make what fills the templates; it escapes what it is given."""
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def start_of(own: Own) -> Row:
@@ -67,29 +61,14 @@ def start_of(own: Own) -> Row:
     }
 
 
-def what_if(row: Row, anchor: str) -> Markup:
+def what_if(row: Row, anchor: str) -> str:
     """Write the block of one cluster: a form, its results, a grid of sizes and intervals, and the data as JSON.
 
-    Parameters
-    ----------
-    row
-        What `start_of` returned.
-    anchor
-        Begins every element id of the block, as `addresses.anchor_of` gives it.
+    The row is what `start_of` returned. The anchor begins every element id of the block.
     """
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     data = what_if_data(row)
-    return Markup(  # noqa: S704 -- the template escapes what it is given
-        environment.get_template("whatif.html.j2").render(
-            anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row
-        )
-    )
+    block = environment().get_template("whatif.html.j2")
+    return block.render(anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row)
 
 
 def what_if_script() -> str:
@@ -109,23 +88,17 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
     """
     if not row.get("gpus_per_node") or not row.get("gpu_count"):
         return None
-    rate: dict[str, Any] = dict.fromkeys(("value", "low", "high", "failure_count", "node_days", "possible_rates"))
-    rate["dispersion"], confidence_level = 1.0, 0.9
+    rate: Row = dict.fromkeys(("value", "low", "high", "failure_count", "node_days", "possible_rates"))
+    rate |= {"dispersion": 1.0, "confidence_level": DEFAULT_CONFIDENCE}
     if row["failure_count"] is not None and row["node_days"]:
         found = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
-        rate = {
-            "value": float(found.value) if found.value > 0 else None,
-            "low": float(found.low),
-            "high": float(found.high),
-            "failure_count": float(row["failure_count"]),
-            "node_days": float(row["node_days"]),
-            "dispersion": float(found.dispersion),
-            "possible_rates": [float(f"{value:.12g}") for value in possible_rates(found)] if found.value > 0 else None,
-        }
-        confidence_level = found.confidence_level
+        rate |= {name: float(getattr(found, name)) for name in ("low", "high", "dispersion", "confidence_level")}
+        rate |= {name: float(row[name]) for name in ("failure_count", "node_days")}
+        if found.value > 0:
+            rate["value"] = float(found.value)
+            rate["possible_rates"] = [float(f"{value:.12g}") for value in possible_rates(found)]
     return {
         **rate,
-        "confidence_level": confidence_level,
         "population": POPULATIONS.get(row["population"], "no population"),
         "gpus_per_node": int(row["gpus_per_node"]),
         "gpu_count": int(row["gpu_count"]),
@@ -147,22 +120,19 @@ def sizes_of(row: Row) -> tuple[int, ...]:
     return tuple(sorted({size for size in doublings if size <= largest} | {node, whole, largest}))
 
 
-def sliders_of(row: Row) -> tuple[Slider, ...]:
-    """Build the sliders, each standing where the cluster's settings or its records are."""
+def sliders_of(row: Row) -> list[tuple[Any, ...]]:
+    """Give the name in the model, label, unit, values and place of each slider: where the cluster's records are."""
     found = {name: DEFAULTS[name] if row[name] is None else row[name] for name in DEFAULTS}
     repair = row["repair_hours"] if row["repair_count"] else USUAL_REPAIR
-    return (
-        Slider("gpus", "GPUs", "GPUs", tuple(map(float, sizes_of(row))), float(row["gpu_count"])),
-        _slider("checkpoint", "Checkpoint every", "min", MINUTES, row["checkpoint_minutes"] or 60),
-        _slider("write", "Writing one takes", "min", WRITE_MINUTES, found["write_minutes"]),
-        _slider("restart", "Restart takes", "min", RESTART_MINUTES, found["restart_minutes"]),
-        _slider("spares", "Spare nodes", "nodes", SPARES, 0),
-        _slider("queue", "Wait where no spare is left", "min", QUEUE_MINUTES, USUAL_WAIT),
-        _slider("repair_hours", "A failed node is out for", "h", REPAIR_HOURS, round(max(repair, 0.1), 1)),
-        _slider("days", "The run holds its nodes for", "days", DAYS, found["planned_days"]),
-        _slider("target", "Target ETTR", "", TARGETS, found["ettr_target"]),
+    sliders = (
+        ("gpus", "GPUs", "GPUs", sizes_of(row), row["gpu_count"]),
+        ("checkpoint", "Checkpoint every", "min", MINUTES, row["checkpoint_minutes"] or 60),
+        ("write", "Writing one takes", "min", WRITE_MINUTES, found["write_minutes"]),
+        ("restart", "Restart takes", "min", RESTART_MINUTES, found["restart_minutes"]),
+        ("spares", "Spare nodes", "nodes", SPARES, 0),
+        ("queue", "Wait where no spare is left", "min", QUEUE_MINUTES, USUAL_WAIT),
+        ("repair_hours", "A failed node is out for", "h", REPAIR_HOURS, round(max(repair, 0.1), 1)),
+        ("days", "The run holds its nodes for", "days", DAYS, found["planned_days"]),
+        ("target", "Target ETTR", "", TARGETS, found["ettr_target"]),
     )
-
-
-def _slider(name: str, label: str, unit: str, values: tuple[float, ...], start: float) -> Slider:
-    return Slider(name, label, unit, tuple(sorted({*map(float, values), float(start)})), float(start))
+    return [(*texts, sorted({*map(float, values), float(start)}), start) for *texts, values, start in sliders]

@@ -1,16 +1,19 @@
-"""Why attempts failed: rates by cause with intervals, what could be attributed, and how far that can be trusted."""
+"""Why attempts failed: rates by cause with intervals, what could be attributed, and how far that can be trusted.
+
+The kinds of failure, the paper's table I, stand here too, once for all clusters.
+"""
 
 from __future__ import annotations
 
-from itertools import chain
+from operator import itemgetter
 
 from assets.report import palette
 from assets.report.addresses import anchor_of, of_cause
 from assets.report.blocks import Figure, Section, Table, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import duration, printable, share, short, whole
-from assets.report.queries import Own, Row
-from assets.report.tables import Col, cause, ends, interval, table
+from assets.report.queries import Frames, Own, Row, summed
+from assets.report.tables import Col, cause, ends, flag, interval, table
 from assets.report.wording import loss_rule, plural, rate
 
 PER_MILLION = "#Per million GPU-hours"
@@ -42,41 +45,30 @@ ATTRIBUTION = (
 )
 
 
-def _without_both(row: Row) -> str:
-    return "no source that would show it" if row["both_count"] is None else ""
-
-
 PAIRS = (
     cause(),
     Col("Seen with", lambda row: TOGETHER.get(row["other_category"], printable(row["other_label"]))),
     Col("#Failures with both", "both_count", whole),
     Col("#Failures of the cause", "failure_count", whole),
-    Col("#Share", "both_ratio", share, detail=_without_both),
-)
-
-
-def _of(row: Row, part: str, whole_name: str, word: str) -> str:
-    return f"{whole(row[part])} of {whole(row[whole_name])} {word}"
+    Col("#Share", "both_ratio", share,
+        detail=lambda row: "no source that would show it" if row["both_count"] is None else ""),
+)  # fmt: skip
 
 
 def _by_chance(row: Row) -> str:
     if row["chance_ratio"] is None:
         return printable(row["note"], 120)
     limits = "" if row["chance_ratio_low"] is None else ends(row, "chance_ratio", share)
-    return f"{_of(row, 'coincidence_count', 'completed_count', 'completed')}; {limits}"
+    return f"{whole(row['coincidence_count'])} of {whole(row['completed_count'])} completed; {limits}"
 
 
 SHARES = (
-    Col(
-        "#Attributed",
-        "attributed_ratio",
-        share,
-        detail=lambda row: _of(row, "attributed_count", "failed_count", "failed"),
-    ),
+    Col("#Attributed", "attributed_ratio", share,
+        detail=lambda row: f"{whole(row['attributed_count'])} of {whole(row['failed_count'])} failed"),
     Col("#By chance", "chance_ratio", share, detail=_by_chance),
     Col("#Beyond chance ({level})", "corrected_ratio", share, limits="corrected_ratio"),
     Col("#No coincidence", "credible_ratio", share),
-)
+)  # fmt: skip
 WINDOWS = (
     Col("Before the end", lambda row: duration(row["before_seconds"] / 3600)),
     Col("After it", lambda row: duration(row["after_seconds"] / 3600)),
@@ -133,11 +125,14 @@ def _per_million(row: Row) -> Row:
 def _figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
-    found = dots(rows, "per_million", lambda row: row["label"], lambda row: f"k = {whole(row['failure_count'])}")
-    drawn = [
-        dot | {"group": palette.group_of(row["failure_category"]), "link": of_cause(row)}
-        for dot, row in zip(found, rows, strict=True)
-    ]
+    drawn = dots(
+        rows,
+        "per_million",
+        itemgetter("label"),
+        lambda row: f"k = {whole(row['failure_count'])}",
+        group=lambda row: palette.group_of(row["failure_category"]),
+        link=of_cause,
+    )
     return figure(
         "causes",
         "Failure rate by cause",
@@ -153,24 +148,18 @@ def _figure(rows: list[Row]) -> Figure | None:
 
 
 def _attribution(own: Own) -> Table | None:
-    listed = own.rows("failures")
-    kinds: dict[str, list[Row]] = {kind: [] for kind in KINDS}
-    for row in listed:
-        found = "Attributed" if row["is_attributed"] else "Unexplained" if row["has_coverage"] else "No coverage"
-        kinds[found].append(row)
-    rows = [
-        {
-            "kind": kind,
-            "failure_count": len(of_kind),
-            "ratio": len(of_kind) / len(listed),
-            "lost_gpu_hours": sum(row["lost_gpu_hours"] or 0.0 for row in of_kind),
-        }
-        for kind, of_kind in kinds.items()
-        if listed
-    ]
-    counted = f"Of {plural(len(listed), 'infrastructure-failed attempt')}. Lost: "
+    listed, rows = own.rows("failures"), []
+    for kind in KINDS if listed else ():
+        of_kind = [row for row in listed if _kind(row) == kind]
+        counted = {"kind": kind, "failure_count": len(of_kind), "ratio": len(of_kind) / len(listed)}
+        rows.append(counted | summed(of_kind, "lost_gpu_hours"))
+    said = f"Of {plural(len(listed), 'infrastructure-failed attempt')}. Lost: "
     rule = loss_rule(own.cluster["checkpoint_minutes"])
-    return table("How many failures have a known cause", rows, ATTRIBUTION, counted + rule)
+    return table("How many failures have a known cause", rows, ATTRIBUTION, said + rule)
+
+
+def _kind(row: Row) -> str:
+    return "Attributed" if row["is_attributed"] else "Unexplained" if row["has_coverage"] else "No coverage"
 
 
 def trust(own: Own) -> Section:
@@ -178,7 +167,7 @@ def trust(own: Own) -> Section:
     cluster_id = own.cluster["cluster_id"]
     chance, windows = own.rows("attribution_chance"), own.rows("attribution_windows")
     judged = [row for row in windows if row["failed_count"]]
-    reason = next(chain((row["note"] for row in windows if row["note"]), ["no failed attempt to hold it against"]))
+    reason = next((row["note"] for row in windows if row["note"]), "no failed attempt to hold it against")
     return section(
         f"trust-{anchor_of(cluster_id)}",
         f"{printable(cluster_id)}: what another window and mere chance would attribute",
@@ -200,3 +189,19 @@ def trust(own: Own) -> Section:
         is_collapsed=True,
         is_simulated=bool(own.cluster["is_simulated"]),
     )
+
+
+TAXONOMY = (
+    Col("Kind", "label", has_swatch=True),
+    flag("User program", "is_user_program"),
+    flag("System software", "is_system_software"),
+    flag("Hardware", "is_hardware"),
+    flag("In the paper's table I", "is_table_one"),
+    Col("Likely causes", lambda row: printable(row["likely_causes"], 300) if row["likely_causes"] else ""),
+)
+
+
+def taxonomy(frames: Frames) -> Section:
+    """Build the table of the kinds of failure, their domains and their likely causes."""
+    kinds = table("Kinds of failure, and what they may come from", frames["categories"], TAXONOMY)
+    return section("taxonomy", "Kinds of failure", kinds or note("No kind of failure is declared."))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import bisect
 import math
-from functools import partial
-from typing import Any
 
 from assets.report import palette
 from assets.report.blocks import Cell, Figure, Section, Table, Text, section
 from assets.report.charts import INK, Spec, at, figure, layer, name, named_ticks, told
 from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
-from assets.report.queries import Own, Row
+from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, ends, level_of, table
 from assets.report.wording import POPULATIONS, exposure, sentence, span
 
@@ -163,27 +161,25 @@ def _marked(mine: Row, rates: list[float], columns: int) -> list[Row]:
     return [row | {"right": columns - 0.5, "label": f"this cluster: {short(mine[RATE])}"}]
 
 
-def _ettr_at(interval: float, row: Row) -> Any:
-    return row.get(f"{interval:g}")
-
-
 def _grid(cells: list[Row]) -> Table | None:
-    by_rate: dict[float, Row] = {}
-    for cell in cells:
-        by_rate.setdefault(cell[RATE], dict(cell))[f"{cell['checkpoint_minutes']:g}"] = cell["ettr_expected_exact"]
     known = {cell["checkpoint_minutes"] for cell in cells}
+    shown = [f"{interval:g}" for interval in SHOWN_MINUTES if interval in known]
+    rows = [
+        {
+            **dict.fromkeys(shown),
+            **of_rate[0],
+            **{f"{cell['checkpoint_minutes']:g}": cell["ettr_expected_exact"] for cell in of_rate},
+        }
+        for _, of_rate in sorted(grouped(cells, RATE).items())
+    ]
     target = f"{cells[0]['ettr_target']:g}" if cells else ""
     return table(
         f"Expected ETTR of a run of {gpus(cells[0]['gpu_count'])}" if cells else "",
-        [row for _, row in sorted(by_rate.items())],
+        rows,
         (
             Col("#Failures per 1,000 node-days", RATE, short),
             Col("#MTTF of the run", "mttf_hours", duration),
-            *(
-                Col(f"#Every {interval} min", partial(_ettr_at, interval), short, unknown="not computed")
-                for interval in SHOWN_MINUTES
-                if interval in known
-            ),
+            *(Col(f"#Every {interval} min", interval, short, unknown="not computed") for interval in shown),
             Col(f"#Longest interval for {target}", "checkpoint_minutes_longest", minutes, unknown="not reached by any"),
         ),
         is_collapsed=True,

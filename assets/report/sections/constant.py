@@ -1,18 +1,20 @@
-"""Whether one failure rate holds: for small and large jobs, early and late in a job, here and there, then and now."""
+"""Whether one failure rate holds: for small and large jobs, early and late in a job, here and there, then and now.
+
+A rate that holds foretells the next month: the forecasts, and how well they did, stand here too.
+"""
 
 from __future__ import annotations
-
-from collections import defaultdict
 
 from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.blocks import Cell, Figure, Section, Text, note, section
 from assets.report.charts import dots, figure, intervals
-from assets.report.numbers import UNKNOWN, confidence, gpus, printable, short, whole
-from assets.report.queries import Own, Row
-from assets.report.tables import Col, ends, interval, level_of, table
-from assets.report.wording import exposure, plural, sentence
+from assets.report.numbers import confidence, gpus, printable, short, whole
+from assets.report.queries import Own, Row, grouped
+from assets.report.tables import Col, ends, flag, interval, level_of, table
+from assets.report.wording import POPULATIONS, exposure, plural, sentence
 
+OPEN_MONTHS = 12
 AGE_VERDICTS = {
     "constant": "constant",
     "rises": "rises: attempts fail more the longer they run",
@@ -97,15 +99,12 @@ def _signed(value: float) -> str:
 def _words_on_age(shapes: list[Row]) -> str:
     if not shapes:
         return "Over the life of an attempt: no finished attempt has a known number of GPUs."
-    said: dict[str, list[str]] = defaultdict(list)
-    for fit in shapes:
-        said[fit["verdict"]].append(gpus(fit["gpu_size_bin"]))
-    parts = [
-        f"{words} ({plural(len(said[verdict]), 'size')}: {', '.join(said[verdict])})"
-        for verdict, words in AGE_VERDICTS.items()
-        if verdict in said
-    ]
-    return f"Over the life of an attempt, the rate of failure: {'; '.join(parts)}."
+    fits, said = grouped(shapes, "verdict"), []
+    for verdict, words in AGE_VERDICTS.items():
+        sizes = [gpus(fit["gpu_size_bin"]) for fit in fits.get(verdict, [])]
+        if sizes:
+            said.append(f"{words} ({plural(len(sizes), 'size')}: {', '.join(sizes)})")
+    return f"Over the life of an attempt, the rate of failure: {'; '.join(said)}."
 
 
 def _shape_figure(rows: list[Row]) -> Figure | None:
@@ -165,12 +164,8 @@ def _short_name(row: Row) -> str:
 def _ratio_figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
-    drawn = dots(
-        rows,
-        "ratio",
-        _short_name,
-        lambda row: f"k = {whole(row['failure_count'])}, {whole(row['other_failure_count'])}",
-    )
+    counts = ("failure_count", "other_failure_count")
+    drawn = dots(rows, "ratio", _short_name, lambda row: f"k = {', '.join(whole(row[name]) for name in counts)}")
     differ = sum(_verdict(row) in {"higher", "lower"} for row in rows)
     return figure(
         "ratios",
@@ -200,9 +195,9 @@ def _rests_on(row: Row, side: str = "") -> str:
 def _verdict(row: Row) -> str:
     if row["ratio_low"] is None and row["ratio_high"] is None:
         return "cannot tell"
-    return (
-        "higher" if (row["ratio_low"] or 0) > 1 else "lower" if (row["ratio_high"] or 2) < 1 else "no difference shown"
-    )
+    if (row["ratio_low"] or 0) > 1:
+        return "higher"
+    return "lower" if (row["ratio_high"] or 2) < 1 else "no difference shown"
 
 
 RATIOS = (
@@ -210,7 +205,70 @@ RATIOS = (
     Col("Counted as", "counted_as"),
     Col("#Rate", "rate", short, detail=_rests_on),
     Col("#Other rate", "other_rate", short, detail=lambda row: _rests_on(row, "other_")),
-    Col("#Ratio", "ratio", short, unknown=UNKNOWN),
+    Col("#Ratio", "ratio", short),
     interval("ratio"),
     Col("Verdict", _verdict, detail="note"),
 )
+
+
+def _seen(heading: str, name: str) -> Col:
+    return Col(heading, lambda row: short(row[name]) if row["is_over"] else "not over")
+
+
+FORECASTS = (
+    Col("Month", lambda row: f"{row['month_date']:%Y-%m}"),
+    Col("#Failures expected", "failures_expected", short),
+    interval("failures_expected", heading="#{level} limits", unless="failures_expected"),
+    _seen("#Failures", "failure_count"),
+    Col("#Rate expected", "rate_expected", short),
+    Col("#{level} limits", lambda row: ends(row, "rate_expected"), detail=lambda row: row["note"] or ""),
+    _seen("#Rate", "failures_per_1000_node_days"),
+    flag("Inside", "has_rate_inside"),
+    Col("#Log score", "log_score", "{:.2f}".format, unknown=""),
+    Col("#Naive", "log_score_naive", "{:.2f}".format, unknown=""),
+)
+
+
+def forecasts(own: Own) -> Section:
+    """Build the section on forecasts and their scores."""
+    made = [row for row in own.rows("forecasts") if row["rate_expected"] is not None]
+    title = "Forecasts by month, and how they did"
+    if not made:
+        said = "No month could be forecast: that takes three weeks of failures and node-days before it."
+        return section("forecasts", title, note(said))
+    population = POPULATIONS.get(made[0]["population"], made[0]["population"])
+    return section(
+        "forecasts",
+        title,
+        _score(made),
+        table(
+            "Forecasts by month",
+            made,
+            FORECASTS,
+            f"Failures of {population}; rates per {whole(1000)} node-days. Each row is made from the months before it "
+            "alone; only the probabilities of attributions are those of today. The limits of the rate are for the "
+            "node-days that the month had, those of the failures foresee the node-days too. Log score: the logarithm "
+            "of the probability given to what happened, 0 at best. Naive: the rate of the month before.",
+            is_collapsed=len(made) > OPEN_MONTHS,
+        ),
+    )
+
+
+def _score(made: list[Row]) -> str:
+    scored = [row for row in made if row["log_score"] is not None]
+    if not scored:
+        return "Forecasts were made, and none of their months is over yet: nothing can be scored."
+    inside = sum(bool(row["has_rate_inside"]) for row in scored)
+    said = (
+        f"Of {plural(len(scored), 'month')} forecast and over, {whole(inside)} had their failure rate inside the "
+        f"{level_of(made)} limits that were made from the months before."
+    )
+    rivals = [row for row in scored if row["log_score_naive"] is not None]
+    if not rivals:
+        return said
+    mine, naive = (sum(row[name] for row in rivals) / len(rivals) for name in ("log_score", "log_score_naive"))
+    better = "better than" if mine > naive else "no better than"
+    return (
+        f"{said} Their mean log score is {mine:.2f}, {better} the {naive:.2f} of expecting each month to be like the "
+        "one before."
+    )

@@ -1,16 +1,18 @@
-"""Every infrastructure failure, and of each what was seen around it, in which line of which file, and its job."""
+"""Every infrastructure failure, and of each what was seen around it, in which line of which file, and its job.
+
+Work pushed aside stands here too: how many attempts were preempted, and by whom. What it cost is among the losses.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from assets.report.addresses import of_failure
-from assets.report.blocks import Column, Section, section
-from assets.report.numbers import UNKNOWN, chance, gpus, moment, printable, short, whole, words
-from assets.report.queries import Own, Row
+from assets.report.blocks import Section, section
+from assets.report.numbers import UNKNOWN, chance, gpus, moment, printable, share, short, whole, words
+from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, cause, second, table
 from assets.report.wording import plural
 
@@ -104,8 +106,8 @@ def _summary(listed: list[Row], incidents: Row) -> str:
     if incidents:
         said += f" in {plural(incidents['incident_count'], 'incident')}"
     if incidents and incidents["shared_incident_count"]:
-        said += f" ({whole(incidents['shared_incident_count'])} of them hit several attempts, up to "
-        said += f"{whole(incidents['largest_attempt_count'])} at once)"
+        shared, largest = (whole(incidents[name]) for name in ("shared_incident_count", "largest_attempt_count"))
+        said += f" ({shared} of them hit several attempts, up to {largest} at once)"
     lost = [row["lost_gpu_hours"] for row in listed if row["lost_gpu_hours"] is not None]
     return f"{said}, {short(sum(lost) if lost else None)} GPU-hours lost in them."
 
@@ -121,26 +123,23 @@ def failure_details(own: Own) -> dict[str, Any]:
         cells = [column.cell(row).text for column in columns]
         return [text if len(text) < MIN_SHARED else texts.setdefault(text, len(texts)) for text in cells]
 
-    seen, runs = defaultdict(list), defaultdict(list)
-    for event in own.rows("evidence"):
-        seen[event["attempt_id"]].append(packed(event, EVIDENCE))
-    for attempt in own.rows("failed_runs"):
-        runs[attempt["run_id"]].append(packed(attempt, ATTEMPTS))
-    told = {
-        failure["attempt_id"]: {
+    evidence, attempts = grouped(own.rows("evidence"), "attempt_id"), grouped(own.rows("failed_runs"), "run_id")
+    seen = {attempt_id: [packed(event, EVIDENCE) for event in events] for attempt_id, events in evidence.items()}
+    runs = {run_id: [packed(attempt, ATTEMPTS) for attempt in of_run] for run_id, of_run in attempts.items()}
+    told = {}
+    for failure in own.rows("failures"):
+        events = seen.get(failure["attempt_id"], [])
+        hidden = (failure["evidence_count"] or 0) - len(events)
+        told[failure["attempt_id"]] = {
             "title": f"Failure of job {job_name(failure)} at {second(failure['failed_at'])} UTC",
             "facts": [column.cell(failure).text for column in FACTS],
-            "evidence": seen.get(failure["attempt_id"], []),
+            "evidence": events,
             "run": failure["run_id"] or "",
-            "more": _more(failure, len(seen.get(failure["attempt_id"], []))),
+            "more": f"{plural(hidden, 'more event')} in marts.fct_failure_evidence." if events and hidden > 0 else "",
         }
-        for failure in own.rows("failures")
-    }
-    headings = {
-        name: [Column(column.heading.removeprefix("#"), column.heading[:1] == "#").as_json() for column in columns]
-        for name, columns in (("evidence", EVIDENCE), ("attempts", ATTEMPTS))
-    }
-    return headings | {
+    return {
+        "evidence": [column.head() for column in EVIDENCE],
+        "attempts": [column.head() for column in ATTEMPTS],
         "facts": [column.heading for column in FACTS],
         "failures": told,
         "runs": runs,
@@ -150,6 +149,53 @@ def failure_details(own: Own) -> dict[str, Any]:
     }
 
 
-def _more(failure: Row, shown: int) -> str:
-    hidden = (failure["evidence_count"] or 0) - shown
-    return f"{plural(hidden, 'more event')} in marts.fct_failure_evidence." if shown and hidden > 0 else ""
+INSTIGATORS = {
+    "named_count": ("Named", "slurmctld.log names the job that took the nodes"),
+    "inferred_count": ("Inferred", "the job that started on the freed nodes right after"),
+    "unknown_count": ("Not known", "neither named nor to be inferred"),
+}
+PREEMPTED = (
+    Col("Instigator", "name"),
+    Col("How it is known", "how", str),
+    Col("#Attempts", "count", whole),
+    Col("#Share", "ratio", share),
+)
+
+
+def _how(row: Row) -> str:
+    if row["instigator_attempt_id"] is None:
+        return ""
+    return "inferred" if row["is_inferred"] else "named in slurmctld.log"
+
+
+LATEST = (
+    Col("Preempted at (UTC)", "preempted_at", second),
+    Col("Victim", lambda row: job_name(row, "victim_"),
+        detail=lambda row: printable(row["victim_job_name"], 48) if row["victim_job_name"] else ""),
+    Col("User", "victim_user_name"),
+    Col("#Size", "victim_gpu_count", gpus, unknown=gpus(None)),
+    Col("Instigator", lambda row: job_name(row, "instigator_") if row["instigator_attempt_id"] else "not known"),
+    Col("How it is known", _how),
+    Col("Order of the loss",
+        lambda row: "second (after a failure)" if row["is_second_order"] else "none of the infrastructure's"),
+    Col("#Lost GPU-hours", "lost_gpu_hours", short),
+)  # fmt: skip
+
+
+def preemptions(own: Own) -> Section:
+    """Build the section on preemptions."""
+    found, latest = own.row("preemptions"), own.rows("latest_preemptions")
+    total = found.get("preemption_count", 0)
+    kinds = [
+        {"name": name, "how": how, "count": found[column], "ratio": found[column] / total}
+        for column, (name, how) in INSTIGATORS.items()
+        if found
+    ]
+    shown = f"the latest {len(latest)} of {whole(total)}" if total > len(latest) else f"all {whole(total)}"
+    return section(
+        "preemptions",
+        "Preemptions",
+        None if found else "No attempt was preempted.",
+        table(f"Preempted attempts by what is known of the instigator ({whole(total)} in all)", kinds, PREEMPTED),
+        table(f"Preempted attempts ({shown})", latest, LATEST),
+    )

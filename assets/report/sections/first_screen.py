@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from assets.report.actions import Action
 from assets.report.blocks import Direction, Figure, FirstScreen, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
-from assets.report.queries import Own, Row
+from assets.report.queries import Own, Row, grouped, summed
 from assets.report.sections.gaps import missing_kinds
 from assets.report.sections.headline import has_enough, period, reference_of, utilisation
 from assets.report.tables import ends
@@ -33,7 +32,7 @@ VERDICTS: dict[Direction, tuple[str, str]] = {
 def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section) -> FirstScreen:
     """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
     cluster, enough = own.cluster, has_enough(own)
-    trend = next((block for block in course.blocks if isinstance(block, Figure)), None) if enough else None
+    trend = next((block for block in course.blocks if isinstance(block, Figure)), None)
     return FirstScreen(
         period=f"{moment(cluster['first_at'])[:10]} to {moment(cluster['last_at'])[:10]} ({period(cluster)}), "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",
@@ -43,11 +42,7 @@ def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], cour
         age=_age(cluster, made_at),
         until=moment(_through(cluster)),
         lost_gpu_hours=lost_of(own)[0] or 0.0,
-        trend=trend,
-        trend_title="Failures per 1,000 node-days by cause, trailing 30 days",
-        trend_words=trend.description
-        if trend
-        else "The failure rate has no course to draw yet: that takes two weeks of days with failures.",
+        trend=trend if enough else None,
     )
 
 
@@ -113,11 +108,9 @@ def spark(values: Sequence[float | None]) -> tuple[str, ...]:
 
 def _course(own: Own, of_rate: Callable[[float], float | None] = float) -> tuple[str, ...]:
     """Draw a value of the rate of the trailing 30 days, from the tenth day on."""
-    by_day: dict[dt.date, float] = defaultdict(float)
-    for row in own.rows("daily_rates"):
-        if row[f"{RATE}_30d"] is not None and row["window_day_count"] >= 10:
-            by_day[row["day_date"]] += row[f"{RATE}_30d"]
-    return spark([of_rate(by_day[day]) for day in sorted(by_day)])
+    column = f"{RATE}_30d"
+    known = [row for row in own.rows("daily_rates") if row[column] is not None and row["window_day_count"] >= 10]
+    return spark([of_rate(sum(row[column] for row in causes)) for causes in grouped(known, "day_date").values()])
 
 
 def _rate_tile(own: Own) -> Tile:
@@ -207,7 +200,7 @@ def _allocation_tile(own: Own) -> Tile:
 def lost_of(own: Own) -> tuple[float | None, float | None, str]:
     """Add up what accounts lost: GPU-hours, money and its currency; None where nothing was lost or no price is set."""
     owed = own.rows("lost_by_account")
-    hours, cost = (sum(row[name] or 0.0 for row in owed) for name in ("lost_gpu_hours", "lost_cost"))
+    hours, cost = summed(owed, "lost_gpu_hours", "lost_cost").values()
     currency = next((row["currency"] for row in owed if row["currency"]), "")
     return hours or None, cost if currency else None, currency
 
@@ -256,14 +249,9 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
 
 
 def _main_cause(failed: list[Row]) -> str:
-    by_cause: dict[str, float] = defaultdict(float)
-    for row in failed:
-        by_cause[row["label"]] += row["lost_gpu_hours"] or 0.0
-    total = sum(by_cause.values())
-    if not total:
-        return ""
-    label, hours = max(by_cause.items(), key=lambda pair: pair[1])
-    return f", {100 * hours / total:.0f}% of what failed attempts lost by {label}"
+    lost = {label: summed(rows, "lost_gpu_hours")["lost_gpu_hours"] for label, rows in grouped(failed, "label").items()}
+    total, worst = sum(lost.values()), max(lost, key=lambda label: lost[label], default="")
+    return f", {100 * lost[worst] / total:.0f}% of what failed attempts lost by {worst}" if total else ""
 
 
 def _through(cluster: Row) -> dt.datetime | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from assets.log_kinds import LOG_KINDS, WARNINGS, Gap, missing
 from assets.report.blocks import Section, Text, section
 from assets.report.numbers import moment, printable, share, whole, words
@@ -30,9 +32,11 @@ TIMES = {
     "dmesg_t": "times of dmesg -T, which drift with suspends and clock steps",
     "boot_relative": "seconds since boot, placed by the nearest boot time",
 }
+TIMED = {"accounting": ("accounting record", "sacct"), "kernel": ("kernel message", "kernel")}
+"""What has times, and the kind of log that it comes from."""
 DOCTOR = "faultline doctor"
 GAPS = (
-    Col("What", "what", str),
+    Col("What", "name", str),
     Col("State", "state", str),
     Col("Consequence", "consequence", str),
     Col("What fixes it", "command", str, is_code=True),
@@ -77,10 +81,10 @@ UNMAPPED = (
 def gaps(own: Own) -> Section:
     """Build the section on missing evidence."""
     found = [
-        *(_gap("missing", gap) for gap in missing_kinds(own.cluster)),
+        *(("missing", gap) for gap in missing_kinds(own.cluster)),
         *_warnings(own.rows("file_warnings")),
         *_counts(own.row("attempts")),
-        *_times(own),
+        *_times(own.rows("time_quality") + own.rows("kernel_time_quality")),
         *_quarantined(own.rows("quarantine")),
     ]
     return section(
@@ -88,7 +92,7 @@ def gaps(own: Own) -> Section:
         "What is missing, and what it makes unknowable",
         table(
             "Gaps in the sources",
-            found,
+            [{**vars(gap), "state": state} for state, gap in found],
             GAPS,
             f"FOLDER is the cluster's folder under sources, {printable(own.cluster['cluster_id'])}; START the first "
             "day wanted.",
@@ -116,49 +120,30 @@ def missing_kinds(cluster: Row) -> list[Gap]:
     return [missing(folder) for folder, kind in LOG_KINDS.items() if kind.flag in cluster and not cluster[kind.flag]]
 
 
-def _gap(state: str, gap: Gap) -> Row:
-    return {"what": gap.name, "state": state, "consequence": gap.consequence, "command": gap.command}
-
-
-def _warnings(warnings: list[Row]) -> list[Row]:
-    found = []
+def _warnings(warnings: list[Row]) -> Iterator[tuple[str, Gap]]:
     for row in warnings:
         state = f"{plural(row['file_count'], 'file')}, such as {printable(row['example_path'], 60)}"
         if row["attempt_count"]:
             state = f"{plural(row['attempt_count'], 'attempt')} in {state}"
-        unnamed = Gap(f"Warning: {words(row['warning'])}", "", DOCTOR)
-        found.append(_gap(state, WARNINGS.get(row["warning"], unnamed)))
-    return found
+        yield state, WARNINGS.get(row["warning"], Gap(f"Warning: {words(row['warning'])}", "", DOCTOR))
 
 
-def _counts(attempts: Row) -> list[Row]:
-    total = attempts.get("attempt_count") or 0
-    counts = {column: attempts.get(column) or 0 for column in COUNTS}
-    return [
-        _gap(f"unknown for {plural(count, 'attempt')} ({share(count / total)})", COUNTS[column])
-        for column, count in counts.items()
-        if count
-    ]
+def _counts(attempts: Row) -> Iterator[tuple[str, Gap]]:
+    for column, gap in COUNTS.items():
+        if count := attempts.get(column):
+            yield f"unknown for {plural(count, 'attempt')} ({share(count / attempts['attempt_count'])})", gap
 
 
-def _times(own: Own) -> list[Row]:
-    found = []
-    for row in own.rows("time_quality") + own.rows("kernel_time_quality"):
+def _times(rows: list[Row]) -> Iterator[tuple[str, Gap]]:
+    for row in rows:
         if row["time_quality"] in TIMES:
-            noun, kind = {"accounting": ("accounting record", "sacct"), "kernel": ("kernel message", "kernel")}[
-                row["kind"]
-            ]
+            noun, kind = TIMED[row["kind"]]
             gap = Gap(f"Times: {words(row['time_quality'])}", TIMES[row["time_quality"]], missing(kind).command)
-            found.append(_gap(f"{plural(row['row_count'], noun)} ({share(row['row_ratio'])})", gap))
-    return found
+            yield f"{plural(row['row_count'], noun)} ({share(row['row_ratio'])})", gap
 
 
-def _quarantined(rows: list[Row]) -> list[Row]:
+def _quarantined(rows: list[Row]) -> Iterator[tuple[str, Gap]]:
     consequence = "These lines were not understood and count nowhere; the example stands under Provenance."
-    return [
-        _gap(
-            f"{plural(row['line_count'], 'line')} in {plural(row['file_count'], 'file')}",
-            Gap(f"Quarantined: {words(row['reason'])}", consequence, DOCTOR),
-        )
-        for row in rows
-    ]
+    for row in rows:
+        counted = f"{plural(row['line_count'], 'line')} in {plural(row['file_count'], 'file')}"
+        yield counted, Gap(f"Quarantined: {words(row['reason'])}", consequence, DOCTOR)

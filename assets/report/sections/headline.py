@@ -12,11 +12,9 @@ from assets.report.wording import POPULATIONS, exposure, plural, rate
 
 
 def _doubt(row: Row) -> str:
-    said = [printable(row["note"], 200)] if row["note"] else []
-    if row["unexplained_count"]:
-        more = plural(row["unexplained_count"], "more attempt", "more attempts")
-        said.append(f"a lower bound: unknown is what ended {more}")
-    return "; ".join(said)
+    more = plural(row["unexplained_count"] or 0, "more attempt")
+    bound = f"a lower bound: unknown is what ended {more}" if row["unexplained_count"] else ""
+    return "; ".join(filter(None, (row["note"] and printable(row["note"], 200), bound)))
 
 
 COUNTED = {"attempts": "failed attempt", "incidents": "incident"}
@@ -26,10 +24,7 @@ RATES = (
     Col("Counted as", "counted_as", detail=lambda row: "quoted" if row["is_reference"] else ""),
     Col("#Per 1,000 node-days", lambda row: rate(row) if row["node_days"] else UNKNOWN),
     interval("failures_per_1000_node_days", unless="failure_count"),
-    Col(
-        "#Rests on",
-        lambda row: exposure(row["failure_count"], row["node_days"], event=COUNTED[row["counted_as"]]),
-    ),
+    Col("#Rests on", lambda row: exposure(row["failure_count"], row["node_days"], event=COUNTED[row["counted_as"]])),
     Col("What to know", _doubt),
 )
 
@@ -68,16 +63,13 @@ def facts(own: Own) -> str:
     """Say what was observed: period, machine, records."""
     attempts, cluster = own.row("attempts"), own.cluster
     ended = attempts.get("attempt_count", 0)
-    open_count = attempts.get("record_count", 0) - ended
-    running = (
-        f" ({plural(open_count, 'more', 'more')} still pending or running: these count as exposure, not as attempts)"
-        if open_count
-        else ""
-    )
+    more = attempts.get("record_count", 0) - ended
+    running = f" ({plural(more, 'more', 'more')} still pending or running: these count as exposure, not as attempts)"
     return (
         f"{moment(cluster['first_at'])} to {moment(cluster['last_at'])} UTC ({period(cluster)}): "
         f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}; {plural(ended, 'ended attempt')} of "
-        f"{plural(attempts.get('job_count', 0), 'job')}{running}, {short(attempts.get('gpu_hours'))} GPU-hours."
+        f"{plural(attempts.get('job_count', 0), 'job')}{running if more else ''}, "
+        f"{short(attempts.get('gpu_hours'))} GPU-hours."
     )
 
 
@@ -102,10 +94,8 @@ def _infrastructure(own: Own) -> str:
 
 def utilisation(own: Own) -> tuple[float | None, float | None]:
     """Add up the GPU-hours allocated and those in service; None where no day knows them."""
-    days = own.rows("daily_work")
-    known = (
-        [day[name] for day in days if day[name] is not None] for name in ("allocated_gpu_hours", "in_service_gpu_hours")
-    )
+    names, days = ("allocated_gpu_hours", "in_service_gpu_hours"), own.rows("daily_work")
+    known = ([day[name] for day in days if day[name] is not None] for name in names)
     allocated, in_service = (sum(values) if values else None for values in known)
     return allocated, in_service
 
@@ -114,12 +104,9 @@ def _utilisation(own: Own) -> str:
     allocated, in_service = utilisation(own)
     if allocated is None or not in_service:
         return "How much of the GPU time was allocated is unknown: the GPU counts of nodes or of jobs are."
-    said = f"Allocated: {share(allocated / in_service)} of the time in service, {short(allocated)} of "
-    said += f"{short(in_service)} GPU-hours"
+    ratio, hours = share(allocated / in_service), f"{short(allocated)} of {short(in_service)} GPU-hours"
     days = own.rows("daily_work")
-    if any(day["unknown_outage_count"] for day in days):
-        said += "; no outage is known, so none is taken off"
+    without = "; no outage is known, so none is taken off" if any(day["unknown_outage_count"] for day in days) else ""
     unknown = sum(day["unknown_allocation_count"] for day in days)
-    if unknown:
-        said += f"; a lower bound: the GPU time of {plural(unknown, 'node-day')} is unknown"
-    return f"{said}."
+    bound = f"; a lower bound: the GPU time of {plural(unknown, 'node-day')} is unknown" if unknown else ""
+    return f"Allocated: {ratio} of the time in service, {hours}{without}{bound}."

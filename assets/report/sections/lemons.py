@@ -1,4 +1,4 @@
-"""Lemon nodes: the list with its evidence, ready for Slurm, its signals, and whether past lists were right."""
+"""The nodes behind the failures, and the lemons among them: evidence, a line for Slurm, signals, lists of the past."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections import Counter
 from assets.model.lemon_verdicts import LIST_LIMIT
 from assets.node_lists import exclude_option, safe_names
 from assets.report import palette
+from assets.report.addresses import of_node
+from assets.report.advice import advise
 from assets.report.blocks import Block, Figure, Multiples, Section, Table, Text, note, section
 from assets.report.charts import INK, Spec, at, figure, labelled, layer, told
-from assets.report.numbers import UNKNOWN, chance, gpus, moment, printable, share, short, whole
+from assets.report.numbers import UNKNOWN, chance, duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, interval, table
 from assets.report.wording import plural, sentence
@@ -107,10 +109,8 @@ def lemons(own: Own) -> Section:
 
 
 def _place(row: Row) -> tuple[int, float, float, str]:
-    order = ("lemon", "watch")
-    verdict = order.index(row["verdict"]) if row["verdict"] in order else len(order)
     rank = float("inf") if row["rank"] is None else row["rank"]
-    return verdict, rank, -(row["event_count"] or 0), row["node_id"]
+    return {"lemon": 0, "watch": 1}.get(row["verdict"], 2), rank, -(row["event_count"] or 0), row["node_id"]
 
 
 def _found(judged: list[Row], verdicts: Counter[str]) -> Text:
@@ -126,9 +126,9 @@ def _found(judged: list[Row], verdicts: Counter[str]) -> Text:
     if refusal:
         return note(f"The data cannot tell: {printable(refusal, 200)} ({rests_on}). {others}")
     said = f"{plural(verdicts['lemon'], 'lemon')} among {plural(len(judged), 'node')}"
-    wrong = [row["false_discovery_ratio"] for row in judged if row["verdict"] == "lemon"]
-    if any(ratio is not None for ratio in wrong):
-        said += f"; {share(max(ratio for ratio in wrong if ratio is not None))} of these names are expected to be wrong"
+    ratios = [row["false_discovery_ratio"] for row in judged if row["verdict"] == "lemon"]
+    wrong = max((ratio for ratio in ratios if ratio is not None), default=None)
+    said += "" if wrong is None else f"; {share(wrong)} of these names are expected to be wrong"
     said += f" ({rests_on}). {others}"
     if first["fleet_rate"] is not None:
         said += f" Normal nodes fail {short(first['fleet_rate'])} times per {whole(1000)} node-days in use."
@@ -139,20 +139,9 @@ def exclude_table(names: list[str]) -> Table | None:
     """Write the line for Slurm; a name that a shell or Slurm would read as something else stays out of it."""
     line, odd = exclude_option(names), len(names) - len(safe_names(names))
     left_out = f"{plural(odd, 'name')} cannot stand on a command line and {'is' if odd == 1 else 'are'} left out."
-    return table(
-        "Ready for sbatch and srun",
-        [{"line": line}] if names else [],
-        (
-            Col(
-                "Leaves the lemons out of a job",
-                "line",
-                str,
-                unknown="no name can be given to Slurm",
-                is_code=bool(line),
-            ),
-        ),
-        left_out if odd else "",
-    )
+    heading, without = "Leaves the lemons out of a job", "no name can be given to Slurm"
+    column = Col(heading, "line", str, unknown=without, is_code=bool(line))
+    return table("Ready for sbatch and srun", [{"line": line}] if names else [], [column], left_out if odd else "")
 
 
 def gpus_and_more(count: int | None) -> str:
@@ -192,6 +181,7 @@ def _lists(rows: list[Row]) -> Block | None:
     def nobody(row: Row) -> str:
         return f"nobody: {printable(row['note'], 160)}" if row["method"] == "not_ranked" and row["note"] else ""
 
+    large = gpus_and_more(judged[0]["large_gpu_count"])
     return table(
         "Lists of the past, judged by the days that followed",
         judged,
@@ -204,11 +194,7 @@ def _lists(rows: list[Row]) -> Block | None:
             _limited("#Recall", "recall", "none proved bad"),
             Col("#Lift", "lift", short, unknown="not estimated"),
             Col("#GPU-hours avoidable", "lost_gpu_hours_avoidable", short, limits="lost_gpu_hours_avoidable"),
-            _limited(
-                f"#Failed jobs of {gpus_and_more(judged[0]['large_gpu_count'])}",
-                "large_job_failure_ratio",
-                "no such job",
-            ),
+            _limited(f"#Failed jobs of {large}", "large_job_failure_ratio", "no such job"),
             _limited("#Without the named", "large_job_failure_ratio_without_lemons", "no such job"),
         ),
         "Precision: named nodes that proved bad. Recall: bad nodes that had been named. Lift: precision over the share "
@@ -222,18 +208,15 @@ def _signals(steps: list[Row]) -> list[Block | None]:
         return [note("No signal of any node is known.")]
     by_signal = {name: [step for step in steps if step["signal"] == name] for name in SIGNALS}
     drawn = [_signal_figure(name, own) for name, own in by_signal.items() if own and own[-1]["largest"]]
-    figures = Multiples(
-        "How the signals spread over the nodes",
-        tuple(drawn),
-        note="A line that is near 100% on the left has few nodes with large values. Dots: nodes called lemons, by "
-        "name. Signals that are unknown, or 0 at every node, have no figure.",
+    reading = (
+        "A line that is near 100% on the left has few nodes with large values. Dots: nodes called lemons, by name. "
+        "Signals that are unknown, or 0 at every node, have no figure."
     )
-    told_of = [own[0] if own else {"signal": name} for name, own in by_signal.items()]
     return [
-        figures if drawn else None,
+        Multiples("How the signals spread over the nodes", tuple(drawn), reading) if drawn else None,
         table(
             "Signals of the nodes",
-            told_of,
+            [own[0] if own else {"signal": name} for name, own in by_signal.items()],
             SIGNAL_COLUMNS,
             "Over the days before the last one that the configuration asks for, 28 by default. 90% and 99% of the "
             "nodes have at most the value given. A node stands out above the 99% value and with 2 or more, or from a "
@@ -243,10 +226,7 @@ def _signals(steps: list[Row]) -> list[Block | None]:
 
 
 def _signal_value(heading: str, name: str) -> Col:
-    def written(row: Row) -> str:
-        return (share if row["signal"] == "single_node_node_failure_rate" else short)(row.get(name))
-
-    return Col(heading, written)
+    return Col(heading, lambda row: (share if row["signal"].endswith("_rate") else short)(row.get(name)))
 
 
 def _signal_limit(row: Row) -> str:
@@ -312,3 +292,58 @@ def _signal_figure(name: str, steps: list[Row]) -> Figure:
 def _names(names: list[str] | None) -> str:
     shown = ", ".join(printable(name, 16) for name in (names or [])[:1])
     return shown + (f" +{len(names) - 1}" if names and len(names) > 1 else "")
+
+
+def _incidents(row: Row) -> str:
+    if not row["incident_count"]:
+        return ""
+    return f"{plural(row['failure_count'], 'attempt')}, last {moment(row['last_failed_at'])[:10]}"
+
+
+def _causes(row: Row) -> str:
+    return ", ".join(f"{cause['label']} ({cause['count']})" for cause in row["causes"] or []) or "none blamed on it"
+
+
+def _outages(heading: str, kind: str) -> Col:
+    count, hours = f"{kind}_outage_count", f"{kind}_outage_hours"
+    return Col(heading, count, whole, detail=lambda row: duration(row[hours]) if row[count] else "")
+
+
+FAILED = (
+    Col("Node", "node_name", link=of_node),
+    Col("#Incidents", "incident_count", whole, detail=_incidents),
+    Col("Causes", _causes),
+    _outages("#Outages by faults", "fault"),
+    _outages("#Planned outages", "planned"),
+    Col("#Lost GPU-hours", lambda row: short(row["lost_gpu_hours"]) if row["incident_count"] else "0"),
+    Col("What to do", advise),
+)
+
+
+def nodes(own: Own) -> Section:
+    """Build the section on nodes that failed or were out of service."""
+    reasons = ("incident_count", "fault_outage_count", "planned_outage_count")
+    listed = [row for row in own.rows("nodes") if any(row[name] for name in reasons) or row["verdict"] == "lemon"]
+    return section(
+        "nodes",
+        "Nodes with failures or outages",
+        _about_outages(listed) or "No node outage was recorded.",
+        table(
+            "Nodes with the most incidents and outages",
+            listed,
+            FAILED,
+            f"All {plural(len(listed), 'node')} with a failure or an outage, most incidents first. An incident counts "
+            "for the node that a log or the evidence names; one without a culprit, one of something that many nodes "
+            "share, and evidence that is more likely a coincidence, count for none.",
+        ),
+    )
+
+
+def _about_outages(listed: list[Row]) -> str:
+    said = []
+    for kind, words in (("fault", "not planned"), ("planned", "planned")):
+        out = [row for row in listed if row[f"{kind}_outage_count"]]
+        count, hours = (sum(row[f"{kind}_outage_{name}"] for row in out) for name in ("count", "hours"))
+        if out:
+            said.append(f"{plural(count, 'outage')} {words} on {plural(len(out), 'node')} ({short(hours)} node-hours).")
+    return " ".join(said)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable
 
 from assets.report import palette
 from assets.report.addresses import of_cause
@@ -12,7 +10,7 @@ from assets.report.blocks import Block, Figure, Pair, Section, Text, note, secti
 from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
-from assets.report.queries import Own, Row
+from assets.report.queries import Own, Row, grouped, summed
 from assets.report.tables import Col, table
 from assets.report.wording import loss_rule, plural
 
@@ -97,16 +95,6 @@ def losses(own: Own) -> Section:
     )
 
 
-def summed(rows: Iterable[Row], *names: str) -> Row:
-    """Add up what is known of some columns.
-
-    >>> summed([{"a": 1.5, "b": None}, {"a": None, "b": 2.0}], "a", "b")
-    {'a': 1.5, 'b': 2.0}
-    """
-    listed = list(rows)
-    return {name: math.fsum(row[name] or 0.0 for row in listed) for name in names}
-
-
 def _summary(sizes: list[Row]) -> str:
     sums = summed(sizes, *HOURS, "expected_lost_gpu_hours", "instigator_unknown_count", "instigator_unknown_gpu_hours")
     first, second = (sums[name] for name in HOURS)
@@ -158,11 +146,10 @@ def _figure(sizes: list[Row], failed: list[Row], owed: list[Row]) -> Figure | No
 
 def _shades(failed: list[Row]) -> dict[str, str]:
     """Give the causes that cost most a shade of their own, and the others and the second order one each."""
-    labels, sums = {row["failure_category"]: row["label"] for row in failed}, defaultdict[str, float](float)
-    for row in failed:
-        sums[row["failure_category"]] += row["lost_gpu_hours"] or 0.0
+    causes = grouped(failed, "failure_category")
+    sums = {name: summed(rows, "lost_gpu_hours")["lost_gpu_hours"] for name, rows in causes.items()}
     ranked = sorted((name for name, hours in sums.items() if hours), key=lambda name: (-sums[name], name))
-    shades = {labels[name]: shade for name, shade in palette.shades_of(ranked[:CAUSES_SHOWN]).items()}
+    shades = {causes[name][0]["label"]: shade for name, shade in palette.shades_of(ranked[:CAUSES_SHOWN]).items()}
     if len(ranked) > CAUSES_SHOWN:
         shades[OTHER] = palette.OTHER_CAUSES
     return shades | {SECOND_ORDER: palette.ATTEMPTS}
@@ -197,14 +184,14 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block | None]:
     currency = next((row["currency"] for row in owed if row["currency"]), None)
     money = [Col(f"#Lost ({printable(currency, 8)})", "lost_cost", _exact)] if currency else []
     counts = ("failure_count", "second_order_count", "lost_gpu_hours", "lost_cost")
-    accounts: dict[str | None, list[Row]] = defaultdict(list)
-    for row in owed:
-        accounts[row["account"]].append(row)
     by_account = [
-        summed(rows, *counts) | {"account": account, "user_count": len(rows)} for account, rows in accounts.items()
+        {"account": account, "user_count": len(rows), **summed(rows, *counts)}
+        for account, rows in grouped(owed, "account").items()
     ]
     total = summed(owed, *counts, *HOURS)
+    without_price = "" if currency else "No price per GPU-hour is configured, so there is no sum of money. "
     unknown = sum(row["gpu_unknown_count"] for row in owed)
+    counted = f"{plural(unknown, 'loss', 'losses')} of unknown GPU count are in the counts, not in the hours. "
     return [
         table(
             "GPU-hours lost by account",
@@ -215,11 +202,8 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block | None]:
             "Credit statement: GPU-hours lost by account and user",
             owed,
             (Col("Account", "account"), Col("User", "user_name"), FAILED, PREEMPTED, FIRST, SECOND, LOST, *money),
-            ("" if currency else "No price per GPU-hour is configured, so there is no sum of money. ")
-            + (
-                f"{plural(unknown, 'loss', 'losses')} of unknown GPU count are in the counts, not in the hours. "
-                * bool(unknown)
-            )
+            without_price
+            + (counted if unknown else "")
             + "A loss in second order stands under the user who was preempted.",
             total=total | {"account": "all", "user_name": ""},
         ),

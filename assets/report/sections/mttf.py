@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from assets.report import palette
 from assets.report.blocks import Cell, Figure, Pair, Section, Table, note, section
-from assets.report.charts import (
-    DURATION_TICKS,
-    SOFT,
-    Spec,
-    at,
-    figure,
-    labelled,
-    layer,
-    log_axis,
-    name,
-    told,
-    zoom,
-)
+from assets.report.charts import DURATION_TICKS, SOFT, Spec, at, figure, labelled, layer, log_axis, name, told, zoom
 from assets.report.numbers import confidence, duration, gpus, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, table

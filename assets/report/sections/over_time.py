@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, defaultdict
+from itertools import groupby
 
 from assets.model.failure_rate import garwood_interval
 from assets.report import palette
 from assets.report.blocks import Cell, Figure, Section, Table, note, section
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, layer, name, pick, told, zoom
 from assets.report.numbers import UNKNOWN, printable, short, whole
-from assets.report.queries import Own, Row
+from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, ends, table
 from assets.report.wording import exposure, plural, rate, span
 
@@ -40,7 +40,7 @@ def over_time(own: Own) -> Section:
         "over-time",
         "Failure rate over time",
         _figure(daily, marks) or note(_explain_missing_figure(daily)),
-        _by_window(_by_day(daily)),
+        _by_window(grouped(daily, "day_date")),
         table(
             "What was introduced or noted",
             [mark for mark in marks if mark["kind"] != "change"],
@@ -48,7 +48,7 @@ def over_time(own: Own) -> Section:
             "A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
         ),
         _words_on_checks(own),
-        _words_on_changes(changes)
+        _words_on_changes(own.rows("rate_changes", failure_category="all"))
         if changes
         else note("Changes of the rate were not looked for: no estimate of them."),
         table(
@@ -61,38 +61,30 @@ def over_time(own: Own) -> Section:
     )
 
 
-def _by_day(daily: list[Row]) -> Days:
-    days: Days = defaultdict(list)
-    for row in daily:
-        days[row["day_date"]].append(row)
-    return dict(sorted(days.items()))
-
-
-def _drawable(daily: list[Row]) -> list[Row]:
-    return [row for row in daily if row["window_day_count"] >= MIN_DAYS and row[RATE_30D] is not None]
+def _drawable(daily: list[Row]) -> Days:
+    known = [row for row in daily if row["window_day_count"] >= MIN_DAYS and row[RATE_30D] is not None]
+    return grouped(known, "day_date")
 
 
 def _explain_missing_figure(daily: list[Row]) -> str:
     if not daily:
         return "No infrastructure failure was found, so there is no failure rate by cause to follow over time."
-    days, needed = len(_by_day(daily)), MIN_DAYS + MIN_POINTS - 1
+    days, needed = len(grouped(daily, "day_date")), MIN_DAYS + MIN_POINTS - 1
     if days < needed:
         return (
             f"The records span {plural(days, 'day')}. A rolling rate takes {MIN_DAYS} days to begin, and {needed} days "
             "to show a course: none is drawn."
         )
-    known = plural(len(_by_day(_drawable(daily))), "day")
+    known = plural(len(_drawable(daily)), "day")
     return f"The node-days of the trailing {WINDOW_DAYS} days are known on {known} only: none is drawn."
 
 
 def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
-    days = _by_day(_drawable(daily))
+    days, causes = _drawable(daily), grouped(daily, "failure_category")
     if len(days) < MIN_POINTS:
         return None
-    labels = {row["failure_category"]: row["label"] for row in daily}
-    totals: Counter[str] = Counter()
-    for row in daily:
-        totals[row["failure_category"]] += row["failure_count"]
+    labels = {name: rows[0]["label"] for name, rows in causes.items()}
+    totals = {name: sum(row["failure_count"] for row in rows) for name, rows in causes.items()}
     ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
     # One cause too many takes the place that a layer of others would take.
     shown = ranked if len(ranked) == CAUSES_SHOWN + 1 else ranked[:CAUSES_SHOWN]
@@ -102,7 +94,7 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
     first, last = min(days), max(days)
     # Where labels compete for room, changes come first.
     drawn = sorted((mark for mark in marks if first <= mark["day"] <= last), key=lambda mark: mark["kind"] != "change")
-    unknown = len(_by_day([row for row in daily if row["window_day_count"] >= MIN_DAYS])) - len(days)
+    unknown = len({row["day_date"] for row in daily if row["window_day_count"] >= MIN_DAYS}) - len(days)
     gap = f" On {plural(unknown, 'day')} the node-days are unknown and nothing is drawn." if unknown else ""
     whole_rate, drawn = _totals(days), with_lanes(drawn, first, last)
     top = max(row["high"] for row in whole_rate) or 1.0
@@ -239,26 +231,20 @@ def with_lanes(marks: list[Row], first: dt.date, last: dt.date) -> list[Row]:
 
 def _marks(own: Own) -> list[Row]:
     """List what happened when, the checks of one day together."""
-    checks: dict[dt.date, list[str]] = defaultdict(list)
-    for row in own.rows("check_introductions"):
-        if row["is_introduction"]:
-            checks[row["first_reported_at"].date()].append(row["check_name"])
-    marks = [
-        (day, "check", f"check {printable(names[0], 24)}" if len(names) == 1 else plural(len(names), "check"),
-         ", ".join(map(printable, names)))
-        for day, names in checks.items()
-    ]  # fmt: skip
-    marks += [
-        (row["annotated_date"], "annotation", printable(row["annotation"], 32), printable(row["annotation"], 200))
-        for row in own.rows("annotations")
-        if row["annotated_date"]
-    ]
-    marks += [
-        (row["changed_at"].date(), "change",
-         "rate changed" if row["ratio"] is None else f"rate × {short(row['ratio'], 2)}", "")
-        for row in own.rows("rate_changes", failure_category="all")
-        if row["changed_at"]
-    ]  # fmt: skip
+    marks = []
+    introduced = own.rows("check_introductions", is_introduction=True)
+    for day, rows in groupby(introduced, key=lambda row: row["first_reported_at"].date()):
+        names = [row["check_name"] for row in rows]
+        label = f"check {printable(names[0], 24)}" if len(names) == 1 else plural(len(names), "check")
+        marks.append((day, "check", label, ", ".join(map(printable, names))))
+    for row in own.rows("annotations"):
+        if row["annotated_date"]:
+            label, text = (printable(row["annotation"], length) for length in (32, 200))
+            marks.append((row["annotated_date"], "annotation", label, text))
+    for row in own.rows("rate_changes", failure_category="all"):
+        if row["changed_at"]:
+            label = "rate changed" if row["ratio"] is None else f"rate × {short(row['ratio'], 2)}"
+            marks.append((row["changed_at"].date(), "change", label, ""))
     return [dict(zip(("day", "kind", "label", "text"), mark, strict=True)) for mark in sorted(marks)]
 
 
@@ -310,12 +296,8 @@ def _words_on_checks(own: Own) -> str:
     return said
 
 
-def _is_all(series: Row) -> bool:
-    return series["failure_category"] == "all"
-
-
 CHANGES = (
-    Col("Incidents", lambda row: "all" if _is_all(row) else row["label"], has_swatch=True),
+    Col("Incidents", "label", str, has_swatch=True),
     Col("Changed on", lambda row: str(row["changed_at"].date()),
         detail=lambda row: ends(row, "changed_at", lambda at: str(at.date())) if row["changed_at_low"] else ""),
     Col("#Before", "rate_before", short, limits="rate_before"),
@@ -326,19 +308,16 @@ CHANGES = (
 )  # fmt: skip
 
 
-def _words_on_changes(rows: list[Row]) -> str:
-    series = [row for row in rows if _is_all(row)]
+def _words_on_changes(series: list[Row]) -> str:
     first, changed = series[0], [str(row["changed_at"].date()) for row in series if row["changed_at"]]
     if changed:
         return f"The rate of all incidents changed on {', '.join(changed)}.{_trend(first)}"
-    rests_on = ""
+    said = f"Change of the rate of incidents: {first['note'] or 'none found'}."
     if first["exposure"]:
         limits = f" ({ends(first, 'rate_before')})" if first["event_count"] else ""
-        rests_on = (
-            f" Over all days: {rate(first, 'rate_before', 'event_count')}{limits} {PER_1000}, "
-            f"{exposure(first['event_count'], first['exposure'], event='incident')}."
-        )
-    return f"Change of the rate of incidents: {first['note'] or 'none found'}.{rests_on}{_trend(first)}"
+        said += f" Over all days: {rate(first, 'rate_before', 'event_count')}{limits} {PER_1000}, "
+        said += f"{exposure(first['event_count'], first['exposure'], event='incident')}."
+    return f"{said}{_trend(first)}"
 
 
 def _trend(series: Row) -> str:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from assets.report.blocks import Block, Section, Text, section
 from assets.report.earlier import EarlierReport
 from assets.report.numbers import UNKNOWN, printable, whole, words
-from assets.report.queries import Frames, Row
-from assets.report.tables import Col, second, table
+from assets.report.queries import Frames, Row, grouped, summed
+from assets.report.tables import Col, flag, second, table
 from assets.report.wording import plural
 
 OPEN_FILE_LIST = 20
 LISTED_FILES = 2000
-_LINES = ("lines_in", "loaded", "skipped", "quarantined")
-LINES = tuple(
-    Col(f"#{heading}", name, whole)
-    for name, heading in zip(_LINES, ("Lines in", "Loaded", "Skipped", "Quarantined"), strict=True)
-)
+LINES = {"lines_in": "Lines in", "loaded": "Loaded", "skipped": "Skipped", "quarantined": "Quarantined"}
+LINE_COUNTS = tuple(Col(f"#{heading}", name, whole) for name, heading in LINES.items())
 CLUSTER, KIND = Col("Cluster", "cluster_id"), Col("Kind", "kind")
 FILES = (
     Col("File", lambda row: printable(row["path"], 120),
@@ -26,7 +22,7 @@ FILES = (
     Col("SHA-256", lambda row: (row["sha256"] or UNKNOWN)[:12], is_code=True),
     KIND,
     Col("Dialect", "dialect"),
-    *LINES,
+    *LINE_COUNTS,
 )  # fmt: skip
 REASONS = (
     CLUSTER,
@@ -34,23 +30,17 @@ REASONS = (
     Col("#Lines", "line_count", whole),
     Col("#Files", "file_count", whole),
 )
-
-
-def _example(row: Row) -> str:
-    return f"{printable(row['example_path'])}, line {whole(row['example_line_number'])}"
-
-
 QUARANTINED = (
     CLUSTER,
     Col("Reason", "reason", words, detail="example_detail"),
     *REASONS[2:],
-    Col("First example", _example),
+    Col("First example", lambda row: f"{printable(row['example_path'])}, line {whole(row['example_line_number'])}"),
     Col("As read", lambda row: printable(row["example_raw"], 160), is_code=True),
 )
 CHECKS = (
     Col("Table", "table_name"),
     Col("Check", "check_name"),
-    Col("Stops publication", lambda row: "yes" if row["is_blocking"] else "no"),
+    flag("Stops publication", "is_blocking"),
     Col("Observed", lambda row: printable(row["observed"], 160)),
     Col("Expected", lambda row: printable(row["expected"], 160)),
 )
@@ -84,10 +74,10 @@ def provenance(frames: Frames, earlier: Sequence[EarlierReport] = ()) -> Section
         *_checks(frames["checks"]),
         table(
             "Input lines by cluster and kind",
-            _by_kind(files),
-            (CLUSTER, KIND, Col("#Files", "file_count", whole), *LINES),
+            [_counted(of_kind, *key) for key, of_kind in sorted(grouped(files, "cluster_id", "kind").items())],
+            (CLUSTER, KIND, Col("#Files", "file_count", whole), *LINE_COUNTS),
             "Every line is accounted for: lines in = loaded + skipped + quarantined.",
-            total=_counted(files) | {"cluster_id": "all", "kind": ""},
+            total=_counted(files, "all", ""),
         ),
         table(
             f"Input files ({whole(len(files))}){listed}",
@@ -118,34 +108,22 @@ def _checks(checks: list[Row]) -> list[Block | None]:
     if not checks:
         return [Text("No check of this run was recorded before the page was written.", "warning")]
     failed = [check for check in checks if not check["passed"]]
-    by_table: dict[str, Row] = defaultdict(lambda: {"passed": 0, "failed": 0, "blocking": 0})
-    for check in checks:
-        counts = by_table[check["table_name"]]
-        counts["passed" if check["passed"] else "failed"] += 1
-        counts["blocking"] += bool(check["is_blocking"])
-    passed = whole(len(checks) - len(failed))
-    verdict = f"{plural(len(checks), 'check')} of this run: {passed} passed, {whole(len(failed))} failed."
+    counts = f"{whole(len(checks) - len(failed))} passed, {whole(len(failed))} failed"
+    by_table = [
+        {
+            "table_name": name,
+            "failed": sum(not check["passed"] for check in of_table),
+            "passed": sum(bool(check["passed"]) for check in of_table),
+            "blocking": sum(bool(check["is_blocking"]) for check in of_table),
+        }
+        for name, of_table in sorted(grouped(checks, "table_name").items())
+    ]
     return [
-        Text(verdict, "warning" if failed else "good"),
+        Text(f"{plural(len(checks), 'check')} of this run: {counts}.", "warning" if failed else "good"),
         table("Failed checks", failed, CHECKS),
-        table(
-            "Checks by table",
-            [{"table_name": name} | counts for name, counts in sorted(by_table.items())],
-            BY_TABLE,
-            is_collapsed=True,
-        ),
+        table("Checks by table", by_table, BY_TABLE, is_collapsed=True),
     ]
 
 
-def _counted(files: list[Row]) -> Row:
-    return {name: sum(file[name] for file in files) for name in _LINES} | {"file_count": len(files)}
-
-
-def _by_kind(files: list[Row]) -> list[Row]:
-    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for file in files:
-        groups[file["cluster_id"], file["kind"]].append(file)
-    return [
-        _counted(group) | {"cluster_id": cluster_id, "kind": kind}
-        for (cluster_id, kind), group in sorted(groups.items())
-    ]
+def _counted(files: list[Row], cluster_id: str, kind: str) -> Row:
+    return {"cluster_id": cluster_id, "kind": kind, "file_count": len(files), **summed(files, *LINES)}

@@ -1,6 +1,7 @@
 -- The clusters of the report, real ones first. One row per cluster.
 select
     *,
+    epoch(study_to_at - study_from_at) / 86400 as study_days,
     cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden
 from marts.dim_clusters
 order by is_simulated, cluster_id
