@@ -17,6 +17,14 @@
     return node;
   }
 
+  const badge = () => make("strong", { class: "badge" }, "SIMULATED");
+  const button = (label, click, more) => make("button", { type: "button", class: "tool", click, ...more }, label);
+  const copyButton = (text) => button("Copy", (event) => copy(event.target, text), { class: "tool copy" });
+
+  function attribute(node, name, value) {
+    if (value === null) node.removeAttribute(name); else node.setAttribute(name, value);
+  }
+
   // A line never ends within a date; browsers break behind its hyphens.
   function keepDates(within) {
     for (const node of all("p, dd, .why, bdi, small", within)) {
@@ -55,7 +63,7 @@
     for (const link of all("nav a")) {
       const target = link.hash.slice(1);
       const isHere = target === name || (link.dataset.covers && link.dataset.covers === name.split("/")[0]);
-      if (isHere) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+      attribute(link, "aria-current", isHere ? "page" : null);
     }
     const page = pages.get(name);
     document.title = page.dataset.title + " · " + root.dataset.title;
@@ -78,9 +86,7 @@
     }
     for (const box of all(".chart", within)) seen.observe(box);
     keepDates(within);
-    for (const code of all(".actions code", within)) {
-      if (!code.nextElementSibling) code.after(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, code.textContent) }, "Copy"));
-    }
+    for (const code of all(".actions code:only-child", within)) code.after(copyButton(code.textContent));
   }
 
   // ---- tables ----
@@ -96,21 +102,16 @@
     return (found[1] ? -1 : 1) * value * (UNITS[found[5]] || 1);
   }
 
-  const textOf = (cell) => (typeof cell === "string" ? cell : cell.t);
-  const detailOf = (cell) => (typeof cell === "string" ? "" : cell.d || "");
-
   function keyOf(cell, isNumeric) {
-    if (typeof cell !== "string" && cell.v !== undefined) return cell.v;
-    return isNumeric ? numberIn(textOf(cell)) : textOf(cell);
+    if (cell.v !== undefined) return cell.v;
+    return isNumeric ? numberIn(cell.t) : cell.t;
   }
 
   function compare(a, b) {
-    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
     return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
   }
 
-  function cellOf(cell, column) {
-    const data = typeof cell === "string" ? { t: cell } : cell;
+  function cellOf(data, column) {
     const node = make("td", { class: [column.n ? "number" : "", data.t.length <= 30 ? "short" : "long"].join(" ").trim() });
     if (data.s) {
       const mark = make("span", { class: "swatch" });
@@ -118,11 +119,9 @@
       node.append(mark);
     }
     if (/^(#|\.\.\/)/.test(data.h || "")) node.append(make("a", { href: reached(data.h) }, make("bdi", {}, data.t)));
-    else if (data.c) {
-      node.append(make("code", {}, data.t));
-      node.append(make("button", { type: "button", class: "tool copy", click: (event) => copy(event.target, data.t) }, "Copy"));
-    } else node.append(make("bdi", {}, data.t));
-    if (data.b) node.append(" ", make("strong", { class: "badge" }, "SIMULATED"));
+    else if (data.c) node.append(make("code", {}, data.t), copyButton(data.t));
+    else node.append(make("bdi", {}, data.t));
+    if (data.b) node.append(" ", badge());
     if (data.d) node.append(make("small", {}, data.d));
     return node;
   }
@@ -143,53 +142,49 @@
 
   function buildTable(holder, data) {
     const state = { sort: null, down: false, search: "", page: 0, filter: "", value: "", everything: false };
-    const total = data.last ? data.rows.pop() : null;
+    const cells = data.rows.map((row) => row.map((cell) => (typeof cell === "string" ? { t: cell } : cell)));
+    const total = data.last ? cells.pop() : null;
     const heads = data.columns.map((column, place) =>
       make("th", { scope: "col", class: column.n ? "number" : null },
         make("button", { type: "button", click: () => sortBy(place) }, column.name)));
     const body = make("tbody");
     const table = make("table", {},
       make("caption", { class: holder.closest("details") ? "unseen" : null }, data.caption,
-        data.simulated ? " " : null, data.simulated ? make("strong", { class: "badge" }, "SIMULATED") : null),
+        ...(data.simulated ? [" ", badge()] : [])),
       make("thead", {}, make("tr", {}, ...heads)), body);
     const counted = make("span", { class: "counted", role: "status" });
     const chip = make("a", { class: "chip", hidden: true });
-    const back = make("button", { type: "button", class: "tool", click: () => turn(-1) }, "Previous");
-    const on = make("button", { type: "button", class: "tool", click: () => turn(1) }, "Next");
+    const back = button("Previous", () => update({ page: state.page - 1 }));
+    const on = button("Next", () => update({ page: state.page + 1 }));
     const search = make("input", { type: "search", placeholder: "Search", "aria-label": "Search in: " + data.caption,
-      input: () => { state.search = search.value.toLowerCase(); state.page = 0; draw(); } });
-    const tools = make("div", { class: "tools" }, chip, data.rows.length > 8 ? search : null, counted,
-      data.rows.length > PAGE_ROWS ? back : null, data.rows.length > PAGE_ROWS ? on : null,
-      make("button", { type: "button", class: "tool", "aria-label": "Download as CSV: " + data.caption,
-        click: () => save(data.caption + ".csv", csv(), "text/csv") }, "CSV"));
+      input: () => update({ search: search.value.toLowerCase(), page: 0 }) });
+    const tools = make("div", { class: "tools" }, chip, cells.length > 8 ? search : null, counted,
+      ...(cells.length > PAGE_ROWS ? [back, on] : []),
+      button("CSV", () => save(data.caption + ".csv", csv(), "text/csv"), { "aria-label": "Download as CSV: " + data.caption }));
     const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": data.caption }, table);
     holder.append(scroll, tools);
     if (!holder.closest("details")) holder.prepend(tools);
 
-    function turn(step) { state.page += step; draw(); }
+    function update(changes) {
+      Object.assign(state, changes);
+      draw();
+    }
 
     function sortBy(place) {
-      state.down = state.sort === place ? !state.down : Boolean(data.columns[place].n);
-      state.sort = place;
-      state.page = 0;
-      draw();
+      update({ down: state.sort === place ? !state.down : Boolean(data.columns[place].n), sort: place, page: 0 });
     }
 
     function chosen() {
       const column = state.filter ? data.columns.findIndex((each) => each.f === state.filter) : -1;
-      let rows = data.rows;
-      if (column >= 0) rows = rows.filter((row) => (row[column].k || textOf(row[column])) === state.value);
-      if (state.search) rows = rows.filter((row) => row.some((cell) => (textOf(cell) + " " + detailOf(cell)).toLowerCase().includes(state.search)));
-      if (state.sort !== null) {
-        const isNumeric = data.columns[state.sort].n;
-        const keyed = rows.map((row, number) => [keyOf(row[state.sort], isNumeric), number, row]);
-        keyed.sort((a, b) => {
-          const isLast = (a[0] === null) !== (b[0] === null);
-          return (isLast || !state.down ? compare(a[0], b[0]) : compare(b[0], a[0])) || a[1] - b[1];
-        });
-        rows = keyed.map((entry) => entry[2]);
-      }
-      return rows;
+      let rows = cells;
+      if (column >= 0) rows = rows.filter((row) => row[column].t === state.value);
+      if (state.search) rows = rows.filter((row) => row.some((cell) => (cell.t + " " + (cell.d || "")).toLowerCase().includes(state.search)));
+      if (state.sort === null) return rows;
+      const isNumeric = data.columns[state.sort].n, sign = state.down ? -1 : 1;
+      // What is unknown comes last either way.
+      return rows.map((row) => [keyOf(row[state.sort], isNumeric), row])
+        .sort(([a], [b]) => (a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b)))
+        .map(([, row]) => row);
     }
 
     function draw() {
@@ -204,14 +199,11 @@
       }
       keepDates(body);
       if (!rows.length) body.append(make("tr", {}, make("td", { colspan: data.columns.length }, "No row fits.")));
-      heads.forEach((head, place) => {
-        if (place === state.sort) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
-        else head.removeAttribute("aria-sort");
-      });
-      const shown = part.length.toLocaleString("en-US"), count = rows.length.toLocaleString("en-US");
+      const direction = state.down ? "descending" : "ascending", whole = (count) => count.toLocaleString("en-US");
+      heads.forEach((head, place) => attribute(head, "aria-sort", place === state.sort ? direction : null));
       counted.textContent = part.length < rows.length
-        ? (from + 1).toLocaleString("en-US") + " to " + (from + part.length).toLocaleString("en-US") + " of " + count
-        : shown + (rows.length === 1 ? " row" : " rows");
+        ? whole(from + 1) + " to " + whole(from + part.length) + " of " + whole(rows.length)
+        : whole(rows.length) + (rows.length === 1 ? " row" : " rows");
       back.disabled = state.page === 0;
       on.disabled = state.page >= last;
       const isFiltered = Boolean(state.filter && state.value && data.columns.some((each) => each.f === state.filter));
@@ -225,23 +217,22 @@
     }
 
     function csv() {
-      const hasDetail = data.columns.map((_, place) => data.rows.some((row) => detailOf(row[place])));
+      const hasDetail = data.columns.map((_, place) => cells.some((row) => row[place].d));
       const names = data.columns.flatMap((column, place) => hasDetail[place] ? [column.name, column.name + ", detail"] : [column.name]);
       const lines = [...chosen(), ...(total ? [total] : [])].map((row) => row.flatMap((cell, place) => {
-        const isExact = typeof cell !== "string" && typeof cell.v === "number";
-        const text = isExact ? String(cell.v) : data.columns[place].n ? textOf(cell).replace(/(\d),(?=\d{3})/g, "$1").replace("−", "-") : textOf(cell);
-        return hasDetail[place] ? [text, detailOf(cell)] : [text];
+        const plain = data.columns[place].n ? cell.t.replace(/(\d),(?=\d{3})/g, "$1").replace("−", "-") : cell.t;
+        const text = typeof cell.v === "number" ? String(cell.v) : plain;
+        return hasDetail[place] ? [text, cell.d || ""] : [text];
       }));
       return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
     }
 
     holder.dataset.tableOf = data.caption;
-    holder.setFilter = (name, value) => { state.filter = name; state.value = value; state.page = 0; draw(); };
-    holder.setEverything = (everything) => { state.everything = everything; draw(); };
+    holder.setFilter = (filter, value) => update({ filter, value, page: 0 });
+    holder.setEverything = (everything) => update({ everything });
     holder.csv = csv;
     draw();
   }
-
 
   // A cell that a spreadsheet would run as a formula begins with an apostrophe; a plain number stays a number.
   function quoted(text) {
@@ -310,10 +301,8 @@
     return drawn.then((result) => {
       box.dataset.chart = "drawn";
       // The box is one picture with a text of its own; the marks inside it have none to tell.
-      for (const mark of all("svg, svg [role], svg [aria-roledescription]", box)) {
-        mark.removeAttribute("role");
-        mark.removeAttribute("aria-roledescription");
-        mark.removeAttribute("aria-label");
+      for (const part of all("svg, svg [role], svg [aria-roledescription]", box)) {
+        for (const name of ["role", "aria-roledescription", "aria-label"]) part.removeAttribute(name);
       }
       result.view.addEventListener("click", (event, item) => {
         const link = item && item.datum && item.datum.link;
@@ -328,7 +317,7 @@
 
   function figureTools(figure, box, view) {
     const name = figure.querySelector("figcaption").firstChild.textContent.trim();
-    const tool = (label, click) => make("button", { type: "button", class: "tool", "aria-label": label + ": " + name, click: click }, label);
+    const tool = (label, click) => button(label, click, { "aria-label": label + ": " + name });
     const image = (kind) => {
       view.background("white").runAsync()
         .then(() => (kind === "svg" ? view.toSVG() : view.toImageURL("png", 2)))
@@ -427,18 +416,18 @@
   }
 
   document.addEventListener("toggle", (event) => { if (event.target.open) fill(event.target); }, true);
-  window.addEventListener("beforeprint", () => {
+  function showForPrint(isBefore) {
     const page = pages.get(root.dataset.page);
-    all("details", page).forEach((details) => { details.dataset.was = details.open ? "yes" : ""; details.open = true; });
-    fill(page);
-    all("[data-table-of]", page).forEach((table) => table.setEverything(true));
-    drawAll();
-  });
-  window.addEventListener("afterprint", () => {
-    const page = pages.get(root.dataset.page);
-    all("details", page).forEach((details) => { details.open = details.dataset.was === "yes"; });
-    all("[data-table-of]", page).forEach((table) => table.setEverything(false));
-  });
+    for (const details of all("details", page)) {
+      if (isBefore) details.dataset.was = details.open ? "yes" : "";
+      details.open = isBefore || details.dataset.was === "yes";
+    }
+    if (isBefore) fill(page);
+    for (const table of all("[data-table-of]", page)) table.setEverything(isBefore);
+    if (isBefore) drawAll();
+  }
+  window.addEventListener("beforeprint", () => showForPrint(true));
+  window.addEventListener("afterprint", () => showForPrint(false));
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
     if ((width < NARROW) === (window.innerWidth < NARROW)) return;
