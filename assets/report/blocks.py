@@ -155,8 +155,6 @@ class FirstScreen:
     until: str
     lost_gpu_hours: float = 0.0
     trend: Figure | None = None
-    is_alone: bool = False
-    """The page of the trend's figure is another file, so that the numbers are needed here too."""
 
 
 @dataclass(frozen=True)

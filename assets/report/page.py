@@ -85,8 +85,6 @@ def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
     templates.filters["zipped"] = zipped
     watch, *own = ((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     own.append(what_if_script())
-    if only is not None and only.first:
-        only = replace(only, first=replace(only.first, is_alone=True))
     leaves = page.leaves if only is None else (only,)
     needed = bundle if only is None or only.first or any(True for _ in figures_in(only)) else ""
     return templates.get_template("page.html.j2").render(

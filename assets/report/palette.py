@@ -54,13 +54,9 @@ def shades_of(categories: list[str]) -> dict[str, str]:
     >>> shades_of(["gpu_memory", "pcie", "gpu_nvlink", "gpu_unavailable"])
     {'gpu_memory': '#D55E00', 'pcie': '#E69F00', 'gpu_nvlink': '#eaae80', 'gpu_unavailable': '#803800'}
     """
-    met: dict[str, int] = {}
-    shades = {}
-    for category in categories:
-        group = group_of(category)
-        rank = met[group] = met.get(group, -1) + 1
-        shades[category] = _shaded(GROUP_COLOURS[group], rank)
-    return shades
+    groups = [group_of(category) for category in categories]
+    ranks = [groups[:place].count(group) for place, group in enumerate(groups)]
+    return {name: _shaded(colour_of(name), rank) for name, rank in zip(categories, ranks, strict=True)}
 
 
 def _shaded(colour: str, rank: int) -> str:

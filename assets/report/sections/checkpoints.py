@@ -164,14 +164,10 @@ def _marked(mine: Row, rates: list[float], columns: int) -> list[Row]:
 def _grid(cells: list[Row]) -> Table | None:
     known = {cell["checkpoint_minutes"] for cell in cells}
     shown = [f"{interval:g}" for interval in SHOWN_MINUTES if interval in known]
-    rows = [
-        {
-            **dict.fromkeys(shown),
-            **of_rate[0],
-            **{f"{cell['checkpoint_minutes']:g}": cell["ettr_expected_exact"] for cell in of_rate},
-        }
-        for _, of_rate in sorted(grouped(cells, RATE).items())
-    ]
+    rows = []
+    for _, of_rate in sorted(grouped(cells, RATE).items()):
+        by_interval = {f"{cell['checkpoint_minutes']:g}": cell["ettr_expected_exact"] for cell in of_rate}
+        rows.append(dict.fromkeys(shown) | of_rate[0] | by_interval)
     target = f"{cells[0]['ettr_target']:g}" if cells else ""
     return table(
         f"Expected ETTR of a run of {gpus(cells[0]['gpu_count'])}" if cells else "",

@@ -32,6 +32,7 @@ VERDICTS: dict[Direction, tuple[str, str]] = {
 def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section) -> FirstScreen:
     """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
     cluster, enough = own.cluster, has_enough(own)
+    through = cluster.get("data_through_at") or cluster["last_at"]
     trend = next((block for block in course.blocks if isinstance(block, Figure)), None)
     return FirstScreen(
         period=f"{moment(cluster['first_at'])[:10]} to {moment(cluster['last_at'])[:10]} ({period(cluster)}), "
@@ -39,8 +40,8 @@ def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], cour
         sentence=_sentence(own, actions) if enough else _sentence_of_little(own),
         tiles=(_rate_tile(own), _mttf_tile(own), _ettr_tile(own.rows("ettr")), _loss_tile(own), _allocation_tile(own)),
         actions=tuple(actions),
-        age=_age(cluster, made_at),
-        until=moment(_through(cluster)),
+        age=_age(cluster, through, made_at),
+        until=moment(through),
         lost_gpu_hours=lost_of(own)[0] or 0.0,
         trend=trend if enough else None,
     )
@@ -254,12 +255,7 @@ def _main_cause(failed: list[Row]) -> str:
     return f", {100 * lost[worst] / total:.0f}% of what failed attempts lost by {worst}" if total else ""
 
 
-def _through(cluster: Row) -> dt.datetime | None:
-    return cluster.get("data_through_at") or cluster["last_at"]
-
-
-def _age(cluster: Row, made_at: dt.datetime) -> str:
-    through = _through(cluster)
+def _age(cluster: Row, through: dt.datetime | None, made_at: dt.datetime) -> str:
     if through is None:
         return "No data."
     late = (made_at.replace(tzinfo=None) - through).total_seconds() / 3600

@@ -109,15 +109,10 @@ def _checks(checks: list[Row]) -> list[Block | None]:
         return [Text("No check of this run was recorded before the page was written.", "warning")]
     failed = [check for check in checks if not check["passed"]]
     counts = f"{whole(len(checks) - len(failed))} passed, {whole(len(failed))} failed"
-    by_table = [
-        {
-            "table_name": name,
-            "failed": sum(not check["passed"] for check in of_table),
-            "passed": sum(bool(check["passed"]) for check in of_table),
-            "blocking": sum(bool(check["is_blocking"]) for check in of_table),
-        }
-        for name, of_table in sorted(grouped(checks, "table_name").items())
-    ]
+    by_table = []
+    for name, of_table in sorted(grouped(checks, "table_name").items()):
+        passed, blocking = (sum(check[flag] for check in of_table) for flag in ("passed", "is_blocking"))
+        by_table.append({"table_name": name, "passed": passed, "failed": len(of_table) - passed, "blocking": blocking})
     return [
         Text(f"{plural(len(checks), 'check')} of this run: {counts}.", "warning" if failed else "good"),
         table("Failed checks", failed, CHECKS),
