@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from orchestration.environment import PUBLICATION, WAREHOUSE, collect_garbage_seldom
-from orchestration.upstream import skip_unwanted_lines
+from orchestration.upstream import skip_unwanted_events
 
 RESULTS_ONLY = "--no-write-json"
 """dbt writes the manifest twice in each build, which takes a tenth of its time. With this it writes no JSON at all."""
@@ -20,7 +20,7 @@ RESULTS_ONLY = "--no-write-json"
 def main() -> None:
     """Run dbt on the files that the environment names; its arguments are those of the process."""
     collect_garbage_seldom()
-    skip_unwanted_lines()
+    skip_unwanted_events()
     folder = Path(os.environ[WAREHOUSE]).parent
     os.chdir(folder)
     for name in (WAREHOUSE, PUBLICATION):

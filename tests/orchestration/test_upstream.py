@@ -11,11 +11,42 @@ from importlib.metadata import version
 import pytest
 from dagster_dbt import DbtCliResource
 from dagster_dbt.core import resource as dagster_dbt_resource
+from dbt_common.events import event_manager
 from dbt_common.events.base_types import EventLevel, msg_from_base_event
-from dbt_common.events.logger import LineFormat, LoggerConfig, _JsonLogger, _Logger
+from dbt_common.events.event_manager import EventManager
+from dbt_common.events.logger import LineFormat, LoggerConfig
 from dbt_common.events.types import Note
 
-from orchestration.upstream import fast_dbt_resource, skip_unwanted_lines
+from orchestration.upstream import fast_dbt_resource, skip_unwanted_events
+
+
+def manager(level: EventLevel) -> tuple[EventManager, io.StringIO]:
+    """dbt's events, with one log of a level."""
+    stream = io.StringIO()
+    events = EventManager()
+    events.add_logger(LoggerConfig(level.value, line_format=LineFormat.Json, level=level, output_stream=stream))
+    return events, stream
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The levels of all messages that are made."""
+    levels = []
+
+    def noted(event, level=None):
+        message = msg_from_base_event(event, level=level)
+        levels.append(message.info.level)
+        return message
+
+    monkeypatch.setattr(event_manager, "msg_from_base_event", noted)
+    monkeypatch.setattr(EventManager, "fire_event", EventManager.fire_event)
+    return levels
+
+
+def fire_all(events: EventManager) -> None:
+    for level in (EventLevel.DEBUG, EventLevel.INFO, EventLevel.ERROR):
+        events.fire_event(Note(msg=f"this is {level.value}"), level=level)
+    events.fire_event(Note(msg="of its own level"))
 
 
 @pytest.mark.parametrize(
@@ -26,29 +57,19 @@ from orchestration.upstream import fast_dbt_resource, skip_unwanted_lines
         (EventLevel.ERROR, ["error"]),
     ],
 )
-def test_lines_are_made_of_events_that_a_log_takes(monkeypatch, wanted, told):
-    monkeypatch.setattr(_Logger, "write_line", _Logger.write_line)
-    made = []
-    create_line = _JsonLogger.create_line
-    monkeypatch.setattr(
-        _JsonLogger, "create_line", lambda log, event: made.append(event.info.level) or create_line(log, event)
-    )
-    skip_unwanted_lines()
-    stream = io.StringIO()
-    logger = _JsonLogger(LoggerConfig("test", line_format=LineFormat.Json, level=wanted, output_stream=stream))
-    for level in (EventLevel.DEBUG, EventLevel.INFO, EventLevel.ERROR):
-        logger.write_line(msg_from_base_event(Note(msg=f"this is {level.value}"), level=level))
+def test_messages_are_made_of_events_that_a_log_takes(made, wanted, told):
+    skip_unwanted_events()
+    events, stream = manager(wanted)
+    fire_all(events)
     assert [f"this is {level}" in stream.getvalue() for level in told] == [True] * len(told)
-    assert stream.getvalue().count("\n") == len(told)
+    assert ("of its own level" in stream.getvalue()) == (wanted != EventLevel.ERROR)
     assert ("debug" in made) == (wanted == EventLevel.DEBUG)
 
 
-def test_dbt_without_the_patch_makes_lines_that_no_log_takes(monkeypatch):
-    made = []
-    monkeypatch.setattr(_JsonLogger, "create_line", lambda log, event: made.append(event.info.level) or "")
-    logger = _JsonLogger(LoggerConfig("unpatched", line_format=LineFormat.Json, level=EventLevel.ERROR))
-    logger.write_line(msg_from_base_event(Note(msg="for nobody"), level=EventLevel.DEBUG))
-    assert made == ["debug"]
+def test_dbt_without_the_patch_makes_messages_that_no_log_takes(made):
+    events, _ = manager(EventLevel.ERROR)
+    fire_all(events)
+    assert made == ["debug", "info", "error", "info"]
 
 
 def test_dagster_dbt_runs_a_process_for_dbts_version_and_the_patch_does_not(tmp_path, monkeypatch):
