@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -89,6 +90,11 @@ def test_the_last_day_is_appended_to_the_same_files(logs, tmp_path):
     assert grown >= {"sacct.psv", "health.jsonl", "kern.log", "slurmctld.log"}
     last = (tmp_path / growing.CLUSTER / "sacct" / "sacct.psv").read_text(errors="replace").splitlines()[-1]
     assert last.count("|2024-12-30T") + last.count("|2024-12-31T") > 0
+
+
+def test_the_inventory_is_not_newer_than_the_other_logs(logs):
+    written = (logs / growing.BEFORE / growing.CLUSTER / "inventory" / "scontrol_node.txt").stat().st_mtime
+    assert dt.datetime.fromtimestamp(written, dt.UTC) == dt.datetime(2024, 12, 30, tzinfo=dt.UTC)
 
 
 def test_the_cluster_says_that_it_is_simulated(logs):

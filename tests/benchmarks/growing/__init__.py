@@ -6,6 +6,7 @@ measured: two SQL files say what happens (`cluster.sql`) and how logs show it (`
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from fractions import Fraction
@@ -41,6 +42,8 @@ _FILES = {
 }
 """By kind: its file, the file's first line, and whether some of its lines are damaged."""
 _BLOCK = 1 << 24
+_LAST_DAY = 1_704_067_200 + 86_400 * (DAYS - 1)
+"""Seconds since 1970 at which the last day begins."""
 
 
 def sources_of(scale: Fraction, logs: Path) -> Path:
@@ -77,6 +80,8 @@ def write(folder: Path, scale: Fraction) -> None:
                 place.parent.mkdir(parents=True)
                 _write(con, kind, place, first_line if part == BEFORE else "", is_damaged)
     (folder / "made.duckdb").unlink()
+    # An inventory is of the time at which its file was written.
+    os.utime(folder / BEFORE / CLUSTER / "inventory" / _FILES["inventory"][0], (_LAST_DAY, _LAST_DAY))
     (folder / BEFORE / CLUSTER / "cluster.toml").write_text(_SETTINGS, encoding="utf-8")
 
 
