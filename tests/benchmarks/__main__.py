@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         "--spark", type=scales, default="", metavar="LIST", help=f"scales of `{DAILY.name}` to build on Spark [none]"
     )
     options.add_argument("--write", type=Path, metavar="FILE", help="also write the page here, after every scale")
-    options.add_argument("--keep", action="store_true", help="begin with the results beside FILE")
+    options.add_argument("--keep", action="store_true", help="begin with the results beside FILE, if there are any")
     options.add_argument("--json", action="store_true", help="print the results as JSON instead of the page")
     return options
 
@@ -108,9 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     found = Results(machine.describe(work), options.runs)
-    if options.keep:
-        here, found = found.machine, Results.from_json(options.write.with_suffix(".json").read_text(encoding="utf-8"))
-        if options.scales and here["processor"] != found.machine["processor"]:
+    if options.keep and (kept := options.write.with_suffix(".json")).exists():
+        here, found = found.machine, Results.from_json(kept.read_text(encoding="utf-8"))
+        if (options.scales or options.spark) and here["processor"] != found.machine["processor"]:
             sys.exit(f"The results beside {options.write} are of another machine: {found.machine['processor']}.")
     _measure(options, found, work, say, keep)
     shutil.rmtree(work)
