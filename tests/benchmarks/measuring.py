@@ -1,7 +1,8 @@
 """What a command costs: wall and CPU time and peak memory of the process and of all it starts.
 
-CPU time is the kernel's account of the process and the children it waited for. Memory is sampled, because the kernel
-knows the peak of each process only, and processes that run side by side need theirs together. Needs /proc.
+CPU time is the kernel's account of the process and the children it waited for, or what was sampled, if that is more:
+nobody waits for Spark's Java. Memory is sampled, because the kernel knows the peak of each process only, and processes
+that run side by side need theirs together. Needs /proc.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def measure(
     process_bytes = sampler.largest_bytes or usage.ru_maxrss * 1024
     return Cost(
         wall_seconds=wall,
-        cpu_seconds=usage.ru_utime + usage.ru_stime,
+        cpu_seconds=max(usage.ru_utime + usage.ru_stime, sum(sampler.cpu_seconds.values())),
         peak_mb=max(process_bytes, sampler.peak_bytes) / 1e6,
         process_mb=process_bytes / 1e6,
         exit_code=process.returncode,
@@ -147,13 +148,14 @@ def median(costs: Sequence[Cost]) -> Cost:
 
 
 class _Sampler(threading.Thread):
-    """Adds up the memory of a process tree a few times a second and keeps the highest sum."""
+    """Adds up the memory of a process tree a few times a second and keeps the highest sum, and the CPU time of each."""
 
     def __init__(self, root: int) -> None:
         super().__init__(daemon=True)
         self.root = root
         self.peak_bytes = 0
         self.largest_bytes = 0
+        self.cpu_seconds: dict[int, float] = {}
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -166,6 +168,7 @@ class _Sampler(threading.Thread):
             samples += 1
             self.peak_bytes = max(self.peak_bytes, _together(members))
             self.largest_bytes = max(self.largest_bytes, *map(_high_water, members), 0)
+            self.cpu_seconds |= {pid: seconds for pid in members if (seconds := _cpu_seconds(pid))}
 
     def stop(self) -> None:
         self._stopped.set()
@@ -177,8 +180,7 @@ def family(root: int) -> set[int]:
     children: dict[int, list[int]] = {}
     members: set[int] = set()
     for name in (entry.name for entry in Path("/proc").glob("[0-9]*")):
-        # The name in brackets may hold spaces: state, parent, group and session follow the last bracket.
-        fields = _content(f"/proc/{name}/stat").rpartition(b")")[2].split()
+        fields = _stat(int(name))
         if not fields:
             continue
         pid, parent, session = int(name), int(fields[1]), int(fields[3])
@@ -212,6 +214,16 @@ def _high_water(pid: int) -> int:
         if line.startswith(b"VmHWM:"):
             return int(line.split()[1]) * 1024
     return 0
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Give the CPU time of a process without that of its children."""
+    return sum(map(int, _stat(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Give what the kernel says of a process, from its state on: the name before it may hold spaces and brackets."""
+    return _content(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 
 
 def _content(path: str) -> bytes:

@@ -27,6 +27,12 @@ def test_cpu_time_of_children_counts(tmp_path):
     assert 0.5 <= cost.cpu_seconds < 5
 
 
+def test_cpu_time_of_children_counts_that_nobody_waits_for(tmp_path):
+    starts_and_leaves = f"import os, subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {BURNS!r}])"
+    cost = measure([sys.executable, "-c", f"{starts_and_leaves}; time.sleep(3); os._exit(0)"], tmp_path / "log")
+    assert 0.4 <= cost.cpu_seconds < 5
+
+
 def test_a_failure_shows_the_end_of_what_was_printed(tmp_path):
     failing = [sys.executable, "-c", "print('the disk is full'); raise SystemExit(3)"]
     with pytest.raises(CommandFailed, match=r"exit status 3(.|\n)*the disk is full"):
