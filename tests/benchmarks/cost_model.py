@@ -38,8 +38,8 @@ class Fit:
     ----------
     fixed, rates
         What is paid without any logs, and for each attempt and node-day; a term without a rate was not fitted.
-    largest
-        The largest amount of each term that was measured.
+    largest, largest_value
+        The largest amount of each term, and the largest cost, that were measured.
     errors
         By row: fitted over measured, minus 1.
     """
@@ -47,6 +47,7 @@ class Fit:
     fixed: float
     rates: dict[str, float]
     largest: dict[str, float]
+    largest_value: float
     errors: dict[str, float]
 
     def at(self, **amounts: float) -> float:
@@ -87,6 +88,7 @@ def fit(rows: Sequence[Row]) -> Fit:
         float(solution[0]),
         {term: float(rate / largest[term]) for term, rate in zip(terms, solution[1:], strict=True)},
         largest,
+        float(values.max()),
         {row.name: float(value / row.value - 1) for row, value in zip(rows, fitted, strict=True)},
     )
 

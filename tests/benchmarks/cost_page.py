@@ -37,11 +37,14 @@ because most tables are rebuilt from all rows ([scale.md](scale.md)); the new da
 EXAMPLES = """## Worked examples
 
 Logs of {days} days, {checks} check results per node and minute (ten checks every five minutes), all of them written to
-the logs. Reading those of the new day is in the CPU time of a night: {per_line}. Good results are read and not kept, so
-they cost time and no disk. Jobs are attempts: one that is restarted counts twice.
+the logs. Jobs are attempts: one that is restarted counts twice. Reading a million check results takes {per_million}:
+those of the new day are in the CPU time of a night, those of all days in that of the first refresh. Good results are
+read and not kept, so they take no disk.
 
-A `*` marks more attempts or node-days than were measured ({largest}): there the line is only drawn on. Memory does not
-go on like this: from `FAULTLINE_MEMORY` on (2 GB by default) DuckDB writes to disk what does not fit.
+A `*` marks more attempts or node-days than were measured
+({largest}): there the line is only drawn on. Memory is not
+drawn on: beyond `FAULTLINE_MEMORY` (2 GB by default) DuckDB writes to disk what does not fit. The most that was measured
+is {peak:.2f} GB.
 """
 
 SPARK = """## Where Spark begins to pay
@@ -104,7 +107,8 @@ def _examples(model: CostModel) -> Iterable[str]:
     yield EXAMPLES.format(
         days=DAYS,
         checks=CHECKS_PER_NODE_MINUTE,
-        per_line=f"{per_line * 1e6:.2f} CPU s per million" if per_line else "not measured, so left out",
+        peak=model.peak_mb.largest_value / 1000,
+        per_million=f"{per_line * 1e6:.2f} CPU s" if per_line else "an unknown time, which is left out",
         largest=f"{largest['attempts']:,.0f} attempts, {largest['node_days']:,.0f} node-days",
     )
     yield table(
@@ -128,6 +132,8 @@ def _example(model: CostModel, nodes: int, jobs: int) -> tuple[str, ...]:
     reading = a_minute * 1440 * (model.cpu_seconds_per_check_line or 0)
 
     def shown(fit: Fit, unit: float = 1, more: float = 0, digits: int = 0) -> str:
+        if not fit.rates:
+            return "-"
         return f"{(fit.at(**amounts) + more) / unit:,.{digits}f}{'' if fit.covers(**amounts) else ' *'}"
 
     return (
@@ -136,7 +142,7 @@ def _example(model: CostModel, nodes: int, jobs: int) -> tuple[str, ...]:
         f"{a_minute:,}",
         shown(model.night_cpu, more=reading),
         f"{reading:,.1f}",
-        shown(model.peak_mb, 1000, digits=1),
+        shown(model.peak_mb, 1000, digits=1) if model.peak_mb.covers(**amounts) else "-",
         shown(model.night_mb, 1000, digits=1),
         shown(model.full_cpu, more=reading * DAYS),
     )
@@ -149,7 +155,7 @@ def _spark(found: Results, model: CostModel | None) -> Iterable[str]:
             millions = (NIGHT_HOURS * 3600 - model.full_wall.fixed) / per_attempt / 1e6
             yield (
                 f"On this machine a full refresh would fill a night of {NIGHT_HOURS} hours at about {millions:,.0f}"
-                f" million attempts, beyond the {model.full_wall.largest['attempts'] / 1e6:.1f} million that were"
+                f" million attempts,\nbeyond the {model.full_wall.largest['attempts'] / 1e6:.1f} million that were"
                 " measured: the line is only drawn on. Below that, a second machine has nothing to do.\n"
             )
     if not found.spark:
@@ -157,8 +163,8 @@ def _spark(found: Results, model: CostModel | None) -> Iterable[str]:
         yield f"A Spark run at scale 1: not measured (`{command}`).\n"
         return
     yield (
-        "`dbt build` with all its tests on a local Spark, beside the same step of the full refresh on DuckDB, which has"
-        " the same cores. Wall seconds; the CPU time of the step on DuckDB alone was not measured.\n"
+        "`dbt build` with all its tests on a local Spark, beside the same step of the full refresh on DuckDB with the"
+        " same cores,\nwhose CPU time alone was not measured.\n"
     )
     yield table(
         (
@@ -181,8 +187,8 @@ def _spark(found: Results, model: CostModel | None) -> Iterable[str]:
         times = largest.cost.wall_seconds / largest.duckdb_seconds
         yield (
             f"At {largest.attempts:,} attempts Spark takes {times:.1f} times as long on the same cores. If its work"
-            f" could be divided without loss, it would take {times:.0f} machines like this one to be as quick as DuckDB"
-            " on one. A larger machine for DuckDB is the cheaper step for as long as there is one.\n"
+            f" could be divided without loss,\nit would take {times:.0f} machines like this one to be as quick as"
+            " DuckDB on one.\nA larger machine for DuckDB is the cheaper step for as long as there is one.\n"
         )
 
 
