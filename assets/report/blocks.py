@@ -170,11 +170,6 @@ class Leaf:
     details: dict[str, Any] | None = None
 
     @property
-    def element(self) -> str:
-        """Id of the page's element."""
-        return f"page-{self.address.replace('/', '-')}"
-
-    @property
     def prefix(self) -> str:
         """What the ids of the page's sections begin with."""
         return f"{self.cluster.anchor}-" if self.cluster else ""

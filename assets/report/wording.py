@@ -15,6 +15,8 @@ POPULATIONS = {
     "nodes": "the nodes in use",
 }
 MAX_REASON_CHARACTERS = 600
+RATE = "failures_per_1000_node_days"
+LITTLE = "too little to tell"
 
 
 def stale(cluster: Mapping[str, Any]) -> str:
@@ -39,7 +41,7 @@ def span(low: float | None, high: float | None, write: Callable[[float], str] = 
 hours_span = partial(span, write=duration)
 
 
-def rate(row: dict[str, Any], stem: str = "failures_per_1000_node_days", count: str = "failure_count") -> str:
+def rate(row: dict[str, Any], stem: str = RATE, count: str = "failure_count") -> str:
     """Write a rate; with no event seen, its upper bound.
 
     >>> rate({"failure_count": 13, "r": 6.5}, "r")

@@ -11,9 +11,8 @@ from assets.report.charts import INK, Spec, at, figure, layer, name, named_ticks
 from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, ends, level_of, table
-from assets.report.wording import POPULATIONS, exposure, sentence, span
+from assets.report.wording import POPULATIONS, RATE, exposure, sentence, span
 
-RATE = "failures_per_1000_node_days"
 SHOWN_MINUTES = (5, 15, 30, 60)
 STEPS = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 BLUES = ["#f7fbff", "#e1ecf7", "#c6dbef", "#9ecae1", "#6baed6", "#3f8fc4", "#1c6bb0"]

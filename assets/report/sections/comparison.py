@@ -10,10 +10,10 @@ from assets.report.blocks import Cell, Section, section
 from assets.report.changes import Change
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
-from assets.report.sections.first_screen import LITTLE, RATE, projection_of, ratio_of_months
+from assets.report.sections.first_screen import projection_of, ratio_of_months
 from assets.report.sections.headline import has_enough, period
 from assets.report.tables import Col, ends, table
-from assets.report.wording import exposure, mttf, rate
+from assets.report.wording import LITTLE, RATE, exposure, mttf, rate
 
 
 def _rate(heading: str, population: str) -> Col:

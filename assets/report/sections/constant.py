@@ -147,12 +147,10 @@ def _name(row: Row) -> str:
     if row["comparison"] == "clusters":
         sides = (row["cluster_id"], row["other_cluster_id"])
         return " over ".join("this cluster" if side == row["here"] else printable(side, 40) for side in sides)
-    if row["comparison"] == "halves":
-        day = row["boundary_date"]
-        return f"later half of the days{f' (from {day})' if day else ''} over the earlier"
-    if row["comparison"] == "months":
-        return "last 30 days over the 30 days before"
-    return f"from {row['boundary_date']} on over before"
+    day = row["boundary_date"]
+    halves = f"later half of the days{f' (from {day})' if day else ''} over the earlier"
+    spans = {"halves": halves, "months": "last 30 days over the 30 days before"}
+    return spans.get(row["comparison"], f"from {day} on over before")
 
 
 def _short_name(row: Row) -> str:

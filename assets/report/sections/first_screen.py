@@ -12,15 +12,13 @@ from assets.report.queries import Own, Row, grouped, summed
 from assets.report.sections.gaps import missing_kinds
 from assets.report.sections.headline import has_enough, period, reference_of, utilisation
 from assets.report.tables import ends
-from assets.report.wording import POPULATIONS, mttf, number, plural, rate, span
+from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, span
 
-LITTLE = "too little to tell"
 WINDOW = 30
 BEFORE = "the 30 days before"
 CANNOT_TELL = f"Against {BEFORE}: cannot tell"
 MIN_RUNS = 10
 """The mean of fewer runs has no limits."""
-RATE = "failures_per_1000_node_days"
 VERDICTS: dict[Direction, tuple[str, str]] = {
     "worse": ("worse", f"more than in {BEFORE}"),
     "better": ("better", f"fewer than in {BEFORE}"),
