@@ -43,8 +43,8 @@ read and not kept, so they take no disk.
 
 A `*` marks more attempts or node-days than were measured
 ({largest}): there the line is only drawn on. Memory is not
-drawn on: beyond `FAULTLINE_MEMORY` (2 GB by default) DuckDB writes to disk what does not fit. The most that was measured
-is {peak:.2f} GB.
+drawn on: beyond `FAULTLINE_MEMORY` (2 GB by default) DuckDB writes to disk what does not fit. The most that was
+measured is {peak:.2f} GB.
 """
 
 SPARK = """## Where Spark begins to pay
