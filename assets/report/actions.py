@@ -54,6 +54,7 @@ class Action:
 
     kind: Kind
     title: str
+    """What to do, in one line."""
     reason: str
     """The evidence for it."""
     node_names: tuple[str, ...] = ()
