@@ -6,6 +6,7 @@ its summary and `faultline lemons` share these words.
 
 from __future__ import annotations
 
+import math
 import shlex
 from dataclasses import dataclass
 from typing import Literal
@@ -210,19 +211,24 @@ def _grown(series: list[Row]) -> list[Row]:
     last = {row["failure_category"]: row for row in series if row["changed_at"] is not None}
     grown = [row for row in last.values() if (row["ratio_low"] or 0) > 1]
     named = [row for row in grown if row["failure_category"] != "all"]
-    return sorted(named or grown, key=lambda row: -row["ratio"])
+    # Of a cause that was not seen before the change there is no ratio, only its lower limit.
+    return sorted(named or grown, key=lambda row: -(row["ratio"] or math.inf))
 
 
 def _look_for_cause(cause: Row, lost: float | None, days: float | None) -> Action:
     is_all = cause["failure_category"] == "all"
     label = "All failures together" if is_all else printable(cause["label"])
     step = NEXT_STEP.get(cause["failure_category"], "look for what changed on that day")
-    limits = f"{confidence(cause['confidence_level'])}: {span(cause['ratio_low'], cause['ratio_high'])}"
+    sure = confidence(cause["confidence_level"])
+    if cause["ratio"] is None:
+        times = f"not seen before, now at least {short(cause['ratio_low'])} times as often ({sure})"
+    else:
+        times = f"{short(cause['ratio'])} times as often ({sure}: {span(cause['ratio_low'], cause['ratio_high'])})"
     beside = f"; beside it: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
     return Action(
         "cause",
         f"{label}: look for the cause in the whole fleet, not in a node; {step}",
-        f"{short(cause['ratio'])} times as often ({limits}) since {cause['changed_at']:%Y-%m-%d}: "
+        f"{times} since {cause['changed_at']:%Y-%m-%d}: "
         f"{short(cause['rate_before'])} before, {short(cause['rate_after'])} after, per 1,000 node-days{beside}",
         incident_count=cause["event_count"],
         days=days,
@@ -231,7 +237,10 @@ def _look_for_cause(cause: Row, lost: float | None, days: float | None) -> Actio
 
 
 def _saved_at_former_rate(cause: Row, lost: float | None, days: float | None) -> Saving:
-    """Reckon what the rate before the change would not lose; the limits are those of the ratio of the rates."""
+    """Reckon what the rate before the change would not lose; the limits are those of the ratio of the rates.
+
+    A ratio without a bound is that to a rate of nothing: all would be saved.
+    """
     exposure = cause["exposure"]
     if lost is None:
         return Saving(note=WITHOUT_LOSSES)
@@ -239,7 +248,7 @@ def _saved_at_former_rate(cause: Row, lost: float | None, days: float | None) ->
         return Saving(note="its rate is not estimated")
     monthly = cause["rate_after"] / 1000 * exposure / days * DAYS_PER_MONTH * lost
     value, low, high = (
-        monthly * (1 - 1 / ratio) if ratio else None
+        monthly * (1 - (1 / ratio if ratio else 0))
         for ratio in (cause["ratio"], cause["ratio_low"], cause["ratio_high"])
     )
     return Saving(value, low, high, cause["confidence_level"])

@@ -185,6 +185,8 @@ class Chapter:
     stale: str = ""
     """Why the numbers are not the newest; empty where they are."""
     leaves: tuple[Leaf, ...] = ()
+    not_made: tuple[str, ...] = ()
+    """What could not be made of the cluster's rows: names of sections, and of pages that lack a part."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,15 @@ class Page:
     closing: tuple[Leaf, ...] = ()
     warnings: tuple[str, ...] = ()
     """What a reader has to know before anything else: clusters that are stale or missing."""
+
+    @property
+    def not_made(self) -> tuple[str, ...]:
+        """What of which cluster could not be made, a sentence each; a mistake of the report, and never one of rows."""
+        return tuple(
+            f"{chapter.cluster_id}: {', '.join(chapter.not_made)} could not be made; please report it"
+            for chapter in self.chapters
+            if chapter.not_made
+        )
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 
 import dagster as dg
 
@@ -13,6 +14,8 @@ from assets.report.queries import read_frames, tables_read
 from assets.report.summary import draw_summary, write_summary
 from assets.warehouse import Warehouse
 
+IS_WHOLE = "every_section_is_made"
+
 
 @dg.asset(
     key=["report", "index"],
@@ -20,8 +23,11 @@ from assets.warehouse import Warehouse
     kinds={"python", "html"},
     deps=[dg.AssetKey(table.split(".")) for table in (*tables_read(), "ops.cluster_failures")],
     description="The page people read: one HTML file that needs nothing beside it. One chapter per cluster.",
+    check_specs=[
+        dg.AssetCheckSpec(IS_WHOLE, asset=["report", "index"], description="Every section of every cluster was made.")
+    ],
 )
-def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> dg.MaterializeResult[None]:
+def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> Iterator[dg.MaterializeResult[None]]:
     """Write the report from marts, estimates and ops."""
     made_at = dt.datetime.now(dt.UTC)
     with warehouse.reading() as con:
@@ -32,11 +38,19 @@ def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> dg.Ma
     path = report.replace_page(html)
     report.replace_beside("summary.md", write_summary(page, changes, made_at).encode())
     report.replace_beside("summary.png", draw_summary(page, made_at))
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         metadata={
             "path": dg.MetadataValue.path(path),
             "size_bytes": len(html.encode()),
             "clusters": len(page.chapters),
             "figures": len(list(figures_of(page))),
-        }
+        },
+        check_results=[
+            dg.AssetCheckResult(
+                check_name=IS_WHOLE,
+                passed=not page.not_made,
+                severity=dg.AssetCheckSeverity.WARN,
+                description="\n".join(page.not_made) or None,
+            )
+        ],
     )

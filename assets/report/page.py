@@ -147,7 +147,8 @@ def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
     own, cluster_id = Own(frames, cluster), cluster["cluster_id"]
     bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(cluster["is_simulated"]), stale(cluster))
     leaves = []
-    built = {builder: _section(builder, own) for _, _, builders in PAGES for builder in builders}
+    not_made: list[str] = []
+    built = {builder: _section(builder, own, not_made) for _, _, builders in PAGES for builder in builders}
     for key, name, builders in PAGES:
         sections = tuple(built[builder] for builder in builders)
         address = f"{bare.anchor}/{key}" if key else bare.anchor
@@ -159,15 +160,16 @@ def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
                 leaf = replace(leaf, details=failure_details(own))
         except UNEXPECTED_ROWS:
             _log.exception("a part of the page %s of the report could not be made", name)
+            not_made.append(f"a part of the page {name}")
         leaves.append(leaf)
-    return replace(bare, leaves=tuple(leaves))
+    return replace(bare, leaves=tuple(leaves), not_made=tuple(not_made))
 
 
 UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, ValueError)
 """What a section raises on rows that it does not expect; it spoils that section alone."""
 
 
-def _section(builder: Callable[[Own], Section], own: Own) -> Section:
+def _section(builder: Callable[[Own], Section], own: Own, not_made: list[str]) -> Section:
     """Build a section; where rows of the cluster make it fail, say so in its place and go on with the others.
 
     The page tells only the kind of error: its words may hold a name that is to be hidden.
@@ -177,6 +179,7 @@ def _section(builder: Callable[[Own], Section], own: Own) -> Section:
     except UNEXPECTED_ROWS as error:
         _log.exception("section %s of the report could not be made", builder.__name__)
         name = builder.__name__.replace("_", " ").capitalize()
+        not_made.append(name)
         said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
         return section(builder.__name__.replace("_", "-"), f"{name}: not made", Text(said, "warning"))
 

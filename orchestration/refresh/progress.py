@@ -47,6 +47,11 @@ class ProgressHandler(logging.Handler):
             stage = str(event.asset_key.path[0])
             self._tables[stage] = self._tables.get(stage, 0) + 1
             self._doing(".".join(event.asset_key.path))
+        elif event.event_type_value == "ASSET_CHECK_EVALUATION":
+            found = event.asset_check_evaluation_data
+            # All other checks have rows in ops.checks, which the summary counts.
+            if found.asset_key.path[0] == "report" and not found.passed:
+                self._line(f"report       {found.description}")
 
     def _stage_of(self, group: str) -> None:
         """Print the stages before `group`; checks run between the stages and belong to none."""

@@ -175,6 +175,25 @@ def test_a_cause_that_grew_is_the_fleets_and_a_fall_is_none(small):
     assert found.saving.low == pytest.approx(8 / 1000 * 120 * 10 * (1 - 1 / 1.5))
 
 
+def test_a_cause_that_was_not_seen_before_has_no_ratio_and_comes_before_those_that_have_one(small):
+    with small.writing() as con:
+        for category, ratio, low, high in (("ib_link", 4.0, 1.5, 9.0), ("filesystem_mount", None, 2.5, None)):
+            con.execute(
+                "insert into estimates.est_rate_changes by name select 'c' as cluster_id, $c as failure_category, "
+                "timestamp '2026-04-30' as changed_at, 0.0 as rate_before, 8.0 as rate_after, $r::double as ratio, "
+                "$l as ratio_low, $h::double as ratio_high, 30 as event_count, 360.0 as exposure, "
+                "0.9 as confidence_level",
+                {"c": category, "r": ratio, "l": low, "h": high},
+            )
+    strike(small, "n1", START, "filesystem_mount")
+    new, grown = advised(small, "c")
+    assert new.reason.startswith("not seen before, now at least 2.50 times as often (90%) since 2026-04-30: 0 before")
+    assert grown.reason.startswith("4.00 times as often (90%: 1.50 to 9.00) since 2026-04-30")
+    everything = 8 / 1000 * 120 * 10
+    assert (new.saving.gpu_hours, new.saving.high) == (pytest.approx(everything), pytest.approx(everything))
+    assert new.saving.low == pytest.approx(everything * (1 - 1 / 2.5))
+
+
 def test_logs_that_are_missing_or_silent_come_last(small):
     with small.writing() as con:
         con.execute("update marts.dim_clusters set has_kernel_messages = false")

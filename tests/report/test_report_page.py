@@ -55,6 +55,8 @@ def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(fra
     failed = [(name, section.title) for name, section in sections_of(other) if section.title.endswith(": not made")]
     assert failed == [(spoilt["cluster_id"], "Checkpoints: not made")]
     assert not any(section.title.endswith(": not made") for _, section in sections_of(page))
+    assert other.not_made == (f"{spoilt['cluster_id']}: Checkpoints could not be made; please report it",)
+    assert page.not_made == ()
 
 
 def sections_of(page):

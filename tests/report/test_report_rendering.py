@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import io
 import pkgutil
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ import duckdb
 import pytest
 
 import assets.report
+import assets.report.page as page_module
 from assets.log_kinds import LOG_KINDS
 from assets.report import palette
 from assets.report.advice import NEXT_STEP, advise
@@ -21,6 +23,8 @@ from assets.report.index import index
 from assets.report.page import build, figures_of, render
 from assets.report.queries import read_frames, tables_read
 from assets.warehouse import Warehouse
+from orchestration import terminal
+from orchestration.refresh.progress import ProgressHandler, progress_logger
 from tests.report.clusters import START
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse
@@ -146,6 +150,30 @@ def test_the_asset_replaces_the_page_in_one_step(planted, tmp_path):
     assert result.success
     assert folder.page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert sorted(path.name for path in folder.page.parent.iterdir()) == ["index.html", "summary.md", "summary.png"]
+
+
+def test_a_section_that_could_not_be_made_fails_a_check_and_is_told(planted, tmp_path, monkeypatch):
+    def broken(own):
+        raise TypeError("rows that nobody expects")
+
+    (name, key, builders), *others = page_module.PAGES
+    monkeypatch.setattr(page_module, "PAGES", ((name, key, (*builders, broken)), *others))
+    out = io.StringIO()
+    with ProgressHandler(terminal.console(out)) as handler:
+        job = dg.Definitions(
+            assets=[index],
+            resources={"warehouse": planted, "report": ReportFolder(path=str(tmp_path / "reports"))},
+            loggers={"progress": progress_logger(handler)},
+            jobs=[dg.define_asset_job("make")],
+        ).resolve_job_def("make")
+        result = job.execute_in_process(run_config={"loggers": {"progress": {}}})
+    assert result.success
+    (verdict,) = result.get_asset_check_evaluations()
+    assert not verdict.passed
+    assert verdict.severity == dg.AssetCheckSeverity.WARN
+    for line in verdict.description.splitlines():
+        assert line in out.getvalue()
+    assert "Broken could not be made; please report it" in verdict.description
 
 
 def test_the_script_of_the_charts_is_made_once(tmp_path):
