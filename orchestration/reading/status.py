@@ -76,12 +76,13 @@ FRESHNESS = """
         coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
         to_json(clusters)->>'stale_reason' as stale_reason,
         (to_json(clusters)->>'built_at')::timestamp as built_at,
-        count(attempts.job_id) as record_count,
-        max(ended_at) as newest_at
+        coalesce(attempts.record_count, 0) as record_count,
+        attempts.newest_at
     from marts.dim_clusters as clusters
-    left join marts.fct_attempts as attempts on clusters.cluster_id = attempts.cluster_id
-    group by all
-    order by all
+    left join (
+        select cluster_id, count(*) as record_count, max(ended_at) as newest_at from marts.fct_attempts group by all
+    ) as attempts using (cluster_id)
+    order by clusters.cluster_id
 """
 
 
