@@ -26,13 +26,10 @@ MAX_NEW_SHARE = 0.2
 
 _LAST_PUBLISHED = "select run_id, code_version from {}.ops.published order by rowid desc limit 1"
 
-_FILES = "select cluster_id, path, run_id from ops.files where kind = 'sacct'"
-_HEALTH_FILES = """
-    select cluster_id, path, run_id, min(observed_at) as first_at
-    from ops.files left join raw.health_checks using (cluster_id, path)
-    where kind = 'health'
-    group by cluster_id, path, run_id
-"""
+LARGE_FILE_LINES = 100_000
+"""A file of more lines is compared part by part: a log that grows has most of its rows in common with the night before.
+The rows of a smaller one all count as changed once it was read again."""
+PART_LINES = 20_000
 
 _INPUTS = {
     "clusters": "from raw.clusters",
@@ -51,25 +48,21 @@ _INPUTS = {
 _ONLY_ADDED = {"node_names"}
 """Inputs in which a new row changes no existing row. If a new name changes the meaning of another, that row differs."""
 
-_CHANGED_FILES = f"""
-    create or replace temp table changed_files as
-    select distinct cluster_id, path
-    from (
-        (({_FILES}) except from built.files)
-        union all
-        (from built.files except ({_FILES}))
-    )
-"""
+_PARTS = {"sacct": ("sacct", "min(submitted_at)"), "health": ("health_checks", "min(observed_at)")}
+"""By kind of log: the raw table, and the first moment of a part."""
 
 _TOUCHED = {
     # Repeats as well: a record may replace another one, always of the same job.
     "jobs": f"""
-        select distinct cluster_id, job_id_raw from raw.sacct semi join changed_files using (cluster_id, path)
+        select distinct cluster_id, job_id_raw
+        from (select *, line_number // {PART_LINES} as part from raw.sacct)
+        semi join changed_sacct_parts using (cluster_id, path, part)
         union
         select cluster_id, job_id_raw from {PUBLICATION}.marts.fct_attempt_records as attempts
         where exists (
-            from changed_files as files
-            where files.cluster_id = attempts.cluster_id and files.path = attempts.source_path
+            from changed_sacct_parts as parts
+            where parts.cluster_id = attempts.cluster_id and parts.path = attempts.source_path
+                and parts.part = attempts.source_line_number // {PART_LINES}
         )
     """,
     "attempts": f"""
@@ -91,14 +84,12 @@ _TOUCHED = {
         where started_at is not null
     """,
     # Results of a name that is a node only now lie in files that have not changed.
-    "health_checks": f"""
+    "health_checks": """
         select cluster_id, min(first_at) as first_at
         from (
-            (({_HEALTH_FILES}) except from built.health_files)
+            select cluster_id, first_at from changed_health_parts
             union all
-            (from built.health_files except ({_HEALTH_FILES}))
-            union all by name
-            select cluster_id, observed_at as first_at
+            select cluster_id, observed_at
             from raw.health_checks
             semi join (from raw.node_names except from built.node_names) as names
                 on names.cluster_id = health_checks.cluster_id and names.name_as_seen = health_checks.node_name
@@ -134,11 +125,13 @@ def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -
     incremental_tables = _incremental_tables(manifest)
     con.execute("drop schema if exists touched cascade")
     with transaction(con):
-        reason = _why_file_is_outdated(con) or _changed_input(con) or _find_touched(con)
+        reason = _why_file_is_outdated(con) or _changed_input(con)
+        _list_parts(con, is_first=reason is not None)
+        reason = reason or _find_touched(con)
         con.execute("drop schema if exists built cascade")
         con.execute("create schema built")
         con.execute("create table built.run as select $run_id as run_id", {"run_id": run_id})
-        for name, query in {**_INPUTS, "files": _FILES, "health_files": _HEALTH_FILES}.items():
+        for name, query in {**_INPUTS, **{f"{kind}_parts": f"from {kind}_parts" for kind in _PARTS}}.items():
             con.execute(f"create table built.{name} as {query}")
         if reason is not None:
             ((database,),) = _rows(con, "select current_database()")
@@ -183,10 +176,73 @@ def _changed_input(con: duckdb.DuckDBPyConnection) -> str | None:
     return None
 
 
+def _list_parts(con: duckdb.DuckDBPyConnection, *, is_first: bool) -> None:
+    """List the parts of the files of each kind, as temp tables `<kind>_parts`, with what shows that one has changed.
+
+    That is the run that read the file or, of a large one, a hash of the part's rows. The hash of a file that was not
+    read again is that of the last build. The disposition of a row is left out: where another record takes its place,
+    the record of the same job, or the result of the same moment, is in a part that has changed itself.
+    """
+    for kind, (table, first_at) in _PARTS.items():
+        kept = (
+            "select *, 0 as part, 0::ubigint as digest from files limit 0" if is_first else f"from built.{kind}_parts"
+        )
+        con.execute(
+            f"""
+            create or replace temp table {kind}_parts as
+            with files as (
+                select cluster_id, path, run_id, lines_in > {LARGE_FILE_LINES} as is_large
+                from ops.files where kind = '{kind}'
+            ),
+            kept as ({kept}),
+            parts as (
+                select cluster_id, path, line_number // {PART_LINES} as part, {first_at} as first_at
+                from raw.{table} group by all
+            ),
+            hashed as (
+                select cluster_id, path, line_number // {PART_LINES} as part,
+                    bit_xor(hash(*columns(* exclude (disposition)))) as digest
+                from raw.{table}
+                semi join (
+                    from files anti join kept using (cluster_id, path, run_id) where is_large
+                ) using (cluster_id, path)
+                group by all
+            )
+            select
+                parts.cluster_id, parts.path, parts.part, parts.first_at, files.run_id,
+                case
+                    when not files.is_large then hash(files.run_id) else coalesce(hashed.digest, kept.digest)
+                end as digest
+            from parts
+            inner join files using (cluster_id, path)
+            left join hashed using (cluster_id, path, part)
+            left join kept
+                on kept.cluster_id = parts.cluster_id and kept.path = parts.path and kept.part = parts.part
+                and kept.run_id = files.run_id
+            """
+        )
+
+
 def _find_touched(con: duckdb.DuckDBPyConnection) -> str | None:
-    con.execute(_CHANGED_FILES)
+    for kind in _PARTS:
+        now, before = (f"select * exclude (run_id) from {schema}{kind}_parts" for schema in ("", "built."))
+        con.execute(
+            f"""
+            create or replace temp table changed_{kind}_parts as
+            select distinct cluster_id, path, part, first_at
+            from ((({now}) except ({before})) union all (({before}) except ({now})))
+            """
+        )
     ((touched, records),) = _rows(
-        con, "select count(*) filter (where (cluster_id, path) in (from changed_files)), count(*) from raw.sacct"
+        con,
+        f"""
+        select
+            count(*) filter ((cluster_id, path, line_number // {PART_LINES}) in (
+                select (cluster_id, path, part) from changed_sacct_parts
+            )),
+            count(*)
+        from raw.sacct
+        """,
     )
     if touched > MAX_NEW_SHARE * records:
         return f"{touched:,} of {records:,} records are new"

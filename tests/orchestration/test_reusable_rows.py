@@ -63,7 +63,8 @@ BUILD = """
     create or replace table intermediate.int_planned_attempt_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
     create or replace table publication.marts.fct_attempt_records as
     select
-        cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, job_id_raw, started_at, ended_at, path as source_path
+        cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, job_id_raw, started_at, ended_at, path as source_path,
+        line_number as source_line_number
     from raw.sacct;
     create or replace table publication.marts.fct_failures as
     select cluster_id, attempt_id, 'gpu' as failure_category, 'i' as incident_id
@@ -194,6 +195,77 @@ def test_results_are_followed_anew_from_the_first_that_came_or_went(con, manifes
     assert (
         con.execute("from touched.node_boots").fetchall() == con.execute("from intermediate.int_node_boots").fetchall()
     )
+
+
+LINES = 150_000
+LARGE = f"""
+    insert into raw.sacct by name
+    select * exclude (number) replace ('c/large' as path, number as line_number, 100 + number as job_id_raw)
+    from raw.sacct, range(1, {LINES} + 1) as lines (number) where job_id_raw = 1;
+    insert into raw.health_checks by name
+    select * exclude (number) replace (
+        'c/many' as path, number as line_number, timestamp '2026-02-01' + number * interval 1 second as observed_at
+    )
+    from raw.health_checks, range(1, {LINES} + 1) as lines (number) where path = 'c/h3' and node_name = 'n1';
+"""
+
+
+def read_again(con: duckdb.DuckDBPyConnection, run: str) -> None:
+    """Note that a run read both large files."""
+    con.execute("delete from ops.files where path in ('c/large', 'c/many')")
+    for path, kind in (("c/large", "sacct"), ("c/many", "health")):
+        con.execute(FILE.format(path=path, kind=kind, run=run))
+    con.execute(f"update ops.files set lines_in = {LINES} where path in ('c/large', 'c/many')")
+
+
+@pytest.fixture
+def large(con, manifest):
+    """The same home after a publication of a large file of each kind as well."""
+    con.execute(LARGE)
+    read_again(con, "second")
+    assert "records are new" in prepare_reuse(con, "second", manifest)
+    publish(con, "second")
+    return con
+
+
+@pytest.mark.parametrize(
+    ("change", "jobs", "first_line"),
+    [
+        ("", (), None),
+        # What is in the last part, and what has been added to it.
+        (
+            f"insert into raw.sacct by name select * replace (line_number + 1 as line_number, 7_000_000 as job_id_raw) "
+            f"from raw.sacct where job_id_raw = 100 + {LINES}",
+            (*range(100 + 140_000, 100 + LINES + 1), 7_000_000),
+            None,
+        ),
+        ("update raw.sacct set state = 'FAILED' where job_id_raw = 50_100", range(40_100, 60_100), None),
+        ("delete from raw.sacct where job_id_raw > 140_099", range(140_100, 100 + LINES + 1), None),
+        ("update raw.sacct set disposition = 'duplicate' where job_id_raw = 50_100", (), None),
+        (
+            "insert into raw.health_checks by name select * replace (line_number + 1 as line_number) "
+            f"from raw.health_checks where line_number = {LINES}",
+            (),
+            140_000,
+        ),
+        ("update raw.health_checks set result = 'CRITICAL' where line_number = 30_000", (), 20_000),
+        ("delete from raw.health_checks where line_number > 139_999", (), 140_000),
+    ],
+)
+def test_of_a_large_file_only_the_parts_that_differ_are_worked_out_again(large, manifest, change, jobs, first_line):
+    if change:
+        large.execute(change)
+    read_again(large, "third")
+    assert prepare_reuse(large, "third", manifest) is None
+    assert touched(large) == list(jobs)
+    first = large.execute("select epoch(first_at - timestamp '2026-02-01') from touched.health_checks").fetchall()
+    assert first == ([(first_line,)] if first_line else [])
+
+
+def test_a_large_file_that_was_not_read_again_is_not_looked_at_again(large, manifest):
+    large.execute("update raw.sacct set state = 'FAILED' where path = 'c/large'")
+    assert prepare_reuse(large, "third", manifest) is None
+    assert touched(large) == []
 
 
 @pytest.mark.parametrize(
