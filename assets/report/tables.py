@@ -54,20 +54,29 @@ class Col:
         filtered = {"f": self.filter} if self.filter else {}
         return {"name": name.replace("{level}", level), "n": int(is_numeric), **filtered}
 
+    def text(self, row: Row) -> str:
+        """Write the value of a row alone."""
+        value = self.source(row) if callable(self.source) else row[self.source]
+        return value.text if isinstance(value, Cell) else self._written(value)
+
+    def _written(self, value: Any) -> str:
+        if value is None:
+            return self.unknown
+        return (self.write or (str if callable(self.source) else printable))(value)
+
     def cell(self, row: Row) -> Cell:
         """Make the cell of a row."""
         value = self.source(row) if callable(self.source) else row[self.source]
         if isinstance(value, Cell):
             return value
-        write = self.write or (str if callable(self.source) else printable)
         if self.limits and value is not None:
-            detail = ends(row, self.limits, write)
+            detail = ends(row, self.limits, self.write or printable)
         elif callable(self.detail):
             detail = self.detail(row) or ""
         else:
             detail = printable(row[self.detail] or "", 200) if self.detail else ""
         return Cell(
-            self.unknown if value is None else write(value),
+            self._written(value),
             detail,
             swatch=colour_of(row["failure_category"]) if self.has_swatch and row["failure_category"] != "all" else "",
             link=self.link(row) if self.link else "",

@@ -120,7 +120,7 @@ def failure_details(own: Own) -> dict[str, Any]:
     texts: dict[str, int] = {}
 
     def packed(row: Row, columns: Iterable[Col]) -> list[str | int]:
-        cells = [column.cell(row).text for column in columns]
+        cells = [column.text(row) for column in columns]
         return [text if len(text) < MIN_SHARED else texts.setdefault(text, len(texts)) for text in cells]
 
     evidence, attempts = grouped(own.rows("evidence"), "attempt_id"), grouped(own.rows("failed_runs"), "run_id")
@@ -132,7 +132,7 @@ def failure_details(own: Own) -> dict[str, Any]:
         hidden = (failure["evidence_count"] or 0) - len(events)
         told[failure["attempt_id"]] = {
             "title": f"Failure of job {job_name(failure)} at {second(failure['failed_at'])} UTC",
-            "facts": [column.cell(failure).text for column in FACTS],
+            "facts": [column.text(failure) for column in FACTS],
             "evidence": events,
             "run": failure["run_id"] or "",
             "more": f"{plural(hidden, 'more event')} in marts.fct_failure_evidence." if events and hidden > 0 else "",

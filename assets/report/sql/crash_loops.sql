@@ -1,7 +1,8 @@
 -- Crash loops, those that cost most first. One row per job run with a crash loop.
 with jobs as (
-    select cluster_id, run_id, min_by(job_id, attempt_number) as job_id
+    select cluster_id, run_id, min_by(job_id, run_attempt_number) as job_id
     from marts.fct_attempts
+    where (cluster_id, run_id) in (select (cluster_id, run_id) from marts.agg_crash_loops)
     group by cluster_id, run_id
 )
 

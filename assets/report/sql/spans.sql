@@ -9,8 +9,10 @@ select
     min(spans.from_at) as from_at,
     max(spans.to_at) as to_at,
     count(spans.previous_to_at) as gap_count,
-    max_by(spans.previous_to_at, spans.from_at - spans.previous_to_at) as longest_gap_from_at,
-    max_by(spans.from_at, spans.from_at - spans.previous_to_at) as longest_gap_to_at,
+    max_by(spans.previous_to_at, (spans.from_at - spans.previous_to_at, spans.from_at))
+        filter (where spans.previous_to_at is not null) as longest_gap_from_at,
+    max_by(spans.from_at, (spans.from_at - spans.previous_to_at, spans.from_at))
+        filter (where spans.previous_to_at is not null) as longest_gap_to_at,
     string_agg(distinct spans.known_by, ', ' order by spans.known_by) as known_by,
     sum(greatest(
         0, epoch(least(spans.to_at, clusters.study_to_at) - greatest(spans.from_at, clusters.study_from_at))
