@@ -1,4 +1,5 @@
--- Every PREEMPTED attempt stands there once, and nobody made room for a later attempt of the same run.
+-- Every PREEMPTED attempt stands there once. Nobody is thought to have made room for a later attempt of the same run.
+-- Where the log names whom, it may be one of the same run: a run is told by the names and times of its jobs.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_preemptions'}}}) }}
 
 with
@@ -32,6 +33,6 @@ left join {{ ref('fct_attempts') }} as instigators
 where
     preempted.attempt_id is null
     or preemptions.attempt_id is null
-    or preempted.run_id = instigators.run_id
+    or (preemptions.is_inferred and preempted.run_id = instigators.run_id)
     or (preemptions.is_second_order and preemptions.instigator_attempt_id is null)
     or (preemptions.is_inferred and preemptions.instigator_attempt_id is null)

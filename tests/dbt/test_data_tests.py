@@ -8,7 +8,8 @@ from tests.dbt.on_a_copy import copy_of, dbt
 SHARES = "assert_shares_sum_to_one"
 LOSSES = "assert_losses_agree_by_size_and_by_account"
 FAILURES = "assert_attempts_are_infrastructure_failures_as_listed"
-TESTS = (SHARES, LOSSES, FAILURES)
+PREEMPTED = "assert_every_preempted_attempt_is_listed"
+TESTS = (SHARES, LOSSES, FAILURES, PREEMPTED)
 # (what is planted, the test that must find it)
 ANOMALIES = [
     ("update marts.agg_job_states set attempt_ratio = attempt_ratio / 2 where state = 'COMPLETED'", SHARES),
@@ -27,6 +28,8 @@ ANOMALIES = [
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
     ("delete from marts.fct_failures", FAILURES),
     ("update marts.fct_attempt_records set is_infrastructure_failure = not is_infrastructure_failure", FAILURES),
+    ("delete from marts.fct_preemptions", PREEMPTED),
+    ("update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = true", PREEMPTED),
 ]
 
 
@@ -53,6 +56,11 @@ def found_by(testbed_home, tmp_path_factory):
 @pytest.mark.parametrize("test", TESTS)
 def test_what_was_built_passes(found_by, test):
     assert found_by("select 1", test) == 0
+
+
+def test_a_log_may_name_a_later_attempt_of_the_same_run(found_by):
+    named = "update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = false"
+    assert found_by(named, PREEMPTED) == 0
 
 
 @pytest.mark.parametrize(("planted", "test"), ANOMALIES)
