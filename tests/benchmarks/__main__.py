@@ -125,7 +125,7 @@ def _measure(options: argparse.Namespace, found: Results, work: Path, say: suite
     if lines is None:
         lines = 0 if not options.scales else MANY_CHECK_LINES if max(options.scales) >= 1 else FEW_CHECK_LINES
     if options.scales:
-        found.fixed = suite.run_fixed(work, say)
+        found.fixed, found.fixed_steps = suite.run_fixed(work, say)
     if lines:
         found.checks = suite.run_checks(work, lines, options.runs, say)
     limited = min(options.scales, key=lambda scale: (abs(scale - 1), scale), default=None)

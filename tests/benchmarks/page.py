@@ -8,7 +8,7 @@ from statistics import median
 from tests.benchmarks import results
 from tests.benchmarks.measuring import Cost
 from tests.benchmarks.results import CheckLogs, Results, Scale, nearest_to_one
-from tests.benchmarks.steps import LARGE, MODEL, REASONS
+from tests.benchmarks.steps import LARGE, MODEL, REASONS, parts_of
 from tests.benchmarks.targets import Verdict, verdicts
 from tests.benchmarks.workloads import WORKLOADS
 
@@ -95,7 +95,7 @@ def page(found: Results, command: str) -> str:
                 ),
                 (row for scale in scales for row in _stages(scale, found.quickest_reference)),
             ),
-            *([_fixed(found.fixed)] if found.fixed else []),
+            *(_fixed(found.fixed, found.fixed_steps) if found.fixed else []),
             *(part for of_workload in found.workloads.values() for part in _steps(nearest_to_one(of_workload))),
             "## Size\n",
             table(
@@ -186,11 +186,19 @@ def _stages(scale: Scale, quickest: float) -> Iterable[tuple[str, ...]]:
         )
 
 
-def _fixed(cost: Cost) -> str:
-    return (
+def _fixed(cost: Cost, steps: dict[str, float]) -> Iterable[str]:
+    yield (
         f"Refresh of the committed capture: {_seconds(cost.wall_seconds)} s wall, {_seconds(cost.cpu_seconds)} s CPU,"
         f" {cost.peak_mb / 1000:.2f} GB.\n"
     )
+    if steps:
+        yield table(
+            ("part of it", "wall s", "share"),
+            (
+                (part, _seconds(seconds), f"{seconds / cost.wall_seconds:.0%}")
+                for part, seconds in parts_of(steps, cost.wall_seconds).items()
+            ),
+        )
 
 
 def _steps(scale: Scale) -> Iterable[str]:

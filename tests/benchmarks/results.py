@@ -119,6 +119,8 @@ class Results:
     machine: dict[str, str]
     runs: int
     fixed: Cost | None = None
+    fixed_steps: dict[str, float] = field(default_factory=dict)
+    """Seconds of the steps of the refresh that `fixed` is the cost of."""
     scales: list[Scale] = field(default_factory=list)
     checks: list[CheckLogs] = field(default_factory=list)
     spark: list[OnSpark] = field(default_factory=list)
@@ -155,6 +157,7 @@ class Results:
             found["machine"],
             found["runs"],
             Cost(**found["fixed"]) if found["fixed"] else None,
+            found.get("fixed_steps", {}),
             [_scale(entry) for entry in found["scales"]],
             [CheckLogs(**entry | {who: Cost(**entry[who]) for who in ("scan", "read")}) for entry in found["checks"]],
             [

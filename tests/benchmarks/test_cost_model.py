@@ -30,7 +30,7 @@ def found():
         scale("growing", "1", 4_000_000, 180_000),
     ]
     logs = CheckLogs("jsonl", 1_000_000, 300, Cost(2, 4, 200, 200), Cost(1, 1, 600, 600))
-    return Results({"processor": "two cores"}, 1, Cost(5, 10, 400, 400), sizes, [logs])
+    return Results({"processor": "two cores"}, 1, Cost(5, 10, 400, 400), {}, sizes, [logs])
 
 
 def test_the_parts_are_found_again(found):

@@ -30,7 +30,8 @@ def scale(size: str, attempts: int, cpu: float, published_mb: float = 100, workl
 def found():
     sizes = [scale("1/16", 100_000, 30), scale("1", 1_600_000, 60), scale("1/16", 250_000, 45, workload="growing")]
     logs = CheckLogs("jsonl", 1_000_000, 300, Cost(2, 4, 200, 200), Cost(9, 16, 600, 600))
-    return Results({"processor": "two cores"}, 1, Cost(9, 8, 400, 400), sizes, [logs])
+    steps = {"dbt": 4, "model a": 1, "dbt tests": 1, "raw": 2}
+    return Results({"processor": "two cores"}, 1, Cost(9, 8, 400, 400), steps, sizes, [logs])
 
 
 def test_a_stage_is_a_ratio_to_the_floor(found):
@@ -47,7 +48,7 @@ def test_without_a_reference_there_is_no_pace(found):
 
 def test_every_table_has_rows_as_wide_as_its_header(found):
     tables = [part.splitlines() for part in page(found, "make bench").split("\n\n") if part.startswith("|")]
-    assert len(tables) == 9
+    assert len(tables) == 10
     assert all(len({line.count(" | ") for line in table[2:]}) == 1 for table in tables)
     assert all(table[0].count(" | ") == table[2].count(" | ") for table in tables[1:])
 
@@ -82,6 +83,12 @@ def test_a_model_above_a_tenth_of_the_time_needs_a_reason(found, monkeypatch):
 def test_reasons_are_of_models_that_exist():
     models = {path.stem for path in (DBT_PROJECT / "models").rglob("*.*") if path.suffix in {".sql", ".py"}}
     assert set(steps.REASONS) <= models
+
+
+def test_the_fixed_cost_is_shown_in_parts(found):
+    text = page(found, "make bench")
+    assert "| start, imports, Dagster | 3.00 | 33% |" in text
+    assert "| dbt itself | 2.00 | 22% |" in text
 
 
 def test_a_refresh_that_ran_out_of_memory_is_shown_as_such(found):
