@@ -99,9 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def keep() -> None:
         if options.write:
-            options.write.write_text(page(found, command), encoding="utf-8")
+            options.write.write_text(page(found), encoding="utf-8")
             options.write.with_suffix(".json").write_text(found.as_json(), encoding="utf-8")
-            options.write.with_name(COST_PAGE).write_text(cost_page.page(found, command), encoding="utf-8")
+            options.write.with_name(COST_PAGE).write_text(cost_page.page(found), encoding="utf-8")
 
     logs = options.logs.expanduser().resolve()
     work = logs / "work"
@@ -112,10 +112,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         here, found = found.machine, Results.from_json(kept.read_text(encoding="utf-8"))
         if (options.scales or options.spark) and here["processor"] != found.machine["processor"]:
             sys.exit(f"The results beside {options.write} are of another machine: {found.machine['processor']}.")
+    if (options.scales or options.spark) and command not in found.commands:
+        found.commands.append(command)
     _measure(options, found, work, say, keep)
     shutil.rmtree(work)
     keep()
-    print(found.as_json() if options.json else page(found, command), end="")
+    print(found.as_json() if options.json else page(found), end="")
 
 
 def _measure(options: argparse.Namespace, found: Results, work: Path, say: suite.Say, keep: Callable[[], None]) -> None:

@@ -16,7 +16,7 @@ HEAD = """# What a refresh costs
 
 This page is made by
 
-    {command}
+    {commands}
 
 at {scales}. {runs} What it costs elsewhere is worked out from these numbers in [cost-model.md](cost-model.md).
 
@@ -53,21 +53,21 @@ NOTES = """## How to read it
   check on a node critical. *Scan* is DuckDB's `read_json` with a filter for results that are not OK; *reader* is what a
   refresh does with `health/`, the account of every line included. Both rates include the start of Python.
 * A target in seconds is one of scale 1: at a smaller scale it can be missed, but not met.
-* With `--keep`, rows that the command above did not measure are those of an earlier one on the same machine.
+* Where the page names several commands, each measured anew what it names, on the same machine.
 """
 
 STAGES = (results.FLOOR, results.FULL, results.LIMITED, results.NIGHTLY, results.NO_OP, results.REPORT)
 MIN_SHOWN_SHARE = 0.03
 
 
-def page(found: Results, command: str) -> str:
+def page(found: Results) -> str:
     """Write everything that was found."""
     at = ", ".join(dict.fromkeys(str(scale.scale) for scale in found.scales))
     runs = "Each number was measured once." if found.runs == 1 else f"Floor and full refresh: median of {found.runs}."
     scales = [scale for of_workload in found.workloads.values() for scale in of_workload]
     parts = [
         HEAD.format(
-            command=command,
+            commands="\n    ".join(found.commands),
             scales=f"scale {at}" if at else "no scale",
             runs=runs,
             workloads="\n".join(f"| `{name}` | {workload.logs} |" for name, workload in WORKLOADS.items()),

@@ -124,6 +124,8 @@ class Results:
     scales: list[Scale] = field(default_factory=list)
     checks: list[CheckLogs] = field(default_factory=list)
     spark: list[OnSpark] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    """What measured all this, the oldest first."""
 
     @property
     def workloads(self) -> dict[str, list[Scale]]:
@@ -164,6 +166,7 @@ class Results:
                 OnSpark(**entry | {"scale": Fraction(entry["scale"]), "cost": Cost(**entry["cost"])})
                 for entry in found["spark"]
             ],
+            found["commands"],
         )
 
 

@@ -57,7 +57,7 @@ def test_no_term_is_fitted_without_a_row_that_checks_it():
 
 
 def test_an_example_beyond_what_was_measured_is_marked(found):
-    text = cost_page.page(found, "make bench")
+    text = cost_page.page(found)
     # 365,000 attempts and 36,500 node-days: 10 + 7.3 + 0.2 CPU seconds, and 0.3 for 288,000 check results.
     assert "| 100 | 1,000 | 200 | 18 | 0.3 |" in text
     assert "| 100 | 100,000 | 200 | 740 * |" in text
@@ -65,24 +65,24 @@ def test_an_example_beyond_what_was_measured_is_marked(found):
 
 def test_without_enough_rows_the_page_says_so(found):
     found.scales = found.scales[:1]
-    text = cost_page.page(found, "make bench")
+    text = cost_page.page(found)
     assert "Not measured: the model takes" in text
     assert "A Spark run at scale 1: not measured" in text
 
 
 def test_a_spark_run_stands_beside_duckdb(found):
     found.spark = [OnSpark("daily", Fraction(1), 4_000_000, Cost(900, 1700, 4000, 3900), 70, 500, 90)]
-    text = cost_page.page(found, "make bench")
+    text = cost_page.page(found)
     assert "| daily | 1 | 4,000,000 | 70 | 900 | 1,700 | 4.00 | 500 | 90 | 10.0 |" in text
     assert "it would take 10 machines like this one" in text
     found.spark[0] = OnSpark("daily", Fraction(1), 4_000_000, Cost(900, 1700, 4000, 3900, 1), 70, 500, 90)
-    text = cost_page.page(found, "make bench")
+    text = cost_page.page(found)
     assert "900 (did not complete)" in text
     assert "machines like this one" not in text
 
 
 def test_every_row_is_as_wide_as_its_header(found):
-    text = cost_page.page(found, "make bench")
+    text = cost_page.page(found)
     tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
     assert len(tables) == 3
     assert all(len({line.count(" | ") for line in table if "---" not in line}) == 1 for table in tables)

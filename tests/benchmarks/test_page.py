@@ -35,7 +35,7 @@ def found():
 
 
 def test_a_stage_is_a_ratio_to_the_floor(found):
-    text = page(found, "make bench")
+    text = page(found)
     assert "| daily | 1/16 | floor | 10.0 | 20.0 | 1.00 | 1.00 | 1.00 | 70 | 1.00 |" in text
     assert "| daily | 1 | full refresh | 40.0 | 60.0 | 3.00 | 4.00 | 3.00 | 300 | 1.30 |" in text
 
@@ -43,11 +43,11 @@ def test_a_stage_is_a_ratio_to_the_floor(found):
 def test_without_a_reference_there_is_no_pace(found):
     for sized in found.scales:
         sized.costs = {name: [Cost(1, 1, 1, 1)] for name in sized.costs}
-    assert "| daily | 1 | full refresh | 1.00 | 1.00 | 1.00 | 1.00 | 0.00 | 300 | - |" in page(found, "make bench")
+    assert "| daily | 1 | full refresh | 1.00 | 1.00 | 1.00 | 1.00 | 0.00 | 300 | - |" in page(found)
 
 
 def test_every_table_has_rows_as_wide_as_its_header(found):
-    tables = [part.splitlines() for part in page(found, "make bench").split("\n\n") if part.startswith("|")]
+    tables = [part.splitlines() for part in page(found).split("\n\n") if part.startswith("|")]
     assert len(tables) == 10
     assert all(len({line.count(" | ") for line in table[2:]}) == 1 for table in tables)
     assert all(table[0].count(" | ") == table[2].count(" | ") for table in tables[1:])
@@ -69,13 +69,13 @@ def test_a_target_in_seconds_is_not_met_at_a_smaller_scale(found):
 
 
 def test_a_model_above_a_tenth_of_the_time_needs_a_reason(found, monkeypatch):
-    text = page(found, "make bench")
+    text = page(found)
     assert "| model int_large | 9.00 | 22% | 0.00 | 0% | **none given** |" in text
     assert "| model fct_small | 2.00 | 5% | 0.00 | 0% |  |" in text
     assert "fct_tiny" not in text
     assert "`int_large` at scale 1 | **no** |" in text
     monkeypatch.setitem(steps.REASONS, "int_large", "It reads every record.")
-    text = page(found, "make bench")
+    text = page(found)
     assert "| model int_large | 9.00 | 22% | 0.00 | 0% | It reads every record. |" in text
     assert "none at scale 1 | yes |" in text
 
@@ -86,14 +86,14 @@ def test_reasons_are_of_models_that_exist():
 
 
 def test_the_fixed_cost_is_shown_in_parts(found):
-    text = page(found, "make bench")
+    text = page(found)
     assert "| start, imports, Dagster | 3.00 | 33% |" in text
     assert "| dbt itself | 2.00 | 22% |" in text
 
 
 def test_a_refresh_that_ran_out_of_memory_is_shown_as_such(found):
     found.scales[1].add(results.LIMITED, Cost(5, 5, 1100, 1100, exit_code=1, reference_seconds=0.1))
-    text = page(found, "make bench")
+    text = page(found)
     assert "full refresh, 1 GB (did not complete)" in text
     assert "fails with exit status 1, peak 1.10 GB at scale 1 | **no** |" in text
 
