@@ -257,6 +257,13 @@
     // A legend begins where the marks do, beside the names of an axis that has some.
     const isNamed = (spec.layer || []).some((layer) => layer.encoding && layer.encoding.y && (layer.encoding.y.axis || {}).labelLimit);
     const room = (isNarrow && isNamed ? 2 / 3 : 1) * width - 40;
+    // Whether names along an axis, or counts beside marks at so many places, would stand on each other.
+    const isCrowded = (channel) => {
+      const rows = Object.values(spec.datasets || {}).flat();
+      const places = [...new Set(rows.map((row) => row[channel.field]).filter((place) => place !== null && place !== undefined))];
+      const longest = Math.max(0, ...places.map((place) => (typeof place === "string" ? place.length : 8)));
+      return places.length * (6.6 * longest + 8) > width - 60;
+    };
     (function walk(part) {
       if (part === null || typeof part !== "object") return;
       if (part.scale && Array.isArray(part.scale.domain) && typeof part.scale.domain[0] === "string" && part.legend !== null) {
@@ -265,13 +272,14 @@
       }
       if (width < 900 && part.axis && part.axis.values) part.axis = { ...part.axis, labelOverlap: "greedy" };
       if (isNarrow && part.axis && part.axis.labelLimit) part.axis = { ...part.axis, labelLimit: Math.round(width / 3) };
-      if (isNarrow && part.axis && part.axis.labelAngle === 0) part.axis = { ...part.axis, labelAngle: -90 };
+      if (part.axis && part.axis.labelAngle === 0 && (isNarrow || isCrowded(part))) part.axis = { ...part.axis, labelAngle: -90 };
       if (isNarrow && part.axis && part.axis.tickCount) part.axis = { ...part.axis, tickCount: 4 };
       Object.entries(part).forEach(([name, value]) => { if (name !== "datasets") walk(value); });
     })(spec);
     // Where there is no room for what was noted beside its line, the line tells it to the pointer.
     const isRoomless = (encoding) => encoding && encoding.text && ((width < 900 && encoding.text.field === "shown")
-      || (isNarrow && ["k", "label"].includes(encoding.text.field) && (encoding.y || {}).type === "quantitative"));
+      || ((isNarrow || isCrowded(encoding.x || {})) && ["k", "label"].includes(encoding.text.field)
+        && (encoding.y || {}).type === "quantitative"));
     if (spec.layer) spec.layer = spec.layer.filter((layer) => !isRoomless(layer.encoding));
     // Counts stand beside the last mark, which a narrow scale brings close to the edge.
     if (width < 900) spec.padding = { left: 5, top: 5, bottom: 5, right: 50 };
