@@ -62,10 +62,10 @@ def release_dbt_adapter() -> None:
 
 
 def skip_unwanted_events() -> None:
-    """Have dbt look at an event's level before it makes a message and lines of it, not after.
+    """Have dbt look at an event's level before it makes a message of it, not after.
 
-    Of a build's 8,000 events, no log takes the 7,000 that only its developers read. The one function that dbt has told
-    of all events (`track_behavior_change_warn`) looks for warnings.
+    A build has 8,000 events. 7,000 of them are for dbt's developers, and no log takes them. One function of dbt hears
+    of all events (`track_behavior_change_warn`), but it looks for warnings only.
     """
     from dbt_common.events.base_types import EventLevel
     from dbt_common.events.event_manager import EventManager

@@ -203,7 +203,7 @@ class Page:
 
     @property
     def not_made(self) -> tuple[str, ...]:
-        """What of which cluster could not be made, a sentence each; a mistake of the report, and never one of rows."""
+        """Say of each cluster what could not be made; the mistake is the report's, not the cluster's."""
         return tuple(
             f"{chapter.cluster_id}: {', '.join(chapter.not_made)} could not be made; please report it"
             for chapter in self.chapters

@@ -177,11 +177,11 @@ def _changed_input(con: duckdb.DuckDBPyConnection) -> str | None:
 
 
 def _list_parts(con: duckdb.DuckDBPyConnection, *, is_first: bool) -> None:
-    """List the parts of the files of each kind, as temp tables `<kind>_parts`, with what shows that one has changed.
+    """Make the temp tables `<kind>_parts`: the parts of the files of each kind, with a digest that tells a change.
 
-    That is the run that read the file or, of a large one, a hash of the part's rows. The hash of a file that was not
-    read again is that of the last build. The disposition of a row is left out: where another record takes its place,
-    the record of the same job, or the result of the same moment, is in a part that has changed itself.
+    The digest of a small file is made of the run that read it, that of a part of a large file of the part's rows. A
+    large file that was not read again keeps the digests of the last build. The disposition of a row is left out. It
+    changes where another record takes the row's place, and that record is in a part that has changed itself.
     """
     for kind, (table, first_at) in _PARTS.items():
         kept = (
