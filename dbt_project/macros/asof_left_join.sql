@@ -19,17 +19,37 @@
             {{ at }} >= {{ others }}.{{ others_at }}
 {%- endmacro %}
 
+{#- Spark has no as-of join, and makes of a correlated one a loop over all pairs, whatever their keys. -#}
 {% macro spark__asof_left_join(rows, others, keys, at, others_at, value) -%}
     select
         {{ rows }}.*,
         latest.{{ value }}
     from {{ rows }}
-    left join lateral (
-        select max_by({{ others }}.{{ value }}, {{ others }}.{{ others_at }}) as {{ value }}
-        from {{ others }}
-        where
+    left join (
+        select
             {% for key in keys -%}
-            {{ rows }}.{{ key }} = {{ others }}.{{ key }} and {% endfor -%}
-            {{ at }} >= {{ others }}.{{ others_at }}
+            moments.{{ key }}, {% endfor -%}
+            moments.asof_at,
+            max_by({{ others }}.{{ value }}, {{ others }}.{{ others_at }}) as {{ value }}
+        from (
+            select distinct
+                {% for key in keys -%}
+                {{ rows }}.{{ key }}, {% endfor -%}
+                {{ at }} as asof_at
+            from {{ rows }}
+        ) as moments
+        inner join {{ others }}
+            on
+                {% for key in keys -%}
+                moments.{{ key }} = {{ others }}.{{ key }} and {% endfor -%}
+                moments.asof_at >= {{ others }}.{{ others_at }}
+        group by
+            {% for key in keys -%}
+            moments.{{ key }}, {% endfor -%}
+            moments.asof_at
     ) as latest
+        on
+            {% for key in keys -%}
+            {{ rows }}.{{ key }} = latest.{{ key }} and {% endfor -%}
+            {{ at }} = latest.asof_at
 {%- endmacro %}
