@@ -17,6 +17,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
@@ -44,8 +45,6 @@ _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u18
 """Unicode counts these as letters or marks, but they are drawn as nothing."""
 _JSON_HIDDEN = re.compile(r"[^\x20-\x7e]")
 STDERR = 2
-WIDE = 100_000
-"""Columns of a table on a pipe, where nothing is cut to the width of a screen."""
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -155,15 +154,28 @@ def print_table(
 ) -> None:
     """Draw a table without frames; on a pipe nothing is cut to the width of a screen."""
     to = console(out)
-    to.soft_wrap = False
+    shown = [[visible(cell) for cell in row] for row in (names, *rows)]
     if not to.is_terminal:
-        to.width = WIDE
+        _write_columns(shown, right, out or sys.stdout)
+        return
+    to.soft_wrap = False
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for at, name in enumerate(names):
-        table.add_column(Text(visible(name)), justify="right" if at in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    to.print(table, no_wrap=not to.is_terminal)
+    for at, name in enumerate(shown[0]):
+        table.add_column(Text(name), justify="right" if at in right else "left", overflow="fold")
+    for row in shown[1:]:
+        table.add_row(*map(Text, row))
+    to.print(table)
+
+
+def _write_columns(rows: Sequence[Sequence[str]], right: Sequence[int], out: TextIO) -> None:
+    """Write rows as rich's table does where nothing wraps; rich takes a quarter of a second for a thousand rows."""
+    columns = list(zip(*rows, strict=True))
+    widths = [[cell_len(cell) for cell in column] for column in columns]
+    for at, (column, of_cells) in enumerate(zip(columns, widths, strict=True)):
+        pads = [" " * (max(of_cells) - width) for width in of_cells]
+        columns[at] = tuple(pad + cell if at in right else cell + pad for cell, pad in zip(column, pads, strict=True))
+    for row in zip(*columns, strict=True):
+        write("  ".join(row) + "\n", out)
 
 
 @contextmanager
