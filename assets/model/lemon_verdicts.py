@@ -6,11 +6,13 @@ The verdicts are decisions about the result of `culprits`; nothing is estimated 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assets.model.culprits import Blame
+if TYPE_CHECKING:
+    from assets.model.culprits import Blame
 
 LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 

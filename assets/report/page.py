@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import gzip
 import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
 
 import vl_convert
 
@@ -24,6 +21,7 @@ from assets.report.addresses import anchor_of
 from assets.report.blocks import Actions, Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
+from assets.report.filling import TEMPLATES, environment
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
 from assets.report.queries import Frames, Own, Row
@@ -42,7 +40,7 @@ from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import over_time
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
-from assets.report.what_if import TEMPLATES, environment, start_of, what_if, what_if_script, what_if_styles
+from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
 _log = logging.getLogger(__name__)
@@ -80,24 +78,25 @@ def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
     The bundle is what `vega_bundle` returned. Of `only` one page the document holds that page alone, and links to the
     others lead to their files.
     """
-    templates = environment()
-    templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    templates.filters["zipped"] = zipped
     watch, *own = ((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     own.append(what_if_script())
     leaves = page.leaves if only is None else (only,)
     needed = bundle if only is None or only.first or any(True for _ in figures_in(only)) else ""
-    return templates.get_template("page.html.j2").render(
-        page=page,
-        leaves=leaves,
-        # With one cluster and nothing to warn of, the report begins where that cluster does.
-        first=page.chapters[0].anchor
-        if only is None and len(page.chapters) == 1 and not page.warnings
-        else leaves[0].address,
-        files=[] if only is None else [leaf.address for leaf in page.leaves],
-        styles=(TEMPLATES / "page.css").read_text(encoding="utf-8") + what_if_styles(),
-        scripts={"watch": watch, "bundle": needed, "own": own},
-        script_hashes=[script_hash(script) for script in (watch, needed, *own)],
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            page=page,
+            leaves=leaves,
+            # With one cluster and nothing to warn of, the report begins where that cluster does.
+            first=page.chapters[0].anchor
+            if only is None and len(page.chapters) == 1 and not page.warnings
+            else leaves[0].address,
+            files=[] if only is None else [leaf.address for leaf in page.leaves],
+            styles=(TEMPLATES / "page.css").read_text(encoding="utf-8") + what_if_styles(),
+            scripts={"watch": watch, "bundle": needed, "own": own},
+            script_hashes=[script_hash(script) for script in (watch, needed, *own)],
+        )
     )
 
 
@@ -196,12 +195,6 @@ def figures_in(leaf: Leaf) -> Iterator[Figure]:
             pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
             parts = block.figures if isinstance(block, Multiples) else pair
             yield from (figure for figure in parts if isinstance(figure, Figure))
-
-
-def zipped(data: dict[str, Any]) -> str:
-    """Write data as JSON, as gzip in base64: a fifth of the space, and nothing in it is markup."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def script_hash(script: str) -> str:

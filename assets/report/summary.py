@@ -14,8 +14,8 @@ import vl_convert
 
 from assets.report.blocks import Chapter, FirstScreen, Page
 from assets.report.changes import Change
+from assets.report.filling import environment
 from assets.report.numbers import moment, printable
-from assets.report.what_if import environment
 from assets.report.wording import plural
 
 MAX_LINES = 10

@@ -6,18 +6,15 @@ The page computes with `templates/whatif_model.js`, whose formulas are those of 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.model.incident_counts import weighted_interval
 from assets.model.target_probability import RUN_COUNT, possible_rates
+from assets.report.filling import TEMPLATES, environment
 from assets.report.numbers import DEFAULT_CONFIDENCE
 from assets.report.queries import Own, Row
 from assets.report.wording import POPULATIONS
 
-TEMPLATES = Path(__file__).parent / "templates"
 MINUTES = (1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720, 1440)
 WRITE_MINUTES = (0, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 30)
 RESTART_MINUTES = (0, 1, 2, 3, 5, 10, 15, 20, 30, 45, 60)
@@ -33,17 +30,6 @@ USUAL_WAIT = 0.0
 USUAL_REPAIR = 24.0
 LARGER = 4
 """How many times the size of the cluster the slider goes up to."""
-
-
-def environment() -> Environment:
-    """Make what fills the templates; it escapes what it is given."""
-    return Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def start_of(own: Own) -> Row:
