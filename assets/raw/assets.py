@@ -174,6 +174,7 @@ def account(con: duckdb.DuckDBPyConnection, table: str, results: Mapping[str, Lo
     return {
         "dagster/row_count": rows,
         "files_read": result.files_read,
+        "files_read_on": result.files_read_on,
         "files_removed": result.files_removed,
         "files_refused": result.files_refused,
         "files_vanished": result.files_vanished,

@@ -306,6 +306,17 @@ create table if not exists ops.unsettled (    -- raw tables whose dispositions a
 -- A home filled by an earlier version has the table without it.
 alter table ops.unsettled add column if not exists lost_rows boolean;
 
+create table if not exists ops.resume_points (    -- one row per large file that may grow: from where it would be read on
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,              -- the first line to read again; rows of the lines before it stay
+    byte_offset bigint not null,              -- where that line begins
+    lines_again bigint not null,              -- lines at the top of the file without which the others cannot be read
+    not_before timestamp,                     -- what is read on must not tell of an earlier moment
+    left_out bigint[] not null,               -- lines behind that one which are not read again either
+    skips map(varchar, bigint) not null       -- of the lines not read again: how many were skipped, by reason
+);
+
 create table if not exists ops.quarantine (
     cluster_id varchar not null,
     path varchar not null,

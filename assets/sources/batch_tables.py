@@ -25,10 +25,12 @@ BATCH_FILES = TempTable(
         "is_cut": "boolean",
         "sha256": "varchar",
         "size_bytes": "bigint",
+        "lines_before": "bigint",
     },
 )
 """Given: the files, which may have several dialects of one kind. `last_line_open`: the file does not end with a
-newline. `is_cut`: the end of the archive or JSON document is missing."""
+newline. `is_cut`: the end of the archive or JSON document is missing. `lines_before`: what the numbers of a file that
+is read on are higher by than those of `lines`; of all others 0."""
 
 FILE_LINES = TempTable("file_lines", {"file_id": "integer", "lines_in": "bigint", "last_line": "bigint"})
 """Given: how many lines a file has, and the number of the last."""
@@ -50,6 +52,26 @@ TAKEN_LINES = TempTable("taken_lines", {**_PLACE, "line": "varchar"})
 
 COUNTED_SKIPS = TempTable("counted_skips", {"file_id": "integer", "reason": "varchar", "line_count": "bigint"})
 """For a `WholeFileReader`: how many lines of a file it has skipped without naming them."""
+
+RESUME_LINES = TempTable(
+    "resume_lines",
+    {
+        "file_id": "integer",
+        "line_number": "bigint",
+        "lines_again": "bigint",
+        "not_before": "timestamp",
+        "left_out": "bigint[]",
+    },
+)
+"""Filled by the core from `ReadingPlan.resume_points`: a place at or before the last line of each file that may be read
+on, and beside it what `reader.ResumePoint` says."""
+
+EARLIER_LINES = TempTable("earlier_lines", _PLACE)
+"""Used by the core only: those of `lines` that were accounted for when their file was read earlier. Readers see the
+first lines of such a file, and blanks in place of the others."""
+
+EARLIER_SKIPS = TempTable("earlier_skips", {"file_id": "integer", "reason": "varchar", "line_count": "bigint"})
+"""Used by the core only: how many lines of a file that is read on were skipped among those that were read earlier."""
 
 ASIDE_LINES = TempTable("aside_lines", {**_PLACE, "line": "varchar", "reason": "varchar", "detail": "varchar"})
 """Used by the core only: lines that are kept from the reader, and why they are quarantined."""

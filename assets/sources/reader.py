@@ -26,7 +26,9 @@ EDGE_LINES = """
 select lines.file_id, lines.line_number, lines.line
 from lines
 join file_lines on file_lines.file_id = lines.file_id
-where lines.line is not null and (lines.line_number <= 2 or lines.line_number > file_lines.last_line - 2)
+join batch_files on batch_files.file_id = lines.file_id
+where lines.line is not null
+    and (lines.line_number + batch_files.lines_before <= 2 or lines.line_number > file_lines.last_line - 2)
 """
 """The first and last lines of each file, which a reader looks at for their times even where they say nothing else."""
 
@@ -53,6 +55,32 @@ def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
 
 
 @dataclass(frozen=True)
+class ResumePoint:
+    """From where a file that has only grown is read on."""
+
+    line_number: int
+    """The first line to read; what was read of the lines before it stays."""
+    byte_offset: int
+    """Where that line begins."""
+    lines_again: int
+    """Lines at the top of the file without which the others cannot be read, such as a header."""
+    not_before: datetime | None
+    """A line that tells of an earlier moment would change what was read before."""
+    left_out: tuple[int, ...] = ()
+    """Lines behind the first one that are not read either: what was read of them stays, too."""
+
+    @property
+    def lines_before(self) -> int:
+        """What the numbers of the file's lines are higher by than those of the lines that are read."""
+        return self.line_number - 1 - self.lines_again
+
+    @property
+    def earlier_lines(self) -> list[int]:
+        """Those of the lines that are read, by their numbers there, which were accounted for earlier."""
+        return [*range(1, self.lines_again + 1), *(line - self.lines_before for line in self.left_out)]
+
+
+@dataclass(frozen=True)
 class SourceFile:
     """One file of the folder, looked at but not yet read."""
 
@@ -70,6 +98,8 @@ class SourceFile:
     last_line_open: bool = False
     object_lines: int | None = None
     """Lines of a plain file of JSON objects, one a line; None for any other file."""
+    resume: ResumePoint | None = None
+    """From where it is to be read on; None if it is to be read whole."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -107,6 +137,13 @@ class ReadingPlan:
     """Columns of free text in which the query of the rows has masked secrets; the core masks the others."""
     after_keeping: Sequence[Step] = ()
     """Run when the rows are in raw and their lines in `loaded_lines`, before the other two queries."""
+    resume_points: str | None = None
+    """Query of `batch_tables.RESUME_LINES`, asked when all is read: the files that may be read on when they grow.
+
+    It names no file of which a line before that place would be read otherwise once others follow, and none of which the
+    lines after it need to be seen with those before it."""
+    warnings_of_rows: frozenset[str] = frozenset()
+    """Warnings about files that the reader finds anew from all rows of a file in raw, also of one that is read on."""
 
 
 class Reader(Protocol):

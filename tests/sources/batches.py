@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.batch_tables import BATCH_FILES, FILE_LINES, FILE_WARNINGS, LINES
+from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_LINES, FILE_WARNINGS, LINES
 from assets.sources.intake.batch import carry_out, drop_temporary, take_whole_files
 from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
@@ -101,6 +101,7 @@ def run(
         about.append({
             "file_id": file_id, "cluster_id": cluster.cluster_id, "path": path, "dialect": dialect,
             "modified_at": modified_at, "timezone": cluster.settings.timezone, "last_line_open": text[-1:] != "\n",
+            "lines_before": 0,
         })  # fmt: skip
         physical = text.removesuffix("\n").split("\n")
         rows += [(file_id, number, line if line.strip() else None) for number, line in enumerate(physical, 1)]
@@ -131,6 +132,7 @@ def begin(
     counts = "select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id"
     FILE_LINES.create_from(con, counts)
     FILE_WARNINGS.create(con)
+    EARLIER_LINES.create(con)
 
 
 def name_nodes(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:

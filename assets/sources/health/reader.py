@@ -27,6 +27,9 @@ DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
 VERSION = 5
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
+MOST_LEFT_OUT = 10_000
+"""Where more results of earlier days come behind the first of the last day, a file is in no order, and read whole."""
+
 _NHC = re.compile(
     r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
 )
@@ -83,8 +86,45 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined="from health_bad_lines",
+        resume_points=RESUME_POINTS,
     )
 
+
+# Unchanged results of a day are found together, so a file is read on from the first result of its last day. Results of
+# the days before that come behind it stay as they were read.
+RESUME_POINTS = f"""
+with results as (from health_results where skip_reason is null and problem is null),
+days as (
+    select file_id, observed_at::date as day_date, min(line_number) as first_line, max(observed_at) as last_at
+    from results group by file_id, day_date
+),
+last_days as (
+    select file_id, any_value(last_day) as last_day, min(first_line) filter (day_date >= last_day) as line_number
+    from (select *, {health_stretches.last_day("max(last_at) over (partition by file_id)")} as last_day from days)
+    group by file_id
+),
+behind as (
+    select results.file_id, list(distinct results.line_number) as left_out
+    from results
+    inner join last_days on last_days.file_id = results.file_id and results.line_number > last_days.line_number
+    where results.observed_at::date < last_days.last_day
+    group by results.file_id
+),
+found as (
+    select last_days.file_id, last_days.line_number, last_days.last_day, behind.left_out
+    from last_days left join behind on behind.file_id = last_days.file_id
+    union all
+    ({health_whole.LAST_DAYS})
+)
+select
+    found.file_id,
+    found.line_number,
+    0 as lines_again,
+    found.last_day::timestamp as not_before,
+    coalesce(found.left_out, []) as left_out
+from found
+inner join batch_files on batch_files.file_id = found.file_id and batch_files.dialect = 'gcm'
+where len(coalesce(found.left_out, [])) < {MOST_LEFT_OUT}"""
 
 # One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
 EMPTY_RESULTS = """

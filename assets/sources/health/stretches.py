@@ -73,6 +73,14 @@ def _each_counts(checks: Sequence[tuple[str | None, str | None]]) -> str:
     return f"\n    and not (any_value(result) <> 'OK' and ({' or '.join(fits)}))" if fits else ""
 
 
+def last_day(last_at: str) -> str:
+    """Return SQL for the first day of which a file may tell more when it grows, made of its last moment.
+
+    Nodes write at their own pace: a result may come behind those of an hour later.
+    """
+    return f"({last_at} - interval 1 hour)::date"
+
+
 IS_OF_STRETCH = """stretches.node_name = results.node_name and stretches.check_name = results.check_name
         and stretches.day_date = results.observed_at::date"""
 """Whether the stretch, when there is one, is that of the check on the node on that day; the file is left to say."""

@@ -40,13 +40,28 @@ TAKEN = TempTable(
         "job_id_raw": "bigint",
         "message": "varchar",
         "unchanged_since": "timestamp",
+        "last_day": "date",
+        "last_day_line": "bigint",
+        "is_inside": "boolean",
     },
 )
-"""The results that are kept of the files taken; of every file one at least, as the first of a stretch is."""
+"""The results that are kept of the files taken; of every file one at least, as the first of a stretch is.
+
+`last_day_line` is the line of the first result of `stretches.last_day` or later, and `is_inside` marks results of the
+days before that come behind it and are not kept."""
 
 SCANNED = TempTable("scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint"})
 
-KEPT = f"select *, {gcm_records.xid_codes('message')} as xid_codes from health_whole"
+KEPT = f"""
+select * exclude (last_day, last_day_line, is_inside), {gcm_records.xid_codes("message")} as xid_codes
+from health_whole where not is_inside"""
+LAST_DAYS = """
+select
+    file_id,
+    last_day_line as line_number,
+    last_day,
+    list(line_number) filter (line_number > last_day_line and observed_at::date < last_day) as left_out
+from health_whole group by file_id, last_day, last_day_line"""
 
 # The places in which only other sinks put a field do not count where these are filled. Numbers are taken as the file
 # writes them: DuckDB would make a number and a text again of each. In quotes they are left to `gcm_records`.
@@ -94,15 +109,35 @@ with results as materialized (
         and not {times.is_implausible("observed_at")} as is_good
     from ({gcm_records.typed(_FIELDS, "line_in_scan, file_index, is_complete", _seconds)})
 ),
+days as (
+    select
+        file_index,
+        observed_at::date as day_date,
+        max(observed_at) as last_at,
+        min(line_in_scan) as first_line,
+        max(line_in_scan) as last_line,
+        count(*) filter (is_good) as good_count
+    from results
+    group by file_index, day_date
+),
 files as (
-    select found.file_index, found.first_line, scanned_files.file_id
+    select
+        found.file_index,
+        found.first_line,
+        scanned_files.file_id,
+        found.last_day,
+        found.last_day_line
     from (
         select
             file_index,
-            min(line_in_scan) as first_line,
-            max(line_in_scan) as last_line,
-            count(*) filter (is_good) as good_count
-        from results
+            min(first_line) as first_line,
+            max(last_line) as last_line,
+            sum(good_count) as good_count,
+            any_value(last_day) as last_day,
+            min(first_line) filter (day_date >= last_day) as last_day_line
+        from (
+            select *, {health_stretches.last_day("max(last_at) over (partition by file_index)")} as last_day from days
+        )
         group by file_index
     ) as found
     inner join scanned_files on scanned_files.file_index = found.file_index
@@ -122,11 +157,14 @@ select
     results.observed_at,
     results.job_id_raw,
     results.message,
-    case when results.observed_at = stretches.last_at then stretches.first_at end as unchanged_since
+    case when results.observed_at = stretches.last_at then stretches.first_at end as unchanged_since,
+    files.last_day,
+    files.last_day_line - files.first_line + 1 as last_day_line,
+    coalesce({health_stretches.IS_INSIDE}, false) as is_inside
 from results
 inner join files on files.file_index = results.file_index
 left join stretches on stretches.file_index = results.file_index and {health_stretches.IS_OF_STRETCH}
-where not coalesce({health_stretches.IS_INSIDE}, false)"""
+where not is_inside or (results.line_in_scan > files.last_day_line and results.observed_at::date < files.last_day)"""
 
 
 _TAKEN = """
@@ -136,7 +174,9 @@ _COUNTED = """
 insert into counted_skips
 select file_id, 'unchanged', taken.line_count - kept.line_count
 from taken_files as taken
-inner join (select file_id, count(*) as line_count from health_whole group by file_id) as kept using (file_id)
+inner join (
+    select file_id, count(*) as line_count from health_whole where not is_inside group by file_id
+) as kept using (file_id)
 where kept.line_count < taken.line_count"""
 
 

@@ -133,6 +133,8 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
             select file_id, reason, count(*) as line_count from skipped_aside group by all
             union all
             from counted_skips
+            union all
+            from earlier_skips
         )
         group by all
         """
@@ -182,7 +184,10 @@ def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: 
         f"""
         insert into ops.quarantine by name
         select
-            batch_files.cluster_id, batch_files.path, found.line_number, found.reason,
+            batch_files.cluster_id,
+            batch_files.path,
+            found.line_number + batch_files.lines_before as line_number,
+            found.reason,
             {detail} as detail,
             {raw} as raw
         from all_quarantined as found

@@ -10,6 +10,7 @@ import duckdb
 from assets.sources.batch_tables import (
     ASIDE_LINES,
     COUNTED_SKIPS,
+    EARLIER_SKIPS,
     FILE_LINES,
     LOADED_LINES,
     QUARANTINED_LINES,
@@ -21,6 +22,7 @@ from assets.sources.batch_tables import (
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
+from assets.sources.intake.growing import add_earlier_account, note_resume_points, require_agreement
 from assets.sources.intake.isolating import Aside
 from assets.sources.masking import masked
 from assets.sources.pseudonyms import let_cut, replaced_columns, require_key, words_of
@@ -72,7 +74,7 @@ def load_batch(
     reader
         The format's module.
     files
-        The batch.
+        The batch; a file that is read on from where it grew is alone in it.
     run_id
         Kept beside every file.
     aside
@@ -82,6 +84,8 @@ def load_batch(
     ------
     SourceErrors
         A file that can only be refused once it is being read.
+    MustBeReadWhole
+        A file cannot be read on from where it grew.
     AssertionError
         The reader lost or doubled a line.
     """
@@ -105,7 +109,15 @@ def load_batch(
     except SourceError as error:
         raise SourceErrors([error]) from None
     prove_every_line_accounted_for(con, reader)
+    is_read_on = any(file.resume for file in files)
+    if is_read_on:
+        add_earlier_account(con, plan)
     account_for_batch(con, reader, cluster, run_id)
+    if aside is None:
+        note_resume_points(con, reader, plan, files)
+    for file in files:
+        if file.resume:
+            require_agreement(con, reader, file, file.resume)
     drop_temporary(con)
 
 
@@ -131,7 +143,7 @@ def take_whole_files(
     con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile], cluster: ClusterSettings
 ) -> set[int]:
     """Let a reader that can do so read whole files at once; give their ids."""
-    for table in (TAKEN_FILES, TAKEN_LINES, COUNTED_SKIPS, STATED_TIMES):
+    for table in (TAKEN_FILES, TAKEN_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES):
         table.create(con)
     if isinstance(reader, WholeFileReader):
         as_they_are = {number: file for number, file in enumerate(files) if not translation_of(reader, file.dialect)}
@@ -172,16 +184,20 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
         insert into raw.{reader.TABLE} by name
         select
             batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
-            loaded_rows.* exclude (file_id){provisional}
+            loaded_rows.* exclude (file_id) replace (line_number + batch_files.lines_before as line_number){provisional}
         from {rows} as loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )
     LOADED_LINES.create_from(
         con,
         f"""
-        select distinct batch_files.file_id, kept.line_number
+        select distinct batch_files.file_id, kept.line_number - batch_files.lines_before as line_number
         from raw.{reader.TABLE} as kept
         inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
+            and kept.line_number > batch_files.lines_before
+        anti join earlier_lines as earlier
+            on earlier.file_id = batch_files.file_id
+            and earlier.line_number = kept.line_number - batch_files.lines_before
         """,
     )
 

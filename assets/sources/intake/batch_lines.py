@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.batch_tables import BATCH_FILES, FILE_WARNINGS, TRANSLATED_ASIDE
+from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.copies import write_copy
 from assets.sources.intake.isolating import READER_ERROR, Aside
@@ -105,6 +105,7 @@ def read_batch_lines(
             "is_cut": file_id in cut,
             "sha256": file.sha256,
             "size_bytes": file.size_bytes,
+            "lines_before": file.resume.lines_before if file.resume else 0,
         }
         for file_id, (file, is_open) in enumerate(zip(files, still_open, strict=True))
     ]
@@ -112,6 +113,10 @@ def read_batch_lines(
     BATCH_FILES.add(con, about)
     FILE_WARNINGS.fill(con, damaged)
     TRANSLATED_ASIDE.fill(con, aside)
+    EARLIER_LINES.fill(
+        con,
+        [(file_id, line) for file_id, file in enumerate(files) if file.resume for line in file.resume.earlier_lines],
+    )
     with_cut_lines = (file_id for file_id, warning in damaged if warning == CUT_LINES)
     return sorted({*cut, *with_cut_lines, *(file_id for file_id, *_ in aside)})
 

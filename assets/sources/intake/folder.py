@@ -15,10 +15,11 @@ from pathlib import Path
 from assets.log_kinds import LOG_KINDS
 from assets.sources.errors import SourceError, SourceErrors, without_quotes
 from assets.sources.intake.candidates import Candidate, candidates, is_utf8, shown, visible_folders
+from assets.sources.intake.growing import hash_of_grown
 from assets.sources.intake.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
 from assets.sources.manifests import MAX_MANIFEST_BYTES
-from assets.sources.reader import Reader, SourceFile, TimedReader, reader_key
+from assets.sources.reader import Reader, ResumePoint, SourceFile, TimedReader, reader_key
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings, read_settings
 
@@ -41,6 +42,7 @@ class KnownFile:
     reason: str | None = None
     next_step: str | None = None
     is_present: bool = True
+    resume: ResumePoint | None = None
 
 
 @dataclass(frozen=True)
@@ -248,6 +250,14 @@ def _look(candidate: Candidate, file: SourceFile, known: Mapping[tuple[str, str]
         if before.status == REFUSED:
             raise SourceError(file.path, before.reason or "", before.next_step or "")
         return replace(file, sha256=before.sha256, dialect=before.dialect)
+    if before and before.resume and before.reader == reader and file.size_bytes > before.size_bytes:
+        try:
+            grown = hash_of_grown(candidate.path, before.size_bytes, before.sha256)
+        except OSError as error:
+            raise unreadable(file.path, error) from error
+        if grown is not None:
+            sha256, size = grown
+            return replace(file, sha256=sha256, size_bytes=size, dialect=before.dialect, resume=before.resume)
     return _opened(candidate, file)
 
 
@@ -259,6 +269,7 @@ def _opened(candidate: Candidate, file: SourceFile) -> SourceFile:
     return replace(
         file,
         sha256=content.sha256,
+        size_bytes=content.size_bytes or file.size_bytes,
         dialect=dialect,
         is_plain=content.is_plain,
         last_line_open=content.last_line_open,

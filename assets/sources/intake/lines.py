@@ -45,6 +45,8 @@ class Content:
     last_line_open: bool
     object_lines: int | None = None
     """Lines of a plain file of JSON objects, one a line from its first byte on; None for any other file."""
+    size_bytes: int | None = None
+    """How many bytes the hash is of, as a log may grow meanwhile; None for a compressed file."""
 
 
 def is_compressed(path: Path) -> bool:
@@ -167,10 +169,11 @@ def _scan(path: Path) -> tuple[bytes, Content]:
     """Return the first bytes of a file, and what all of them say."""
     digest, decoder, objects = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), ObjectLines()
     lengths = LineLengths()
-    head, tail, is_plain, last = b"", b"", not set("*?[]") & set(str(path)), b""
+    head, tail, is_plain, last, size = b"", b"", not set("*?[]") & set(str(path)), b"", 0
     delimiter = NEVER_IN_LOGS.encode()
     for chunk in chunks(path):
         digest.update(chunk)
+        size += len(chunk)
         if len(head) < SAMPLE_CHARACTERS * 4:
             head += chunk[: SAMPLE_CHARACTERS * 4 - len(head)]
         if is_plain:
@@ -190,7 +193,7 @@ def _scan(path: Path) -> tuple[bytes, Content]:
         except UnicodeDecodeError:
             is_plain = False
     lines = objects.count if is_plain else None
-    return head, Content(digest.hexdigest(), "", is_plain, last_line_open=last != b"\n", object_lines=lines)
+    return head, Content(digest.hexdigest(), "", is_plain, last != b"\n", lines, size)
 
 
 def holds(text: bytes, sought: bytes) -> bool:

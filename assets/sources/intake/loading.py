@@ -6,20 +6,21 @@ What the warehouse holds afterwards depends only on the files that are there, no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from assets.sources.errors import without_quotes
+from assets.sources.errors import SourceError, without_quotes
 from assets.sources.intake.batch import load_batch
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
-from assets.sources.intake.isolating import Aside, load_good_parts
-from assets.sources.reader import Reader, SourceFile, WholeFileReader, reader_key
+from assets.sources.intake.growing import as_whole, forget_lines_read_again, write_tail
+from assets.sources.intake.isolating import Aside, is_machine_error, load_good_parts
+from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.one_thread import one_thread
 from assets.sources.sql.temp_tables import TempTable
@@ -34,6 +35,9 @@ class LoadResult:
     """Counts and warnings of loading one kind."""
 
     files_read: int = 0
+    """Read whole or from where they grew."""
+    files_read_on: int = 0
+    """Those of them that were read from where they grew."""
     files_unchanged: int = 0
     files_removed: int = 0
     files_vanished: int = 0
@@ -45,12 +49,22 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
     """Return what `ops.files` says, by cluster and path."""
     rows = con.execute(
         """
-        select cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step, is_present
-        from ops.files where $kind is null or kind = $kind
+        select
+            cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step, is_present,
+            line_number, byte_offset, lines_again, not_before, left_out
+        from ops.files left join ops.resume_points using (cluster_id, path)
+        where $kind is null or kind = $kind
         """,
         {"kind": kind},
     ).fetchall()
-    return {(row[0], row[1]): KnownFile(*row[2:]) for row in rows}
+    known = {}
+    for row in rows:
+        line_number, byte_offset, lines_again, not_before, left_out = row[11:]
+        resume = None
+        if line_number is not None:
+            resume = ResumePoint(line_number, byte_offset, lines_again, not_before, tuple(left_out))
+        known[row[0], row[1]] = replace(KnownFile(*row[2:11]), resume=resume)
+    return known
 
 
 def with_accounting(known: Mapping[tuple[str, str], KnownFile]) -> set[str]:
@@ -118,8 +132,14 @@ def load_kind(
             _note_modification(con, file)
     total, done, done_bytes = sum(map(len, pending.values())), 0, 0
     for cluster_id, files in pending.items():
-        for batch in batches(files):
-            loading.read(survey.clusters[cluster_id], batch)
+        cluster = survey.clusters[cluster_id]
+        whole = []
+        for file in files:
+            to_read = loading.read_on(cluster, file, file.resume) if file.resume else file
+            whole += [to_read] if to_read else []
+        done += len(files) - len(whole)
+        for batch in batches(whole):
+            loading.read(cluster, batch)
             done += len(batch)
             done_bytes += sum(file.size_bytes for file in batch)
             progress(f"reading {reader.KIND}", done, total, done_bytes)
@@ -163,6 +183,31 @@ class _Loading:
             ),
         ]
 
+    def read_on(self, cluster: ClusterSettings, file: SourceFile, resume: ResumePoint) -> SourceFile | None:
+        """Read a file from where it grew, or return it as one that must be read whole."""
+        try:
+            with self._threads(), transaction(self.con), scratch_folder(self.con) as scratch:
+                forget_files(self.con, self.reader, [])
+                forget_lines_read_again(self.con, self.reader, file, resume)
+                tail = write_tail(file, resume, Path(scratch) / "tail.txt")
+                load_batch(self.con, cluster, self.reader, [tail], self.run_id)
+        except Exception as error:
+            is_of_file = isinstance(error, OSError) and error.filename == str(file.absolute)
+            if is_machine_error(error) and not is_of_file:
+                raise
+            try:
+                return as_whole(file)
+            except SourceError as refusal:
+                self.refuse(RefusedFile(file, refusal))
+                return None
+        self.result.files_read += 1
+        self.result.files_read_on += 1
+        return None
+
+    def _threads(self) -> AbstractContextManager[object]:
+        """Whole files are read in the order of their lines, and so by one thread."""
+        return one_thread(self.con) if isinstance(self.reader, WholeFileReader) else nullcontext()
+
     def _load(
         self,
         cluster: ClusterSettings,
@@ -171,9 +216,7 @@ class _Loading:
         *,
         is_trial: bool = False,
     ) -> None:
-        # Whole files are read in the order of their lines, and so by one thread.
-        threads = one_thread(self.con) if isinstance(self.reader, WholeFileReader) else nullcontext()
-        with suppress(_TrialOverError), threads, transaction(self.con):
+        with suppress(_TrialOverError), self._threads(), transaction(self.con):
             forget_files(self.con, self.reader, [file.key for file in files if file.key in self.known])
             load_batch(self.con, cluster, self.reader, files, self.run_id, aside=aside)
             if is_trial:
@@ -204,7 +247,7 @@ class _Loading:
         row = {
             "cluster_id": file.cluster_id, "path": file.path, "kind": self.reader.KIND, "run_id": self.run_id,
             "lines_in": 0, "loaded": 0, "skipped": 0, "quarantined": 0, "is_partial": False, "warnings": [],
-            **now.__dict__,
+            **{name: value for name, value in now.__dict__.items() if name != "resume"},
         }  # fmt: skip
         with transaction(self.con):
             if before is not None:
@@ -263,7 +306,7 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
         return
     con.execute("update ops.unsettled set lost_rows = true where table_name = ?", [reader.TABLE])
     REMOVED_FILES.fill(con, keys)
-    for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips"):
+    for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips", "ops.resume_points"):
         con.execute(
             f"delete from {table} using removed_files as removed "
             f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"

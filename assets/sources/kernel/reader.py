@@ -75,8 +75,34 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
+        resume_points=RESUME_POINTS,
     )
 
+
+# Lines without a year get one from all lines of their file, and lines without a date from the others of their boot. A
+# fault of three lines is one only when the third has come.
+RESUME_POINTS = """
+with unfinished as (
+    select file_id, min(line_number) as line_number
+    from (
+        select * from kernel_classified
+        qualify row_number() over (partition by file_id, host order by line_number desc) <= 2
+    )
+    where kind is null and starts_with(message, 'NVRM:')
+    group by file_id
+)
+select
+    file_lines.file_id,
+    least(file_lines.last_line, unfinished.line_number) as line_number,
+    0 as lines_again,
+    null as not_before,
+    [] as left_out
+from file_lines
+left join unfinished on unfinished.file_id = file_lines.file_id
+where file_lines.file_id not in (select file_id from kernel_years)
+    and file_lines.file_id not in (
+        select file_id from kernel_classified where occurred_at is null and uptime_seconds is not null
+    )"""
 
 STATED_TIMES = f"""
 insert into stated_times

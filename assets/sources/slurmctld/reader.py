@@ -143,6 +143,11 @@ where not {_IS_IMPLAUSIBLE}"""
         skipped=SKIPPED,
         # Only a line that was understood to matter can be quarantined.
         quarantined="from slurmctld_problems",
+        # Lines without a year get one from all lines of their file.
+        resume_points="""
+            select file_id, last_line as line_number, 0 as lines_again, null as not_before, [] as left_out
+            from file_lines anti join slurmctld_years using (file_id)
+        """,
     )
 
 

@@ -1,0 +1,336 @@
+"""Read a large file from where it grew, when its earlier bytes are as they were.
+
+When a file is read, its reader tells at which line it could be read on (`ReadingPlan.resume_points`), and
+`ops.resume_points` keeps it. When the file has only grown by the next refresh, that line and all behind it are written
+to a file of their own and loaded like any other; the rows of the lines before stay. What the new lines say may
+contradict that: then the file is read whole (`MustBeReadWhole`). What a refresh leaves does not depend on how a file
+was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.batch_tables import RESUME_LINES
+from assets.sources.intake.lines import CHUNK, inspect, is_compressed
+from assets.sources.reader import Reader, ReadingPlan, ResumePoint, SourceFile, TimedReader, translation_of
+from assets.sources.regular import open_regular, pieces
+
+RESUMABLE_BYTES = 16 * 1024 * 1024
+"""Smaller files are read whole: that takes no longer than to find out how they could be read on."""
+LONGEST_LINE = 32 * 1024
+"""Files with longer lines are read whole: how much of those is read depends on all of them (`long_lines`)."""
+JUDGED_BY_NOW = ("implausible_time", "timestamp_in_future")
+"""Reasons of quarantine that may no longer hold when the file is modified again."""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class MustBeReadWhole(Exception):
+    """A file cannot be read on from where it grew; the text says why."""
+
+
+def hash_of_grown(path: Path, size_bytes: int, sha256: str) -> tuple[str, int] | None:
+    """Return the hash and the size of a file; None unless its first bytes, so many, have the hash that is given."""
+    digest, left, total = hashlib.sha256(), size_bytes, 0
+    with open_regular(path) as stream:
+        for piece in pieces(stream, CHUNK):
+            total += len(piece)
+            if left > 0:
+                digest.update(piece[:left])
+                if len(piece) >= left and digest.hexdigest() != sha256:
+                    return None
+                digest.update(piece[left:])
+                left -= len(piece)
+            else:
+                digest.update(piece)
+    return (digest.hexdigest(), total) if left <= 0 else None
+
+
+def as_whole(file: SourceFile) -> SourceFile:
+    """Return a file that was to be read on as one that is read whole."""
+    content = inspect(file.absolute, file.path)
+    return replace(
+        file,
+        resume=None,
+        sha256=content.sha256,
+        size_bytes=content.size_bytes or file.size_bytes,
+        is_plain=content.is_plain,
+        last_line_open=content.last_line_open,
+        object_lines=content.object_lines,
+    )
+
+
+def write_tail(file: SourceFile, resume: ResumePoint, target: Path) -> SourceFile:
+    """Write the lines that are to be read of a file that has grown, and return the file with its text there.
+
+    Raises
+    ------
+    MustBeReadWhole
+        The lines would be read otherwise than in their place.
+    """
+    with open_regular(file.absolute) as stream, target.open("wb") as out:
+        for _ in range(resume.lines_again):
+            out.write(stream.readline(LONGEST_LINE))
+        stream.seek(resume.byte_offset)
+        left, is_first = file.size_bytes - resume.byte_offset, True
+        for piece in pieces(stream, CHUNK):
+            text = piece[: max(left, 0)]
+            left -= len(text)
+            if (is_first and text.startswith(_BYTE_ORDER_MARK)) or _is_odd(text):
+                raise MustBeReadWhole("odd bytes where it grew")
+            is_first = False
+            out.write(text)
+    if resume.left_out:
+        _blank_lines(target, {line - resume.lines_before for line in resume.left_out})
+    content = inspect(target, file.path)
+    return replace(
+        file,
+        absolute=target,
+        is_plain=content.is_plain,
+        last_line_open=content.last_line_open,
+        object_lines=content.object_lines,
+    )
+
+
+def _blank_lines(path: Path, numbers: Container[int]) -> None:
+    """Write blanks over some lines, so that the others stay in their places."""
+    with path.open("rb") as lines, path.with_suffix(".blanked").open("wb") as out:
+        for number, line in enumerate(lines, start=1):
+            text = line.removesuffix(b"\n")
+            out.write(b" " * len(text) + line[len(text) :] if number in numbers else line)
+    path.with_suffix(".blanked").replace(path)
+
+
+def _is_odd(text: bytes) -> bool:
+    """Tell whether lines end otherwise than with a newline, or are so long that they would be cut."""
+    if b"\r" in text:
+        return True
+    starts = range(0, len(text) - LONGEST_LINE + 1, LONGEST_LINE)
+    return any(text.find(b"\n", start, start + LONGEST_LINE) < 0 for start in starts)
+
+
+def forget_lines_read_again(
+    con: duckdb.DuckDBPyConnection, reader: Reader, file: SourceFile, resume: ResumePoint
+) -> None:
+    """Delete what was read of the lines that are to be read again, and the file's account; note what it said."""
+    key = {"cluster_id": file.cluster_id, "path": file.path}
+    is_file = "cluster_id = $cluster_id and path = $path"
+    con.execute(
+        f"""
+        create or replace temp table read_earlier as
+        select warnings, first_at, last_at, skips
+        from ops.files inner join ops.resume_points using (cluster_id, path) where {is_file}
+        """,
+        key,
+    )
+    for table in (f"raw.{reader.TABLE}", "ops.quarantine"):
+        con.execute(
+            f"""
+            delete from {table}
+            where {is_file} and line_number >= $line and not list_contains($left_out::bigint[], line_number)
+            """,
+            {**key, "line": resume.line_number, "left_out": list(resume.left_out)},
+        )
+    for table in ("ops.files", "ops.skips", "ops.resume_points"):
+        con.execute(f"delete from {table} where {is_file}", key)
+
+
+def add_earlier_account(con: duckdb.DuckDBPyConnection, plan: ReadingPlan) -> None:
+    """Add to the account of the only file of a batch what is known of the lines that were read earlier.
+
+    Run when every line of the batch is accounted for. `ops.files` counts rows when the table is settled.
+    """
+    con.execute(
+        """
+        delete from skipped_lines using earlier_lines as earlier
+        where earlier.file_id = skipped_lines.file_id and earlier.line_number = skipped_lines.line_number
+        """
+    )
+    con.execute("update file_lines set lines_in = lines_in + batch_files.lines_before from batch_files")
+    con.execute(
+        """
+        insert into earlier_skips
+        select file_id, skip.key, skip.value
+        from (select unnest(map_entries(skips)) as skip from read_earlier) cross join batch_files
+        """
+    )
+    con.execute(
+        """
+        insert into file_warnings
+        select batch_files.file_id, warning
+        from (select unnest(warnings) as warning from read_earlier) cross join batch_files
+        where warning not in (select unnest($found_anew))
+        """,
+        {"found_anew": sorted(plan.warnings_of_rows)},
+    )
+
+
+def require_agreement(con: duckdb.DuckDBPyConnection, reader: Reader, file: SourceFile, resume: ResumePoint) -> None:
+    """Check that the file, now accounted for, would have been read so as a whole; complete the times that it tells of.
+
+    Raises
+    ------
+    MustBeReadWhole
+        The new lines are of a kind at which no reading can go on, or tell of moments before those that were read.
+    """
+    key = {"cluster_id": file.cluster_id, "path": file.path}
+    first, _last = reader.COVERS
+    ((can_go_on, states_times),) = con.execute(
+        "select exists (from resume_lines), exists (from stated_times)"
+    ).fetchall()
+    if not can_go_on:
+        raise MustBeReadWhole("lines where it grew depend on others")
+    ((earliest,),) = con.execute(
+        f"""
+        select {first} from raw.{reader.TABLE}
+        where cluster_id = $cluster_id and path = $path and line_number >= $line
+            and not list_contains($left_out::bigint[], line_number)
+        """,
+        {**key, "line": resume.line_number, "left_out": list(resume.left_out)},
+    ).fetchall()
+    if resume.not_before is not None and earliest is not None and earliest < resume.not_before:
+        raise MustBeReadWhole(f"it tells of {earliest}, which may change what was read of the days before")
+    # Times at the old end that no row holds are not those of the new end, unless later ones stand there.
+    ((is_later, is_earlier),) = con.execute(
+        """
+        select
+            coalesce(covered.last_at >= read_earlier.last_at, read_earlier.last_at is null),
+            coalesce(covered.first_at < read_earlier.first_at, false)
+        from covered_times as covered cross join read_earlier
+        """
+    ).fetchall()
+    if not is_later or (states_times and is_earlier):
+        raise MustBeReadWhole("its times do not follow those before")
+    con.execute(
+        """
+        update ops.files set first_at = least(files.first_at, read_earlier.first_at)
+        from read_earlier where files.cluster_id = $cluster_id and files.path = $path
+        """,
+        key,
+    )
+
+
+def note_resume_points(
+    con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, files: Sequence[SourceFile]
+) -> None:
+    """Keep from where the large files of a batch, all accounted for, would be read on."""
+    RESUME_LINES.create(con)
+    large = {file_id for file_id, file in enumerate(files) if file.size_bytes >= RESUMABLE_BYTES and _is_text(file)}
+    large -= {file_id for file_id in large if _is_timed_or_translated(reader, files[file_id])}
+    if plan.resume_points is None or not large:
+        return
+    RESUME_LINES.create_from(con, plan.resume_points)
+    found = con.execute("from resume_lines where list_contains($large, file_id)", {"large": sorted(large)}).fetchall()
+    for file_id, line_number, lines_again, not_before, left_out in found:
+        file = files[file_id]
+        before = file.resume.lines_before if file.resume else 0
+        begins = _offset_of(file, line_number, lines_again)
+        skips = _skips_before(con, file_id, line_number, left_out)
+        if begins is None or skips is None:
+            continue
+        earlier = file.resume.left_out if file.resume else ()
+        point = {
+            "cluster_id": file.cluster_id,
+            "path": file.path,
+            "line_number": line_number + before,
+            "left_out": sorted({*(line + before for line in left_out), *earlier}),
+            "byte_offset": begins,
+            "lines_again": lines_again,
+            "not_before": not_before,
+        }
+        con.execute(
+            """
+            insert into ops.resume_points by name
+            select
+                $cluster_id as cluster_id, $path as path, $line_number as line_number, $byte_offset as byte_offset,
+                $lines_again as lines_again, $not_before::timestamp as not_before,
+                list_filter($left_out::bigint[], lambda line: line > $line_number) as left_out,
+                $skips::map(varchar, bigint) as skips
+            where not exists (
+                from ops.quarantine where cluster_id = $cluster_id and path = $path and line_number < $line_number
+                    and list_contains($judged_by_now, reason)
+            )
+            """,
+            {**point, "skips": skips, "judged_by_now": JUDGED_BY_NOW},
+        )
+
+
+def _is_text(file: SourceFile) -> bool:
+    return not is_compressed(file.absolute)
+
+
+def _is_timed_or_translated(reader: Reader, file: SourceFile) -> bool:
+    is_timed = isinstance(reader, TimedReader) and reader.is_timed_by_modification(file.path, file.dialect)
+    return is_timed or translation_of(reader, file.dialect) is not None
+
+
+def _offset_of(file: SourceFile, line_number: int, lines_again: int) -> int | None:
+    """Return where a line of what was read begins in the file; None if it was not read so, or has odd lines before."""
+    if line_number <= lines_again + 1 and file.resume is None:
+        return None
+    begins = _begin_of_lines(file.absolute, [lines_again + 1, line_number])
+    if begins is None:
+        return None
+    first, last = begins
+    offset = file.resume.byte_offset + last - first if file.resume else last
+    return offset if offset <= file.size_bytes else None
+
+
+def _begin_of_lines(path: Path, line_numbers: Sequence[int]) -> list[int] | None:
+    """Return where lines of ascending numbers begin; None if a line before the last is odd, or there is none."""
+    found: list[int] = []
+    position, lines = 0, 1
+    with open_regular(path) as stream:
+        for piece in pieces(stream, CHUNK):
+            is_odd, newlines = _is_odd(piece), piece.count(b"\n")
+            while len(found) < len(line_numbers) and line_numbers[len(found)] <= lines + newlines:
+                at = 0
+                for _ in range(line_numbers[len(found)] - lines):
+                    at = piece.find(b"\n", at) + 1
+                found.append(position + at)
+            if is_odd:
+                return None
+            if len(found) == len(line_numbers):
+                return found
+            position, lines = position + len(piece), lines + newlines
+    return None
+
+
+def _skips_before(
+    con: duckdb.DuckDBPyConnection, file_id: int, line_number: int, left_out: list[int]
+) -> dict[str, int] | None:
+    """Count the skipped lines before a line and among others by reason, those that were read earlier included.
+
+    None if they cannot be told: a reader that has only counted lines of a file told several reasons.
+    """
+    where = "file_id = $file_id and (line_number < $line_number or list_contains($left_out::bigint[], line_number))"
+    values = {"file_id": file_id, "line_number": line_number, "left_out": left_out}
+    rows = con.execute(
+        f"""
+        select reason, count(*)
+        from (
+            select file_id, line_number, reason from skipped_lines
+            union all
+            select file_id, line_number, reason from skipped_aside
+        )
+        where {where}
+        group by reason
+        """,
+        values,
+    ).fetchall()
+    skips: Counter[str] = Counter(dict(rows))
+    counted = con.execute("select reason from counted_skips where file_id = $file_id", {"file_id": file_id}).fetchall()
+    if len(counted) > 1:
+        return None
+    for (reason,) in counted:
+        ((others,),) = con.execute(f"select count(*) from line_outcomes where {where}", values).fetchall()
+        skips[reason] += line_number - 1 + len(left_out) - others
+    earlier = con.execute("select reason, line_count from earlier_skips where file_id = $file_id", {"file_id": file_id})
+    skips.update(dict(earlier.fetchall()))
+    return {reason: count for reason, count in skips.items() if count}
