@@ -135,6 +135,11 @@ class Results:
             found.setdefault(scale.workload, []).append(scale)
         return found
 
+    def seconds_on_duckdb(self, run: OnSpark) -> float:
+        """Wall seconds of dbt in the full refresh of a Spark run's logs; the benchmark's own row counts if there is one."""
+        rows = (scale for scale in self.scales if (scale.workload, scale.scale) == (run.workload, run.scale))
+        return next((row.steps[FULL]["dbt"] for row in rows if FULL in row.steps), run.duckdb_seconds)
+
     @property
     def quickest_reference(self) -> float:
         """The least time that the reference work took beside any stage of any scale, 0 where none was measured."""

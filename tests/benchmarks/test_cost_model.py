@@ -75,6 +75,8 @@ def test_a_spark_run_stands_beside_duckdb(found):
     text = cost_page.page(found)
     assert "| daily | 1 | 4,000,000 | 70 | 900 | 1,700 | 4.00 | 500 | 90 | 10.0 |" in text
     assert "it would take 10 machines like this one" in text
+    found.scales[1].steps[results.FULL] = {"dbt": 45.0}
+    assert "| 500 | 45 | 20.0 |" in cost_page.page(found)
     found.spark[0] = OnSpark("daily", Fraction(1), 4_000_000, Cost(900, 1700, 4000, 3900, 1), 70, 500, 90)
     text = cost_page.page(found)
     assert "900 (did not complete)" in text
