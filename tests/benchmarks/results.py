@@ -136,7 +136,7 @@ class Results:
         return found
 
     def seconds_on_duckdb(self, run: OnSpark) -> float:
-        """Wall seconds of dbt in the full refresh of a Spark run's logs; the benchmark's own row counts if there is one."""
+        """Wall seconds of dbt in the full refresh of a Spark run's logs; the benchmark's own row if there is one."""
         rows = (scale for scale in self.scales if (scale.workload, scale.scale) == (run.workload, run.scale))
         return next((row.steps[FULL]["dbt"] for row in rows if FULL in row.steps), run.duckdb_seconds)
 
