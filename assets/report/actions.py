@@ -75,7 +75,9 @@ class Action:
         if not self.incident_count:
             return ""
         counted = f"k = {plural(round(self.incident_count, 1), 'incident')}"
-        return counted if self.days is None else f"{counted} in {plural(round(self.days), 'day')}"
+        if self.days is None:
+            return counted
+        return f"{counted} in {plural(round(self.days), 'day') if self.days >= 0.5 else 'less than a day'}"
 
     @property
     def takes_out(self) -> bool:

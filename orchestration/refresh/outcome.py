@@ -166,6 +166,9 @@ def _not_pulled_in_words(row: dict[str, Any]) -> str:
 
 
 def _rate_in_words(row: dict[str, Any]) -> str:
+    # Loading scipy takes longer than all else of a refresh in which nothing is new.
+    from assets.model.failure_rate import MIN_NODE_DAYS
+
     if row["rate_high"] is None:
         return "unknown"
     jobs = {
@@ -175,6 +178,8 @@ def _rate_in_words(row: dict[str, Any]) -> str:
         "all": "all jobs",
     }[row["population"]]
     evidence = f"k={_number(row['rate_failures'])} in {_number(row['node_days'])} node-days, {jobs}"
+    if row["node_days"] < MIN_NODE_DAYS:
+        return f"too little to tell: fewer than {_number(MIN_NODE_DAYS)} node-days were observed ({evidence})"
     if not row["rate_failures"]:
         return f"per 1,000 node-days: none seen, below {_number(row['rate_high'])} (90%; {evidence})"
     limits = f"{_number(row['rate_low'])} to {_number(row['rate_high'])}"

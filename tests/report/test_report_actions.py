@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -110,6 +111,7 @@ def test_a_fault_came_back_only_after_a_repair(small):
     (found,) = advised(small, "c")
     assert (found.kind, found.node_names, found.rests_on) == ("relapse", ("n1",), "k = 2 incidents in 90 days")
     assert "came back 2026-05-25 after an outage that ended 2026-05-12" in found.reason
+    assert replace(found, days=0.003).rests_on == "k = 2 incidents in less than a day"
     assert found.saving.gpu_hours is None
     assert str(found.saving).startswith("cannot tell")
 

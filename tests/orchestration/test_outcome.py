@@ -1,0 +1,39 @@
+"""What the last lines of a refresh say of each cluster."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from orchestration.refresh.outcome import Outcome
+
+ROW = {
+    "cluster_id": "c1", "is_simulated": False, "is_stale": False, "node_count": 16, "attempts": 102, "failures": 8,
+    "rate": 6.5, "rate_low": 2.5, "rate_high": 13.1, "rate_failures": 8, "node_days": 1230.0,
+    "population": "gpus_gt_128",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({}, "6.5 per 1,000 node-days, 90% interval 2.5 to 13.1 (k=8 in 1,230 node-days, jobs of more than 128 GPUs)"),
+        (
+            {"rate": 0.0, "rate_low": 0.0, "rate_failures": 0},
+            "per 1,000 node-days: none seen, below 13.1 (90%; k=0 in 1,230 node-days, jobs of more than 128 GPUs)",
+        ),
+        (
+            {"node_days": 0.0189, "population": "nodes"},
+            "too little to tell: fewer than 30 node-days were observed (k=8 in 0.0189 node-days, nodes in use)",
+        ),
+        ({"rate_high": None}, "unknown"),
+    ],
+)
+def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
+    out = io.StringIO()
+    lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
+    told = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0})
+    told.print(Console(file=out, width=1000))
+    assert f"  failure rate {words}\n" in out.getvalue()
