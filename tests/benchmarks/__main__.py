@@ -3,7 +3,7 @@
 Per workload, scale 1/16 takes about five minutes, scale 1 half an hour, scale 4 hours; the first time each makes its
 logs. Beside FILE stand its results as FILE.json, and `cost-model.md`, which is worked out from them. `--keep` begins
 with these results and replaces what is measured again: `--scales= --keep --write FILE` writes both pages anew without
-measuring. `--spark 1` builds the dbt project on Spark as well, which takes hours (`make spark` sets Spark up).
+measuring. `--spark 1` builds the dbt project on Spark as well, in twenty minutes (`make spark` sets Spark up).
 """
 
 from __future__ import annotations
