@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import shutil
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -91,6 +94,17 @@ COLUMNS = """
 """
 
 
+FILES = """
+    delete from ops.files;
+    insert into ops.files by name
+    select
+        'c1' as cluster_id, path, 'health' as kind, '' as sha256, '' as dialect, 0 as lines_in, 0 as loaded,
+        0 as skipped, 0 as quarantined, '' as run_id, 0 as size_bytes, timestamp '2026-01-01' as modified_at,
+        false as is_partial, '' as reader, [] as warnings
+    from (select distinct path from raw.health_checks)
+"""
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_follows_a_day_is_the_same_beside_what_stays(seed, queries):
     of_all, of_touched, file = queries
@@ -109,6 +123,7 @@ def test_what_follows_a_day_is_the_same_beside_what_stays(seed, queries):
             f"insert into raw.health_checks ({COLUMNS}) values ({', '.join('?' * len(COLUMNS.split(',')))})",
             results(generator),
         )
+        con.execute(FILES)
         boots = [
             (generator.choice(["c1", "c2"]), generator.choice(["n1", "n2"]), generator.randrange(DAYS * 86400))
             for _ in range(25)
@@ -131,3 +146,34 @@ def test_what_follows_a_day_is_the_same_beside_what_stays(seed, queries):
             assert found == later, day
             assert later or day >= DAYS
         assert len(con.execute("select distinct subject from expected").fetchall()) > len(SUBJECTS)
+
+
+def joins_of_files(plan: dict) -> Iterator[dict]:
+    """Find the joins by the path of a file in a plan."""
+    if plan["name"] == "HASH_JOIN" and "source_path = source_path" in plan["extra_info"]["Conditions"]:
+        yield plan
+    for child in plan["children"]:
+        yield from joins_of_files(child)
+
+
+def test_the_results_of_one_file_need_not_fit_into_memory(queries, tmp_path):
+    """All of a growing log have one path, and a join cannot divide what it holds under one key."""
+    of_all, _, file = queries
+    with duckdb.connect(str(shutil.copy(file, tmp_path / file.name))) as con:
+        con.execute("delete from raw.health_checks")
+        con.execute(
+            f"""
+            insert into raw.health_checks ({COLUMNS})
+            select
+                'c1', 'c1/health/all', i, 'loaded', 'n', 'n' || i % 500, 'check pci', 'periodic', 'CRITICAL', 'ran',
+                moment, moment, [], 'm', null
+            from (select i, timestamp '2026-01-01' + to_seconds(i) as moment from range(100000) as numbers (i))
+            """
+        )
+        con.execute(FILES)
+        ((_, text),) = con.execute(f"explain (format json) {of_all}").fetchall()
+    joins = [join for plan in json.loads(text) for join in joins_of_files(plan)]
+    assert len(joins) == 2
+    for join in joins:
+        _, held = join["children"]
+        assert int(held["extra_info"]["Estimated Cardinality"]) < 100, "the files, which are few"

@@ -23,13 +23,15 @@ repeats as (
 
 ),
 
--- One number for a line is what makes millions of them quick to sort and to find again.
+-- One number for a line is what makes millions of them quick to sort and to find again. Of this table it is known how
+-- small it is: where all results are of one file, they must not be what the join holds in memory under one key.
 files as (
 
     select
-        source_path,
-        row_number() over (order by source_path) * 100000000000 as lines_before
-    from (select distinct source_path from {{ ref('stg_health__checks') }}) as paths
+        path as source_path,
+        row_number() over (order by path) * 100000000000 as lines_before
+    from {{ ref('stg_ops__files') }}
+    where kind = 'health'
 
 ),
 
