@@ -6,7 +6,7 @@ select
     attempts.source_line_number,
     coalesce(nodes.node_name, failures.culprit_node_id) as culprit_node_name
 from marts.fct_failures as failures
-left join marts.fct_attempts as attempts using (cluster_id, attempt_id)
+left join (from marts.fct_attempts where is_infrastructure_failure) as attempts using (cluster_id, attempt_id)
 left join marts.dim_nodes as nodes
     on failures.cluster_id = nodes.cluster_id and failures.culprit_node_id = nodes.node_id
 order by failures.cluster_id, failures.failed_at desc, failures.attempt_id
