@@ -29,8 +29,8 @@ BATCH_FILES = TempTable(
     },
 )
 """Given: the files, which may have several dialects of one kind. `last_line_open`: the file does not end with a
-newline. `is_cut`: the end of the archive or JSON document is missing. `lines_before`: what the numbers of a file that
-is read on are higher by than those of `lines`; of all others 0."""
+newline. `is_cut`: the end of the archive or JSON document is missing. `lines_before`: the
+difference between the number of a line in its file and in `lines`; 0 unless the file is read on."""
 
 FILE_LINES = TempTable("file_lines", {"file_id": "integer", "lines_in": "bigint", "last_line": "bigint"})
 """Given: how many lines a file has, and the number of the last."""
@@ -67,11 +67,11 @@ RESUME_LINES = TempTable(
 on, and beside it what `reader.ResumePoint` says."""
 
 EARLIER_LINES = TempTable("earlier_lines", _PLACE)
-"""Used by the core only: those of `lines` that were accounted for when their file was read earlier. Readers see the
-first lines of such a file, and blanks in place of the others."""
+"""Used by the core only: the lines in `lines` that an earlier refresh accounted for. Readers see the first lines of
+such a file, and blanks in place of the others."""
 
 EARLIER_SKIPS = TempTable("earlier_skips", {"file_id": "integer", "reason": "varchar", "line_count": "bigint"})
-"""Used by the core only: how many lines of a file that is read on were skipped among those that were read earlier."""
+"""Used by the core only: how many lines of a file that is read on an earlier refresh skipped, by reason."""
 
 ASIDE_LINES = TempTable("aside_lines", {**_PLACE, "line": "varchar", "reason": "varchar", "detail": "varchar"})
 """Used by the core only: lines that are kept from the reader, and why they are quarantined."""

@@ -71,12 +71,12 @@ class ResumePoint:
 
     @property
     def lines_before(self) -> int:
-        """What the numbers of the file's lines are higher by than those of the lines that are read."""
+        """The difference between the number of a line in the file and its number among the lines that are read."""
         return self.line_number - 1 - self.lines_again
 
     @property
     def earlier_lines(self) -> list[int]:
-        """Those of the lines that are read, by their numbers there, which were accounted for earlier."""
+        """The lines that an earlier refresh accounted for, by their numbers among the lines that are read."""
         return [*range(1, self.lines_again + 1), *(line - self.lines_before for line in self.left_out)]
 
 
@@ -140,10 +140,10 @@ class ReadingPlan:
     resume_points: str | None = None
     """Query of `batch_tables.RESUME_LINES`, asked when all is read: the files that may be read on when they grow.
 
-    It names no file of which a line before that place would be read otherwise once others follow, and none of which the
-    lines after it need to be seen with those before it."""
+    Two things must hold of each place. Lines that come later change nothing of what was read before it. The lines after
+    it can be read without those before it."""
     warnings_of_rows: frozenset[str] = frozenset()
-    """Warnings about files that the reader finds anew from all rows of a file in raw, also of one that is read on."""
+    """Warnings that the reader works out from all rows of a file in raw, and so anew when the file is read on."""
 
 
 class Reader(Protocol):

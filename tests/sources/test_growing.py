@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from assets.sources.formats import READERS
+from assets.sources.health import stretches
 from assets.sources.intake import growing as reading
 from tests.benchmarks import growing
-from tests.sources.folders import connect, export, load_results
+from tests.sources.folders import connect, export, load_results, make
 from tests.sources.nights import simulated
 from tests.sources.test_nights import everything
 
@@ -43,7 +44,9 @@ def read_on(folder: Path, steps: Sequence[Mapping[str, bytes]]) -> Counter[str]:
         for path, text in step.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(text)
-        counts.update({kind: result.files_read_on for kind, result in load_results(folder, con, readers).items()})
+        found = load_results(folder, con, readers)
+        assert not [warning for result in found.values() for warning in result.warnings if "where it grew" in warning]
+        counts.update({kind: result.files_read_on for kind, result in found.items()})
     at_once = connect()
     load_results(folder, at_once, readers)
     grown, whole = everything(con), everything(at_once)
@@ -161,6 +164,39 @@ def test_a_late_result_of_an_earlier_day_has_the_file_read_whole(tmp_path) -> No
     before = [*results(2, QUARTERS), *results(3, QUARTERS)]
     after = [*before, *results(2, [725])]
     assert read_on(tmp_path, [{**ACCOUNTING, HEALTH: lines(*before)}, {HEALTH: lines(*after)}])["health"] == 0
+
+
+@pytest.mark.parametrize("blank", [[], [""]], ids=["clean", "with a blank line"])
+def test_logs_of_nodes_one_behind_the_other_are_in_no_order(tmp_path, blank) -> None:
+    """Each node tells of both days: the last day begins with the first node, and cannot be read alone."""
+    of_nodes = [
+        result(node, 0, datetime(2026, 3, day, tzinfo=UTC) + timedelta(seconds=10 * number))
+        for node in ("n1", "n2")
+        for day in (2, 3)
+        for number in range(stretches.MOST_LINES_BEHIND // 2 + 1)
+    ]
+    later = results(3, [1439])
+    steps = [{**ACCOUNTING, HEALTH: lines(*of_nodes, *blank)}, {HEALTH: lines(*of_nodes, *blank, *later)}]
+    assert read_on(tmp_path, steps)["health"] == 0
+
+
+def test_a_job_that_ran_at_one_edge_and_ended_by_the_next_counts_once(tmp_path) -> None:
+    """An export each night, appended: the record of the running job is a repeat of the finished one."""
+    running = {**RECORDS[0], "State": "RUNNING", "End": "Unknown", "ElapsedRaw": "60"}
+    before = export([running, RECORDS[1]])
+    after = before + export([RECORDS[0], RECORDS[2]]).partition("\n")[2]
+    con = connect()
+    for text in (before, after):
+        make(tmp_path, {SACCT: text})
+        found = load_results(tmp_path, con)["sacct"]
+    assert found.files_read_on == 1
+    assert con.execute("select job_id_raw, line_number, state, disposition from raw.sacct order by all").fetchall() == [
+        (1, 2, "RUNNING", "duplicate"),
+        (1, 4, "COMPLETED", "loaded"),
+        (2, 3, "COMPLETED", "loaded"),
+        (3, 5, "COMPLETED", "loaded"),
+    ]
+    assert con.execute("select lines_in, loaded, skipped, quarantined from ops.files").fetchall() == [(5, 3, 2, 0)]
 
 
 def test_a_record_that_goes_on_in_the_next_line_is_read_again(tmp_path) -> None:

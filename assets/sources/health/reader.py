@@ -27,9 +27,6 @@ DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
 VERSION = 5
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
-MOST_LEFT_OUT = 10_000
-"""Where more results of earlier days come behind the first of the last day, a file is in no order, and read whole."""
-
 _NHC = re.compile(
     r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
 )
@@ -91,17 +88,27 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 # Unchanged results of a day are found together, so a file is read on from the first result of its last day. Results of
-# the days before that come behind it stay as they were read.
+# the days before that come behind it stay as they were read. A file in no order has no such place.
 RESUME_POINTS = f"""
 with results as (from health_results where skip_reason is null and problem is null),
 days as (
-    select file_id, observed_at::date as day_date, min(line_number) as first_line, max(observed_at) as last_at
-    from results group by file_id, day_date
+    select
+        file_id,
+        observed_at::date as day_date,
+        min(line_number) as first_line,
+        max(line_number) as last_line,
+        max(observed_at) as last_at
+    from results
+    group by file_id, day_date
 ),
 last_days as (
-    select file_id, any_value(last_day) as last_day, min(first_line) filter (day_date >= last_day) as line_number
+    select
+        file_id,
+        any_value(last_day) as last_day,
+        min(first_line) filter (day_date >= last_day) as line_number,
+        max(last_line) filter (day_date < last_day) as line_before
     from (select *, {health_stretches.last_day("max(last_at) over (partition by file_id)")} as last_day from days)
-    group by file_id
+    group by file_id having coalesce(line_before - line_number, 0) < {health_stretches.MOST_LINES_BEHIND}
 ),
 behind as (
     select results.file_id, list(distinct results.line_number) as left_out
@@ -123,8 +130,7 @@ select
     found.last_day::timestamp as not_before,
     coalesce(found.left_out, []) as left_out
 from found
-inner join batch_files on batch_files.file_id = found.file_id and batch_files.dialect = 'gcm'
-where len(coalesce(found.left_out, [])) < {MOST_LEFT_OUT}"""
+inner join batch_files on batch_files.file_id = found.file_id and batch_files.dialect = 'gcm'"""
 
 # One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
 EMPTY_RESULTS = """

@@ -73,6 +73,10 @@ def _each_counts(checks: Sequence[tuple[str | None, str | None]]) -> str:
     return f"\n    and not (any_value(result) <> 'OK' and ({' or '.join(fits)}))" if fits else ""
 
 
+MOST_LINES_BEHIND = 10_000
+"""A result of an earlier day that comes further behind the first of the last day shows that its file is in no order."""
+
+
 def last_day(last_at: str) -> str:
     """Return SQL for the first day of which a file may tell more when it grows, made of its last moment.
 

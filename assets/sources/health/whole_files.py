@@ -47,8 +47,8 @@ TAKEN = TempTable(
 )
 """The results that are kept of the files taken; of every file one at least, as the first of a stretch is.
 
-`last_day_line` is the line of the first result of `stretches.last_day` or later, and `is_inside` marks results of the
-days before that come behind it and are not kept."""
+`last_day_line` is the line of the first result of `stretches.last_day` or later; it is NULL for a file in no order.
+`is_inside` marks the results of the days before that come behind that line and are not kept."""
 
 SCANNED = TempTable("scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint"})
 
@@ -61,7 +61,7 @@ select
     last_day_line as line_number,
     last_day,
     list(line_number) filter (line_number > last_day_line and observed_at::date < last_day) as left_out
-from health_whole group by file_id, last_day, last_day_line"""
+from health_whole where last_day_line is not null group by file_id, last_day, last_day_line"""
 
 # The places in which only other sinks put a field do not count where these are filled. Numbers are taken as the file
 # writes them: DuckDB would make a number and a text again of each. In quotes they are left to `gcm_records`.
@@ -126,7 +126,9 @@ files as (
         found.first_line,
         scanned_files.file_id,
         found.last_day,
-        found.last_day_line
+        case
+            when coalesce(line_before - last_day_line, 0) < {health_stretches.MOST_LINES_BEHIND} then last_day_line
+        end as last_day_line
     from (
         select
             file_index,
@@ -134,7 +136,8 @@ files as (
             max(last_line) as last_line,
             sum(good_count) as good_count,
             any_value(last_day) as last_day,
-            min(first_line) filter (day_date >= last_day) as last_day_line
+            min(first_line) filter (day_date >= last_day) as last_day_line,
+            max(last_line) filter (day_date < last_day) as line_before
         from (
             select *, {health_stretches.last_day("max(last_at) over (partition by file_index)")} as last_day from days
         )

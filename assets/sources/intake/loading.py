@@ -18,7 +18,7 @@ from assets.sources.errors import SourceError, without_quotes
 from assets.sources.intake.batch import load_batch
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
-from assets.sources.intake.growing import as_whole, forget_lines_read_again, write_tail
+from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
 from assets.sources.intake.isolating import Aside, is_machine_error, load_good_parts
 from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
@@ -195,6 +195,10 @@ class _Loading:
             is_of_file = isinstance(error, OSError) and error.filename == str(file.absolute)
             if is_machine_error(error) and not is_of_file:
                 raise
+            if not isinstance(error, MustBeReadWhole):
+                self.result.warnings.append(
+                    f"{file.path}: read whole, as reading it from where it grew failed ({type(error).__name__})"
+                )
             try:
                 return as_whole(file)
             except SourceError as refusal:
