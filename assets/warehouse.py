@@ -89,7 +89,7 @@ class Warehouse:
 
 @contextmanager
 def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Commit what is done inside, or nothing of it; settings that were changed inside get their defaults back."""
+    """Commit what is done inside, or nothing of it; rows are inserted in their order again afterwards."""
     con.begin()
     try:
         yield
@@ -101,8 +101,15 @@ def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
         raise
     finally:
         with suppress(duckdb.Error):
-            con.execute("set preserve_insertion_order = true")
-            con.execute("reset disabled_optimizers")
+            con.execute("set session preserve_insertion_order = true")
+
+
+@contextmanager
+def beside(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open another connection to the same database, for another thread; it does not see temp tables of the first."""
+    with con.cursor() as other:
+        other.execute("set timezone = 'UTC'")
+        yield other
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, options: str = "read_write") -> None:

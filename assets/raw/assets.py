@@ -19,7 +19,7 @@ from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.doubt import mark_doubtful_files
 from assets.sources.intake.failing import SOURCES, failing_by_sources, record_failures
 from assets.sources.intake.folder import Survey
-from assets.sources.intake.loading import LoadResult, load_kind
+from assets.sources.intake.loading import LoadResult, load_kinds
 from assets.sources.intake.settled_accounts import unknown_names
 from assets.sources.intake.settling import NAMING_TABLES, settle
 from assets.sources.intake.spans import write_spans
@@ -133,16 +133,12 @@ def load(
     Once the nodes are known, a row of any other kind gets its node as it is loaded. Clusters that cannot be settled
     then are tried again when all tables are there.
     """
-    results: dict[str, LoadResult] = {}
+    naming = {kind: reader for kind, reader in READERS.items() if reader.TABLE in NAMING_TABLES}
+    others = {kind: reader for kind, reader in READERS.items() if kind not in naming}
     progress = reporter(context.log)
-    for kind, reader in READERS.items():
-        if reader.TABLE in NAMING_TABLES:
-            results[kind] = load_kind(con, found, reader, context.run_id, full=full, progress=progress)
+    results = load_kinds(con, found, naming, context.run_id, full=full, progress=progress)
     spare_clusters(con, found, partial(settle, con, readers=READERS))
-    for kind in READERS:
-        if kind not in results:
-            results[kind] = load_kind(con, found, READERS[kind], context.run_id, full=full, progress=progress)
-    return results
+    return results | load_kinds(con, found, others, context.run_id, full=full, progress=progress)
 
 
 def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[str, list[str]]:

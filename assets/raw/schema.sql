@@ -299,7 +299,7 @@ create table if not exists ops.spans (        -- one row per cluster, kind of lo
     known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines)
 );
 
-create table if not exists ops.unsettled (    -- raw tables whose dispositions are to be recomputed; empty between refreshes
+create table if not exists ops.unsettled (    -- one row per batch read: its table's dispositions are to be recomputed; empty between refreshes
     table_name varchar not null,
     lost_rows boolean not null                -- rows of files that changed or vanished were deleted
 );

@@ -97,7 +97,7 @@ def read(sources: Path, target: Path) -> None:
     """Load the cluster's nodes and checks as a refresh does, without Dagster around it."""
     from assets.sources.formats import READERS
     from assets.sources.intake.folder import survey
-    from assets.sources.intake.loading import load_kind
+    from assets.sources.intake.loading import load_kinds
     from assets.sources.intake.settling import settle
     from assets.warehouse import transaction
 
@@ -105,8 +105,8 @@ def read(sources: Path, target: Path) -> None:
     with duckdb.connect(str(target)) as con:
         con.execute("set timezone = 'UTC'")
         con.execute((PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8"))
-        for kind in ("sacct", "inventory", "health"):
-            load_kind(con, found, READERS[kind], "benchmark")
+        for kinds in (("sacct", "inventory"), ("health",)):
+            load_kinds(con, found, {kind: READERS[kind] for kind in kinds}, "benchmark")
             with transaction(con):
                 settle(con, found, READERS)
 

@@ -12,7 +12,7 @@ import duckdb
 
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.folder import survey
-from assets.sources.intake.loading import LoadResult, known_files, load_kind
+from assets.sources.intake.loading import LoadResult, known_files, load_kinds
 from assets.sources.intake.settling import settle
 from assets.sources.reader import Reader
 from assets.sources.sacct import reader as sacct
@@ -73,9 +73,7 @@ def load_results(
     """Do as `load`, and return what was read by kind."""
     found = survey(folder, readers, known={} if full else known_files(con))
     write_clusters(con, found)
-    results = {}
-    for kind, reader in readers.items():
-        results[kind] = load_kind(con, found, reader, run_id, full=full)
+    results = load_kinds(con, found, readers, run_id, full=full)
     settle(con, found, readers)
     assert violations(con) == []
     return results

@@ -12,7 +12,7 @@ import pytest
 
 from assets.sources.intake import batch, isolating
 from assets.sources.intake.folder import survey
-from assets.sources.intake.loading import load_kind
+from assets.sources.intake.loading import load_kinds
 from assets.sources.kernel import reader as kernel
 from assets.sources.reader import Batch, ReadingPlan
 from assets.sources.sacct import reader as sacct
@@ -52,7 +52,7 @@ def raising_at(*codes: int, error: type[Exception] = OverflowError) -> SimpleNam
 def loaded(folder: Path, reader, con: duckdb.DuckDBPyConnection | None = None):
     con = con or connect()
     found = survey(folder, {reader.KIND: reader})
-    return con, load_kind(con, found, reader, "run")
+    return con, load_kinds(con, found, {reader.KIND: reader}, "run")[reader.KIND]
 
 
 def outcome(con: duckdb.DuckDBPyConnection) -> list[tuple]:

@@ -12,7 +12,7 @@ from assets.sources.formats import READERS
 from assets.sources.intake import batch, batch_lines
 from assets.sources.intake.failing import failing_by_sources
 from assets.sources.intake.folder import survey
-from assets.sources.intake.loading import forget_files, known_files, load_kind, with_accounting
+from assets.sources.intake.loading import forget_files, known_files, load_kinds, with_accounting
 from assets.sources.intake.settling import settle
 from assets.sources.sacct import reader as sacct
 from tests.sources.folders import (
@@ -90,7 +90,7 @@ def test_accounting_that_vanished_wholly_still_builds_its_cluster(tmp_path):
     (folder / "c1/sacct/a.txt").unlink()
     found = survey(folder, ONLY_SACCT, with_history=with_accounting(known_files(con)))
     assert sorted(found.clusters) == ["c1", "c2"]
-    load_kind(con, found, sacct, "run")
+    load_kinds(con, found, ONLY_SACCT, "run")
     assert [row[0] for row in facts(con)] == ["c1", "c2"]
 
 
@@ -301,7 +301,7 @@ def test_a_reader_that_loses_a_line_is_found_out(tmp_path):
 
     folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1]))})
     con = connect()
-    load_kind(con, survey(folder, {"sacct": Loses}), Loses, "run")
+    load_kinds(con, survey(folder, {"sacct": Loses}), {"sacct": Loses}, "run")
     ((status, reason),) = con.execute("select status, reason from ops.files").fetchall()
     assert status == "refused"
     assert "2 lines, 1 outcomes; c1/sacct/a.txt, line 1: 0 outcomes" in reason

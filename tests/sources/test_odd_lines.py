@@ -16,7 +16,7 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.sources.intake.folder import survey
-from assets.sources.intake.loading import load_kind
+from assets.sources.intake.loading import load_kinds
 from tests.sources.folders import connect, export, load_results, make, rows
 
 CASES = [
@@ -112,7 +112,8 @@ def test_a_file_read_whole_gives_what_its_lines_give(tmp_path: Path) -> None:
     for name, lines in texts.items():
         folder = make(tmp_path / name, {"c1/health/a.jsonl": "".join(f"{line}\n" for line in lines)})
         connection = connect()
-        load_kind(connection, survey(folder, {"health": READERS["health"]}), READERS["health"], "run")
+        readers = {"health": READERS["health"]}
+        load_kinds(connection, survey(folder, readers), readers, "run")
         loaded[name] = rows(connection, "select * exclude (cluster_id) from raw.health_checks order by all")
         assert rows(connection, "select quarantined from ops.files") == [{"quarantined": int(name == "odd")}]
     assert loaded["odd"] == loaded["good"]

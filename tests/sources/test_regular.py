@@ -12,7 +12,7 @@ from assets.sources import regular
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.folder import survey
-from assets.sources.intake.loading import load_kind
+from assets.sources.intake.loading import load_kinds
 from assets.sources.regular import NotRegularError, open_regular, pieces, read_small
 from assets.sources.settings import KINDS, read_settings
 from tests.sources.folders import ONLY_SACCT, connect, export, make
@@ -164,7 +164,7 @@ def test_a_pipe_that_takes_a_files_place_before_it_is_loaded_is_not_waited_for(k
     (folder / f"c1/{kind}/a.log").unlink()
     os.mkfifo(folder / f"c1/{kind}/a.log")
     con = connect()
-    load_kind(con, found, READERS[kind], "run")
+    load_kinds(con, found, {kind: READERS[kind]}, "run")
     assert con.execute("select status, reason from ops.files").fetchall() == [
         ("refused", "not a regular file but a named pipe")
     ]

@@ -14,7 +14,7 @@ import pytest
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.failing import failing_by_sources
 from assets.sources.intake.folder import survey
-from assets.sources.intake.loading import load_kind
+from assets.sources.intake.loading import load_kinds
 from assets.sources.intake.settling import settle
 from assets.sources.intake.sparing import spare_clusters
 from assets.sources.kernel import reader as kernel
@@ -48,8 +48,7 @@ def spared(folder: Path, con: duckdb.DuckDBPyConnection, *steps: str) -> dict[st
     readers: dict[str, Any] = {"sacct": sacct, "kernel": reader(*steps)}
     found = survey(folder, readers)
     write_clusters(con, found)
-    for format_reader in readers.values():
-        load_kind(con, found, format_reader, "run")
+    load_kinds(con, found, readers, "run")
     errors = spare_clusters(con, found, partial(settle, con, readers=readers))
     assert violations(con) == []
     return {name: str(error) for name, error in errors.items()}
@@ -143,8 +142,7 @@ def test_a_log_that_is_rotated_away_while_it_is_settled_stops_nothing(name, left
     readers: dict[str, Any] = {"sacct": sacct, "kernel": kernel}
     found = survey(folder, readers)
     write_clusters(con, found)
-    for format_reader in readers.values():
-        load_kind(con, found, format_reader, "run")
+    load_kinds(con, found, readers, "run")
     path = folder / "a/kernel" / name
     if left is None:
         path.unlink()

@@ -18,7 +18,7 @@ from assets.sources.intake.copies import unpack_object_lines
 from assets.sources.intake.lines import is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
 from assets.sources.sql import times
-from assets.sources.sql.one_thread import one_thread
+from assets.sources.sql.database_settings import one_thread
 from assets.sources.sql.temp_tables import TempTable
 
 if TYPE_CHECKING:
@@ -215,10 +215,10 @@ def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list
     SCANNED.fill(con, [(index, file_id, count) for index, (file_id, count) in enumerate(counts.items())])
     # Lines are numbered while they are scanned. One thread keeps their order without being told to.
     with one_thread(con):
-        con.execute("set preserve_insertion_order = false")
+        con.execute("set session preserve_insertion_order = false")
         try:
             con.execute(read, {"paths": paths})
         finally:
-            con.execute("set preserve_insertion_order = true")
+            con.execute("set session preserve_insertion_order = true")
     con.execute(_TAKEN)
     con.execute(_COUNTED)

@@ -178,7 +178,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
         hashed = replaced_columns(reader.TABLE, [name for (name,) in columns])
         rows = f"(select * replace ({hashed}) from {rows})" if hashed else rows
     # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
-    con.execute("set preserve_insertion_order = false")
+    con.execute("set session preserve_insertion_order = false")
     con.execute(
         f"""
         insert into raw.{reader.TABLE} by name

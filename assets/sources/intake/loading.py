@@ -19,10 +19,11 @@ from assets.sources.intake.batch import load_batch
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
 from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
-from assets.sources.intake.isolating import Aside, is_machine_error, load_good_parts
+from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts
+from assets.sources.intake.side_by_side import run_side_by_side
 from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader, reader_key
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql.one_thread import one_thread
+from assets.sources.sql.database_settings import joins_as_written, one_thread
 from assets.sources.sql.temp_tables import TempTable
 from assets.sql import identifier
 from assets.warehouse import transaction
@@ -83,74 +84,74 @@ def is_of_kind(path: str, kind: str) -> bool:
     return path.split("/")[1] == kind
 
 
-def load_kind(
+def load_kinds(
     con: duckdb.DuckDBPyConnection,
     survey: Survey,
-    reader: Reader,
+    readers: Mapping[str, Reader],
     run_id: str,
     *,
     full: bool = False,
     progress: Progress = no_progress,
-) -> LoadResult:
-    """Bring one kind's raw table up to what the folder holds now; `settling.settle` finishes it.
+) -> dict[str, LoadResult]:
+    """Bring the raw tables of some kinds up to what the folder holds now; `settling.settle` finishes them.
+
+    Batches are read side by side, whatever their kinds and clusters.
 
     Parameters
     ----------
     con
-        A writing connection with the raw and ops tables.
+        A writing connection with the raw and ops tables, outside a transaction.
     survey
-        The folder; every file of the reader's kind must be in it.
-    reader
-        The format's module.
+        The folder; every file of the readers' kinds must be in it.
+    readers
+        The formats' modules by kind.
     run_id
         Kept beside every file read.
     full
         Read every file again.
     progress
         Told after every batch.
+
+    Returns
+    -------
+    What was read by kind.
     """
-    known = known_files(con, reader.KIND)
-    present, refused = survey.of_kind(reader.KIND), survey.refused_of_kind(reader.KIND)
-    result = LoadResult()
-    looked_at = {file.key for file in present} | {refused_file.file.key for refused_file in refused}
-    # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
-    vanished = sorted(key for key in known.keys() - looked_at if key[0] in survey.clusters)
-    _keep_vanished(con, reader, {key: known[key] for key in vanished}, present, result)
-    loading = _Loading(con, survey, reader, run_id, known, result)
-    for refused_file in refused:
-        loading.refuse(refused_file)
-    pending: dict[str, list[SourceFile]] = {}
-    for file in present:
-        before = known.get(file.key)
-        key = reader_key(reader, survey.clusters[file.cluster_id])
-        is_read = before is not None and before.status != REFUSED and before.reader == key
-        if full or before is None or not is_read or not is_unchanged(file, before, reader):
-            pending.setdefault(file.cluster_id, []).append(file)
-            continue
-        result.files_unchanged += 1
-        if before.modified_at != file.modified_at or not before.is_present:
-            _note_modification(con, file)
-    total, done, done_bytes = sum(map(len, pending.values())), 0, 0
-    for cluster_id, files in pending.items():
-        cluster = survey.clusters[cluster_id]
-        whole = []
-        for file in files:
-            to_read = loading.read_on(cluster, file, file.resume) if file.resume else file
-            whole += [to_read] if to_read else []
-        done += len(files) - len(whole)
-        for batch in batches(whole):
-            loading.read(cluster, batch)
-            done += len(batch)
-            done_bytes += sum(file.size_bytes for file in batch)
-            progress(f"reading {reader.KIND}", done, total, done_bytes)
-    return result
+    loadings = [_Loading(con, survey, reader, run_id, known_files(con, kind)) for kind, reader in readers.items()]
+    batches_of_all = [batch for loading in loadings for batch in loading.batches_to_read(full=full)]
+    total, done, done_bytes = sum(len(batch.files) for batch in batches_of_all), 0, 0
+
+    def tell(outcome: _Outcome) -> None:
+        nonlocal done, done_bytes
+        batch = outcome.batch
+        batch.loading.take_note(outcome)
+        done += len(batch.files)
+        done_bytes += sum(file.size_bytes for file in batch.files)
+        progress(f"reading {batch.loading.reader.KIND}", done, total, done_bytes)
+
+    # Those that run Python for every row gain nothing beside each other, and their function is one for all connections.
+    with joins_as_written(con):
+        run_side_by_side(con, [batch.read for batch in batches_of_all if not batch.cluster.is_pseudonymous], tell)
+        for batch in batches_of_all:
+            if batch.cluster.is_pseudonymous:
+                tell(batch.read(con))
+    return {loading.reader.KIND: loading.result for loading in loadings}
 
 
 class _TrialOverError(Exception):
     """Ends a trial, so that nothing of it is kept."""
 
 
-@dataclass(frozen=True)
+@dataclass
+class _Outcome:
+    """What became of a batch."""
+
+    batch: _Batch
+    findings: Findings = field(default_factory=Findings)
+    files_read_on: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
 class _Loading:
     """Loads the files of one kind."""
 
@@ -159,19 +160,52 @@ class _Loading:
     reader: Reader
     run_id: str
     known: dict[tuple[str, str], KnownFile]
-    result: LoadResult
+    result: LoadResult = field(default_factory=LoadResult)
 
-    def read(self, cluster: ClusterSettings, batch: Sequence[SourceFile]) -> None:
-        """Read a batch in one transaction; where that fails, leave out the files and lines that are at fault."""
-        findings = load_good_parts(partial(self._load, cluster), partial(self._count_lines, cluster), batch)
+    def batches_to_read(self, *, full: bool) -> list[_Batch]:
+        """Note the files that are gone, refused or as they were, and return the batches of all others."""
+        present, refused = self.survey.of_kind(self.reader.KIND), self.survey.refused_of_kind(self.reader.KIND)
+        looked_at = {file.key for file in present} | {refused_file.file.key for refused_file in refused}
+        # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
+        vanished = sorted(key for key in self.known.keys() - looked_at if key[0] in self.survey.clusters)
+        _keep_vanished(self.con, self.reader, {key: self.known[key] for key in vanished}, present, self.result)
+        for refused_file in refused:
+            self.refuse(refused_file)
+        pending, found = self._pending(present, full=full), []
+        for cluster_id in dict.fromkeys(file.cluster_id for file in pending):
+            files = [file for file in pending if file.cluster_id == cluster_id]
+            apart = [[file] for file in files if file.resume]
+            groups = [*apart, *batches([file for file in files if not file.resume])]
+            found += [_Batch(self, self.survey.clusters[cluster_id], group) for group in groups]
+        return found
 
-        def told(what: str) -> str:
-            return what.partition(":")[0] if cluster.is_pseudonymous else what
+    def _pending(self, present: Sequence[SourceFile], *, full: bool) -> list[SourceFile]:
+        pending = []
+        for file in present:
+            before = self.known.get(file.key)
+            key = reader_key(self.reader, self.survey.clusters[file.cluster_id])
+            is_read = before is not None and before.status != REFUSED and before.reader == key
+            if full or before is None or not is_read or not is_unchanged(file, before, self.reader):
+                pending.append(file)
+                continue
+            self.result.files_unchanged += 1
+            if before.modified_at != file.modified_at or not before.is_present:
+                _note_modification(self.con, file)
+        return pending
 
+    def take_note(self, outcome: _Outcome) -> None:
+        """Count what became of a batch, and record the files that it does not hold."""
+        batch, findings = outcome.batch, outcome.findings
         for refused in findings.refused:
             self.refuse(refused)
-        self.result.files_read += len(batch) - len(findings.refused)
+        self.result.files_read += len(batch.files) - len(findings.refused)
+        self.result.files_read_on += outcome.files_read_on
+
+        def told(what: str) -> str:
+            return what.partition(":")[0] if batch.cluster.is_pseudonymous else what
+
         self.result.warnings += [
+            *outcome.warnings,
             *(
                 f"{file.path}, line {number}: quarantined, as the reader of {self.reader.KIND} failed at it "
                 f"({told(what)})"
@@ -182,57 +216,6 @@ class _Loading:
                 for file, what in findings.by_lines
             ),
         ]
-
-    def read_on(self, cluster: ClusterSettings, file: SourceFile, resume: ResumePoint) -> SourceFile | None:
-        """Read a file from where it grew, or return it as one that must be read whole."""
-        try:
-            with self._threads(), transaction(self.con), scratch_folder(self.con) as scratch:
-                forget_files(self.con, self.reader, [])
-                forget_lines_read_again(self.con, self.reader, file, resume)
-                tail = write_tail(file, resume, Path(scratch) / "tail.txt")
-                load_batch(self.con, cluster, self.reader, [tail], self.run_id)
-        except Exception as error:
-            is_of_file = isinstance(error, OSError) and error.filename == str(file.absolute)
-            if is_machine_error(error) and not is_of_file:
-                raise
-            if not isinstance(error, MustBeReadWhole):
-                self.result.warnings.append(
-                    f"{file.path}: read whole, as reading it from where it grew failed ({type(error).__name__})"
-                )
-            try:
-                return as_whole(file)
-            except SourceError as refusal:
-                self.refuse(RefusedFile(file, refusal))
-                return None
-        self.result.files_read += 1
-        self.result.files_read_on += 1
-        return None
-
-    def _threads(self) -> AbstractContextManager[object]:
-        """Whole files are read in the order of their lines, and so by one thread."""
-        return one_thread(self.con) if isinstance(self.reader, WholeFileReader) else nullcontext()
-
-    def _load(
-        self,
-        cluster: ClusterSettings,
-        files: Sequence[SourceFile],
-        aside: Aside | None = None,
-        *,
-        is_trial: bool = False,
-    ) -> None:
-        with suppress(_TrialOverError), self._threads(), transaction(self.con):
-            forget_files(self.con, self.reader, [file.key for file in files if file.key in self.known])
-            load_batch(self.con, cluster, self.reader, files, self.run_id, aside=aside)
-            if is_trial:
-                raise _TrialOverError
-
-    def _count_lines(self, cluster: ClusterSettings, file: SourceFile) -> int:
-        with suppress(_TrialOverError), transaction(self.con):
-            with scratch_folder(self.con) as scratch:
-                read_batch_lines(self.con, cluster, self.reader, [file], Path(scratch))
-            ((count,),) = self.con.execute("select coalesce(max(line_number), 0) from lines").fetchall()
-            raise _TrialOverError
-        return count
 
     def refuse(self, refused: RefusedFile) -> None:
         """Record in `ops.files` that a file is not read, and delete its rows."""
@@ -257,6 +240,75 @@ class _Loading:
             if before is not None:
                 forget_files(self.con, self.reader, [file.key])
             insert_row(self.con, "ops.files", row)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Files of one cluster and kind that are read in one transaction, on any connection."""
+
+    loading: _Loading
+    cluster: ClusterSettings
+    files: Sequence[SourceFile]
+
+    def read(self, con: duckdb.DuckDBPyConnection) -> _Outcome:
+        """Read the batch; where that fails, leave out the files and lines that are at fault."""
+        outcome, files = _Outcome(self), self.files
+        (first, *_) = files
+        if first.resume:
+            try:
+                self._read_on(con, first, first.resume)
+            except Exception as error:
+                is_of_file = isinstance(error, OSError) and error.filename == str(first.absolute)
+                if is_machine_error(error) and not is_of_file:
+                    raise
+                if not isinstance(error, MustBeReadWhole):
+                    what = f"reading it from where it grew failed ({type(error).__name__})"
+                    outcome.warnings.append(f"{first.path}: read whole, as {what}")
+                try:
+                    files = [as_whole(first)]
+                except SourceError as refusal:
+                    outcome.findings.refused.append(RefusedFile(first, refusal))
+                    return outcome
+            else:
+                outcome.files_read_on = 1
+                return outcome
+        outcome.findings = load_good_parts(partial(self._load, con), partial(self._count_lines, con), files)
+        return outcome
+
+    def _read_on(self, con: duckdb.DuckDBPyConnection, file: SourceFile, resume: ResumePoint) -> None:
+        """Read a file from where it grew."""
+        with self._threads(con), transaction(con), scratch_folder(con) as scratch:
+            forget_files(con, self.loading.reader, [])
+            forget_lines_read_again(con, self.loading.reader, file, resume)
+            tail = write_tail(file, resume, Path(scratch) / "tail.txt")
+            load_batch(con, self.cluster, self.loading.reader, [tail], self.loading.run_id)
+
+    def _threads(self, con: duckdb.DuckDBPyConnection) -> AbstractContextManager[object]:
+        """Whole files are read in the order of their lines, and so by one thread."""
+        return one_thread(con) if isinstance(self.loading.reader, WholeFileReader) else nullcontext()
+
+    def _load(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        files: Sequence[SourceFile],
+        aside: Aside | None = None,
+        *,
+        is_trial: bool = False,
+    ) -> None:
+        reader, known = self.loading.reader, self.loading.known
+        with suppress(_TrialOverError), self._threads(con), transaction(con):
+            forget_files(con, reader, [file.key for file in files if file.key in known])
+            load_batch(con, self.cluster, reader, files, self.loading.run_id, aside=aside)
+            if is_trial:
+                raise _TrialOverError
+
+    def _count_lines(self, con: duckdb.DuckDBPyConnection, file: SourceFile) -> int:
+        with suppress(_TrialOverError), transaction(con):
+            with scratch_folder(con) as scratch:
+                read_batch_lines(con, self.cluster, self.loading.reader, [file], Path(scratch))
+            ((count,),) = con.execute("select coalesce(max(line_number), 0) from lines").fetchall()
+            raise _TrialOverError
+        return count
 
 
 def insert_row(con: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any]) -> None:
@@ -302,13 +354,10 @@ def _note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None
 
 def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[tuple[str, str]]) -> None:
     """Delete everything that files left in the warehouse, and have the table settled again."""
-    con.execute(
-        "insert into ops.unsettled select $name, false where not exists (from ops.unsettled where table_name = $name)",
-        {"name": reader.TABLE},
-    )
+    # Another batch may do the same at the same time: rows that are added do not stand in each other's way.
+    con.execute("insert into ops.unsettled values (?, ?)", [reader.TABLE, bool(keys)])
     if not keys:
         return
-    con.execute("update ops.unsettled set lost_rows = true where table_name = ?", [reader.TABLE])
     REMOVED_FILES.fill(con, keys)
     for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips", "ops.resume_points"):
         con.execute(

@@ -14,6 +14,7 @@ from assets.sources.intake.folder import Survey
 from assets.sources.masking import excerpt
 from assets.sources.pseudonyms import HIDDEN
 from assets.sources.reader import Reader, SourceFile
+from assets.sources.sql.database_settings import joins_as_written
 from assets.sql import literal
 
 DERIVED_SKIPS = ("duplicate", "coalesced")
@@ -173,22 +174,21 @@ def _quarantine_found_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: 
     """Quarantine those of `newly_unknown` that are in `lines`."""
     raw = excerpt("lines.line", "'=' || split_part(unknown.detail, ',', 1)")
     # The texts are on the side of the join that is not held in memory, which may be a gigabyte of them.
-    con.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")
-    con.execute(
-        f"""
-        insert into ops.quarantine by name
-        select
-            unknown.cluster_id, unknown.path, lines.line_number, 'unknown_node' as reason, unknown.detail,
-            {literal(HIDDEN) if is_pseudonymous else raw} as raw
-        from lines
-        inner join (
-            select newly_unknown.*, batch_files.file_id
-            from newly_unknown inner join batch_files using (cluster_id, path)
-        ) as unknown
-            on unknown.file_id = lines.file_id and unknown.line_number = lines.line_number
-        """
-    )
-    con.execute("reset disabled_optimizers")
+    with joins_as_written(con):
+        con.execute(
+            f"""
+            insert into ops.quarantine by name
+            select
+                unknown.cluster_id, unknown.path, lines.line_number, 'unknown_node' as reason, unknown.detail,
+                {literal(HIDDEN) if is_pseudonymous else raw} as raw
+            from lines
+            inner join (
+                select newly_unknown.*, batch_files.file_id
+                from newly_unknown inner join batch_files using (cluster_id, path)
+            ) as unknown
+                on unknown.file_id = lines.file_id and unknown.line_number = lines.line_number
+            """
+        )
 
 
 def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:

@@ -41,10 +41,15 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
     -------
     The names of the raw tables that were settled.
     """
-    unsettled = dict(con.execute("select table_name, coalesce(lost_rows, true) from ops.unsettled").fetchall())
-    if not unsettled:
+    marks = con.execute(
+        "select table_name, bool_or(coalesce(lost_rows, true)), count(*) from ops.unsettled group by table_name"
+    ).fetchall()
+    if not marks:
         return []
+    unsettled = {table: has_lost_rows for table, has_lost_rows, _ in marks}
     by_table = {reader.TABLE: reader for reader in readers.values()}
+    if any(table == "sacct" and batch_count > 1 for table, _, batch_count in marks):
+        _keep_each_node_list_once(con)
     if unsettled.get("sacct"):
         _forget_unused_node_lists(con)
     settled = sorted((unsettled.keys() | resolve_nodes(con, survey, unsettled)) & by_table.keys())
@@ -59,6 +64,22 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         warn_of_missing_attempts(con)
     con.execute("delete from ops.unsettled")
     return settled
+
+
+def _keep_each_node_list_once(con: duckdb.DuckDBPyConnection) -> None:
+    """Of lists that several batches kept at the same time, leave one."""
+    con.execute(
+        """
+        delete from raw.node_lists
+        where rowid in (
+            select rowid from raw.node_lists
+            semi join (
+                select cluster_id, node_list from raw.node_lists group by all having count(*) > 1
+            ) as repeated using (cluster_id, node_list)
+            qualify row_number() over (partition by cluster_id, node_list order by rowid) > 1
+        )
+        """
+    )
 
 
 def _forget_unused_node_lists(con: duckdb.DuckDBPyConnection) -> None:

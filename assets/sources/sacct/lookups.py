@@ -105,7 +105,10 @@ def _tres_row(text: str) -> tuple[Any, ...]:
 
 
 def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
-    """Make `sacct_node_lists`, and keep the new lists in `raw.node_lists` so that no list is ever expanded twice."""
+    """Make `sacct_node_lists`, and keep the new lists in `raw.node_lists`, so that later batches need not expand them.
+
+    A batch that is read at the same time may keep the same lists; settling leaves one of each.
+    """
     con.execute(
         """
         create or replace temp table sacct_printed_lists as
@@ -115,7 +118,8 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
     con.execute(
         """
         create or replace temp table sacct_node_lists as
-        select node_list, node_names, node_ids, null::varchar as problem, null::varchar as problem_detail
+        select distinct on (node_list)
+            node_list, node_names, node_ids, null::varchar as problem, null::varchar as problem_detail
         from raw.node_lists
         where cluster_id = ? and node_list in (select node_list from sacct_printed_lists) and len(node_names) <= ?
         """,

@@ -52,13 +52,10 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             lookup_step(batch.cluster),
             "create or replace temp view sacct_texts as from sacct_line_texts union all from sacct_file_texts",
             _type_step(batch.cluster.settings.timezone),
-            # The lookups are smaller than the records, of whose number DuckDB has no idea before it has read the files.
-            "set disabled_optimizers = 'join_order,build_side_probe_side'",
         ],
         loaded="select * exclude (problem, detail) from sacct_typed where problem is null",
         masked=frozenset({"job_name", "submit_line"}),
         after_keeping=[
-            "reset disabled_optimizers",
             _remove_kept_texts,
             _find_problems,
             _WARN_ABOUT_FILES,
