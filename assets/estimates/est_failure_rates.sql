@@ -77,7 +77,7 @@ incidents as (
         population,
         incident_id,
         max(failure_probability) as incident_probability,
-        sum(failure_probability) as expected_count,
+        cast(sum(cast(failure_probability as decimal(38, 15))) as double) as expected_count,
         count(*) filter (where is_paper_failure) as paper_count
     from members
     where node_days is not null
@@ -129,7 +129,7 @@ node_incidents as (
         cluster_id,
         incident_id,
         max(incident_probability) as incident_probability,
-        sum(node_probability) as expected_count
+        cast(sum(cast(node_probability as decimal(38, 15))) as double) as expected_count
     from struck_nodes
     group by cluster_id, incident_id
 ),

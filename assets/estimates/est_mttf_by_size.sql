@@ -48,7 +48,7 @@ incidents as (
         gpu_size_bin,
         incident_id,
         max(failure_probability) as incident_probability,
-        sum(failure_probability) as expected_count
+        cast(sum(cast(failure_probability as decimal(38, 15))) as double) as expected_count
     from attempts
     where failure_probability > 0 and exposure_seconds is not null
     group by cluster_id, gpu_size_bin, incident_id

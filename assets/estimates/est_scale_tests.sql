@@ -41,7 +41,8 @@ incidents as (
     select
         cluster_id,
         gpu_size_bin,
-        sum(failure_probability) ** 2 / max(failure_probability) * (2 - max(failure_probability)) as variance
+        cast(sum(cast(failure_probability as decimal(38, 15))) as double) ** 2
+        / max(failure_probability) * (2 - max(failure_probability)) as variance
     from attempts
     where is_whole_node and failure_probability > 0
     group by cluster_id, gpu_size_bin, incident_id
