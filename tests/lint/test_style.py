@@ -15,12 +15,14 @@ SQL = (
     "tests/expectations/rows", "tests/recovery", "tests/report",
 )  # fmt: skip
 """Folders of models, and of statements of code, of which less is asked (.sqlfluff in each room)."""
+UNCOLLECTED = "import gc; gc.disable(); from sqlfluff.cli.commands import cli; cli()"
+"""The linter's trees hold millions of small objects: looking for cycles among them is a third of its time (14 s)."""
 COMMANDS = {
     "ruff check": ["ruff", "check", "."],
     "ruff format": ["ruff", "format", "--check", "."],
     "mypy": ["mypy"],
     "import-linter": ["lint-imports", "--no-cache"],
-    "sqlfluff": ["sqlfluff", "lint", "--disable-progress-bar", *SQL],
+    "sqlfluff": ["python", "-c", UNCOLLECTED, "lint", "--disable-progress-bar", *SQL],
 }
 
 
