@@ -27,3 +27,9 @@ def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
     files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
     return subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=False)
+
+
+def compiled_in(folder: Path, name: str) -> str:
+    """Read the SQL of a model or a test among what dbt compiled into a folder."""
+    (path,) = (folder / "compiled").rglob(f"{name}.sql")
+    return path.read_text(encoding="utf-8")

@@ -3,13 +3,9 @@
 import duckdb
 import pytest
 
-from tests.dbt.on_a_copy import copy_of, dbt
+from tests.dbt.conftest import FAILURES, LOSSES, PREEMPTED, SHARES, TESTS
+from tests.dbt.on_a_copy import compiled_in, copy_of
 
-SHARES = "assert_shares_sum_to_one"
-LOSSES = "assert_losses_agree_by_size_and_by_account"
-FAILURES = "assert_attempts_are_infrastructure_failures_as_listed"
-PREEMPTED = "assert_every_preempted_attempt_is_listed"
-TESTS = (SHARES, LOSSES, FAILURES, PREEMPTED)
 # (what is planted, the test that must find it)
 ANOMALIES = [
     ("update marts.agg_job_states set attempt_ratio = attempt_ratio / 2 where state = 'COMPLETED'", SHARES),
@@ -34,19 +30,17 @@ ANOMALIES = [
 
 
 @pytest.fixture(scope="module")
-def found_by(testbed_home, tmp_path_factory):
+def found_by(testbed_home, compiled, tmp_path_factory):
     """Count what a test finds after a statement, which is undone."""
     home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
-    done = dbt(home, "compile", "--select", *TESTS)
-    compiled = {path.stem: path.read_text() for path in home.root.glob("compiled/**/data_tests/*.sql")}
-    assert set(compiled) == set(TESTS), done.stdout
+    texts = {test: compiled_in(compiled.root, test) for test in TESTS}
     with duckdb.connect(str(home.working_file)) as con:
         con.execute(f"attach '{home.publication}' as publication; use publication")
 
         def count(planted, test):
             con.begin()
             con.execute(planted)
-            found = con.execute(compiled[test]).fetchall()
+            found = con.execute(texts[test]).fetchall()
             con.rollback()
             return len(found)
 

@@ -8,40 +8,22 @@ import re
 import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import duckdb
 import pytest
 
-from tests.dbt.on_a_copy import copy_of, dbt
+from tests.dbt.conftest import MODEL
+from tests.dbt.on_a_copy import compiled_in
 
-MODEL = "int_health_checks_changed"
 BEGIN, DAYS = datetime(2026, 1, 1), 30
 SUBJECTS = ("sssd", "slurmd", "munge")
-TOUCHED = """
-    create schema touched;
-    create table touched.jobs (cluster_id varchar, job_id_raw bigint);
-    create table touched.health_checks as select 'c1' as cluster_id, timestamp '2026-01-20 12:34:56' as first_at;
-    create table touched.node_boots as from intermediate.int_node_boots;
-    create table touched.check_repeats as from intermediate.int_check_repeats;
-"""
-
-
-def compiled(folder: Path) -> str:
-    """Give the model's SQL among what dbt compiled into a folder."""
-    (path,) = (folder / "compiled").rglob(f"{MODEL}.sql")
-    return path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def queries(testbed_home, tmp_path_factory):
+def queries(testbed_home, compiled):
     """The model's query of all rows, that of the touched ones alone, and a working file to ask them."""
-    home = copy_of(testbed_home, tmp_path_factory.mktemp("incremental"))
-    with duckdb.connect(str(home.working_file)) as con:
-        con.execute(TOUCHED)
-    done = dbt(home, "compile", "--select", MODEL)
-    assert done.returncode == 0, done.stdout
-    return compiled(testbed_home.work / "dbt"), compiled(home.root), home.working_file
+    of_all, of_touched = (compiled_in(folder, MODEL) for folder in (testbed_home.work / "dbt", compiled.root))
+    return of_all, of_touched, compiled.working_file
 
 
 def results(generator: random.Random) -> list[tuple]:

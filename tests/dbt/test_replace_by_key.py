@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -67,12 +66,17 @@ create or replace table incoming as from (values ('a', 3, 'new'), ('a', 9, 'new'
 """
 
 
-def build(folder: Path) -> None:
-    """Run dbt in the folder of the project."""
-    command = [Path(sys.executable).with_name("dbt"), "run", "--profiles-dir", folder]
-    environment = {**os.environ, "DBT_PROJECT_DIR": str(folder)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+BUILD = """
+import sys
+import duckdb
+from dbt.cli.main import dbtRunner
+for change in sys.argv[1:]:
+    with duckdb.connect("small.duckdb") as con:
+        con.execute(change)
+    if not dbtRunner().invoke(["run", "--profiles-dir", "."]).success:
+        sys.exit(1)
+"""
+"""Run in the folder of the project: make each change, and have dbt build after it."""
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +88,10 @@ def con(tmp_path_factory):
     (folder / "models").mkdir()
     for name, sql in MODELS.items():
         (folder / "models" / f"{name}.sql").write_text(sql, encoding="utf-8")
-    for change in (FIRST, THEN):
-        with duckdb.connect(str(folder / "small.duckdb")) as con:
-            con.execute(change)
-        build(folder)
+    environment = {**os.environ, "DBT_PROJECT_DIR": str(folder)}
+    command = [sys.executable, "-c", BUILD, FIRST, THEN]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     with duckdb.connect(str(folder / "small.duckdb"), read_only=True) as con:
         yield con
 

@@ -33,10 +33,10 @@ def read(home):
         load_results(home.sources, con, READERS)
 
 
-@pytest.fixture
-def home(tmp_path):
+@pytest.fixture(scope="module")
+def home_as_read(tmp_path_factory):
     """Clusters a and b were read; then two exports and a kernel log of a were removed from the sources."""
-    home = Home.at(tmp_path / "home")
+    home = Home.at(tmp_path_factory.mktemp("read") / "home")
     files = {
         "a/sacct/2023-01.txt": jobs(1, 2), "a/sacct/2023-02.txt": f"{jobs(3)}odd\n", "a/sacct/2024-01.txt": jobs(2, 4),
         "a/kernel/k.log": XID, "b/sacct/2023-01.txt": jobs(5),
@@ -47,6 +47,12 @@ def home(tmp_path):
         (home.sources / gone).unlink()
     read(home)
     return home
+
+
+@pytest.fixture
+def home(home_as_read, tmp_path):
+    """A copy to change."""
+    return Home.at(shutil.copytree(home_as_read.root, tmp_path / "home"))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -86,10 +87,10 @@ def publish(con: duckdb.DuckDBPyConnection, run: str) -> None:
     con.execute("create or replace table publication.ops.published as from ops.published")
 
 
-@pytest.fixture
-def manifest(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three models, two of them incremental."""
-    path = tmp_path / "manifest.json"
+    path = tmp_path_factory.mktemp("dbt") / "manifest.json"
     models = {
         name: {"schema": schema, "alias": name, "config": {"materialized": how}}
         for schema, name, how in (
@@ -102,11 +103,16 @@ def manifest(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def con(tmp_path: Path, manifest: Path):
-    """A home after a publication of twenty jobs, one of a file and a day each."""
-    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"), publication=str(tmp_path / "publication.duckdb"))
-    with warehouse.writing() as con:
+def warehouse_in(folder: Path) -> Warehouse:
+    """Give the warehouse whose files are in a folder."""
+    return Warehouse(path=str(folder / "faultline.duckdb"), publication=str(folder / "publication.duckdb"))
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory, manifest: Path) -> Path:
+    """A home's files after a publication of twenty jobs, one of a file and a day each; copy them, never change them."""
+    folder = tmp_path_factory.mktemp("published")
+    with warehouse_in(folder).writing() as con:
         con.execute(CLUSTER.format(cluster="c"))
         con.execute(NODE.format(gpus=8))
         con.execute("insert into raw.node_names values ('c', 'n1.site', 'n1')")
@@ -119,6 +125,13 @@ def con(tmp_path: Path, manifest: Path):
             con.execute(FILE.format(path=f"c/h{day}", kind="health", run="first"))
         assert prepare_reuse(con, "first", manifest) == "no whole build before"
         publish(con, "first")
+    return folder
+
+
+@pytest.fixture
+def con(published: Path, tmp_path: Path):
+    """A copy of the home to change."""
+    with warehouse_in(shutil.copytree(published, tmp_path / "home")).writing() as con:
         yield con
 
 
@@ -218,14 +231,23 @@ def read_again(con: duckdb.DuckDBPyConnection, run: str) -> None:
     con.execute(f"update ops.files set lines_in = {LINES} where path in ('c/large', 'c/many')")
 
 
+@pytest.fixture(scope="module")
+def published_large(published: Path, tmp_path_factory: pytest.TempPathFactory, manifest: Path) -> Path:
+    """The same home after a publication of a large file of each kind as well; copy it, never change it."""
+    folder = shutil.copytree(published, tmp_path_factory.mktemp("large") / "home")
+    with warehouse_in(folder).writing() as con:
+        con.execute(LARGE)
+        read_again(con, "second")
+        assert "records are new" in prepare_reuse(con, "second", manifest)
+        publish(con, "second")
+    return folder
+
+
 @pytest.fixture
-def large(con, manifest):
-    """The same home after a publication of a large file of each kind as well."""
-    con.execute(LARGE)
-    read_again(con, "second")
-    assert "records are new" in prepare_reuse(con, "second", manifest)
-    publish(con, "second")
-    return con
+def large(published_large: Path, tmp_path: Path):
+    """A copy of the home with the large files to change."""
+    with warehouse_in(shutil.copytree(published_large, tmp_path / "home")).writing() as con:
+        yield con
 
 
 @pytest.mark.parametrize(

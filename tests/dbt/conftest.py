@@ -1,0 +1,35 @@
+"""Models and tests that dbt compiled on a copy of the capture's home, in one process for all that read them."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from orchestration.home import Home
+from tests.dbt.on_a_copy import copy_of, dbt
+
+MODEL = "int_health_checks_changed"
+"""A model of which the rows of touched days alone can be asked."""
+SHARES = "assert_shares_sum_to_one"
+LOSSES = "assert_losses_agree_by_size_and_by_account"
+FAILURES = "assert_attempts_are_infrastructure_failures_as_listed"
+PREEMPTED = "assert_every_preempted_attempt_is_listed"
+TESTS = (SHARES, LOSSES, FAILURES, PREEMPTED)
+TOUCHED = """
+    create schema touched;
+    create table touched.jobs (cluster_id varchar, job_id_raw bigint);
+    create table touched.health_checks as select 'c1' as cluster_id, timestamp '2026-01-20 12:34:56' as first_at;
+    create table touched.node_boots as from intermediate.int_node_boots;
+    create table touched.check_repeats as from intermediate.int_check_repeats;
+"""
+
+
+@pytest.fixture(scope="session")
+def compiled(testbed_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A copy in which something is touched, with what dbt compiled there."""
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("compiled"))
+    with duckdb.connect(str(home.working_file)) as con:
+        con.execute(TOUCHED)
+    done = dbt(home, "compile", "--select", MODEL, *TESTS)
+    assert done.returncode == 0, done.stdout
+    return home
