@@ -1,7 +1,8 @@
 """Homes that are refreshed once for all tests that read the result: the genuine capture alone, and many clusters.
 
-The second one holds what three rooms read: the capture in other forms of its accounting, a simulated month, and all
-minimal clusters. A refresh costs half a minute of CPU before it has read a line, so they share one.
+The second one is the first one's next night. It holds what four rooms read: the capture, whose accounting cannot be
+built any more, the same in other forms, a simulated month, and all minimal clusters. A refresh costs half a minute of
+CPU before it has read a line, so they share one.
 """
 
 from __future__ import annotations
@@ -71,15 +72,9 @@ def new_home(root: Path) -> Home:
 FIRST = (
     "testbed_home",
     "tests/lint/test_style.py",
-    "tests/sources/test_sacct_whole.py",
-    "many_clusters_home",
-    "tests/sources/test_nights.py",
+    "tests/orchestration",
 )
-"""Groups that start first, so that no process is left with one of them at the end.
-
-Each of two processes takes every second one of the first four. The second home comes after the first is refreshed, and
-finds the dbt project parsed and its lineage read.
-"""
+"""Groups that start first, so that no process is left with one of them at the end."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -129,20 +124,25 @@ def con(built_warehouse: Path):
 
 
 @pytest.fixture(scope="session")
-def many_clusters_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Home:
+def many_clusters_home(
+    request: pytest.FixtureRequest, testbed_home: Home, tmp_path_factory: pytest.TempPathFactory
+) -> Home:
     """A home with the clusters that the collected tests read, refreshed; read it, never change it.
 
-    A simulated month comes with the capture and its other forms, which a comparison with the truth must leave aside.
-    The report draws one of the minimal clusters: a chapter for each would take a quarter of the time.
+    The capture is stale: it was published, and then a tenth of its accounting became unreadable. `b` is a new cluster
+    beside it. The other forms of the capture come with a simulated month, as a comparison with the truth must leave
+    them aside. The report draws one of the minimal clusters: a chapter for each would take a quarter of the time.
     """
     from assets.report import page
     from tests.minimal.cluster import all_clusters, write_all
+    from tests.pipeline.stale import break_lines, cluster
     from tests.recovery.month import Month, simulate_month
 
-    home = Home.at(tmp_path_factory.mktemp("many"))
+    home = Home.at(shutil.copytree(testbed_home.root, tmp_path_factory.mktemp("many") / "home", symlinks=True))
+    break_lines(home, "testbed", "sacct_all.psv")
+    cluster().write(home.sources / "b")
     asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
     if asked & {"comparisons", "many_clusters"}:
-        shutil.copytree(CAPTURE, home.sources / "testbed")
         add_forms(home)
         simulate_month(Month(), home)
     not_drawn: set[str] = set()

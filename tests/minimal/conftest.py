@@ -16,7 +16,7 @@ def minimal_home(many_clusters_home: Home) -> Home:
     return many_clusters_home
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def minimal(minimal_home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection to the published file of all minimal clusters."""
     with duckdb.connect(str(minimal_home.published_file), read_only=True) as connection:

@@ -1,6 +1,7 @@
 """A small warehouse, a published home of five clusters, and `faultline plan` run on it."""
 
 import json
+import shutil
 
 import duckdb
 import pytest
@@ -17,12 +18,18 @@ from tests.estimates.five_clusters import build
 from tests.expectations import small_warehouse
 
 
-@pytest.fixture
-def warehouse(tmp_path):
-    """A small cluster's, with every rule kept."""
-    path = tmp_path / "faultline.duckdb"
+@pytest.fixture(scope="session")
+def small_file(tmp_path_factory):
+    """The file of a small warehouse with every rule kept; copy it, never change it."""
+    path = tmp_path_factory.mktemp("small") / "faultline.duckdb"
     small_warehouse.build(path)
-    return Warehouse(path=str(path))
+    return path
+
+
+@pytest.fixture
+def warehouse(small_file, tmp_path):
+    """A small cluster's, with every rule kept."""
+    return Warehouse(path=str(shutil.copy(small_file, tmp_path)))
 
 
 @pytest.fixture(scope="session")
@@ -47,20 +54,26 @@ def own_home(home, tmp_path):
     return own
 
 
-@pytest.fixture
-def small_home(tmp_path):
-    """A home with a publication and the sources of its two clusters."""
-    home = Home.at(tmp_path / "home")
+@pytest.fixture(scope="session")
+def small_home_to_copy(small_file, tmp_path_factory):
+    """A home with a publication and the sources of its two clusters; copy it, never change it."""
+    home = Home.at(tmp_path_factory.mktemp("small") / "home")
     for folder in (home.work, home.published_file.parent, home.sources / "alpha" / "sacct"):
         folder.mkdir(parents=True)
     (home.sources / "alpha" / "sacct" / "all.psv").write_text("JobID|State\n1|COMPLETED\n")
     (home.sources / "alpha" / "cluster.toml").write_text('timezone = "UTC"\n')
-    small_warehouse.build(home.published_file)
+    shutil.copy(small_file, home.published_file)
     with duckdb.connect(str(home.published_file)) as con:
         con.execute("comment on table marts.fct_attempts is 'What Slurm recorded. One row per attempt. Times are UTC.'")
         con.execute("update ops.runs set status = 'succeeded', ended_at = timestamp '2026-01-03 00:01'")
         con.execute("insert into ops.published values ('run-1', timestamp '2026-01-03 00:01', 'h', '0.1.0+abc', '{}')")
     return home
+
+
+@pytest.fixture
+def small_home(small_home_to_copy, tmp_path):
+    """A copy of the small home to change."""
+    return Home.at(shutil.copytree(small_home_to_copy.root, tmp_path / "home", symlinks=True))
 
 
 @pytest.fixture

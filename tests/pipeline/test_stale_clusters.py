@@ -15,25 +15,12 @@ from orchestration.cli import app
 from orchestration.home import Home
 from orchestration.publication.freshness import is_up_to_date
 from tests.conftest import refresh
-from tests.minimal.cluster import Cluster, at
+from tests.pipeline.stale import break_lines, cluster
 from tests.published import Content, facts_of_cluster
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 IN_NIGHT = ("is_stale", "stale_reason", "built_at")
 """What a stale cluster's row says of the night."""
-
-
-def cluster(jobs: int = 60) -> Cluster:
-    """A cluster on which every tenth job fails with evidence."""
-    logs = Cluster().inventory("n[1-8]")
-    for number in range(1, jobs + 1):
-        state = "NODE_FAIL" if number % 10 == 0 else "COMPLETED"
-        logs.job(number, f"n[{1 + number % 4}-{4 + number % 4}]", at(number), at(number, minutes=50), state)
-        if state == "NODE_FAIL":
-            logs.kernel(
-                f"n{1 + number % 4}", at(number, minutes=49), "NVRM: Xid (PCI:0000:07:00): 79, pid=1, off the bus"
-            )
-    return logs
 
 
 def content(home: Home, cluster_id: str) -> Content:
@@ -50,25 +37,13 @@ def compared(home: Home) -> set[tuple[str, str]]:
         )
 
 
-def break_lines(home: Home, cluster_id: str, name: str) -> None:
-    """Let a tenth of a cluster's accounting be in a state that Slurm does not know."""
-    path = home.sources / cluster_id / "sacct" / name
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text(
-        "".join(line.replace("COMPLETED", "EXPLODED") if n % 9 == 1 else line for n, line in enumerate(lines))
-    )
-
-
 @pytest.fixture(scope="module")
-def night(testbed_home, tmp_path_factory):
+def night(testbed_home, many_clusters_home):
     """A night in which the capture's accounting is broken and a cluster b is new, and what commands tell after it."""
-    home = Home.at(tmp_path_factory.mktemp("stale") / "home")
-    shutil.copytree(testbed_home.root, home.root, symlinks=True)
-    told = {"before": content(home, "testbed")}
-    break_lines(home, "testbed", "sacct_all.psv")
-    cluster().write(home.sources / "b")
-    refresh(home)
-    told |= {"after": content(home, "testbed"), "b": content(home, "b"), "compared": compared(home)}
+    home = many_clusters_home
+    told = {"before": content(testbed_home, "testbed")}
+    told |= {"after": content(home, "testbed"), "b": content(home, "b")}
+    told["compared"] = {pair for pair in compared(home) if set(pair) <= {"b", "testbed"}}
     told["report"] = home.report.read_text()
     told["is_up_to_date"] = is_up_to_date(home)
     for name, options in (("json", ["--json"]), ("words", [])):
