@@ -180,6 +180,7 @@ def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: 
     detail, raw = masked(f"left(found.detail, {MAX_DETAIL})"), excerpt("texts.line", "found.detail")
     if is_pseudonymous:
         detail, raw = kept_detail("found.detail"), literal(HIDDEN)
+    # The texts come first: the other side of a join is held in memory (`joins_as_written`).
     con.execute(
         f"""
         insert into ops.quarantine by name
@@ -190,16 +191,16 @@ def _keep_quarantined_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: 
             found.reason,
             {detail} as detail,
             {raw} as raw
-        from all_quarantined as found
-        inner join batch_files on batch_files.file_id = found.file_id
-        inner join (
+        from (
             from lines
             union all
             select file_id, line_number, line from aside_lines
             union all
             from taken_lines
         ) as texts
-            on texts.file_id = found.file_id and texts.line_number = found.line_number
+        inner join all_quarantined as found
+            on found.file_id = texts.file_id and found.line_number = texts.line_number
+        inner join batch_files on batch_files.file_id = found.file_id
         """
     )
 
