@@ -19,7 +19,8 @@ from assets.sql import literal
 if TYPE_CHECKING:
     import pandas as pd
 
-RAW_SCHEMA = Path(__file__).parent / "raw" / "schema.sql"
+TABLE_FILES = tuple(Path(__file__).parent / "raw" / name for name in ("raw.sql", "ops.sql"))
+"""The tables that are filled by Python, with their columns."""
 PUBLICATION = "publication"
 """The name under which the publication is attached, here and in dbt's profile."""
 READER_SCHEMAS = ("marts", "estimates")
@@ -56,7 +57,7 @@ class Warehouse:
         con = duckdb.connect(self.path, config={"storage_compatibility_version": STORAGE_VERSION})
         try:
             self._configure(con)
-            con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+            create_raw_and_ops(con)
             if self.publication:
                 attach(con, Path(self.publication))
                 for schema in READER_SCHEMAS:
@@ -85,6 +86,12 @@ class Warehouse:
             con.execute(f"set memory_limit = {literal(self.memory_limit)}")
         if self.threads:
             con.execute(f"set threads = {self.threads}")
+
+
+def create_raw_and_ops(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the raw and ops tables that are not there, and give those of an earlier version their new columns."""
+    for file in TABLE_FILES:
+        con.execute(file.read_text(encoding="utf-8"))
 
 
 @contextmanager

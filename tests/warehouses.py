@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 
 from assets.estimates.table import TableSpec
-from assets.warehouse import RAW_SCHEMA
+from assets.warehouse import create_raw_and_ops
 
 PROJECT = Path(__file__).parents[1]
 MARTS = PROJECT / "dbt_project" / "models" / "marts"
@@ -76,7 +76,7 @@ def published_tables() -> dict[str, Columns]:
 
 def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     """Create every table without a row: raw and ops as a refresh does, marts and estimates as they are published."""
-    con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+    create_raw_and_ops(con)
     tables = READ_BY_ESTIMATES | published_tables()
     statements = [f"create schema if not exists {schema}" for schema in {name.split(".")[0] for name in tables}]
     for table, columns in tables.items():

@@ -14,12 +14,12 @@ from pathlib import Path
 import duckdb
 
 from assets.sql import identifier
+from assets.warehouse import TABLE_FILES
 from orchestration.home import DBT_PROJECT, PROJECT
 from orchestration.reading.published import ReadingError, published
 from orchestration.terminal import print_table, say, say_json
 
 SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "intermediate", "staging")
-RAW_DDL = PROJECT / "assets" / "raw" / "schema.sql"
 _GRAIN = re.compile(r"\bone row per ([^.]+)\.?", re.IGNORECASE)
 _CREATE = re.compile(r"^create table if not exists (?P<name>\w+\.\w+) \((?:\s*--\s*(?P<comment>.*))?$", re.MULTILINE)
 
@@ -114,13 +114,11 @@ def where(name: str) -> Definition:
 def definitions() -> dict[str, Definition]:
     """Walk the tree for every table it defines."""
     found = {}
-    ddl = RAW_DDL.read_text(encoding="utf-8")
-    for match in _CREATE.finditer(ddl):
-        name = match["name"]
-        asset = RAW_DDL.parent / f"{name.removeprefix('raw.')}.py"
-        is_asset = name.startswith("raw.") and asset.exists()
-        line = None if is_asset else ddl.count("\n", 0, match.start()) + 1
-        found[name] = Definition(name, asset if is_asset else RAW_DDL, line)
+    for file in TABLE_FILES:
+        ddl = file.read_text(encoding="utf-8")
+        for match in _CREATE.finditer(ddl):
+            name = match["name"]
+            found[name] = Definition(name, file, ddl.count("\n", 0, match.start()) + 1)
     models = DBT_PROJECT / "models"
     for path in sorted([*models.rglob("*.sql"), *models.rglob("*.py")]):
         schema = path.relative_to(models).parts[0]
@@ -135,5 +133,5 @@ def definitions() -> dict[str, Definition]:
 @cache
 def commented_in_ddl() -> dict[str, str]:
     """Take the comment beside each `create table` of schemas raw and ops."""
-    ddl = RAW_DDL.read_text(encoding="utf-8")
-    return {match["name"]: (match["comment"] or "").strip() for match in _CREATE.finditer(ddl)}
+    statements = (match for file in TABLE_FILES for match in _CREATE.finditer(file.read_text(encoding="utf-8")))
+    return {match["name"]: (match["comment"] or "").strip() for match in statements}

@@ -221,10 +221,10 @@ def _problem_of_schema(file: Path) -> str | None:
 
 @cache
 def _columns_of_now() -> dict[str, list[str]]:
-    from assets.warehouse import RAW_SCHEMA
+    from assets.warehouse import create_raw_and_ops
 
     with duckdb.connect() as con:
-        con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+        create_raw_and_ops(con)
         return dict(con.execute(_COLUMNS).fetchall())
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import duckdb
 
-from orchestration.home import PROJECT
-
 CLUSTER = "checks"
 NODES = 1000
 CHECKS = (
@@ -99,12 +97,12 @@ def read(sources: Path, target: Path) -> None:
     from assets.sources.intake.folder import survey
     from assets.sources.intake.loading import load_kinds
     from assets.sources.intake.settling import settle
-    from assets.warehouse import transaction
+    from assets.warehouse import create_raw_and_ops, transaction
 
     found = survey(sources, READERS)
     with duckdb.connect(str(target)) as con:
         con.execute("set timezone = 'UTC'")
-        con.execute((PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8"))
+        create_raw_and_ops(con)
         for kinds in (("sacct", "inventory"), ("health",)):
             load_kinds(con, found, {kind: READERS[kind] for kind in kinds}, "benchmark")
             with transaction(con):

@@ -162,7 +162,7 @@ class TestWhere:
 
     def test_a_table_of_the_ddl_has_its_line(self):
         found = where("ops.files")
-        assert found.file == PROJECT / "assets/raw/schema.sql"
+        assert found.file == PROJECT / "assets/raw/ops.sql"
         assert found.file.read_text().splitlines()[found.line - 1].startswith("create table if not exists ops.files ")
 
     def test_every_definition_is_a_file(self):

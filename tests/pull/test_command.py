@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from assets.warehouse import RAW_SCHEMA
+from assets.warehouse import create_raw_and_ops
 from orchestration.cli import app
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
@@ -139,7 +139,7 @@ class TestTelling:
 
     def test_a_cluster_whose_accounting_could_not_be_fetched_is_marked_as_stale(self, tmp_path):
         con = duckdb.connect()
-        con.execute(RAW_SCHEMA.read_text(encoding="utf-8"))
+        create_raw_and_ops(con)
         con.execute("attach ':memory:' as publication; create schema publication.marts")
         con.execute(
             """

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from assets.raw import parquet
-from assets.warehouse import RAW_SCHEMA
+from assets.warehouse import TABLE_FILES
 from orchestration.home import DBT_PROJECT
 
 
@@ -34,7 +34,7 @@ def test_it_writes_all_that_dbt_reads():
 
 
 def test_every_date_is_certain():
-    ddl = re.sub(r"--.*", "", RAW_SCHEMA.read_text())
+    ddl = re.sub(r"--.*", "", TABLE_FILES[0].read_text())
     for table, column in parquet.DATED.items():
         body = ddl.split(f"create table if not exists {table} (")[1]
         assert re.search(rf"^\s+{column} timestamp not null", body, re.MULTILINE), table

@@ -19,8 +19,8 @@ from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_LINES, 
 from assets.sources.intake.batch import carry_out, drop_temporary, take_whole_files
 from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
+from assets.warehouse import create_raw_and_ops
 
-SCHEMA = (Path(__file__).parents[2] / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8")
 TESTBED = Path(__file__).parents[2] / "data" / "sources" / "testbed"
 MODIFIED_AT = datetime(2026, 11, 22)
 Row = dict[str, Any]
@@ -64,7 +64,7 @@ def _warehouse() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     con.execute("set timezone = 'UTC'")
     con.execute("set threads = 1")
-    con.execute(SCHEMA)
+    create_raw_and_ops(con)
     return con
 
 

@@ -14,7 +14,8 @@ import duckdb
 import zstandard
 
 from assets.sources.formats import READERS
-from tests.sources.folders import SCHEMA, export, load_results
+from assets.warehouse import create_raw_and_ops
+from tests.sources.folders import export, load_results
 
 MEMORY_MB, SPARE_MB = 500, 1024
 """What DuckDB may take, and what the process may take beyond it."""
@@ -103,7 +104,7 @@ def main(name: str, folder: Path) -> None:
     settings = {"threads": 2, "memory_limit": f"{MEMORY_MB}MB", "temp_directory": str(folder / "spilled")}
     con = duckdb.connect(str(folder / "warehouse.duckdb"), config=settings)
     con.execute("set timezone = 'UTC'")
-    con.execute(SCHEMA)
+    create_raw_and_ops(con)
     load_results(folder / "sources", con, READERS)
     reasons = con.execute("select path, reason, count(*) from ops.quarantine group by all order by all").fetchall()
     loaded = con.execute("select path, loaded from ops.files order by path").fetchall()

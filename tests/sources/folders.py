@@ -16,9 +16,9 @@ from assets.sources.intake.loading import LoadResult, known_files, load_kinds
 from assets.sources.intake.settling import settle
 from assets.sources.reader import Reader
 from assets.sources.sacct import reader as sacct
+from assets.warehouse import create_raw_and_ops
 
 PROJECT = Path(__file__).parents[2]
-SCHEMA = (PROJECT / "assets" / "raw" / "schema.sql").read_text(encoding="utf-8")
 CAPTURE = PROJECT / "data" / "sources"
 DIALECTS = PROJECT / "tests" / "fixtures" / "slurm-22.05"
 ONLY_SACCT: Mapping[str, Reader] = {"sacct": sacct}
@@ -36,7 +36,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     """Open an empty warehouse in memory."""
     con = duckdb.connect(config={"threads": 1})
     con.execute("set timezone = 'UTC'")
-    con.execute(SCHEMA)
+    create_raw_and_ops(con)
     return con
 
 

@@ -18,9 +18,10 @@ import duckdb
 from assets.sources.errors import SourceError
 from assets.sources.formats import READERS
 from assets.sources.reader import SAMPLE_CHARACTERS
+from assets.warehouse import create_raw_and_ops
 from tests.sources.batches import TESTBED, cluster_of
 from tests.sources.bombs import MEMORY_MB, peak_mib
-from tests.sources.folders import SCHEMA, export, load_results, make
+from tests.sources.folders import export, load_results, make
 
 CASES = Path(__file__).parents[1] / "fixtures" / "cases"
 FORMS = Path(__file__).parents[1] / "fixtures" / "forms"
@@ -113,7 +114,7 @@ def outcome(folder: Path, seed: int, count: int) -> dict[str, Any]:
     settings = {"threads": 2, "memory_limit": f"{MEMORY_MB}MB", "temp_directory": str(folder / "spilled")}
     con = duckdb.connect(str(folder / "warehouse.duckdb"), config=settings)
     con.execute("set timezone = 'UTC'")
-    con.execute(SCHEMA)
+    create_raw_and_ops(con)
     results = load_results(folder / "sources", con, READERS)
     # The lines of a document that is translated are its records, and damage joins some of these.
     translated = [dialect for reader in READERS.values() for dialect in getattr(reader, "TRANSLATIONS", ())]

@@ -13,7 +13,8 @@ import pytest
 
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files as sacct_whole
-from tests.sources.folders import BASE, SCHEMA, connect, load, make, rows
+from assets.warehouse import create_raw_and_ops
+from tests.sources.folders import BASE, connect, load, make, rows
 from tests.sources.test_sacct_cases import CASES, content_of, file_of
 
 TABLES = {
@@ -77,7 +78,7 @@ def read(
     )
     con = duckdb.connect(config={"threads": threads})
     con.execute("set timezone = 'UTC'")
-    con.execute(SCHEMA)
+    create_raw_and_ops(con)
     monkeypatch.setattr(sacct, "take", watched)
     at_once = tables(folder, con)
     assert con.execute("select current_setting('threads')").fetchone() == (threads,)
@@ -166,7 +167,7 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     folder = make(tmp_path, {f"c1/sacct/{name}": content for name, content in files.items()})
     con = duckdb.connect(config={"threads": threads})
     con.execute("set timezone = 'UTC'")
-    con.execute(SCHEMA)
+    create_raw_and_ops(con)
     load(folder, con)
     found = con.execute("select split_part(path, '/', 3), max(line_number) from raw.sacct group by all order by all")
     assert found.fetchall() == [(f"{n}.txt", count + 1) for n, count in enumerate(counts) if count]

@@ -8,7 +8,8 @@ from assets.sources.formats import READERS
 from assets.sources.intake import batch_lines
 from assets.sources.intake.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import lookups
-from tests.sources.folders import CAPTURE, SCHEMA, export, load, make
+from assets.warehouse import create_raw_and_ops
+from tests.sources.folders import CAPTURE, export, load, make
 
 READERS_AT_ONCE = 4
 
@@ -16,7 +17,7 @@ READERS_AT_ONCE = 4
 def warehouse(threads: int = READERS_AT_ONCE, path: str = ":memory:") -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(path, config={"threads": threads, "memory_limit": "64GiB"})
     con.execute("set timezone = 'UTC'")
-    con.execute(SCHEMA)
+    create_raw_and_ops(con)
     return con
 
 

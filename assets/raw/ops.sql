@@ -1,0 +1,160 @@
+-- Schema ops of the working warehouse: what became of every file and line, and what every refresh did.
+-- Every timestamp is UTC without a zone.
+
+create schema if not exists ops;
+
+create table if not exists ops.files (
+    cluster_id varchar not null,
+    path varchar not null,                    -- relative to the sources folder
+    sha256 varchar not null,
+    kind varchar not null,                    -- the folder: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets; manifest
+    dialect varchar not null,
+    lines_in bigint not null,
+    loaded bigint not null,                   -- lines, not rows: one line may state several facts
+    skipped bigint not null,
+    quarantined bigint not null,
+    run_id varchar not null,                  -- the run that read it
+    size_bytes bigint not null,
+    modified_at timestamp not null,
+    is_partial boolean not null,              -- truncated: read again when it changes
+    reader varchar not null,                  -- version of the reader and hash of the settings it read with
+    warnings varchar[] not null,
+    first_at timestamp,                       -- the first and the last moment that its lines tell of, else its name;
+    last_at timestamp,                        -- never its modification. NULL: no time is known
+    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end
+    reason varchar,                           -- why it is not just read
+    next_step varchar,                        -- what to do about it
+    is_present boolean default true           -- false: gone from the sources folder; its rows stay until they are forgotten
+);
+-- A home filled by an earlier version has the table without these.
+alter table ops.files add column if not exists first_at timestamp;
+alter table ops.files add column if not exists last_at timestamp;
+alter table ops.files add column if not exists status varchar default 'read';
+alter table ops.files add column if not exists reason varchar;
+alter table ops.files add column if not exists next_step varchar;
+alter table ops.files add column if not exists is_present boolean default true;
+
+create table if not exists ops.privacy (      -- one row per cluster whose names are stored as pseudonyms
+    cluster_id varchar not null,
+    key_id varchar not null                   -- tells keys apart without telling them
+);
+
+create table if not exists ops.spans (        -- one row per cluster, kind of log and interval that is covered
+    cluster_id varchar not null,
+    kind varchar not null,                    -- sacct, health, kernel, events, slurmctld, inventory, squeue, tickets
+    from_at timestamp not null,
+    to_at timestamp not null,
+    known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines)
+);
+
+create table if not exists ops.unsettled (    -- one row per batch read: its table's dispositions are to be recomputed; empty between refreshes
+    table_name varchar not null,
+    lost_rows boolean not null                -- rows of files that changed or vanished were deleted
+);
+-- A home filled by an earlier version has the table without it.
+alter table ops.unsettled add column if not exists lost_rows boolean;
+
+create table if not exists ops.resume_points (    -- one row per large file that may grow: from where it would be read on
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,              -- the first line to read again; rows of the lines before it stay
+    byte_offset bigint not null,              -- where that line begins
+    lines_again bigint not null,              -- lines at the top of the file without which the others cannot be read
+    not_before timestamp,                     -- what is read on must not tell of an earlier moment
+    left_out bigint[] not null,               -- lines behind that one which are not read again either
+    skips map(varchar, bigint) not null       -- of the lines not read again: how many were skipped, by reason
+);
+
+create table if not exists ops.quarantine (
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    reason varchar not null,
+    detail varchar,                           -- what was found where it was not understood
+    raw varchar not null                      -- of the line what shows the problem, secrets masked
+);
+
+create table if not exists ops.skips (
+    cluster_id varchar not null,
+    path varchar not null,
+    reason varchar not null,                  -- header, blank, comment, continuation, step, pending_array, duplicate, coalesced, untrusted_source, not_relevant, ...
+    line_count bigint not null
+);
+
+create table if not exists ops.runs (
+    run_id varchar not null,
+    started_at timestamp not null,
+    ended_at timestamp,
+    status varchar not null,                  -- running, succeeded, failed
+    code_version varchar not null,
+    message varchar                           -- why it failed
+);
+
+create table if not exists ops.stages (       -- one row per run and stage: how long it took
+    run_id varchar not null,
+    stage varchar not null,                   -- sources (fetching from Slurm), raw, dbt (all models and their tests), estimates, checks, ops, report; published: in the working file only
+    started_at timestamp not null,            -- of its first step
+    ended_at timestamp not null,              -- of its last step; steps of other stages may lie between
+    seconds double not null,                  -- that its steps took
+    step_count integer not null
+);
+
+create table if not exists ops.cluster_failures (   -- one row per run, cluster and reason for which it could not be built
+    run_id varchar not null,
+    cluster_id varchar not null,
+    stage varchar not null,                   -- the step that found it; sources: before anything was checked or built
+    reason varchar not null,
+    failed_at timestamp not null
+);
+
+create table if not exists ops.pulls (        -- one row per cluster whose logs are fetched from Slurm, of the last time
+    cluster_id varchar not null,
+    run_id varchar not null,                  -- the run that took note of it
+    status varchar not null,                  -- pulled; incomplete: some query failed; failed: the newest accounting is missing
+    ended_at timestamp not null,
+    pulled_to timestamp,                      -- accounting was fetched up to here; NULL: never
+    reason varchar,                           -- what could not be fetched and why
+    next_step varchar                         -- what to do about it
+);
+
+create table if not exists ops.checks (
+    run_id varchar not null,
+    table_name varchar not null,              -- schema.table
+    check_name varchar not null,
+    passed boolean not null,
+    is_blocking boolean not null,
+    observed varchar,
+    expected varchar,
+    checked_at timestamp not null,
+    cluster_id varchar                        -- whose rows it is about; NULL: all clusters
+);
+-- A home filled by an earlier version has the table without it.
+alter table ops.checks add column if not exists cluster_id varchar;
+
+create table if not exists ops.alerts (       -- one row per event and channel: what was told before this run
+    event_key varchar not null,               -- events with one key are one event, which is told once
+    kind varchar not null,                    -- failure, stale, cluster, change_point, lemon
+    cluster_id varchar,                       -- NULL: the home
+    told varchar not null,                    -- the line about the event
+    channel varchar not null,                 -- webhook, email, command; of a cluster's own: cluster/webhook ...
+    status varchar not null,                  -- delivered, failed (sent again for a day), uncertain and pending (not sent again)
+    attempt_count integer not null,
+    error varchar,                            -- why it did not arrive
+    claimed_at timestamp not null,
+    tried_at timestamp not null
+);
+
+create table if not exists ops.lineage (
+    table_name varchar not null,
+    column_name varchar not null,
+    upstream_table varchar not null,
+    upstream_column varchar not null
+);
+
+create table if not exists ops.published (
+    run_id varchar not null,
+    published_at timestamp not null,
+    input_hash varchar not null,              -- over path, sha256 of every file and configuration
+    code_version varchar not null,
+    row_counts json not null                  -- {"marts.fct_attempts": 102, ...}
+);
