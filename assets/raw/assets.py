@@ -5,7 +5,6 @@ files are in, and only then is the account of each file final. The folder is loo
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from assets.sources.intake.failing import SOURCES, failing_by_sources, record_fa
 from assets.sources.intake.folder import Survey
 from assets.sources.intake.loading import LoadResult, load_kinds
 from assets.sources.intake.settled_accounts import unknown_names
-from assets.sources.intake.settling import NAMING_TABLES, settle
+from assets.sources.intake.settling import settle
 from assets.sources.intake.spans import write_spans
 from assets.sources.intake.sparing import spare_clusters
 from assets.warehouse import Warehouse
@@ -109,7 +108,8 @@ def raw(
         give_privacy_key(con, found, Path(sources.privacy_key))
         write_clusters(con, found)
         with quoting_no_log(found):
-            results = load(con, found, context, full=sources.full)
+            progress = reporter(context.log)
+            results = load_kinds(con, found, READERS, context.run_id, full=sources.full, progress=progress)
             failing = finish(con, found, context.run_id)
         unknown = unknown_names(con)
         metadata = {table: account(con, table, results) for table in TABLES}
@@ -123,22 +123,6 @@ def raw(
         context.log.warning(f"{cluster_id}: {name} is not a node of the cluster; its lines are in ops.quarantine")
     for table in TABLES:
         yield dg.MaterializeResult(asset_key=table.split("."), metadata=metadata[table])
-
-
-def load(
-    con: duckdb.DuckDBPyConnection, found: Survey, context: dg.AssetExecutionContext, *, full: bool
-) -> dict[str, LoadResult]:
-    """Load the files of all kinds, those that name the nodes first, and return what was read by kind.
-
-    Once the nodes are known, a row of any other kind gets its node as it is loaded. Clusters that cannot be settled
-    then are tried again when all tables are there.
-    """
-    naming = {kind: reader for kind, reader in READERS.items() if reader.TABLE in NAMING_TABLES}
-    others = {kind: reader for kind, reader in READERS.items() if kind not in naming}
-    progress = reporter(context.log)
-    results = load_kinds(con, found, naming, context.run_id, full=full, progress=progress)
-    spare_clusters(con, found, partial(settle, con, readers=READERS))
-    return results | load_kinds(con, found, others, context.run_id, full=full, progress=progress)
 
 
 def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[str, list[str]]:

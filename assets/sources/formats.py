@@ -25,4 +25,4 @@ READERS: Mapping[str, Reader] = {
     tickets.KIND: tickets,
     manifests.KIND: manifests,
 }
-"""Reader by kind; the first two name the nodes, so they are loaded first. Manifests lie beside any file."""
+"""Reader by kind. Manifests lie beside any file."""

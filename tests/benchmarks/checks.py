@@ -103,10 +103,9 @@ def read(sources: Path, target: Path) -> None:
     with duckdb.connect(str(target)) as con:
         con.execute("set timezone = 'UTC'")
         create_raw_and_ops(con)
-        for kinds in (("sacct", "inventory"), ("health",)):
-            load_kinds(con, found, {kind: READERS[kind] for kind in kinds}, "benchmark")
-            with transaction(con):
-                settle(con, found, READERS)
+        load_kinds(con, found, READERS, "benchmark")
+        with transaction(con):
+            settle(con, found, READERS)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,7 @@ RESOLVED = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "va
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
     """Bring node ids, dispositions and counts up to date; does nothing when no table changed.
 
-    Run after every kind: the first kinds to load are those that name the nodes, so the others are final at once. The
-    transaction is the caller's: `sparing.spare_clusters` opens one.
+    Run when all kinds are loaded. The transaction is the caller's: `sparing.spare_clusters` opens one.
 
     Returns
     -------
