@@ -5,7 +5,7 @@ import duckdb
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake import batch_lines
+from assets.sources.intake import batch_lines, loading
 from assets.sources.intake.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import lookups
 from assets.warehouse import create_raw_and_ops
@@ -129,6 +129,23 @@ def test_a_single_job_has_the_callers_connection_and_all_threads():
     seen = []
     run_side_by_side(con, [lambda given: seen.append((given is con, jobs_at_once(given)))], lambda _: None)
     assert seen == [(True, READERS_AT_ONCE)]
+
+
+def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch):
+    folder = make(
+        tmp_path, {f"c1/sacct/{name}.txt": accounting(range(jobs)) for name, jobs in (("a", 3), ("b", 90), ("c", 3))}
+    )
+    original, con, on_own_connection = loading.load_batch, warehouse(), {}
+
+    def noting(given, cluster, reader, files, *others, **named):
+        on_own_connection[files[0].path] = given is not con
+        original(given, cluster, reader, files, *others, **named)
+
+    monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
+    monkeypatch.setattr(loading, "MAX_BATCH_BYTES", 4000)
+    monkeypatch.setattr(loading, "load_batch", noting)
+    load(folder, con)
+    assert on_own_connection == {"c1/sacct/a.txt": True, "c1/sacct/b.txt": False, "c1/sacct/c.txt": True}
 
 
 def test_node_lists_that_two_batches_keep_at_once_are_kept_once(tmp_path, monkeypatch):

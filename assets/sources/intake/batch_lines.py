@@ -31,12 +31,17 @@ LINE_TOO_LONG = (
 )
 
 
+def read_bytes(file: SourceFile) -> int:
+    """Return about how many bytes are read of a file."""
+    return file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
+
+
 def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
     """Cut the files of one cluster into batches bounded by bytes and by count."""
     batch: list[SourceFile] = []
     total = 0
     for file in files:
-        size = file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
+        size = read_bytes(file)
         if batch and (total + size > MAX_BATCH_BYTES or len(batch) >= MAX_BATCH_FILES):
             yield batch
             batch, total = [], 0

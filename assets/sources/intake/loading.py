@@ -16,7 +16,13 @@ import duckdb
 
 from assets.sources.errors import SourceError, without_quotes
 from assets.sources.intake.batch import load_batch
-from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
+from assets.sources.intake.batch_lines import (
+    MAX_BATCH_BYTES,
+    batches,
+    read_batch_lines,
+    read_bytes,
+    scratch_folder,
+)
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
 from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
 from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts
@@ -95,7 +101,7 @@ def load_kinds(
 ) -> dict[str, LoadResult]:
     """Bring the raw tables of some kinds up to what the folder holds now; `settling.settle` finishes them.
 
-    Batches are read side by side, whatever their kinds and clusters.
+    Batches are read side by side, whatever their kinds and clusters, but for those that need much memory.
 
     Parameters
     ----------
@@ -128,11 +134,10 @@ def load_kinds(
         done_bytes += sum(file.size_bytes for file in batch.files)
         progress(f"reading {batch.loading.reader.KIND}", done, total, done_bytes)
 
-    # Those that run Python for every row gain nothing beside each other, and their function is one for all connections.
     with joins_as_written(con):
-        run_side_by_side(con, [batch.read for batch in batches_of_all if not batch.cluster.is_pseudonymous], tell)
+        run_side_by_side(con, [batch.read for batch in batches_of_all if not batch.is_read_alone], tell)
         for batch in batches_of_all:
-            if batch.cluster.is_pseudonymous:
+            if batch.is_read_alone:
                 tell(batch.read(con))
     return {loading.reader.KIND: loading.result for loading in loadings}
 
@@ -249,6 +254,15 @@ class _Batch:
     loading: _Loading
     cluster: ClusterSettings
     files: Sequence[SourceFile]
+
+    @property
+    def is_read_alone(self) -> bool:
+        """Tell whether nothing is to be read beside the batch.
+
+        A file larger than a batch takes more memory than one reader may have. Pseudonyms are made by a function in
+        Python, which is that of all connections and lets no other run.
+        """
+        return self.cluster.is_pseudonymous or sum(map(read_bytes, self.files)) > MAX_BATCH_BYTES
 
     def read(self, con: duckdb.DuckDBPyConnection) -> _Outcome:
         """Read the batch; where that fails, leave out the files and lines that are at fault."""
