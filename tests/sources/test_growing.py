@@ -99,6 +99,8 @@ def in_pieces(texts: Mapping[str, bytes], count: int, chance: random.Random) -> 
     cuts = {}
     for path, text in texts.items():
         sizes = sorted(chance.randrange(len(text) // 20, len(text)) for _ in range(count - 1))
+        # A check log of one day has no place from which it could be read on.
+        sizes[-1] = max(sizes[-1], len(text) // 2)
         cuts[path] = [text.index(b"\n", size) + 1 if chance.random() < 0.8 else size for size in sizes] + [len(text)]
     return [{path: text[: cuts[path][step]] for path, text in texts.items()} for step in range(count)]
 
