@@ -18,7 +18,7 @@ from assets.warehouse import beside
 
 T = TypeVar("T")
 MEMORY_OF_A_JOB = 900 * 1024**2
-"""Of DuckDB's limit, in bytes: a reader of a batch of 256 MiB goes to disk with less, and with a third may fail."""
+"""Of DuckDB's limit, in bytes. A batch takes about four times its 256 MiB, of which some may go to disk."""
 SECONDS_BETWEEN_STOPS = 0.05
 _UNITS = {"bytes": 0, "KiB": 1, "MiB": 2, "GiB": 3, "TiB": 4, "PiB": 5}
 
