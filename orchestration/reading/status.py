@@ -257,7 +257,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
 
 
 def _cluster_lines(found: dict[str, Any]) -> list[str]:
-    """Show how old the data of each cluster is, and why a cluster could not be built."""
+    """Show how old the data of each cluster is, and why it is not newer."""
     lines = []
     for cluster in found.get("clusters", []):
         name = f"{cluster['cluster_id']}{' (simulated)' if cluster['is_simulated'] else ''}"
@@ -269,7 +269,7 @@ def _cluster_lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"cluster    {name}: {cluster['record_count']:,} accounting records, {fresh}")
         if cluster["is_stale"]:
             lines.append(
-                f"           STALE: its numbers are of {_moment(cluster['built_at'])}; newer ones could not be built:"
+                f"           STALE: its numbers are of {_moment(cluster['built_at'])}; there are no newer ones:"
             )
             lines.extend(f"           {line}" for line in cluster["stale_reason"].splitlines())
     for cluster in found.get("clusters_without_numbers", []):
