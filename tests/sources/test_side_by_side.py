@@ -9,7 +9,7 @@ from assets.sources.intake import batch_lines, loading
 from assets.sources.intake.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import lookups
 from assets.warehouse import create_raw_and_ops
-from tests.sources.folders import CAPTURE, export, load, make
+from tests.sources.folders import CAPTURE, export, load, load_results, make
 
 READERS_AT_ONCE = 4
 
@@ -146,6 +146,25 @@ def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(loading, "load_batch", noting)
     load(folder, con)
     assert on_own_connection == {"c1/sacct/a.txt": True, "c1/sacct/b.txt": False, "c1/sacct/c.txt": True}
+
+
+def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeypatch):
+    names = ("a", "b", "c")
+    folder = make(tmp_path, {f"c1/sacct/{name}.txt": accounting(range(3)) for name in names})
+    original, con, failed = loading.load_batch, warehouse(), []
+
+    def short_of_memory(given, cluster, reader, files, *others, **named):
+        if given is not con and files[0].path.endswith("b.txt"):
+            failed.append(files[0].path)
+            raise duckdb.OutOfMemoryException("Out of Memory Error: could not allocate")
+        original(given, cluster, reader, files, *others, **named)
+
+    monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
+    monkeypatch.setattr(loading, "load_batch", short_of_memory)
+    result = load_results(folder, con)["sacct"]
+    assert failed == ["c1/sacct/b.txt"]
+    assert (result.files_read, result.files_refused, result.warnings) == (3, 0, [])
+    assert con.execute("select count(*) from raw.sacct").fetchone() == (9,)
 
 
 def test_node_lists_that_two_batches_keep_at_once_are_kept_once(tmp_path, monkeypatch):

@@ -126,19 +126,23 @@ def load_kinds(
     batches_of_all = [batch for loading in loadings for batch in loading.batches_to_read(full=full)]
     total, done, done_bytes = sum(len(batch.files) for batch in batches_of_all), 0, 0
 
+    alone = [batch for batch in batches_of_all if batch.is_read_alone]
+
     def tell(outcome: _Outcome) -> None:
         nonlocal done, done_bytes
         batch = outcome.batch
+        if outcome.lacked_memory:
+            alone.append(batch)
+            return
         batch.loading.take_note(outcome)
         done += len(batch.files)
         done_bytes += sum(file.size_bytes for file in batch.files)
         progress(f"reading {batch.loading.reader.KIND}", done, total, done_bytes)
 
     with joins_as_written(con):
-        run_side_by_side(con, [batch.read for batch in batches_of_all if not batch.is_read_alone], tell)
-        for batch in batches_of_all:
-            if batch.is_read_alone:
-                tell(batch.read(con))
+        run_side_by_side(con, [batch.read_beside_others for batch in batches_of_all if not batch.is_read_alone], tell)
+        for batch in alone:
+            tell(batch.read(con))
     return {loading.reader.KIND: loading.result for loading in loadings}
 
 
@@ -154,6 +158,8 @@ class _Outcome:
     findings: Findings = field(default_factory=Findings)
     files_read_on: int = 0
     warnings: list[str] = field(default_factory=list)
+    lacked_memory: bool = False
+    """Nothing of it was read beside others; it has to be read alone."""
 
 
 @dataclass
@@ -263,6 +269,20 @@ class _Batch:
         Python, which is that of all connections and lets no other run.
         """
         return self.cluster.is_pseudonymous or sum(map(read_bytes, self.files)) > MAX_BATCH_BYTES
+
+    def read_beside_others(self, con: duckdb.DuckDBPyConnection) -> _Outcome:
+        """Read the batch, unless it lacks the memory that others have: no file is refused for that."""
+        if not self.files[0].resume:
+            try:
+                self._load(con, self.files)
+            except duckdb.OutOfMemoryException:
+                return _Outcome(self, lacked_memory=True)
+            except Exception as error:
+                if is_machine_error(error):
+                    raise
+            else:
+                return _Outcome(self)
+        return self.read(con)
 
     def read(self, con: duckdb.DuckDBPyConnection) -> _Outcome:
         """Read the batch; where that fails, leave out the files and lines that are at fault."""
