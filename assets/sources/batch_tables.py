@@ -45,7 +45,10 @@ STATED_TIMES = TempTable("stated_times", {"file_id": "integer", "stated_at": "ti
 """For the reader to add to: times in lines that it skips, at least the first and the last of a file."""
 
 TAKEN_FILES = TempTable("taken_files", {"file_id": "integer", "line_count": "bigint"})
-"""For a `WholeFileReader`: the files that it has read; their lines are not in `lines`."""
+"""For a `WholeFileReader`: the files that it has read, with the number of all their lines."""
+
+LEFT_LINES = TempTable("left_lines", {**_PLACE, "line": "varchar"})
+"""For a `WholeFileReader`: those of their lines that are to be read by lines; no others of them are in `lines`."""
 
 TAKEN_LINES = TempTable("taken_lines", {**_PLACE, "line": "varchar"})
 """For a `WholeFileReader`: those lines of them that it quarantines."""

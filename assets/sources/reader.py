@@ -191,15 +191,47 @@ class Reader(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Copy:
+    """A clean copy of a file's text, and what had to be done to it."""
+
+    path: Path
+    is_cut: bool
+    """The end of the archive or JSON document is missing, so the last line may be incomplete."""
+    last_line_open: bool
+    has_bad_bytes: bool
+    """Bytes that are not UTF-8, or NULs, were replaced."""
+    has_cut_lines: bool
+    """Lines that are too long were cut off, and end with `long_lines.MARK`."""
+
+
+class Copies(Protocol):
+    """The clean copies of a batch's files, each written when it is first asked for."""
+
+    @property
+    def folder(self) -> Path:
+        """Where they are, and where a reader may write more; it is gone when the batch is read."""
+
+    def copy_of(self, file_id: int, file: Path) -> Copy:
+        """Return the copy of a file, written again if it was removed."""
+
+
 @runtime_checkable
 class WholeFileReader(Protocol):
     """A reader that can read some whole files at once."""
 
-    def take(self, con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings) -> None:
+    def take(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        files: Mapping[int, SourceFile],
+        cluster: ClusterSettings,
+        copies: Copies,
+    ) -> None:
         """Read what files of a cluster it can, given by `file_id`, and put them into `taken_files`.
 
-        Only the lines of the others are in `lines`. The plan gives the outcomes of both, but for the lines that are
-        counted in `counted_skips`. After a failure there are no files, and all are read by lines.
+        The lines of the others are in `lines`, with what it puts into `left_lines`. The plan gives the outcomes of
+        both, but for the lines that are counted in `counted_skips`. After a failure there are no files, and all are
+        read by lines. `copies` makes the clean copies of files that DuckDB cannot read where they are.
         """
 
 

@@ -17,6 +17,7 @@ import duckdb
 
 from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_LINES, FILE_WARNINGS, LINES
 from assets.sources.intake.batch import carry_out, drop_temporary, take_whole_files
+from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
 from assets.warehouse import create_raw_and_ops
@@ -125,7 +126,7 @@ def begin(
     rows: Sequence[tuple[int, int, str | None]],
 ) -> None:
     """Put into place what the core gives a reader, none of the files taken as a whole."""
-    take_whole_files(con, reader, (), ClusterSettings(cluster_id="c1"))
+    take_whole_files(con, reader, (), ClusterSettings(cluster_id="c1"), CopiesInFolder(Path()))
     BATCH_FILES.create(con)
     BATCH_FILES.add(con, files)
     LINES.fill(con, rows)

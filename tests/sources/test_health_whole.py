@@ -15,6 +15,7 @@ import zstandard
 from assets.sources.batch_tables import COUNTED_SKIPS, TAKEN_FILES
 from assets.sources.health import reader as health
 from assets.sources.health import whole_files as health_whole
+from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.lines import inspect
 from assets.sources.inventory import reader as inventory
 from assets.sources.reader import SourceFile
@@ -74,14 +75,14 @@ def taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names = []
     original = health_whole.take
 
-    def watched(con: Any, files: Any, cluster: Any) -> None:
-        original(con, files, cluster)
+    def watched(con: Any, files: Any, *others: Any) -> None:
+        original(con, files, *others)
         ids = con.execute("select file_id from taken_files order by file_id").fetchall()
         names.extend(files[file_id].absolute.name for (file_id,) in ids)
 
     monkeypatch.setattr(health, "take", watched)
     at_once = tables(folder)
-    monkeypatch.setattr(health, "take", lambda con, _files, cluster: original(con, {}, cluster))
+    monkeypatch.setattr(health, "take", lambda con, _files, *others: original(con, {}, *others))
     line_by_line = tables(folder)
     for table, expected in line_by_line.items():
         assert at_once[table] == expected, table
@@ -260,7 +261,7 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
         )
         for number, (name, lines) in enumerate(found.items(), 10)
     }
-    health_whole.take(con, files, ClusterSettings(cluster_id="c1"))
+    health_whole.take(con, files, ClusterSettings(cluster_id="c1"), CopiesInFolder(tmp_path))
     assert con.execute("from taken_files order by all").fetchall() == list(zip(files, counts.values(), strict=True))
     wrong = con.execute("select count(*) from health_whole where job_id_raw <> line_number")
     assert wrong.fetchone() == (0,)
@@ -273,8 +274,8 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
 def test_a_line_lost_beside_lines_that_are_only_counted_is_found_out(tmp_path, monkeypatch):
     original = health_whole.take
 
-    def loses(con: Any, files: Any, cluster: Any) -> None:
-        original(con, files, cluster)
+    def loses(con: Any, files: Any, *others: Any) -> None:
+        original(con, files, *others)
         if not files:
             return
         assert con.execute("from counted_skips").fetchall() == [(0, "unchanged", 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import zstandard
 
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files as sacct_whole
@@ -68,8 +70,8 @@ def read(
     """Read files both ways, compare every row and account, and name the files that were read as a whole."""
     names = []
 
-    def watched(con: Any, by_id: Any, cluster: Any) -> None:
-        sacct_whole.take(con, by_id, cluster)
+    def watched(con: Any, by_id: Any, *others: Any) -> None:
+        sacct_whole.take(con, by_id, *others)
         ids = con.execute("select file_id from taken_files order by file_id").fetchall()
         names.extend(by_id[file_id].absolute.name for (file_id,) in ids)
 
@@ -82,7 +84,7 @@ def read(
     monkeypatch.setattr(sacct, "take", watched)
     at_once = tables(folder, con)
     assert con.execute("select current_setting('threads')").fetchone() == (threads,)
-    monkeypatch.setattr(sacct, "take", lambda con, _files, cluster: sacct_whole.take(con, {}, cluster))
+    monkeypatch.setattr(sacct, "take", lambda con, _files, *others: sacct_whole.take(con, {}, *others))
     line_by_line = tables(folder, connect())
     for table, expected in line_by_line.items():
         assert at_once[table] == expected, table
@@ -110,7 +112,7 @@ def test_exports_of_several_layouts_in_one_batch(tmp_path, monkeypatch):
     delimiters = {"semicolon.txt": ";", "tab.txt": "\t", "unit.txt": "\x1f", "comma.txt": ","}
     for name, delimiter in delimiters.items():
         files[name] = text(plain).replace("|", delimiter).replace("cpu=64,", "")
-    assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files.keys() - {"comma.txt"})
+    assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files)
 
 
 ODD_LINES = {
@@ -133,14 +135,54 @@ ODD_LINES = {
 }
 
 
-def test_a_file_with_an_odd_line_is_read_line_by_line(tmp_path, monkeypatch):
+NEED_LINES = {"header", "another header", "carriage return", "return inside", "megabytes", "no submit"}
+"""Those of them for which the whole file is read by lines."""
+
+
+def test_odd_lines_alone_are_read_by_lines(tmp_path, monkeypatch):
     before, behind = text(many(30)).encode(), "\n".join(many(30, 2)).encode()
     files: dict[str, str | bytes] = {"a.txt": text(many(50, 3)), "p.txt": text(many(50, 4))}
     for name, odd in ODD_LINES.items():
         line = odd if isinstance(odd, bytes) else odd.encode()
         files[f"{name} between.txt"] = before + line + b"\n" + behind
         files[f"{name} at the end.txt"] = before + line + b"\n"
-    assert read(tmp_path, monkeypatch, files) == ["a.txt", "p.txt"]
+        files[f"{name} left open.txt"] = before + line
+        files[f"{name} packed.txt.gz"] = gzip.compress(before + line + b"\n" + behind)
+    whole = set(files) - {name for name in files for odd in NEED_LINES if name.startswith(f"{odd} ")}
+    assert set(read(tmp_path, monkeypatch, files)) == whole
+
+
+def test_archives_are_read_as_whole_files(tmp_path, monkeypatch):
+    files: dict[str, str | bytes] = {
+        "a.txt.gz": gzip.compress(text(many(300)).encode()),
+        "b.txt.zst": zstandard.compress(text(many(300, 2)).encode()),
+        "cut off.txt.gz": gzip.compress(text(many(300, 3)).encode())[:-200],
+    }
+    assert read(tmp_path, monkeypatch, files) == ["a.txt.gz", "b.txt.zst"]
+
+
+def test_odd_lines_at_random_places(tmp_path, monkeypatch):
+    """Several in a row, some of them one record together, at the top, at the end and at the edge of what is read."""
+    generator = random.Random(5)
+    monkeypatch.setattr(sacct_whole, "CHUNK", 1000)
+    files: dict[str, str | bytes] = {}
+    odd = [line for name, line in ODD_LINES.items() if isinstance(line, str) and name not in NEED_LINES]
+    for number in range(12):
+        lines: list[str] = []
+        for line in many(generator.randrange(40), number):
+            lines += generator.choices(odd, k=generator.choice([0, 0, 0, 1, 1, 3]))
+            lines.append(line)
+        files[f"{number:02}.txt"] = text(lines)
+    assert read(tmp_path, monkeypatch, files) == sorted(files)
+
+
+def test_very_many_odd_lines_send_a_file_to_the_reader_of_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(sacct_whole, "MAX_LEFT", 10)
+    files: dict[str, str | bytes] = {
+        "few.txt": text([*many(400), *["x"] * 15]),
+        "many.txt": text([*many(400), *["x"] * 60]),
+    }
+    assert read(tmp_path, monkeypatch, files) == ["few.txt"]
 
 
 def test_lines_that_make_up_for_each_other_are_noticed(tmp_path, monkeypatch):

@@ -13,7 +13,6 @@ import duckdb
 
 from assets.sources.health import gcm_records
 from assets.sources.health import stretches as health_stretches
-from assets.sources.intake.batch_lines import scratch_folder
 from assets.sources.intake.copies import unpack_object_lines
 from assets.sources.intake.lines import is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
@@ -22,7 +21,7 @@ from assets.sources.sql.database_settings import one_thread
 from assets.sources.sql.temp_tables import TempTable
 
 if TYPE_CHECKING:
-    from assets.sources.reader import SourceFile
+    from assets.sources.reader import Copies, SourceFile
     from assets.sources.settings import ClusterSettings
 
 TAKEN = TempTable(
@@ -183,22 +182,23 @@ inner join (
 where kept.line_count < taken.line_count"""
 
 
-def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings) -> None:
+def take(
+    con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings, copies: Copies
+) -> None:
     """Read the files that are nothing but GCM's records into `health_whole`; note which, and how much is unchanged."""
     TAKEN.create(con)
-    if not files:
-        return
-    with scratch_folder(con) as scratch:
-        counts: dict[int, int] = {}
-        paths: list[str] = []
-        for file_id, file in files.items():
-            if file.dialect == "gcm" and (file.object_lines or is_compressed(file.absolute)):
-                path, count = _as_objects(file, Path(scratch) / f"{file_id}.jsonl")
-                if count:
-                    counts[file_id] = count
-                    paths.append(str(path))
-        if counts:
-            _scan(con, counts, paths, _read(cluster.settings.health.unfolded))
+    counts: dict[int, int] = {}
+    paths: list[Path] = []
+    for file_id, file in files.items():
+        if file.dialect == "gcm" and (file.object_lines or is_compressed(file.absolute)):
+            path, count = _as_objects(file, copies.folder / f"{file_id}.jsonl")
+            if count:
+                counts[file_id] = count
+                paths.append(path)
+    if counts:
+        _scan(con, counts, [str(path) for path in paths], _read(cluster.settings.health.unfolded))
+    for file_id in counts:
+        (copies.folder / f"{file_id}.jsonl").unlink(missing_ok=True)
 
 
 def _as_objects(file: SourceFile, unpacked: Path) -> tuple[Path, int | None]:

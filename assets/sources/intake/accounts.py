@@ -45,8 +45,10 @@ def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     lines = """(
         select file_id, line_number from lines
         union all
-        select file_id, unnest(range(1, line_count + 1)) as line_number
-        from taken_files anti join counted_skips using (file_id)
+        from (
+            select file_id, unnest(range(1, line_count + 1)) as line_number
+            from taken_files anti join counted_skips using (file_id)
+        ) anti join left_lines using (file_id, line_number)
     ) as lines"""
     fingerprint_query = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
     (lines_print,), (outcomes_print,) = (

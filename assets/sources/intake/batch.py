@@ -12,6 +12,7 @@ from assets.sources.batch_tables import (
     COUNTED_SKIPS,
     EARLIER_SKIPS,
     FILE_LINES,
+    LEFT_LINES,
     LOADED_LINES,
     QUARANTINED_LINES,
     SKIPPED_LINES,
@@ -22,6 +23,7 @@ from assets.sources.batch_tables import (
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
+from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.growing import add_earlier_account, note_resume_points, require_agreement
 from assets.sources.intake.isolating import Aside
 from assets.sources.masking import masked
@@ -93,10 +95,24 @@ def load_batch(
     if cluster.is_pseudonymous:
         require_key(con)
         let_cut(con, words_of(cluster.settings.patterns_of_texts))
-    taken = take_whole_files(con, reader, files if aside is None else (), cluster)
+    with scratch_folder(con) as scratch:
+        _load(con, cluster, reader, files, run_id=run_id, aside=aside, copies=CopiesInFolder(Path(scratch)))
+    drop_temporary(con)
+
+
+def _load(
+    con: duckdb.DuckDBPyConnection,
+    cluster: ClusterSettings,
+    reader: Reader,
+    files: Sequence[SourceFile],
+    *,
+    run_id: str,
+    aside: Aside | None,
+    copies: CopiesInFolder,
+) -> None:
+    taken = take_whole_files(con, reader, files if aside is None else (), cluster, copies)
     try:
-        with scratch_folder(con) as scratch:
-            has_aside = read_batch_lines(con, cluster, reader, files, Path(scratch), taken=taken)
+        has_aside = read_batch_lines(con, cluster, reader, files, copies, taken=taken)
     except SourceError as error:
         raise SourceErrors([error]) from None
     FILE_LINES.create_from(con, _COUNTS)
@@ -118,7 +134,6 @@ def load_batch(
     for file in files:
         if file.resume:
             require_agreement(con, reader, file, file.resume)
-    drop_temporary(con)
 
 
 def _require_regular_files(files: Sequence[SourceFile]) -> None:
@@ -134,20 +149,25 @@ def _require_regular_files(files: Sequence[SourceFile]) -> None:
 
 
 _COUNTS = """
-select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id
+select file_id, count(*) as lines_in, max(line_number) as last_line
+from lines anti join taken_files using (file_id) group by file_id
 union all
 select file_id, line_count, line_count from taken_files"""
 
 
 def take_whole_files(
-    con: duckdb.DuckDBPyConnection, reader: Reader, files: Sequence[SourceFile], cluster: ClusterSettings
+    con: duckdb.DuckDBPyConnection,
+    reader: Reader,
+    files: Sequence[SourceFile],
+    cluster: ClusterSettings,
+    copies: CopiesInFolder,
 ) -> set[int]:
     """Let a reader that can do so read whole files at once; give their ids."""
-    for table in (TAKEN_FILES, TAKEN_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES):
+    for table in (TAKEN_FILES, TAKEN_LINES, LEFT_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES):
         table.create(con)
     if isinstance(reader, WholeFileReader):
         as_they_are = {number: file for number, file in enumerate(files) if not translation_of(reader, file.dialect)}
-        reader.take(con, as_they_are, cluster)
+        reader.take(con, as_they_are, cluster, copies)
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, TRANSLATED_ASIDE
+from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, LEFT_LINES, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.copies import write_copy
+from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.isolating import READER_ERROR, Aside
 from assets.sources.intake.lines import NUMBERED_LINES, is_compressed, read_lines
 from assets.sources.intake.long_lines import MARK, MAX_LINE, WINDOW
 from assets.sources.intake.translated import write_translated
-from assets.sources.reader import Reader, SourceFile, translation_of
+from assets.sources.reader import Copy, Reader, SourceFile, translation_of
 from assets.sources.settings import ClusterSettings
 
 MAX_BATCH_BYTES = 256 * 1024 * 1024
@@ -23,7 +24,7 @@ MAX_BATCH_BYTES = 256 * 1024 * 1024
 MAX_BATCH_FILES = 2000
 TYPICAL_COMPRESSION = 10
 
-
+LINES_OF_BATCH = f"{NUMBERED_LINES} union all from left_lines"
 CUT_LINES = "line_too_long"
 """Beside the files in which a line was cut off, in `ops.files.warnings`."""
 LINE_TOO_LONG = (
@@ -63,34 +64,30 @@ def read_batch_lines(
     cluster: ClusterSettings,
     reader: Reader,
     files: Sequence[SourceFile],
-    scratch: Path,
+    copies: CopiesInFolder,
     *,
     taken: Container[int] = (),
 ) -> list[int]:
-    """Fill `batch_files`, and `lines` but for files already taken; give the ids of those with lines to set aside."""
-    paths: dict[int, Path] = {}
-    cut, still_open, damaged, aside = [], [], [], []
-    for file_id, file in enumerate(files):
-        is_open = file.last_line_open
-        translation = translation_of(reader, file.dialect)
-        if file.is_plain and file_id not in taken and translation is None:
-            paths[file_id] = file.absolute
-        elif file_id not in taken:
-            target = scratch / f"{file_id}.txt"
-            if translation is None:
-                copy = write_copy(file.absolute, target)
-            else:
-                translated = write_translated(file, cluster, translation, target)
-                copy = translated.copy
-                aside += [(file_id, *line) for line in translated.aside]
-            paths[file_id], is_open = copy.path, copy.last_line_open
-            if copy.is_cut:
-                cut.append(file_id)
-            if copy.has_bad_bytes:
-                damaged.append((file_id, "bad_encoding"))
-            if copy.has_cut_lines:
-                damaged.append((file_id, CUT_LINES))
-        still_open.append(is_open)
+    """Fill `batch_files` and `lines`; give the ids of the files with lines to set aside.
+
+    Parameters
+    ----------
+    con, cluster, reader, files
+        The batch.
+    copies
+        Where clean copies of files are made; those of files that are read by lines are removed again.
+    taken
+        Ids of files that are read as a whole: of these `lines` has what is in `left_lines`.
+    """
+    made, aside = _copies_of(cluster, reader, files, copies, taken)
+    cut = {file_id for file_id, copy in made.items() if copy.is_cut}
+    damaged = [(file_id, "bad_encoding") for file_id, copy in made.items() if copy.has_bad_bytes]
+    damaged += [(file_id, CUT_LINES) for file_id, copy in made.items() if copy.has_cut_lines]
+    paths = {
+        file_id: made[file_id].path if file_id in made else file.absolute
+        for file_id, file in enumerate(files)
+        if file_id not in taken
+    }
     try:
         read_lines(con, paths)
     except duckdb.InvalidInputException as error:
@@ -98,6 +95,11 @@ def read_batch_lines(
         first_line = str(error).splitlines()[0]
         wrong = SourceError(names, f"cannot be read as lines ({first_line})", "Look for a line of many megabytes.")
         raise SourceErrors([wrong]) from None
+    if not taken:
+        LEFT_LINES.create(con)
+    con.execute(f"create or replace temp view lines as {LINES_OF_BATCH}")
+    for file_id in paths.keys() & made.keys():
+        paths[file_id].unlink()
     about = [
         {
             "file_id": file_id,
@@ -106,13 +108,13 @@ def read_batch_lines(
             "dialect": file.dialect,
             "modified_at": file.modified_at,
             "timezone": cluster.settings.timezone,
-            "last_line_open": is_open,
+            "last_line_open": made[file_id].last_line_open if file_id in made else file.last_line_open,
             "is_cut": file_id in cut,
             "sha256": file.sha256,
             "size_bytes": file.size_bytes,
             "lines_before": file.resume.lines_before if file.resume else 0,
         }
-        for file_id, (file, is_open) in enumerate(zip(files, still_open, strict=True))
+        for file_id, file in enumerate(files)
     ]
     BATCH_FILES.create(con)
     BATCH_FILES.add(con, about)
@@ -124,6 +126,29 @@ def read_batch_lines(
     )
     with_cut_lines = (file_id for file_id, warning in damaged if warning == CUT_LINES)
     return sorted({*cut, *with_cut_lines, *(file_id for file_id, *_ in aside)})
+
+
+def _copies_of(
+    cluster: ClusterSettings,
+    reader: Reader,
+    files: Sequence[SourceFile],
+    copies: CopiesInFolder,
+    taken: Container[int],
+) -> tuple[dict[int, Copy], list[tuple[Any, ...]]]:
+    """Make the copies that are read in place of files; give also the lines that translations set aside."""
+    made: dict[int, Copy] = {}
+    aside: list[tuple[Any, ...]] = []
+    for file_id, file in enumerate(files):
+        translation = translation_of(reader, file.dialect)
+        if translation is not None:
+            translated = write_translated(file, cluster, translation, copies.folder / f"{file_id}.txt")
+            made[file_id] = translated.copy
+            aside += [(file_id, *line) for line in translated.aside]
+        elif file_id in taken and file_id in copies.written:
+            made[file_id] = copies.written[file_id]
+        elif file_id not in taken and not file.is_plain:
+            made[file_id] = copies.copy_of(file_id, file.absolute)
+    return made, aside
 
 
 def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
@@ -172,6 +197,6 @@ def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None
     con.execute(
         f"""
         create or replace temp view lines as
-        select * from ({NUMBERED_LINES}) anti join aside_lines using (file_id, line_number)
+        select * from ({LINES_OF_BATCH}) anti join aside_lines using (file_id, line_number)
         """
     )

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources.intake.lines import NEVER_IN_LOGS, REPLACEMENT, chunks, decode, holds
 from assets.sources.intake.long_lines import CuttingWriter
 from assets.sources.intake.object_lines import ObjectLines
+from assets.sources.reader import Copy
 
 MAX_UNPACKED, MAX_UNPACKED_RATIO = 4 * 1024**3, 500
 """An archive that holds more than both is read so far, and as one that is cut off: logs are packed to a tenth."""
 
 
-@dataclass(frozen=True)
-class Copy:
-    """A clean copy of a file's text, and what had to be done to it."""
+class CopiesInFolder:
+    """The clean copies of a batch's files, by file id. Each is written when it is first asked for."""
 
-    path: Path
-    is_cut: bool
-    """The end of the archive or JSON document is missing, so the last line may be incomplete."""
-    last_line_open: bool
-    has_bad_bytes: bool
-    """Bytes that are not UTF-8, or NULs, were replaced."""
-    has_cut_lines: bool
-    """Lines that are too long were cut off, and end with `long_lines.MARK`."""
+    def __init__(self, folder: Path) -> None:
+        """Keep them in a folder that lies where there is room for data."""
+        self.folder = folder
+        self.written: dict[int, Copy] = {}
+
+    def copy_of(self, file_id: int, file: Path) -> Copy:
+        """Return the copy of a file, written again if it was removed."""
+        copy = self.written.get(file_id)
+        if copy is None or not copy.path.exists():
+            copy = self.written[file_id] = write_copy(file, self.folder / f"{file_id}.txt")
+        return copy
 
 
 def write_copy(path: Path, target: Path) -> Copy:

@@ -23,6 +23,7 @@ from assets.sources.intake.batch_lines import (
     read_bytes,
     scratch_folder,
 )
+from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
 from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
 from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts
@@ -339,7 +340,7 @@ class _Batch:
     def _count_lines(self, con: duckdb.DuckDBPyConnection, file: SourceFile) -> int:
         with suppress(_TrialOverError), transaction(con):
             with scratch_folder(con) as scratch:
-                read_batch_lines(con, self.cluster, self.loading.reader, [file], Path(scratch))
+                read_batch_lines(con, self.cluster, self.loading.reader, [file], CopiesInFolder(Path(scratch)))
             ((count,),) = con.execute("select coalesce(max(line_number), 0) from lines").fetchall()
             raise _TrialOverError
         return count

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
+from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.folder import Survey
 from assets.sources.masking import excerpt
 from assets.sources.pseudonyms import HIDDEN
@@ -159,7 +160,7 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
     for cluster_id, files in pending.items():
         for batch in batches(files):
             with scratch_folder(con) as scratch:
-                read_batch_lines(con, survey.clusters[cluster_id], reader, batch, Path(scratch))
+                read_batch_lines(con, survey.clusters[cluster_id], reader, batch, CopiesInFolder(Path(scratch)))
             _quarantine_found_lines(con, is_pseudonymous=survey.clusters[cluster_id].is_pseudonymous)
     con.execute(
         """

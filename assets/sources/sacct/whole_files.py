@@ -1,13 +1,14 @@
-"""Read regular accounting exports as whole files with DuckDB's own reader of delimited text.
+"""Read accounting exports as whole files with DuckDB's own reader of delimited text.
 
-An export is regular when its first line is the header and every line below it gives one record of just as many fields.
-One irregular line, such as a name with the delimiter in it, a record over two lines, or another header, sends the whole
-file to `lines`.
+It reads lines that give one record of just as many fields as the header, which is the first line. Other lines, such as
+a name with the delimiter in it or a record over two lines, are left to be read by lines, with the header: the file is
+copied with lines of nothing but delimiters in their places, so that the others keep their numbers. A file with another
+header or a carriage return in it, or with very many such lines, is read by lines as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -15,20 +16,25 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.intake.lines import CHUNK, REPLACEMENT
 from assets.sources.regular import open_regular, pieces
 from assets.sources.sacct.columns import TEXTS
-from assets.sources.sacct.fields import no_texts, texts_of
+from assets.sources.sacct.fields import field_expression, no_texts, texts_of
 from assets.sources.sacct.layout import Layout, header_layout
 from assets.sources.sacct.seen import SEEN_IN_FILES, seen_in
 from assets.sources.sql.temp_tables import TempTable
 from assets.sql import literal
 
 if TYPE_CHECKING:
-    from assets.sources.reader import SourceFile
+    from typing import BinaryIO
+
+    from assets.sources.reader import Copies, SourceFile
     from assets.sources.settings import ClusterSettings
 
-MAX_HEADER_CHARACTERS = 65536
+MAX_HEADER_BYTES = 65536
+MAX_LEFT, MAX_LEFT_SHARE = 1000, 0.05
+"""A file with more odd lines than both gains nothing by being read in two ways."""
 STRICT = "strict_mode = true"
 ASIDE_IN_FILES = TempTable("sacct_aside_in_files", {"file_id": "integer", "line_number": "bigint", "reason": "varchar"})
 _NUMBERED = " and ".join(
@@ -42,54 +48,145 @@ _OTHERS = """
 
 @dataclass(frozen=True)
 class Export:
-    """A file that may be regular."""
+    """A file that may be read as a whole."""
 
     file_id: int
     path: Path
     layout: Layout
-    record_count: int
+    line_count: int
     """Lines below the header."""
+    left: Sequence[tuple[int, str | None]] = ()
+    """The header and the odd lines, with their numbers, if there are odd lines: `path` has nothing in their places."""
+
+    @property
+    def record_count(self) -> int:
+        """Lines that should give a record each."""
+        return self.line_count - max(0, len(self.left) - 1)
 
 
-def look_at(file_id: int, path: Path) -> Export | None:
-    """Find the header and count the lines of a plain file; None if it must be read by lines.
+def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
+    """Find the header of a file that DuckDB can read, and count its lines; None if it must be read by lines.
 
-    That is where lines end at carriage returns too, or hold the character that stands for bytes that were no text.
+    That is where lines end at carriage returns too. Lines with the character that stands for bytes that were no text
+    are odd as well.
+
+    Parameters
+    ----------
+    file_id, path
+        The file.
+    regular
+        Where its copy without odd lines is written, if it has any.
     """
     replacement = REPLACEMENT.encode()
-    newlines, last = 0, b"\n"
+    lines = 0
     with open_regular(path) as stream:
-        first = stream.readline(MAX_HEADER_CHARACTERS).decode("utf-8", errors="replace")
-        layout = header_layout(first.removeprefix("\ufeff").removesuffix("\n"))
-        if layout is None or len(layout.delimiter) > 1:
+        header = stream.readline(MAX_HEADER_BYTES)
+        layout = header_layout(_text(header))
+        if layout is None or len(layout.delimiter) > 1 or len(header) == MAX_HEADER_BYTES:
             return None
-        for chunk in pieces(stream, CHUNK):
+        delimiter, delimiters = layout.delimiter.encode(), len(layout.columns) - 1
+        for block in _blocks(stream):
             # The first byte alone is found in a tenth of the time.
-            is_replaced = replacement[:1] in chunk and replacement in chunk
-            if b"\r" in chunk or is_replaced or replacement in last + chunk[:2]:
+            is_replaced = replacement[:1] in block and replacement in block
+            if b"\r" in block:
                 return None
-            newlines += chunk.count(b"\n")
-            last = chunk[-2:]
-    return Export(file_id, path, layout, newlines + (not last.endswith(b"\n")))
+            block_lines = block.count(b"\n") + (not block.endswith(b"\n"))
+            if is_replaced or block.count(delimiter) != block_lines * delimiters:
+                return _without_odd_lines(file_id, path, regular, layout)
+            lines += block_lines
+    return Export(file_id, path, layout, lines)
 
 
-def take(con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings) -> None:
-    """Take the regular exports: note their distinct values and their lines that are no attempts.
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\n")
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the rest of a file in pieces that end where a line does."""
+    begun = b""
+    for chunk in pieces(stream, CHUNK):
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield begun + chunk[:end]
+            begun = chunk[end:]
+        else:
+            begun += chunk
+    if begun:
+        yield begun
+
+
+def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) -> Export | None:
+    """Copy a file without its odd lines, and keep these; None if it must be read by lines."""
+    replacement, delimiter, delimiters = REPLACEMENT.encode(), layout.delimiter.encode(), len(layout.columns) - 1
+    number = 1
+    with open_regular(path) as stream, regular.open("wb") as copy:
+        header = stream.readline(MAX_HEADER_BYTES)
+        copy.write(header)
+        left: list[tuple[int, str | None]] = [(1, _text(header))]
+        for block in _blocks(stream):
+            lines = block.removesuffix(b"\n").split(b"\n")
+            is_replaced = replacement in block
+            odd = [
+                place
+                for place, line in enumerate(lines)
+                if line.count(delimiter) != delimiters or (is_replaced and replacement in line)
+            ]
+            for place in odd:
+                text = _text(lines[place])
+                if "\r" in text or header_layout(text) is not None:
+                    return None
+                left.append((number + 1 + place, text if text.strip(" \t") else None))
+                lines[place] = delimiter * delimiters
+            number += len(lines)
+            if len(left) > max(MAX_LEFT, MAX_LEFT_SHARE * number):
+                return None
+            copy.write(b"\n".join(lines) if odd else block.removesuffix(b"\n"))
+            copy.write(b"\n")
+    return Export(file_id, regular, layout, number - 1, left)
+
+
+def take(
+    con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings, copies: Copies
+) -> None:
+    """Take the exports: note their distinct values and their lines that are no attempts, and leave odd lines.
 
     The view `sacct_file_texts` gives their attempts: reading a file again costs far less than keeping its texts.
     """
     SEEN_IN_FILES.create(con)
     ASIDE_IN_FILES.create(con)
     con.execute(f"create or replace temp view sacct_file_texts as {no_texts()}")
-    found_exports = [look_at(file_id, file.absolute) for file_id, file in files.items() if file.is_plain]
+    found_exports = [_look_at_readable(file_id, file, copies) for file_id, file in files.items()]
     exports = sorted(filter(None, found_exports), key=lambda export: (export.layout.delimiter, export.layout.columns))
     while exports:
         counts = _see(con, exports, cluster.cluster_id)
-        regular = [export for export in exports if counts.get(export.file_id, 0) == export.record_count]
-        if len(regular) == len(exports):
+        irregular = [export for export in exports if counts.get(export.file_id, 0) != export.record_count]
+        if not irregular:
             _note(con, exports)
             return
-        exports = regular
+        for export in irregular:
+            exports.remove(export)
+            _copy_without_odd_lines(copies, export.file_id).unlink(missing_ok=True)
+
+
+def _look_at_readable(file_id: int, file: SourceFile, copies: Copies) -> Export | None:
+    """Look at a file where DuckDB can read it, or at its clean copy."""
+    path = file.absolute
+    if not file.is_plain:
+        copy = copies.copy_of(file_id, path)
+        if copy.is_cut or copy.has_cut_lines:
+            return None
+        path = copy.path
+    regular = _copy_without_odd_lines(copies, file_id)
+    export = look_at(file_id, path, regular)
+    if export is None:
+        regular.unlink(missing_ok=True)
+    elif export.left and not file.is_plain:
+        path.unlink()
+    return export
+
+
+def _copy_without_odd_lines(copies: Copies, file_id: int) -> Path:
+    return copies.folder / f"{file_id}.regular.txt"
 
 
 def _see(con: duckdb.DuckDBPyConnection, exports: list[Export], cluster_id: str) -> dict[int, int]:
@@ -113,13 +210,14 @@ def _note(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
     """Fill `taken_files`, `sacct_seen_in_files` and `sacct_aside_in_files`; make the views of attempts and of lines."""
     con.execute(
         "insert into taken_files select unnest($file_ids), unnest($counts) + 1",
-        {"file_ids": [e.file_id for e in exports], "counts": [e.record_count for e in exports]},
+        {"file_ids": [e.file_id for e in exports], "counts": [e.line_count for e in exports]},
     )
+    LEFT_LINES.fill(con, [(export.file_id, *line) for export in exports for line in export.left])
     con.execute("insert into sacct_seen_in_files by name select * exclude (record_counts, others) from sacct_seen_now")
     con.execute(
         """
         insert into sacct_aside_in_files
-        select file_id, 1, 'header' from taken_files
+        select file_id, 1, 'header' from taken_files anti join left_lines using (file_id)
         union all
         select unnest(others, recursive := true) from sacct_seen_now
         """
@@ -155,21 +253,22 @@ def _numbered(exports: list[Export], options: str = STRICT) -> str:
     """Return the query of the records of exports of one layout by their places, with their places in the files.
 
     DuckDB keeps the order of a file list and of the lines in it, also where rows need no order as long as one thread
-    reads (checked in tests with files larger than its parallel units), so a running number minus the number of records
-    in the files before gives the line.
+    reads (checked in tests with files larger than its parallel units), so a running number minus the number of lines in
+    the files before gives the line. What stands in the place of an odd line tells no job.
     """
     layout = exports[0].layout
     names = [f"c{place}" for place in range(1, len(layout.columns) + 1)]
+    job = f"coalesce({field_expression(layout, 'JobID')}, {field_expression(layout, 'JobIDRaw')})"
     columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
     paths = ", ".join(literal(str(export.path)) for export in exports)
-    before = accumulate((export.record_count for export in exports), initial=0)
+    before = accumulate((export.line_count for export in exports), initial=0)
     places = ", ".join(
-        f"({place}, {export.file_id}, {records})"
-        for place, (export, records) in enumerate(zip(exports, before, strict=False))
+        f"({place}, {export.file_id}, {lines})"
+        for place, (export, lines) in enumerate(zip(exports, before, strict=False))
     )
     return f"""
         select
-            exports.file_id, scan.number - exports.records_before + 1 as line_number, false as has_bad_bytes,
+            exports.file_id, scan.number - exports.lines_before + 1 as line_number, false as has_bad_bytes,
             {", ".join(names)}
         from (
             select file_index::integer as place, row_number() over () as number, {", ".join(names)}
@@ -178,5 +277,6 @@ def _numbered(exports: list[Export], options: str = STRICT) -> str:
                 columns = {{{columns}}}, auto_detect = false, hive_partitioning = false, {options}
             )
         ) as scan
-        inner join (values {places}) as exports (place, file_id, records_before) on exports.place = scan.place
+        inner join (values {places}) as exports (place, file_id, lines_before) on exports.place = scan.place
+        {f"where {job} is not null" if any(export.left for export in exports) else ""}
     """
