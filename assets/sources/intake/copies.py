@@ -35,16 +35,18 @@ def write_copy(path: Path, target: Path) -> Copy:
 
     Bytes that are clean, by far the most, are written as they came.
     """
-    checker = codecs.getincrementaldecoder("utf-8")()
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    is_clean, is_cut, has_bad_bytes, last, held = True, False, False, b"", b""
+    is_cut, has_bad_bytes, last, held = False, False, b"", b""
     size, written = path.stat().st_size, 0
     with target.open("wb") as file:
         out = CuttingWriter(file)
 
-        def write_repaired(text: str) -> None:
+        def write(text: bytes) -> None:
             nonlocal has_bad_bytes
-            clean = text.replace("\0", REPLACEMENT).replace(NEVER_IN_LOGS, REPLACEMENT)
+            if _is_clean(text):
+                out.write(text)
+                return
+            clean = text.decode("utf-8", errors="replace").replace("\0", REPLACEMENT)
+            clean = clean.replace(NEVER_IN_LOGS, REPLACEMENT)
             has_bad_bytes = has_bad_bytes or REPLACEMENT in clean
             out.write(clean.encode())
 
@@ -55,18 +57,13 @@ def write_copy(path: Path, target: Path) -> Copy:
                     raise EOFError("the archive holds more than any log does")
                 last = chunk[-1:] or last
                 text = held + chunk
-                is_clean = is_clean and _is_clean(checker, chunk, text)
-                if is_clean:
-                    # What the next chunk may turn into something else waits: half a character, half a delimiter.
-                    ready = len(text) - max(len(checker.getstate()[0]), _delimiter_begun(text))
-                    out.write(text[:ready])
-                    held = text[ready:]
-                else:
-                    write_repaired(decoder.decode(text))
-                    held = b""
+                # What the next chunk may turn into something else waits: half a character, half a delimiter.
+                ready = len(text) - max(_character_begun(text), _delimiter_begun(text))
+                write(text[:ready])
+                held = text[ready:]
         except EOFError:
             is_cut = True
-        write_repaired(decoder.decode(held, final=True))
+        write(held)
     return Copy(target, is_cut, last != b"\n", has_bad_bytes, out.has_cut)
 
 
@@ -90,13 +87,21 @@ def unpack_object_lines(path: Path, target: Path) -> int | None:
     return objects.count
 
 
-def _is_clean(checker: codecs.IncrementalDecoder, chunk: bytes, text: bytes) -> bool:
-    """Tell whether DuckDB may see a chunk as it is; `text` is the chunk behind what was held back of the last one."""
-    try:
-        decode(checker, chunk)
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in chunk and not holds(text, NEVER_IN_LOGS.encode()) and not holds(text, REPLACEMENT.encode())
+def _is_clean(text: bytes) -> bool:
+    """Tell whether DuckDB may see a text as it is."""
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            return False
+    return b"\0" not in text and not holds(text, NEVER_IN_LOGS.encode()) and not holds(text, REPLACEMENT.encode())
+
+
+def _character_begun(text: bytes) -> int:
+    """Count the bytes at the end of a text that begin a character of more bytes."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    decoder.decode(text[-3:])
+    return len(decoder.getstate()[0])
 
 
 def _delimiter_begun(text: bytes) -> int:
