@@ -169,13 +169,41 @@ ODD_LINES = {
 }
 
 
-def test_a_file_with_an_odd_line_is_read_line_by_line(tmp_path, monkeypatch):
+NO_JSON = {
+    *("blank", "spaces", "indented", "text", "log line", "two on a line", "cut", "garbage behind"),
+    *("not an object inside", "lone surrogate", "control character", "NUL behind", "NUL between", "delimiter behind"),
+}
+"""Those of them that no reader of JSON takes; each alone is read by lines."""
+REPLACED = {"NUL", "delimiter"}
+"""Those that give a record as GCM writes it once what is no text is replaced."""
+
+
+def test_lines_that_are_no_json_alone_are_read_by_lines(tmp_path, monkeypatch):
     lines = many(60)
     files: dict[str, str | bytes] = {"regular.json": text(many(70, 2))}
     for name, line in ODD_LINES.items():
         odd = text([*lines[:20], line, *lines[20:]]).encode()
         files |= {f"{name}.json": odd, f"{name}.json.gz": gzip.compress(odd)}
-    assert read(tmp_path, monkeypatch, files) == ["regular.json"]
+    whole = {f"{name}.json{packed}" for name in NO_JSON | REPLACED for packed in ("", ".gz")}
+    assert set(read(tmp_path, monkeypatch, files)) == {"regular.json", *whole}
+
+
+def test_lines_that_are_no_json_at_random_places(tmp_path, monkeypatch):
+    """At the top, at the end, several in a row, at the edge of what is read, and inside unchanged results."""
+    generator = random.Random(7)
+    monkeypatch.setattr(health_whole, "CHUNK", 1000)
+    files: dict[str, str | bytes] = {}
+    odd = [ODD_LINES[name] for name in sorted(NO_JSON)]
+    for number in range(12):
+        lines: list[str] = []
+        for line in many(generator.randrange(80), number):
+            lines += generator.choices(odd, k=generator.choice([0, 0, 0, 1, 1, 3]))
+            lines.append(line)
+        content = text([*lines, *generator.choices(odd, k=2)]).encode()
+        files[f"{number:02}.json"] = content.removesuffix(b"\n") if number % 2 else content
+        files[f"{number:02}.json.gz"] = gzip.compress(content)
+    files["03.json"] = b"\xff\n" + bytes(files["02.json"])
+    assert set(read(tmp_path, monkeypatch, files)) == set(files)
 
 
 SAME_LINES = {
@@ -212,8 +240,11 @@ DAMAGED = {
 }
 
 
-def test_an_odd_archive_is_read_line_by_line(tmp_path, monkeypatch):
-    assert read(tmp_path, monkeypatch, {f"{name}.json.gz": archive for name, archive in DAMAGED.items()}) == []
+def test_an_archive_that_is_damaged_is_read_line_by_line(tmp_path, monkeypatch):
+    """Of what is no text alone, a clean copy is read as a whole."""
+    files = {f"{name}.json.gz": archive for name, archive in DAMAGED.items()}
+    whole = {"bad bytes.json.gz", "half a character.json.gz", "replacement.json.gz"}
+    assert set(read(tmp_path, monkeypatch, files)) == whole
 
 
 ARCHIVES = {
@@ -229,9 +260,9 @@ def test_any_whole_archive_is_read_whole(tmp_path, monkeypatch):
     assert sorted(read(tmp_path, monkeypatch, dict(ARCHIVES))) == sorted(ARCHIVES)
 
 
-def test_paths_that_are_patterns_are_read_line_by_line(tmp_path, monkeypatch):
+def test_paths_that_are_patterns_are_read_whole(tmp_path, monkeypatch):
     files = {"b*.json": text(many(20)), "c.json": text(many(20))}
-    assert read(tmp_path, monkeypatch, files) == ["c.json"]
+    assert sorted(read(tmp_path, monkeypatch, files)) == ["b*.json", "c.json"]
 
 
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 4])

@@ -177,7 +177,7 @@ def test_odd_lines_at_random_places(tmp_path, monkeypatch):
 
 
 def test_very_many_odd_lines_send_a_file_to_the_reader_of_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(sacct_whole, "MAX_LEFT", 10)
+    monkeypatch.setattr(sacct_whole, "most_left", lambda line_count: 0.05 * line_count)
     files: dict[str, str | bytes] = {
         "few.txt": text([*many(400), *["x"] * 15]),
         "many.txt": text([*many(400), *["x"] * 60]),

@@ -1,21 +1,29 @@
 """Whole files of GCM's file sink in one scan: DuckDB's JSON reader gives columns, and no line is ever a text.
 
-Only files in which every line is a record as GCM writes it are taken; the others are left to `gcm_records`.
+Lines that hold no JSON, such as blank ones, text and records that are cut off, are left to be read by lines. Where
+there are any, the file is copied with empty objects in their places, so that the others keep their numbers. A file with
+a record that is not as GCM's sink writes it is left to `gcm_records` as a whole: what it says may belong to a stretch of
+unchanged results.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
+from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.health import gcm_records
 from assets.sources.health import stretches as health_stretches
 from assets.sources.intake.copies import unpack_object_lines
-from assets.sources.intake.lines import is_compressed
+from assets.sources.intake.lines import CHUNK, is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
+from assets.sources.reader import most_left
+from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sql import times
 from assets.sources.sql.database_settings import one_thread
 from assets.sources.sql.temp_tables import TempTable
@@ -42,25 +50,29 @@ TAKEN = TempTable(
         "last_day": "date",
         "last_day_line": "bigint",
         "is_inside": "boolean",
+        "is_left": "boolean",
     },
 )
 """The results that are kept of the files taken; of every file one at least, as the first of a stretch is.
 
 `last_day_line` is the line of the first result of `stretches.last_day` or later; it is NULL for a file in no order.
-`is_inside` marks the results of the days before that come behind that line and are not kept."""
+`is_inside` marks the results of the days before that come behind that line and are not kept, `is_left` lines that are
+left to be read by lines."""
 
-SCANNED = TempTable("scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint"})
+SCANNED = TempTable(
+    "scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint", "most_left": "double"}
+)
 
 KEPT = f"""
-select * exclude (last_day, last_day_line, is_inside), {gcm_records.xid_codes("message")} as xid_codes
-from health_whole where not is_inside"""
+select * exclude (last_day, last_day_line, is_inside, is_left), {gcm_records.xid_codes("message")} as xid_codes
+from health_whole where not is_inside and not is_left"""
 LAST_DAYS = """
 select
     file_id,
     last_day_line as line_number,
     last_day,
     list(line_number) filter (line_number > last_day_line and observed_at::date < last_day) as left_out
-from health_whole where last_day_line is not null group by file_id, last_day, last_day_line"""
+from health_whole where last_day_line is not null and not is_left group by file_id, last_day, last_day_line"""
 
 # The places in which only other sinks put a field do not count where these are filled. Numbers are taken as the file
 # writes them: DuckDB would make a number and a text again of each. In quotes they are left to `gcm_records`.
@@ -102,10 +114,12 @@ with results as materialized (
     select
         * exclude (code, problem, is_complete, started_at),
         least(started_at, observed_at) as started_at,
-        is_complete and problem is null
-        and started_at >= {times.literal(times.EARLIEST)}
-        and started_at <= observed_at + interval {times.CLOCK_NOISE_SECONDS} second
-        and not {times.is_implausible("observed_at")} as is_good
+        coalesce(
+            is_complete and problem is null
+            and started_at >= {times.literal(times.EARLIEST)}
+            and started_at <= observed_at + interval {times.CLOCK_NOISE_SECONDS} second
+            and not {times.is_implausible("observed_at")}, false
+        ) as is_good
     from ({gcm_records.typed(_FIELDS, "line_in_scan, file_index, is_complete", _seconds)})
 ),
 days as (
@@ -143,10 +157,10 @@ files as (
         group by file_index
     ) as found
     inner join scanned_files on scanned_files.file_index = found.file_index
-    where found.good_count = scanned_files.line_count
+    where scanned_files.line_count - found.good_count <= scanned_files.most_left
         and found.last_line - found.first_line + 1 = scanned_files.line_count
 ),
-stretches as ({health_stretches.stretches("results", "file_index", unfolded)})
+stretches as ({health_stretches.stretches("results where is_good", "file_index", unfolded)})
 select
     files.file_id,
     results.line_in_scan - files.first_line + 1 as line_number,
@@ -162,7 +176,8 @@ select
     case when results.observed_at = stretches.last_at then stretches.first_at end as unchanged_since,
     files.last_day,
     files.last_day_line - files.first_line + 1 as last_day_line,
-    coalesce({health_stretches.IS_INSIDE}, false) as is_inside
+    results.is_good and coalesce({health_stretches.IS_INSIDE}, false) as is_inside,
+    not results.is_good as is_left
 from results
 inner join files on files.file_index = results.file_index
 left join stretches on stretches.file_index = results.file_index and {health_stretches.IS_OF_STRETCH}
@@ -182,43 +197,125 @@ inner join (
 where kept.line_count < taken.line_count"""
 
 
+@dataclass(frozen=True)
+class _Log:
+    """A file that DuckDB's JSON reader may read."""
+
+    path: Path
+    line_count: int
+    odd: Mapping[int, str | None] = field(default_factory=dict)
+    """Lines that are no object, by their numbers: `path` has an empty one in their places."""
+
+
 def take(
     con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings, copies: Copies
 ) -> None:
-    """Read the files that are nothing but GCM's records into `health_whole`; note which, and how much is unchanged."""
+    """Read files of GCM's records into `health_whole`; note which, what is left, and how much is unchanged."""
     TAKEN.create(con)
-    counts: dict[int, int] = {}
-    paths: list[Path] = []
-    for file_id, file in files.items():
-        if file.dialect == "gcm" and (file.object_lines or is_compressed(file.absolute)):
-            path, count = _as_objects(file, copies.folder / f"{file_id}.jsonl")
-            if count:
-                counts[file_id] = count
-                paths.append(path)
-    if counts:
-        _scan(con, counts, [str(path) for path in paths], _read(cluster.settings.health.unfolded))
-    for file_id in counts:
-        (copies.folder / f"{file_id}.jsonl").unlink(missing_ok=True)
+    logs = {file_id: log for file_id, file in files.items() if (log := _look_at(file_id, file, copies)) is not None}
+    if not logs:
+        return
+    _scan(con, logs, _read(cluster.settings.health.unfolded))
+    _leave(con, logs)
+    con.execute(_TAKEN)
+    con.execute(_COUNTED)
+    for file_id, log in logs.items():
+        if log.path != files[file_id].absolute:
+            log.path.unlink()
 
 
-def _as_objects(file: SourceFile, unpacked: Path) -> tuple[Path, int | None]:
-    """Return where DuckDB reads a file, and how many lines it has; none when it is not for JSON's reader."""
-    if not is_compressed(file.absolute):
-        return file.absolute, file.object_lines
-    count = unpack_object_lines(file.absolute, unpacked)
-    if not count:
-        unpacked.unlink(missing_ok=True)
-    return unpacked, count
+def _look_at(file_id: int, file: SourceFile, copies: Copies) -> _Log | None:
+    """Find where DuckDB can read a file, and how many lines it has; none when it is not for JSON's reader."""
+    if file.dialect != "gcm":
+        return None
+    if file.object_lines:
+        return _Log(file.absolute, file.object_lines)
+    objects = copies.folder / f"{file_id}.jsonl"
+    if is_compressed(file.absolute):
+        count = unpack_object_lines(file.absolute, objects)
+        if count:
+            return _Log(objects, count)
+    path = file.absolute
+    if not file.is_plain:
+        copy = copies.copy_of(file_id, path)
+        if copy.is_cut or copy.has_cut_lines:
+            objects.unlink(missing_ok=True)
+            return None
+        path = copy.path
+    log = _objects_alone(path, objects)
+    if log is None:
+        objects.unlink(missing_ok=True)
+    elif not file.is_plain:
+        path.unlink()
+    return log
 
 
-def _scan(con: duckdb.DuckDBPyConnection, counts: Mapping[int, int], paths: list[str], read: str) -> None:
-    SCANNED.fill(con, [(index, file_id, count) for index, (file_id, count) in enumerate(counts.items())])
+def _objects_alone(path: Path, objects: Path) -> _Log | None:
+    """Copy a file with an empty object for each line without braces around it; None if it must be read by lines."""
+    odd: dict[int, str | None] = {}
+    count = 0
+    with open_regular(path) as stream, objects.open("wb") as copy:
+        for block in blocks_of_lines(stream, CHUNK):
+            lines = block.removesuffix(b"\n").split(b"\n")
+            if b"\r" in block or max(map(len, lines)) > MAX_OBJECT_BYTES:
+                return None
+            for place in [place for place, line in enumerate(lines) if line[:1] != b"{" or line.rstrip()[-1:] != b"}"]:
+                odd[count + place + 1] = _text(lines[place], is_first=count + place == 0)
+                lines[place] = b"{}"
+            count += len(lines)
+            if len(odd) > most_left(count):
+                return None
+            copy.write(b"\n".join(lines))
+            copy.write(b"\n")
+    return _Log(objects, count, odd)
+
+
+def _text(line: bytes, *, is_first: bool) -> str | None:
+    """Return a line as `lines` has it."""
+    text = line.decode("utf-8", errors="replace")
+    text = text.removeprefix("\ufeff") if is_first else text
+    return text if text.strip(" \t") else None
+
+
+def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -> None:
+    rows = [(file_id, log.line_count, most_left(log.line_count)) for file_id, log in logs.items()]
+    SCANNED.fill(con, [(index, *row) for index, row in enumerate(rows)])
     # Lines are numbered while they are scanned. One thread keeps their order without being told to.
     with one_thread(con):
         con.execute("set session preserve_insertion_order = false")
         try:
-            con.execute(read, {"paths": paths})
+            con.execute(read, {"paths": [str(log.path) for log in logs.values()]})
         finally:
             con.execute("set session preserve_insertion_order = true")
-    con.execute(_TAKEN)
-    con.execute(_COUNTED)
+
+
+def _leave(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
+    """Fill `left_lines`, and give up files of which a record would have to be left."""
+    found = con.execute("select file_id, list(line_number) from health_whole where is_left group by all").fetchall()
+    left = [(file_id, *line) for file_id, numbers in found for line in _texts_of(logs[file_id], numbers)]
+    LEFT_LINES.fill(con, left)
+    con.execute(
+        """
+        create or replace temp table health_given_up as
+        select distinct file_id from left_lines
+        where case when line[1] in ('{', '[') then json_valid(line) else false end
+        """
+    )
+    for table in ("health_whole", "left_lines"):
+        con.execute(f"delete from {table} where file_id in (from health_given_up)")
+
+
+def _texts_of(log: _Log, numbers: Sequence[int]) -> list[tuple[int, str | None]]:
+    """Return lines with their numbers, as the file has them."""
+    texts = list(log.odd.items())
+    wanted = sorted(set(numbers) - log.odd.keys())
+    before = 0
+    with open_regular(log.path) as stream:
+        for block in blocks_of_lines(stream, CHUNK):
+            count = block.count(b"\n") + (not block.endswith(b"\n"))
+            inside = wanted[bisect_right(wanted, before) : bisect_right(wanted, before + count)]
+            if inside:
+                lines = block.split(b"\n")
+                texts += [(number, _text(lines[number - before - 1], is_first=number == 1)) for number in inside]
+            before += count
+    return texts

@@ -43,7 +43,7 @@ def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reade
 def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     outcomes = "(from line_outcomes anti join counted_skips using (file_id)) as outcomes"
     lines = """(
-        select file_id, line_number from lines
+        select file_id, line_number from lines anti join counted_skips using (file_id)
         union all
         from (
             select file_id, unnest(range(1, line_count + 1)) as line_number

@@ -71,16 +71,19 @@ def unpack_object_lines(path: Path, target: Path) -> int | None:
     """Write the text of an archive of JSON objects, and count its lines; None when it is anything else.
 
     DuckDB would take on trust that the archive is whole, and text. None is given as well for one that is cut off or
-    damaged, and for bytes that `write_copy` replaces, unless JSON refuses them.
+    damaged, and for bytes that `write_copy` replaces.
     """
     decoder, objects = codecs.getincrementaldecoder("utf-8")(), ObjectLines()
+    delimiter, last = NEVER_IN_LOGS.encode(), b""
     try:
         with target.open("wb") as out:
             for chunk in chunks(path):
                 objects.add(chunk)
-                if objects.is_odd or REPLACEMENT in decode(decoder, chunk):
+                is_replaced = b"\0" in chunk or holds(last + chunk, delimiter)
+                if objects.is_odd or is_replaced or REPLACEMENT in decode(decoder, chunk):
                     return None
                 out.write(chunk)
+                last = chunk[1 - len(delimiter) :]
         decoder.decode(b"", final=True)
     except (EOFError, OSError, UnicodeDecodeError):
         return None

@@ -7,18 +7,19 @@ import numpy as np
 PIECE = 128 * 1024
 """What is looked at together. The memory of larger pieces goes back to the system each time: thrice the time."""
 MAX_OBJECT_BYTES = 512 * 1024
-_NEWLINE, _BRACE = 10, 123
+_NEWLINE, _BRACE, _LAST_BRACE = 10, 123, 125
 
 
 class ObjectLines:
-    """Counts the lines of a file while its bytes go by, as long as every line begins with a brace.
+    """Counts the lines of a file while its bytes go by, as long as every line begins and ends with a brace.
 
     Anything else about the lines that `lines` and JSON would not see alike ends the count: blank and indented lines;
-    carriage returns, at which `lines` ends a line and JSON does not; lines of half a megabyte.
+    carriage returns, at which `lines` ends a line and JSON does not; lines of half a megabyte. With a line that is cut
+    off DuckDB's JSON reader may lose the next one.
     """
 
     def __init__(self) -> None:
-        self._ended, self._begun = 0, 0
+        self._ended, self._begun, self._last = 0, 0, 0
         self.is_odd = False
 
     @property
@@ -39,9 +40,12 @@ class ObjectLines:
         ends = codes == _NEWLINE
         count = int(np.count_nonzero(ends))
         at_brace = np.count_nonzero(ends[:-1] & (codes[1:] == _BRACE))
-        if (not self._begun and codes[0] != _BRACE) or at_brace != count - ends[-1]:
+        behind_brace = np.count_nonzero(ends[1:] & (codes[:-1] == _LAST_BRACE))
+        behind_brace += ends[0] and self._last == _LAST_BRACE
+        if (not self._begun and codes[0] != _BRACE) or at_brace != count - ends[-1] or behind_brace != count:
             self.is_odd = True
             return
+        self._last = codes[-1]
         self._ended += count
         self._begun = len(piece) - piece.rfind(b"\n") - 1 if count else self._begun + len(piece)
         self.is_odd = self._begun > MAX_OBJECT_BYTES

@@ -18,7 +18,8 @@ import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.intake.lines import CHUNK, REPLACEMENT
-from assets.sources.regular import open_regular, pieces
+from assets.sources.reader import most_left
+from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.fields import field_expression, no_texts, texts_of
 from assets.sources.sacct.layout import Layout, header_layout
@@ -27,14 +28,10 @@ from assets.sources.sql.temp_tables import TempTable
 from assets.sql import literal
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from assets.sources.reader import Copies, SourceFile
     from assets.sources.settings import ClusterSettings
 
 MAX_HEADER_BYTES = 65536
-MAX_LEFT, MAX_LEFT_SHARE = 1000, 0.05
-"""A file with more odd lines than both gains nothing by being read in two ways."""
 STRICT = "strict_mode = true"
 ASIDE_IN_FILES = TempTable("sacct_aside_in_files", {"file_id": "integer", "line_number": "bigint", "reason": "varchar"})
 _NUMBERED = " and ".join(
@@ -85,7 +82,7 @@ def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
         if layout is None or len(layout.delimiter) > 1 or len(header) == MAX_HEADER_BYTES:
             return None
         delimiter, delimiters = layout.delimiter.encode(), len(layout.columns) - 1
-        for block in _blocks(stream):
+        for block in blocks_of_lines(stream, CHUNK):
             # The first byte alone is found in a tenth of the time.
             is_replaced = replacement[:1] in block and replacement in block
             if b"\r" in block:
@@ -101,20 +98,6 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\n")
 
 
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the rest of a file in pieces that end where a line does."""
-    begun = b""
-    for chunk in pieces(stream, CHUNK):
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            yield begun + chunk[:end]
-            begun = chunk[end:]
-        else:
-            begun += chunk
-    if begun:
-        yield begun
-
-
 def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) -> Export | None:
     """Copy a file without its odd lines, and keep these; None if it must be read by lines."""
     replacement, delimiter, delimiters = REPLACEMENT.encode(), layout.delimiter.encode(), len(layout.columns) - 1
@@ -123,7 +106,7 @@ def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) 
         header = stream.readline(MAX_HEADER_BYTES)
         copy.write(header)
         left: list[tuple[int, str | None]] = [(1, _text(header))]
-        for block in _blocks(stream):
+        for block in blocks_of_lines(stream, CHUNK):
             lines = block.removesuffix(b"\n").split(b"\n")
             is_replaced = replacement in block
             odd = [
@@ -138,7 +121,7 @@ def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) 
                 left.append((number + 1 + place, text if text.strip(" \t") else None))
                 lines[place] = delimiter * delimiters
             number += len(lines)
-            if len(left) > max(MAX_LEFT, MAX_LEFT_SHARE * number):
+            if len(left) > most_left(number):
                 return None
             copy.write(b"\n".join(lines) if odd else block.removesuffix(b"\n"))
             copy.write(b"\n")
