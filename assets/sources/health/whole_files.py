@@ -1,9 +1,9 @@
 """Whole files of GCM's file sink in one scan: DuckDB's JSON reader gives columns, and no line is ever a text.
 
 Lines that hold no JSON, such as blank ones, text and records that are cut off, are left to be read by lines. Where
-there are any, the file is copied with empty objects in their places, so that the others keep their numbers. A file with
-a record that is not as GCM's sink writes it is left to `gcm_records` as a whole: what it says may belong to a stretch of
-unchanged results.
+there are any, the file is copied with empty objects in their places, so that the others keep their numbers. A file
+with a record that is not as GCM's sink writes it is left to `gcm_records` as a whole: what it says may belong to a
+stretch of unchanged results.
 """
 
 from __future__ import annotations
