@@ -1,6 +1,7 @@
 -- How long attempts of each cluster and size ran inside the study period until they failed or were watched no longer.
 -- What did not fail is put into classes of age 2% wide each: a few hundred rows stand for millions of attempts, and move
--- no fit by a thousandth. What may have failed stands alone, with its probability and its incident.
+-- no fit by a thousandth; what is added up is added as decimals, whose sum depends on no order. What may have failed
+-- stands alone, with its probability and its incident.
 -- What ran before the study period is on record only because it lived to see it: it entered at the age it had then
 -- (left truncation).
 with clusters as (
@@ -34,8 +35,8 @@ classes as (
         cluster_id,
         gpu_size_bin,
         count(*) as attempt_count,
-        avg(age_seconds) / 3600 as age_hours,
-        avg(entry_seconds) / 3600 as entry_hours,
+        cast(sum(cast(age_seconds as decimal(38, 6))) as double) / count(*) / 3600 as age_hours,
+        cast(sum(cast(entry_seconds as decimal(38, 6))) as double) / count(*) / 3600 as entry_hours,
         cast(0 as double) as failure_probability,
         cast(null as varchar) as incident_id
     from ages

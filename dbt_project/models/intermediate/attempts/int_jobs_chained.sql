@@ -1,28 +1,33 @@
 with recursive
 
-jobs as (
-
-    select * from {{ ref('int_jobs_summarised') }}
-
-),
-
 links as (
 
     select * from {{ ref('int_jobs_linked') }}
 
 ),
 
-links_and_firsts as (
+-- A first job points to itself.
+jobs as (
 
     select
+        cluster_id,
         job_key,
+        attempt_count,
+        last_attempt_id,
+        submitted_at,
+        started_at,
         previous_job_key
     from links
 
     union all
 
-    select distinct
+    select
+        links.cluster_id,
         links.previous_job_key as job_key,
+        links.previous_attempt_count as attempt_count,
+        links.previous_last_attempt_id as last_attempt_id,
+        links.previous_submitted_at as submitted_at,
+        links.previous_started_at as started_at,
         links.previous_job_key
     from links
     left join links as earlier_links on links.previous_job_key = earlier_links.job_key
@@ -30,7 +35,7 @@ links_and_firsts as (
 
 ),
 
--- Each pass looks twice as far back, so a chain of a thousand jobs needs ten passes. A first job points to itself.
+-- Each pass looks twice as far back, so a chain of a thousand jobs needs ten passes.
 pointers as (
 
     select
@@ -38,7 +43,7 @@ pointers as (
         previous_job_key as earlier_job_key,
         true as is_changed,
         0 as pass
-    from links_and_firsts
+    from jobs
 
     union all
 

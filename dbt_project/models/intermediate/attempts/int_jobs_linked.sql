@@ -19,7 +19,10 @@ clusters as (
 jobs as (
 
     select
+        summarised_jobs.cluster_id,
         summarised_jobs.job_key,
+        summarised_jobs.attempt_count,
+        summarised_jobs.last_attempt_id,
         summarised_jobs.submitted_at,
         summarised_jobs.eligible_at,
         summarised_jobs.is_dependent,
@@ -190,18 +193,39 @@ submission_pairs as (
 
     {{ pair_with_latest_end('followable_jobs', 'submitted_jobs') | indent(4) }}
 
+),
+
+links as (
+
+    select
+        job_key,
+        previous_job_key
+    from release_links
+
+    union all
+
+    select
+        submission_pairs.job_key,
+        submission_pairs.previous_job_key
+    from submission_pairs
+    inner join submitted_jobs on submission_pairs.job_key = submitted_jobs.job_key
+    where submission_pairs.previous_event_at >= submitted_jobs.not_before
+
 )
 
+-- What chains need to know of both jobs, so that nobody has to look at all jobs again.
 select
-    job_key,
-    previous_job_key
-from release_links
-
-union all
-
-select
-    submission_pairs.job_key,
-    submission_pairs.previous_job_key
-from submission_pairs
-inner join submitted_jobs on submission_pairs.job_key = submitted_jobs.job_key
-where submission_pairs.previous_event_at >= submitted_jobs.not_before
+    jobs.cluster_id,
+    jobs.job_key,
+    jobs.attempt_count,
+    jobs.last_attempt_id,
+    jobs.submitted_at,
+    jobs.started_at,
+    previous_jobs.job_key as previous_job_key,
+    previous_jobs.attempt_count as previous_attempt_count,
+    previous_jobs.last_attempt_id as previous_last_attempt_id,
+    previous_jobs.submitted_at as previous_submitted_at,
+    previous_jobs.started_at as previous_started_at
+from links
+inner join jobs on links.job_key = jobs.job_key
+inner join jobs as previous_jobs on links.previous_job_key = previous_jobs.job_key
