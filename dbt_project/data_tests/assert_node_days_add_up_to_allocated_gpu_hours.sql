@@ -14,26 +14,14 @@ node_days as (
 
 ),
 
-attempt_nodes as (
-
-    select distinct
-        cluster_id,
-        attempt_id
-    from {{ ref('fct_attempt_nodes') }}
-
-),
-
 attempts as (
 
     select
-        attempts.cluster_id,
-        sum(attempts.gpu_count * attempts.exposure_seconds / 3600) as gpu_hours
-    from {{ ref('fct_attempts') }} as attempts
-    inner join attempt_nodes
-        on
-            attempts.cluster_id = attempt_nodes.cluster_id
-            and attempts.attempt_id = attempt_nodes.attempt_id
-    group by attempts.cluster_id
+        cluster_id,
+        sum(gpu_count * exposure_seconds / 3600) as gpu_hours
+    from {{ ref('fct_attempts') }}
+    where attempt_id in (select attempt_id from {{ ref('fct_attempt_nodes') }})
+    group by cluster_id
 
 )
 
