@@ -216,15 +216,6 @@ class Copies(Protocol):
         """Return the copy of a file, written again if it was removed."""
 
 
-def most_left(line_count: int) -> float:
-    """Return how many lines of a file may be left to be read by lines; with more, two ways gain nothing.
-
-    >>> most_left(100_000)
-    5000.0
-    """
-    return max(1000, 0.05 * line_count)
-
-
 @runtime_checkable
 class WholeFileReader(Protocol):
     """A reader that can read some whole files at once."""

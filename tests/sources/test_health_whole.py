@@ -12,6 +12,7 @@ import duckdb
 import pytest
 import zstandard
 
+from assets.sources import left_lines
 from assets.sources.batch_tables import COUNTED_SKIPS, TAKEN_FILES
 from assets.sources.health import reader as health
 from assets.sources.health import whole_files as health_whole
@@ -204,6 +205,19 @@ def test_lines_that_are_no_json_at_random_places(tmp_path, monkeypatch):
         files[f"{number:02}.json.gz"] = gzip.compress(content)
     files["03.json"] = b"\xff\n" + bytes(files["02.json"])
     assert set(read(tmp_path, monkeypatch, files)) == set(files)
+
+
+def test_very_many_lines_without_json_send_a_file_to_the_reader_of_lines(tmp_path, monkeypatch):
+    """Those that begin and end with a brace are found by the scan alone."""
+    files: dict[str, str | bytes] = {
+        f"{name}.json": text([*many(400), *[ODD_LINES[name]] * 60]) for name in ("text", "not an object inside")
+    }
+    assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files)
+    monkeypatch.setattr(left_lines, "MAX_LEFT_BYTES", 10)
+    assert read(tmp_path / "large", monkeypatch, files) == []
+    monkeypatch.undo()
+    monkeypatch.setattr(left_lines, "most_left", lambda line_count: 0.05 * line_count)
+    assert read(tmp_path / "many", monkeypatch, files) == []
 
 
 SAME_LINES = {

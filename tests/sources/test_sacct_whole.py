@@ -13,6 +13,7 @@ import duckdb
 import pytest
 import zstandard
 
+from assets.sources import left_lines
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files as sacct_whole
 from assets.warehouse import create_raw_and_ops
@@ -177,12 +178,14 @@ def test_odd_lines_at_random_places(tmp_path, monkeypatch):
 
 
 def test_very_many_odd_lines_send_a_file_to_the_reader_of_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(sacct_whole, "most_left", lambda line_count: 0.05 * line_count)
+    monkeypatch.setattr(left_lines, "most_left", lambda line_count: 0.05 * line_count)
     files: dict[str, str | bytes] = {
         "few.txt": text([*many(400), *["x"] * 15]),
         "many.txt": text([*many(400), *["x"] * 60]),
     }
     assert read(tmp_path, monkeypatch, files) == ["few.txt"]
+    monkeypatch.setattr(left_lines, "MAX_LEFT_BYTES", 10)
+    assert read(tmp_path / "less", monkeypatch, files) == []
 
 
 def test_lines_that_make_up_for_each_other_are_noticed(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ from assets.sources.health import stretches as health_stretches
 from assets.sources.intake.copies import unpack_object_lines
 from assets.sources.intake.lines import CHUNK, is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
-from assets.sources.reader import most_left
+from assets.sources.left_lines import LeftLines, most_left
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sql import times
 from assets.sources.sql.database_settings import one_thread
@@ -203,7 +203,7 @@ class _Log:
 
     path: Path
     line_count: int
-    odd: Mapping[int, str | None] = field(default_factory=dict)
+    odd: LeftLines = field(default_factory=LeftLines)
     """Lines that are no object, by their numbers: `path` has an empty one in their places."""
 
 
@@ -252,7 +252,7 @@ def _look_at(file_id: int, file: SourceFile, copies: Copies) -> _Log | None:
 
 def _objects_alone(path: Path, objects: Path) -> _Log | None:
     """Copy a file with an empty object for each line without braces around it; None if it must be read by lines."""
-    odd: dict[int, str | None] = {}
+    odd = LeftLines()
     count = 0
     with open_regular(path) as stream, objects.open("wb") as copy:
         for block in blocks_of_lines(stream, CHUNK):
@@ -260,21 +260,14 @@ def _objects_alone(path: Path, objects: Path) -> _Log | None:
             if b"\r" in block or max(map(len, lines)) > MAX_OBJECT_BYTES:
                 return None
             for place in [place for place, line in enumerate(lines) if line[:1] != b"{" or line.rstrip()[-1:] != b"}"]:
-                odd[count + place + 1] = _text(lines[place], is_first=count + place == 0)
+                odd.add(count + place + 1, lines[place])
                 lines[place] = b"{}"
             count += len(lines)
-            if len(odd) > most_left(count):
+            if odd.are_too_many(count):
                 return None
             copy.write(b"\n".join(lines))
             copy.write(b"\n")
     return _Log(objects, count, odd)
-
-
-def _text(line: bytes, *, is_first: bool) -> str | None:
-    """Return a line as `lines` has it."""
-    text = line.decode("utf-8", errors="replace")
-    text = text.removeprefix("\ufeff") if is_first else text
-    return text if text.strip(" \t") else None
 
 
 def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -> None:
@@ -292,30 +285,35 @@ def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -
 def _leave(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
     """Fill `left_lines`, and give up files of which a record would have to be left."""
     found = con.execute("select file_id, list(line_number) from health_whole where is_left group by all").fetchall()
-    left = [(file_id, *line) for file_id, numbers in found for line in _texts_of(logs[file_id], numbers)]
-    LEFT_LINES.fill(con, left)
+    left = {file_id: _left_lines(logs[file_id], numbers) for file_id, numbers in found}
+    LEFT_LINES.fill(con, [(file_id, *line) for file_id, lines in left.items() for line in lines.texts.items()])
     con.execute(
         """
         create or replace temp table health_given_up as
         select distinct file_id from left_lines
         where case when line[1] in ('{', '[') then json_valid(line) else false end
-        """
+        union
+        select unnest($too_many)
+        """,
+        {"too_many": [file_id for file_id, lines in left.items() if lines.are_too_many(logs[file_id].line_count)]},
     )
     for table in ("health_whole", "left_lines"):
         con.execute(f"delete from {table} where file_id in (from health_given_up)")
 
 
-def _texts_of(log: _Log, numbers: Sequence[int]) -> list[tuple[int, str | None]]:
-    """Return lines with their numbers, as the file has them."""
-    texts = list(log.odd.items())
-    wanted = sorted(set(numbers) - log.odd.keys())
+def _left_lines(log: _Log, numbers: Sequence[int]) -> LeftLines:
+    """Return lines as the file has them, or too many of them."""
+    left = log.odd
+    wanted = sorted(set(numbers) - left.texts.keys())
     before = 0
     with open_regular(log.path) as stream:
         for block in blocks_of_lines(stream, CHUNK):
             count = block.count(b"\n") + (not block.endswith(b"\n"))
             inside = wanted[bisect_right(wanted, before) : bisect_right(wanted, before + count)]
-            if inside:
-                lines = block.split(b"\n")
-                texts += [(number, _text(lines[number - before - 1], is_first=number == 1)) for number in inside]
+            lines = block.split(b"\n") if inside else []
+            for number in inside:
+                left.add(number, lines[number - before - 1])
             before += count
-    return texts
+            if left.are_too_many(log.line_count):
+                break
+    return left

@@ -8,8 +8,8 @@ header or a carriage return in it, or with very many such lines, is read by line
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.intake.lines import CHUNK, REPLACEMENT
-from assets.sources.reader import most_left
+from assets.sources.left_lines import LeftLines
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.fields import field_expression, no_texts, texts_of
@@ -52,8 +52,8 @@ class Export:
     layout: Layout
     line_count: int
     """Lines below the header."""
-    left: Sequence[tuple[int, str | None]] = ()
-    """The header and the odd lines, with their numbers, if there are odd lines: `path` has nothing in their places."""
+    left: Mapping[int, str | None] = field(default_factory=dict)
+    """The header and the odd lines by their numbers, if there are odd lines: `path` has nothing in their places."""
 
     @property
     def record_count(self) -> int:
@@ -78,7 +78,7 @@ def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
     lines = 0
     with open_regular(path) as stream:
         header = stream.readline(MAX_HEADER_BYTES)
-        layout = header_layout(_text(header))
+        layout = header_layout(header.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\n"))
         if layout is None or len(layout.delimiter) > 1 or len(header) == MAX_HEADER_BYTES:
             return None
         delimiter, delimiters = layout.delimiter.encode(), len(layout.columns) - 1
@@ -94,10 +94,6 @@ def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
     return Export(file_id, path, layout, lines)
 
 
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\n")
-
-
 def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) -> Export | None:
     """Copy a file without its odd lines, and keep these; None if it must be read by lines."""
     replacement, delimiter, delimiters = REPLACEMENT.encode(), layout.delimiter.encode(), len(layout.columns) - 1
@@ -105,7 +101,8 @@ def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) 
     with open_regular(path) as stream, regular.open("wb") as copy:
         header = stream.readline(MAX_HEADER_BYTES)
         copy.write(header)
-        left: list[tuple[int, str | None]] = [(1, _text(header))]
+        left = LeftLines()
+        left.add(1, header.removesuffix(b"\n"))
         for block in blocks_of_lines(stream, CHUNK):
             lines = block.removesuffix(b"\n").split(b"\n")
             is_replaced = replacement in block
@@ -115,17 +112,16 @@ def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) 
                 if line.count(delimiter) != delimiters or (is_replaced and replacement in line)
             ]
             for place in odd:
-                text = _text(lines[place])
-                if "\r" in text or header_layout(text) is not None:
+                left.add(number + 1 + place, lines[place])
+                if header_layout(left.texts[number + 1 + place] or "") is not None:
                     return None
-                left.append((number + 1 + place, text if text.strip(" \t") else None))
                 lines[place] = delimiter * delimiters
             number += len(lines)
-            if len(left) > most_left(number):
+            if b"\r" in block or left.are_too_many(number):
                 return None
             copy.write(b"\n".join(lines) if odd else block.removesuffix(b"\n"))
             copy.write(b"\n")
-    return Export(file_id, regular, layout, number - 1, left)
+    return Export(file_id, regular, layout, number - 1, left.texts)
 
 
 def take(
@@ -195,7 +191,7 @@ def _note(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
         "insert into taken_files select unnest($file_ids), unnest($counts) + 1",
         {"file_ids": [e.file_id for e in exports], "counts": [e.line_count for e in exports]},
     )
-    LEFT_LINES.fill(con, [(export.file_id, *line) for export in exports for line in export.left])
+    LEFT_LINES.fill(con, [(export.file_id, *line) for export in exports for line in export.left.items()])
     con.execute("insert into sacct_seen_in_files by name select * exclude (record_counts, others) from sacct_seen_now")
     con.execute(
         """
