@@ -6,10 +6,10 @@ MAX_LEFT_BYTES = 32 * 1024 * 1024
 """They are held in memory."""
 
 
-def most_left(line_count: int) -> float:
+def max_left_count(line_count: int) -> float:
     """Return how many lines of a file may be left; with more, reading it in two ways gains nothing.
 
-    >>> most_left(100_000)
+    >>> max_left_count(100_000)
     5000.0
     """
     return max(1000, 0.05 * line_count)
@@ -33,4 +33,4 @@ class LeftLines:
 
     def are_too_many(self, line_count: int) -> bool:
         """Tell whether the file has to be read by lines, as it has `line_count` lines so far."""
-        return len(self.texts) > most_left(line_count) or self._bytes > MAX_LEFT_BYTES
+        return len(self.texts) > max_left_count(line_count) or self._bytes > MAX_LEFT_BYTES

@@ -216,7 +216,7 @@ def test_very_many_lines_without_json_send_a_file_to_the_reader_of_lines(tmp_pat
     monkeypatch.setattr(left_lines, "MAX_LEFT_BYTES", 10)
     assert read(tmp_path / "large", monkeypatch, files) == []
     monkeypatch.undo()
-    monkeypatch.setattr(left_lines, "most_left", lambda line_count: 0.05 * line_count)
+    monkeypatch.setattr(left_lines, "max_left_count", lambda line_count: 0.05 * line_count)
     assert read(tmp_path / "many", monkeypatch, files) == []
 
 

@@ -178,7 +178,7 @@ def test_odd_lines_at_random_places(tmp_path, monkeypatch):
 
 
 def test_very_many_odd_lines_send_a_file_to_the_reader_of_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(left_lines, "most_left", lambda line_count: 0.05 * line_count)
+    monkeypatch.setattr(left_lines, "max_left_count", lambda line_count: 0.05 * line_count)
     files: dict[str, str | bytes] = {
         "few.txt": text([*many(400), *["x"] * 15]),
         "many.txt": text([*many(400), *["x"] * 60]),

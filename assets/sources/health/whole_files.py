@@ -22,7 +22,7 @@ from assets.sources.health import stretches as health_stretches
 from assets.sources.intake.copies import unpack_object_lines
 from assets.sources.intake.lines import CHUNK, is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
-from assets.sources.left_lines import LeftLines, most_left
+from assets.sources.left_lines import LeftLines, max_left_count
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sql import times
 from assets.sources.sql.database_settings import one_thread
@@ -60,7 +60,7 @@ TAKEN = TempTable(
 left to be read by lines."""
 
 SCANNED = TempTable(
-    "scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint", "most_left": "double"}
+    "scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint", "max_left_count": "double"}
 )
 
 KEPT = f"""
@@ -157,7 +157,7 @@ files as (
         group by file_index
     ) as found
     inner join scanned_files on scanned_files.file_index = found.file_index
-    where scanned_files.line_count - found.good_count <= scanned_files.most_left
+    where scanned_files.line_count - found.good_count <= scanned_files.max_left_count
         and found.last_line - found.first_line + 1 = scanned_files.line_count
 ),
 stretches as ({health_stretches.stretches("results where is_good", "file_index", unfolded)})
@@ -271,7 +271,7 @@ def _objects_alone(path: Path, objects: Path) -> _Log | None:
 
 
 def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -> None:
-    rows = [(file_id, log.line_count, most_left(log.line_count)) for file_id, log in logs.items()]
+    rows = [(file_id, log.line_count, max_left_count(log.line_count)) for file_id, log in logs.items()]
     SCANNED.fill(con, [(index, *row) for index, row in enumerate(rows)])
     # Lines are numbered while they are scanned. One thread keeps their order without being told to.
     with one_thread(con):

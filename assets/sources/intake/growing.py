@@ -329,8 +329,8 @@ def _skips_before(
     if len(counted) > 1:
         return None
     for (reason,) in counted:
-        told = "(from line_outcomes union from earlier_lines)"
-        ((others,),) = con.execute(f"select count(*) from {told} where {where}", values).fetchall()
+        accounted = "(from line_outcomes union from earlier_lines)"
+        ((others,),) = con.execute(f"select count(*) from {accounted} where {where}", values).fetchall()
         skips[reason] += line_number - 1 + len(left_out) - others
     earlier = con.execute("select reason, line_count from earlier_skips where file_id = $file_id", {"file_id": file_id})
     skips.update(dict(earlier.fetchall()))
