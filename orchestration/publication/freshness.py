@@ -16,7 +16,7 @@ import duckdb
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.folder import REFUSED, KnownFile, Survey, is_unchanged, survey
-from assets.sources.intake.loading import known_files, with_accounting
+from assets.sources.intake.known_files import known_files, with_accounting
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
 from orchestration.pull.outcomes import last_outcome

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 import duckdb
 
 from assets.sources.formats import READERS
-from assets.sources.intake.loading import forget_files
+from assets.sources.intake.known_files import forget_files
 from assets.warehouse import Warehouse, transaction
 from orchestration.home import Home
 from orchestration.upkeep.healing import is_damage

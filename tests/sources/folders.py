@@ -12,7 +12,8 @@ import duckdb
 
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.folder import survey
-from assets.sources.intake.loading import LoadResult, known_files, load_kinds
+from assets.sources.intake.known_files import known_files
+from assets.sources.intake.loading import LoadResult, load_kinds
 from assets.sources.intake.settling import settle
 from assets.sources.reader import Reader
 from assets.sources.sacct import reader as sacct

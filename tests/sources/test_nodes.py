@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.formats import READERS
-from assets.sources.intake.loading import forget_files
+from assets.sources.intake.known_files import forget_files
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.nodelists import MAXIMUM_HOSTS, NodeListError, expand
 from assets.sources.settings import Nodes

@@ -5,7 +5,7 @@ import duckdb
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake import batch_lines, loading
+from assets.sources.intake import batch_lines, file_batches
 from assets.sources.intake.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import lookups
 from assets.warehouse import create_raw_and_ops
@@ -135,15 +135,15 @@ def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch):
     folder = make(
         tmp_path, {f"c1/sacct/{name}.txt": accounting(range(jobs)) for name, jobs in (("a", 3), ("b", 90), ("c", 3))}
     )
-    original, con, on_own_connection = loading.load_batch, warehouse(), {}
+    original, con, on_own_connection = file_batches.load_batch, warehouse(), {}
 
     def noting(given, cluster, reader, files, *others, **named):
         on_own_connection[files[0].path] = given is not con
         original(given, cluster, reader, files, *others, **named)
 
     monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
-    monkeypatch.setattr(loading, "MAX_BATCH_BYTES", 4000)
-    monkeypatch.setattr(loading, "load_batch", noting)
+    monkeypatch.setattr(file_batches, "MAX_BATCH_BYTES", 4000)
+    monkeypatch.setattr(file_batches, "load_batch", noting)
     load(folder, con)
     assert on_own_connection == {"c1/sacct/a.txt": True, "c1/sacct/b.txt": False, "c1/sacct/c.txt": True}
 
@@ -151,7 +151,7 @@ def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch):
 def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeypatch):
     names = ("a", "b", "c")
     folder = make(tmp_path, {f"c1/sacct/{name}.txt": accounting(range(3)) for name in names})
-    original, con, failed = loading.load_batch, warehouse(), []
+    original, con, failed = file_batches.load_batch, warehouse(), []
 
     def short_of_memory(given, cluster, reader, files, *others, **named):
         if given is not con and files[0].path.endswith("b.txt"):
@@ -160,7 +160,7 @@ def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeyp
         original(given, cluster, reader, files, *others, **named)
 
     monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
-    monkeypatch.setattr(loading, "load_batch", short_of_memory)
+    monkeypatch.setattr(file_batches, "load_batch", short_of_memory)
     result = load_results(folder, con)["sacct"]
     assert failed == ["c1/sacct/b.txt"]
     assert (result.files_read, result.files_refused, result.warnings) == (3, 0, [])

@@ -1,0 +1,134 @@
+"""Read a batch of files: beside others, from where its file grew, or without the files and lines that are at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.errors import SourceError
+from assets.sources.intake.batch import load_batch
+from assets.sources.intake.batch_lines import MAX_BATCH_BYTES, read_batch_lines, read_bytes, scratch_folder
+from assets.sources.intake.copies import CopiesInFolder
+from assets.sources.intake.folder import RefusedFile
+from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
+from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts
+from assets.sources.intake.known_files import forget_files
+from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader
+from assets.sources.settings import ClusterSettings
+from assets.sources.sql.database_settings import one_thread
+from assets.warehouse import transaction
+
+
+class _TrialOverError(Exception):
+    """Ends a trial, so that nothing of it is kept."""
+
+
+@dataclass
+class Outcome:
+    """What became of a batch."""
+
+    batch: FileBatch
+    findings: Findings = field(default_factory=Findings)
+    files_read_on: int = 0
+    warnings: list[str] = field(default_factory=list)
+    lacked_memory: bool = False
+    """Nothing of it was read beside others; it has to be read alone."""
+
+
+@dataclass(frozen=True)
+class FileBatch:
+    """Files of one cluster and kind that are read in one transaction, on any connection."""
+
+    reader: Reader
+    cluster: ClusterSettings
+    files: Sequence[SourceFile]
+    run_id: str
+    known: Container[tuple[str, str]]
+    """Keys of the files of which `ops.files` tells."""
+
+    @property
+    def is_read_alone(self) -> bool:
+        """Tell whether nothing is to be read beside the batch.
+
+        A file larger than a batch takes more memory than one reader may have. Pseudonyms are made by a function in
+        Python, which is that of all connections and lets no other run.
+        """
+        return self.cluster.is_pseudonymous or sum(map(read_bytes, self.files)) > MAX_BATCH_BYTES
+
+    def read_beside_others(self, con: duckdb.DuckDBPyConnection) -> Outcome:
+        """Read the batch, unless it lacks the memory that others have: no file is refused for that."""
+        if not self.files[0].resume:
+            try:
+                self._load(con, self.files)
+            except duckdb.OutOfMemoryException:
+                return Outcome(self, lacked_memory=True)
+            except Exception as error:
+                if is_machine_error(error):
+                    raise
+            else:
+                return Outcome(self)
+        return self.read(con)
+
+    def read(self, con: duckdb.DuckDBPyConnection) -> Outcome:
+        """Read the batch; where that fails, leave out the files and lines that are at fault."""
+        outcome, files = Outcome(self), self.files
+        (first, *_) = files
+        if first.resume:
+            try:
+                self._read_on(con, first, first.resume)
+            except Exception as error:
+                is_of_file = isinstance(error, OSError) and error.filename == str(first.absolute)
+                if is_machine_error(error) and not is_of_file:
+                    raise
+                if not isinstance(error, MustBeReadWhole):
+                    what = f"reading it from where it grew failed ({type(error).__name__})"
+                    outcome.warnings.append(f"{first.path}: read whole, as {what}")
+                try:
+                    files = [as_whole(first)]
+                except SourceError as refusal:
+                    outcome.findings.refused.append(RefusedFile(first, refusal))
+                    return outcome
+            else:
+                outcome.files_read_on = 1
+                return outcome
+        outcome.findings = load_good_parts(partial(self._load, con), partial(self._count_lines, con), files)
+        return outcome
+
+    def _read_on(self, con: duckdb.DuckDBPyConnection, file: SourceFile, resume: ResumePoint) -> None:
+        """Read a file from where it grew."""
+        with self._threads(con), transaction(con), scratch_folder(con) as scratch:
+            forget_files(con, self.reader, [])
+            forget_lines_read_again(con, self.reader, file, resume)
+            tail = write_tail(file, resume, Path(scratch) / "tail.txt")
+            load_batch(con, self.cluster, self.reader, [tail], self.run_id)
+
+    def _threads(self, con: duckdb.DuckDBPyConnection) -> AbstractContextManager[object]:
+        """Whole files are read in the order of their lines, and so by one thread."""
+        return one_thread(con) if isinstance(self.reader, WholeFileReader) else nullcontext()
+
+    def _load(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        files: Sequence[SourceFile],
+        aside: Aside | None = None,
+        *,
+        is_trial: bool = False,
+    ) -> None:
+        with suppress(_TrialOverError), self._threads(con), transaction(con):
+            forget_files(con, self.reader, [file.key for file in files if file.key in self.known])
+            load_batch(con, self.cluster, self.reader, files, self.run_id, aside=aside)
+            if is_trial:
+                raise _TrialOverError
+
+    def _count_lines(self, con: duckdb.DuckDBPyConnection, file: SourceFile) -> int:
+        with suppress(_TrialOverError), transaction(con):
+            with scratch_folder(con) as scratch:
+                read_batch_lines(con, self.cluster, self.reader, [file], CopiesInFolder(Path(scratch)))
+            ((count,),) = con.execute("select coalesce(max(line_number), 0) from lines").fetchall()
+            raise _TrialOverError
+        return count

@@ -1,0 +1,74 @@
+"""What `ops.files` says of the files that were read or refused, and how to forget a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import duckdb
+
+from assets.sources.intake.folder import REFUSED, KnownFile
+from assets.sources.reader import Reader, ResumePoint, SourceFile
+from assets.sources.sql.temp_tables import TempTable
+
+REMOVED_FILES = TempTable("removed_files", {"cluster_id": "varchar", "path": "varchar"})
+
+
+def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict[tuple[str, str], KnownFile]:
+    """Return what `ops.files` says, by cluster and path."""
+    rows = con.execute(
+        """
+        select
+            cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step, is_present,
+            line_number, byte_offset, lines_again, not_before, left_out
+        from ops.files left join ops.resume_points using (cluster_id, path)
+        where $kind is null or kind = $kind
+        """,
+        {"kind": kind},
+    ).fetchall()
+    known = {}
+    for row in rows:
+        line_number, byte_offset, lines_again, not_before, left_out = row[11:]
+        resume = None
+        if line_number is not None:
+            resume = ResumePoint(line_number, byte_offset, lines_again, not_before, tuple(left_out))
+        known[row[0], row[1]] = replace(KnownFile(*row[2:11]), resume=resume)
+    return known
+
+
+def with_accounting(known: Mapping[tuple[str, str], KnownFile]) -> set[str]:
+    """Name the clusters of which accounting was read."""
+    return {
+        cluster_id for (cluster_id, path), file in known.items() if file.status != REFUSED and is_of_kind(path, "sacct")
+    }
+
+
+def is_of_kind(path: str, kind: str) -> bool:
+    """Tell by a file's path whether it lies in the folder of a kind.
+
+    >>> is_of_kind("c1/sacct/2024/may.psv", "sacct")
+    True
+    """
+    return path.split("/")[1] == kind
+
+
+def note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:
+    """Note the time of a file that is as it was when it was read."""
+    con.execute(
+        "update ops.files set modified_at = ?, is_present = true where cluster_id = ? and path = ?",
+        [file.modified_at, file.cluster_id, file.path],
+    )
+
+
+def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[tuple[str, str]]) -> None:
+    """Delete everything that files left in the warehouse, and have the table settled again."""
+    # Another batch may do the same at the same time: rows that are added do not stand in each other's way.
+    con.execute("insert into ops.unsettled values (?, ?)", [reader.TABLE, bool(keys)])
+    if not keys:
+        return
+    REMOVED_FILES.fill(con, keys)
+    for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips", "ops.resume_points"):
+        con.execute(
+            f"delete from {table} using removed_files as removed "
+            f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"
+        )
