@@ -1,7 +1,8 @@
 {#-
     Pairs of an end and what follows it: every follower takes the latest end of its work that no earlier follower took,
     as a stack does. Ends push, followers pop; the height of the stack is a running sum that restarts at its own lowest
-    point, and a follower's end is the row before it at the same height. Two tables of (work_key, job_key, event_at).
+    point, and a follower's end is the row before it at the same height. An end before the follower's `not_before` is
+    taken and links nothing. Two tables of (work_key, job_key, event_at); followers have not_before too.
 -#}
 {% macro pair_with_latest_end(ends, followers) -%}
     with
@@ -12,6 +13,7 @@
             work_key,
             job_key,
             event_at,
+            cast(null as timestamp) as not_before,
             0 as is_follower
         from {{ ends }}
 
@@ -21,6 +23,7 @@
             work_key,
             job_key,
             event_at,
+            not_before,
             1 as is_follower
         from {{ followers }}
 
@@ -56,7 +59,7 @@
 
         select
             job_key,
-            event_at,
+            not_before,
             is_follower,
             lag(job_key) over same_height as previous_job_key,
             lag(event_at) over same_height as previous_event_at
@@ -74,9 +77,9 @@
 
     select
         job_key,
-        previous_job_key,
-        event_at,
-        previous_event_at
+        previous_job_key
     from paired
-    where is_follower = 1
+    where
+        is_follower = 1
+        and previous_event_at >= not_before
 {%- endmacro %}

@@ -124,20 +124,9 @@ jobs_near_releases as (
 
 ),
 
-release_pairs as (
-
-    {{ pair_with_latest_end('jobs_near_releases', 'released_jobs') | indent(4) }}
-
-),
-
 release_links as (
 
-    select
-        release_pairs.job_key,
-        release_pairs.previous_job_key
-    from release_pairs
-    inner join released_jobs on release_pairs.job_key = released_jobs.job_key
-    where release_pairs.previous_event_at >= released_jobs.not_before
+    {{ pair_with_latest_end('jobs_near_releases', 'released_jobs') | indent(4) }}
 
 ),
 
@@ -189,7 +178,7 @@ followable_jobs as (
 
 ),
 
-submission_pairs as (
+submission_links as (
 
     {{ pair_with_latest_end('followable_jobs', 'submitted_jobs') | indent(4) }}
 
@@ -197,19 +186,9 @@ submission_pairs as (
 
 links as (
 
-    select
-        job_key,
-        previous_job_key
-    from release_links
-
+    select * from release_links
     union all
-
-    select
-        submission_pairs.job_key,
-        submission_pairs.previous_job_key
-    from submission_pairs
-    inner join submitted_jobs on submission_pairs.job_key = submitted_jobs.job_key
-    where submission_pairs.previous_event_at >= submitted_jobs.not_before
+    select * from submission_links
 
 )
 
