@@ -251,8 +251,9 @@ def _variables_of_profile(settings: HomeSettings) -> dict[str, str]:
 def collect_garbage_seldom() -> None:
     """Look for circular garbage after 100,000 new objects, not after 700, and not at all when the process ends.
 
-    Loading Dagster, dbt and Great Expectations makes millions of objects that stay. Going through them again and again
-    took 6% of what a refresh costs before it has any data, and once more at the end of each of its two processes 10%.
+    Loading Dagster, dbt and Great Expectations makes millions of objects that stay. Python went through them again and
+    again, which took 6% of a refresh of next to no data. It went through them once more at the end of each of the two
+    processes, which took 10%.
     """
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)

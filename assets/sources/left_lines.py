@@ -32,5 +32,5 @@ class LeftLines:
         self._bytes += len(line)
 
     def are_too_many(self, line_count: int) -> bool:
-        """Tell whether the file has to be read by lines, as it has `line_count` lines so far."""
+        """Tell whether the whole file has to be read by lines; so far it has `line_count` of them."""
         return len(self.texts) > max_left_count(line_count) or self._bytes > MAX_LEFT_BYTES

@@ -203,8 +203,8 @@ class _Log:
 
     path: Path
     line_count: int
-    odd: LeftLines = field(default_factory=LeftLines)
-    """Lines that are no object, by their numbers: `path` has an empty one in their places."""
+    left: LeftLines = field(default_factory=LeftLines)
+    """Lines without braces around them, in whose places `path` has empty objects; then also what the scan leaves."""
 
 
 def take(
@@ -252,7 +252,7 @@ def _look_at(file_id: int, file: SourceFile, copies: Copies) -> _Log | None:
 
 def _objects_alone(path: Path, objects: Path) -> _Log | None:
     """Copy a file with an empty object for each line without braces around it; None if it must be read by lines."""
-    odd = LeftLines()
+    left = LeftLines()
     count = 0
     with open_regular(path) as stream, objects.open("wb") as copy:
         for block in blocks_of_lines(stream, CHUNK):
@@ -260,14 +260,14 @@ def _objects_alone(path: Path, objects: Path) -> _Log | None:
             if b"\r" in block or max(map(len, lines)) > MAX_OBJECT_BYTES:
                 return None
             for place in [place for place, line in enumerate(lines) if line[:1] != b"{" or line.rstrip()[-1:] != b"}"]:
-                odd.add(count + place + 1, lines[place])
+                left.add(count + place + 1, lines[place])
                 lines[place] = b"{}"
             count += len(lines)
-            if odd.are_too_many(count):
+            if left.are_too_many(count):
                 return None
             copy.write(b"\n".join(lines))
             copy.write(b"\n")
-    return _Log(objects, count, odd)
+    return _Log(objects, count, left)
 
 
 def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -> None:
@@ -285,7 +285,9 @@ def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -
 def _leave(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
     """Fill `left_lines`, and give up files of which a record would have to be left."""
     found = con.execute("select file_id, list(line_number) from health_whole where is_left group by all").fetchall()
-    left = {file_id: _left_lines(logs[file_id], numbers) for file_id, numbers in found}
+    for file_id, numbers in found:
+        _add_left_lines(logs[file_id], numbers)
+    left = {file_id: logs[file_id].left for file_id, _ in found}
     LEFT_LINES.fill(con, [(file_id, *line) for file_id, lines in left.items() for line in lines.texts.items()])
     con.execute(
         """
@@ -301,10 +303,9 @@ def _leave(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
         con.execute(f"delete from {table} where file_id in (from health_given_up)")
 
 
-def _left_lines(log: _Log, numbers: Sequence[int]) -> LeftLines:
-    """Return lines as the file has them, or too many of them."""
-    left = log.odd
-    wanted = sorted(set(numbers) - left.texts.keys())
+def _add_left_lines(log: _Log, numbers: Sequence[int]) -> None:
+    """Read lines of a file that the scan leaves, until there are too many."""
+    wanted = sorted(set(numbers) - log.left.texts.keys())
     before = 0
     with open_regular(log.path) as stream:
         for block in blocks_of_lines(stream, CHUNK):
@@ -312,8 +313,7 @@ def _left_lines(log: _Log, numbers: Sequence[int]) -> LeftLines:
             inside = wanted[bisect_right(wanted, before) : bisect_right(wanted, before + count)]
             lines = block.split(b"\n") if inside else []
             for number in inside:
-                left.add(number, lines[number - before - 1])
+                log.left.add(number, lines[number - before - 1])
             before += count
-            if left.are_too_many(log.line_count):
-                break
-    return left
+            if log.left.are_too_many(log.line_count):
+                return
