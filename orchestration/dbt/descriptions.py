@@ -1,16 +1,16 @@
-"""What each of dbt's tests claims, as one sentence for Dagster's pages."""
+"""What each of dbt's tests claims, in sentences, for Dagster's pages and ops.checks."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _REFERENCE = re.compile(r"(?:ref|source)\((.*)\)")
 
 
 def describe_test(test: Mapping[str, Any]) -> str:
-    """Return a test's own description, or a sentence made of its kind and its arguments.
+    """Return a test's own description, or sentences made of its kind and its arguments.
 
     >>> describe_test({"name": "assert_every_end_is_known", "description": ""})
     'Every end is known.'
@@ -19,21 +19,41 @@ def describe_test(test: Mapping[str, Any]) -> str:
         return str(test["description"])
     metadata = test.get("test_metadata") or {}
     arguments = metadata.get("kwargs") or {}
+    if metadata.get("name") == "rows_are_valid":
+        return " ".join(_describe_rules(arguments))
     column = arguments.get("column_name")
-    columns = ", ".join(arguments.get("columns") or [])
-    parent = ".".join(re.findall(r"[\"']([^\"']+)[\"']", _reference(arguments)))
     sentences = {
         "unique": f"No value of {column} stands in two rows.",
         "not_null": f"Every row has a value of {column}.",
-        "accepted_values": f"{column} is one of: {', '.join(map(str, arguments.get('values') or []))}.",
-        "relationships": f"Every value of {column} stands in {arguments.get('field')} of {parent}.",
-        "unique_combination_of_columns": f"No two rows have the same {columns}.",
-        "combination_exists_in": f"Every combination of {columns} stands in {parent}.",
+        "accepted_values": _describe_values(column, arguments.get("values") or []),
+        "relationships": f"Every value of {column} stands in {arguments.get('field')} of {_parent(arguments)}.",
     }
     of_name = str(test["name"]).removeprefix("assert_").replace("_", " ")
     return sentences.get(str(metadata.get("name")), f"{of_name[:1].upper()}{of_name[1:]}.")
 
 
-def _reference(arguments: Mapping[str, Any]) -> str:
+def _describe_rules(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Describe what the test `rows_are_valid` asks, rule by rule."""
+    for key in arguments.get("keys", []):
+        yield f"Every row has a value of {_and(key)}, and no two have the same."
+    if arguments.get("required"):
+        yield f"Every row has a value of {_and(arguments['required'])}."
+    for column, values in arguments.get("accepted_values", {}).items():
+        yield _describe_values(column, values)
+    for reference in arguments.get("references", []):
+        columns = reference["columns"]
+        yield f"Every {_and(columns)} stands in {_and(reference.get('to_columns', columns))} of {_parent(reference)}."
+
+
+def _describe_values(column: Any, values: list[Any]) -> str:
+    return f"{column} is one of: {', '.join(map(str, values))}."
+
+
+def _and(columns: str | list[str]) -> str:
+    return columns if isinstance(columns, str) else " and ".join(columns)
+
+
+def _parent(arguments: Mapping[str, Any]) -> str:
+    """Return the name of the model that `to` refers to."""
     found = _REFERENCE.search(str(arguments.get("to") or ""))
-    return found[1] if found else ""
+    return ".".join(re.findall(r"[\"']([^\"']+)[\"']", found[1] if found else ""))

@@ -15,6 +15,7 @@ import duckdb
 
 from orchestration.checks.asset_checks import record_verdicts
 from orchestration.checks.verdicts import Verdict
+from orchestration.dbt.descriptions import describe_test
 
 TESTS = ("test", "unit_test")
 MAX_ROW_CHARACTERS = 500
@@ -65,7 +66,7 @@ def dbt_verdicts(con: duckdb.DuckDBPyConnection, result: dict[str, Any], manifes
     if kind not in TESTS:
         return [Verdict(table_name, "builds", False, True, message, f"dbt builds {table_name}")]
     is_blocking = not (node.get("config", {}).get("meta") or {}).get("warns", False)
-    expected = str(node.get("description") or "") or _test_in_words(node)
+    expected = describe_test(node)
     verdict = partial(Verdict, table_name, node["name"])
     if status in ("pass", "success"):
         return [verdict(True, is_blocking, "no violation", expected)]
@@ -106,9 +107,3 @@ def _judged_node(test: dict[str, Any], manifest: dict[str, Any]) -> dict[str, An
         if found:
             return dict(found)
     return {"schema": test.get("schema", "dbt"), "name": test.get("model") or test["name"]}
-
-
-def _test_in_words(test: dict[str, Any]) -> str:
-    metadata = test.get("test_metadata") or {}
-    column = test.get("column_name") or (metadata.get("kwargs") or {}).get("column_name")
-    return f"{metadata['name']} of {column}" if metadata and column else str(metadata.get("name") or test["name"])

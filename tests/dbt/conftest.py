@@ -14,7 +14,13 @@ SHARES = "assert_shares_sum_to_one"
 LOSSES = "assert_losses_agree_by_size_and_by_account"
 FAILURES = "assert_attempts_are_infrastructure_failures_as_listed"
 PREEMPTED = "assert_every_preempted_attempt_is_listed"
-TESTS = (SHARES, LOSSES, FAILURES, PREEMPTED)
+ROWS_OF_PREEMPTIONS = "rows_of_fct_preemptions_are_valid"
+ROWS_OF_NODES = "rows_of_fct_attempt_nodes_are_valid"
+ROWS_OF_NODE_DAYS = "rows_of_fct_node_days_are_valid"
+ROWS_OF_SIGNALS = "rows_of_int_lemon_signal_inputs_are_valid"
+TESTS = (
+    SHARES, LOSSES, FAILURES, PREEMPTED, ROWS_OF_PREEMPTIONS, ROWS_OF_NODES, ROWS_OF_NODE_DAYS, ROWS_OF_SIGNALS
+)  # fmt: skip
 TOUCHED = """
     create schema touched;
     create table touched.jobs (cluster_id varchar, job_id_raw bigint);

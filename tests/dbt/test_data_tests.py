@@ -1,9 +1,21 @@
-"""dbt's tests of identities find what is planted: Great Expectations does not ask for these again."""
+"""dbt's tests of rows and identities find what is planted: Great Expectations does not ask for these again."""
+
+from collections import Counter
 
 import duckdb
 import pytest
 
-from tests.dbt.conftest import FAILURES, LOSSES, PREEMPTED, SHARES, TESTS
+from tests.dbt.conftest import (
+    FAILURES,
+    LOSSES,
+    PREEMPTED,
+    ROWS_OF_NODE_DAYS,
+    ROWS_OF_NODES,
+    ROWS_OF_PREEMPTIONS,
+    ROWS_OF_SIGNALS,
+    SHARES,
+    TESTS,
+)
 from tests.dbt.on_a_copy import compiled_in, copy_of
 
 # (what is planted, the test that must find it)
@@ -27,36 +39,80 @@ ANOMALIES = [
     ("delete from marts.fct_preemptions", PREEMPTED),
     ("update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = true", PREEMPTED),
 ]
+A_PREEMPTION = "where attempt_id = (select min(attempt_id) from marts.fct_preemptions)"
+# (what is planted, the test that must find it, how many rows break which rule)
+ROWS = [
+    (
+        f"update marts.fct_preemptions set attempt_id = null {A_PREEMPTION}",
+        ROWS_OF_PREEMPTIONS,
+        {"attempt_id missing": 1},
+    ),
+    (
+        f"insert into marts.fct_preemptions from marts.fct_preemptions {A_PREEMPTION}",
+        ROWS_OF_PREEMPTIONS,
+        {"attempt_id not unique": 2},
+    ),
+    (
+        f"update marts.fct_preemptions set instigator_rule = 'guessed', attempt_id = 'none' {A_PREEMPTION}",
+        ROWS_OF_PREEMPTIONS,
+        {"instigator_rule not accepted": 1, "attempt_id not found": 1},
+    ),
+    (
+        f"update marts.fct_preemptions set instigator_attempt_id = 'none' {A_PREEMPTION}",
+        ROWS_OF_PREEMPTIONS,
+        {"instigator_attempt_id not found": 1},
+    ),
+    (
+        "insert into marts.fct_node_days from marts.fct_node_days order by all limit 1",
+        ROWS_OF_NODE_DAYS,
+        {"cluster_id, node_id, day_date not unique": 2},
+    ),
+    (
+        "insert into marts.fct_attempt_nodes select 'other', attempt_id, node_id from marts.fct_attempt_nodes limit 1",
+        ROWS_OF_NODES,
+        {"cluster_id, node_id not found": 1},
+    ),
+    (
+        "insert into faultline.intermediate.int_lemon_signal_inputs by name select 'c' as cluster_id, 1 as amount",
+        ROWS_OF_SIGNALS,
+        {"signal missing": 1},
+    ),
+]
 
 
 @pytest.fixture(scope="module")
 def found_by(testbed_home, compiled, tmp_path_factory):
-    """Count what a test finds after a statement, which is undone."""
+    """Return what a test finds after a statement, which is undone."""
     home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
     texts = {test: compiled_in(compiled.root, test) for test in TESTS}
     with duckdb.connect(str(home.working_file)) as con:
         con.execute(f"attach '{home.publication}' as publication; use publication")
 
-        def count(planted, test):
+        def rows(planted, test):
             con.begin()
             con.execute(planted)
             found = con.execute(texts[test]).fetchall()
             con.rollback()
-            return len(found)
+            return found
 
-        yield count
+        yield rows
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_what_was_built_passes(found_by, test):
-    assert found_by("select 1", test) == 0
+    assert found_by("select 1", test) == []
 
 
 def test_a_log_may_name_a_later_attempt_of_the_same_run(found_by):
     named = "update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = false"
-    assert found_by(named, PREEMPTED) == 0
+    assert found_by(named, PREEMPTED) == []
 
 
 @pytest.mark.parametrize(("planted", "test"), ANOMALIES)
 def test_what_is_planted_is_found(found_by, planted, test):
-    assert found_by(planted, test) > 0
+    assert found_by(planted, test)
+
+
+@pytest.mark.parametrize(("planted", "test", "broken"), ROWS)
+def test_rows_that_break_a_rule_are_found_with_the_rule(found_by, planted, test, broken):
+    assert Counter(rule for rule, *_ in found_by(planted, test)) == broken

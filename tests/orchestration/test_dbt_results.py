@@ -18,7 +18,7 @@ def artifacts(tmp_path):
     def test(name, **config):
         return {
             "name": name, "schema": "dbt_test__audit", "attached_node": model, "depends_on": {"nodes": [model]},
-            "column_name": "attempt_id", "test_metadata": {"name": name.split("_")[0], "kwargs": {}}, "config": config,
+            "test_metadata": {"name": "not_null", "kwargs": {"column_name": "attempt_id"}}, "config": config,
             "description": "",
         }  # fmt: skip
 
@@ -81,9 +81,9 @@ def test_dbt_results_stand_beside_the_others_by_cluster(con, artifacts):
         "select check_name, passed, is_blocking, cluster_id, expected from ops.checks order by check_name, cluster_id"
     ).fetchall()
     assert rows == [
-        ("present_attempts", True, True, None, "present of attempt_id"),
-        ("unique_attempts", False, True, "alpha", "unique of attempt_id"),
-        ("warned_attempts", False, False, "alpha", "warned of attempt_id"),
+        ("present_attempts", True, True, None, "Every row has a value of attempt_id."),
+        ("unique_attempts", False, True, "alpha", "Every row has a value of attempt_id."),
+        ("warned_attempts", False, False, "alpha", "Every row has a value of attempt_id."),
         ("window_edges", True, True, None, "Both edges of the window count."),
     ]
     assert failed_checks(con, "run-1") == [], "there is another cluster"

@@ -1,0 +1,54 @@
+{#- All that is asked of each row of a model, in one statement: a test of its own costs dbt as much as a small model.
+    keys: columns, or lists of them, that identify a row: never missing, never the same in two rows
+    required: columns that are never missing
+    accepted_values: by column the values that it may have, if it has one
+    references: columns whose values stand in another model; a row with a missing one refers to nothing
+    It finds each row once for each rule that it breaks, with all its columns: cluster_id says whom a failure concerns. -#}
+{% test rows_are_valid(model, keys=[], required=[], accepted_values={}, references=[]) %}
+
+{%- set broken = [] -%}
+
+{%- for key in keys -%}
+    {%- set columns = [key] if key is string else key -%}
+    {%- set named = columns | join(', ') -%}
+    {%- set repeated = 'select ' ~ named ~ ' from ' ~ model ~ ' group by ' ~ named ~ ' having count(*) > 1' -%}
+    {%- do broken.append([named ~ ' missing', columns | join(' is null or ') ~ ' is null']) -%}
+    {%- do broken.append([named ~ ' not unique', '(' ~ named ~ ') in (' ~ repeated ~ ')']) -%}
+{%- endfor -%}
+
+{%- for column in required -%}
+    {%- do broken.append([column ~ ' missing', column ~ ' is null']) -%}
+{%- endfor -%}
+
+{%- for column, values in accepted_values.items() -%}
+    {%- do broken.append([column ~ ' not accepted', column ~ " not in ('" ~ values | join("', '") ~ "')"]) -%}
+{%- endfor -%}
+
+{%- for rule, condition in broken %}
+select
+    '{{ rule }}' as broken_rule,
+    judged.*
+from {{ model }} as judged
+where {{ condition }}
+{{ 'union all' if references or not loop.last }}
+{%- endfor %}
+
+{%- for reference in references %}
+{%- set columns = [reference['columns']] if reference['columns'] is string else reference['columns'] -%}
+{%- set to_columns = reference.get('to_columns', columns) -%}
+{%- set to_columns = [to_columns] if to_columns is string else to_columns -%}
+{%- set links, known = [], [] -%}
+{%- for column in columns -%}
+    {%- do links.append('judged.' ~ column ~ ' = referred.' ~ to_columns[loop.index0]) -%}
+    {%- do known.append('judged.' ~ column ~ ' is not null') -%}
+{%- endfor %}
+select
+    '{{ columns | join(', ') }} not found' as broken_rule,
+    judged.*
+from {{ model }} as judged
+left join {{ reference['to'] }} as referred on {{ links | join(' and ') }}
+where {{ known | join(' and ') }} and referred.{{ to_columns[0] }} is null
+{{ 'union all' if not loop.last }}
+{%- endfor %}
+
+{% endtest %}
