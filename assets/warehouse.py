@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,16 +53,8 @@ class Warehouse:
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open for writing, with the raw and ops tables in place; fails when another process holds the file."""
-        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        con = duckdb.connect(self.path, config={"storage_compatibility_version": STORAGE_VERSION})
+        con = self._open()
         try:
-            self._configure(con)
-            create_raw_and_ops(con)
-            if self.publication:
-                attach(con, Path(self.publication))
-                for schema in READER_SCHEMAS:
-                    con.execute(f"create schema if not exists {PUBLICATION}.{schema}")
-                look_in(con)
             yield con
         finally:
             con.close()
@@ -80,12 +72,64 @@ class Warehouse:
         finally:
             con.close()
 
+    def close(self) -> None:
+        """Leave the files to another process: nothing here holds them."""
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        con = duckdb.connect(self.path, config={"storage_compatibility_version": STORAGE_VERSION})
+        try:
+            self._configure(con)
+            create_raw_and_ops(con)
+            if self.publication:
+                attach(con, Path(self.publication))
+                for schema in READER_SCHEMAS:
+                    con.execute(f"create schema if not exists {PUBLICATION}.{schema}")
+                look_in(con)
+        except BaseException:
+            con.close()
+            raise
+        return con
+
     def _configure(self, con: duckdb.DuckDBPyConnection) -> None:
         con.execute("set timezone = 'UTC'")
         if self.memory_limit:
             con.execute(f"set memory_limit = {literal(self.memory_limit)}")
         if self.threads:
             con.execute(f"set threads = {self.threads}")
+
+
+@dataclass(frozen=True)
+class OpenWarehouse(Warehouse):
+    """A warehouse whose files stay open from one step of a run to the next, until `close`.
+
+    What one step read is in DuckDB's memory for those behind it. Opening the files for each step took 3.5% of the CPU
+    time of every refresh, large or small.
+    """
+
+    _held: list[duckdb.DuckDBPyConnection] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The connection that keeps the files open, if they are."""
+
+    @contextmanager
+    def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a connection to the open files, opening them where they are not."""
+        if not self._held:
+            self._held.append(self._open())
+        with beside(self._held[0]) as con:
+            if self.publication:
+                look_in(con)
+            yield con
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give the same: DuckDB opens a file in one way for all of a process."""
+        with self.writing() as con:
+            yield con
+
+    def close(self) -> None:
+        """Close the files. They have to be closed before another process opens them or copies them."""
+        while self._held:
+            self._held.pop().close()
 
 
 def create_raw_and_ops(con: duckdb.DuckDBPyConnection) -> None:

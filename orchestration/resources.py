@@ -6,12 +6,13 @@ None of them accepts configuration from a run: a user who may start runs cannot 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
 from typing import Any
 
 import dagster as dg
 
 from assets.report.folder import ReportFolder
-from assets.warehouse import Warehouse
+from assets.warehouse import OpenWarehouse
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
@@ -23,7 +24,7 @@ def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> di
     """Build every resource; `whole` are all assets, of which a run may be skipped where nothing is new."""
     home = settings.home
     return {
-        "warehouse": dg.ResourceDefinition(lambda _: warehouse_of(settings), config_schema={}),
+        "warehouse": dg.ResourceDefinition(lambda _: _warehouse_of(settings), config_schema={}),
         "sources": bound(lambda context: HomeSources.of(settings, whole, context.run.tags if context.run else {})),
         "report": bound(
             lambda _: ReportFolder(
@@ -48,14 +49,16 @@ def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> di
     }
 
 
-def warehouse_of(settings: HomeSettings) -> Warehouse:
-    """Name the files of a home, with the limits of the settings."""
-    return Warehouse(
+def _warehouse_of(settings: HomeSettings) -> Iterator[OpenWarehouse]:
+    """Name the files of a home, with the limits of the settings, and close them when the run ends."""
+    warehouse = OpenWarehouse(
         path=str(settings.home.working_file),
         publication=str(settings.home.publication),
         memory_limit=settings.memory_limit,
         threads=settings.threads,
     )
+    with closing(warehouse):
+        yield warehouse
 
 
 def bound(make: Callable[[dg.InitResourceContext], dg.ConfigurableResource]) -> dg.ResourceDefinition:

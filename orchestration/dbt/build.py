@@ -233,6 +233,7 @@ class Build:
         if not self._context.is_subset:
             begin_publication(self._settings.home, self._warehouse, self._context)
         arguments = build_arguments(without, is_whole=not self._context.is_subset)
+        self._warehouse.close()
         with given_to_dbt(self._settings, cache_folder(self._settings.home)):
             return self._dbt.cli(arguments, context=self._context, target_path=self._target, raise_on_error=False)
 
@@ -283,6 +284,7 @@ def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecuti
         context.log.info("rows of the last publication are reused where nothing new affects them")
         return
     context.log.info(f"all rows are built anew: {reason}")
+    warehouse.close()
     # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
     remove_file(home.publication)
 

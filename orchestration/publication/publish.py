@@ -131,6 +131,7 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
     try:
         with warehouse.writing() as con:
             complete_publication(con)
+        warehouse.close()
         publish(home, run_id, code_version(), home.publication, home.working_reports / "latest", group=group)
     except (OSError, WrongGroup, duckdb.Error) as error:
         with warehouse.writing() as con:
