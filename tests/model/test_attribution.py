@@ -3,7 +3,9 @@
 from dataclasses import fields
 
 import numpy as np
+import pytest
 
+from assets.model import attribution
 from assets.model.attribution import attribute
 from assets.model.attribution_evidence import (
     FAMILIES,
@@ -210,12 +212,12 @@ def test_windows_are_cut_where_the_attempt_began():
     assert lag_class(np.array([-600, -300, -299, 0, 0.5, 300])).tolist() == [0, 0, 1, 3, 4, 6]
 
 
-def judged(rows, ends, control=()):
-    """Probabilities of episodes beside attempts of one node that ran for two hours until these ends."""
+def judged(rows, ends, control=(), seconds=7200.0):
+    """Probabilities of episodes beside attempts of one node that ran for two hours, or so long, until these ends."""
     ends = np.array(ends)
     return attribute(
         suspects=Suspects(
-            np.zeros(len(ends), dtype=np.int64), np.ones(len(ends)), np.full(len(ends), 7200.0), ends - 7200, ends
+            np.zeros(len(ends), dtype=np.int64), np.ones(len(ends)), np.full(len(ends), seconds), ends - seconds, ends
         ),
         episodes=episodes_of(rows),
         strata=Strata(np.array([50.0]), np.array([1e6]), np.array([0])),
@@ -255,3 +257,19 @@ def test_of_jobs_that_share_a_node_the_fault_failed_the_one_that_ended_with_it()
     assert beside > 0.9 and earlier < 0.3
     together = judged(rows(-10.0, -5.0), [10_000.0, 9_995.0])
     assert together.min() > 0.9
+
+
+def test_a_job_that_is_over_when_it_starts_does_not_explain_itself(monkeypatch):
+    """An episode that makes itself unlikely swings between two probabilities, step by step."""
+    rows = [(n, 0, CHECK, LASTING, 10.0, True, True, 0, 10_010.0, False) for n in range(2)]
+    found = judged(rows, [10_000.0, 10_000.0], seconds=0.5)
+    monkeypatch.setattr(attribution, "_MAX_STEPS", attribution._MAX_STEPS + 1)
+    assert found.min() > 0.9
+    assert judged(rows, [10_000.0, 10_000.0], seconds=0.5) == pytest.approx(found, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_probabilities_come_to_rest(monkeypatch, seed):
+    found = planted(seed, 4000, 20, 0.03)[0]
+    monkeypatch.setattr(attribution, "_MAX_STEPS", attribution._MAX_STEPS + 1)
+    assert planted(seed, 4000, 20, 0.03)[0].draws == pytest.approx(found.draws, abs=1e-6)
