@@ -25,7 +25,7 @@ from orchestration.home import PROJECT, Home
 from orchestration.terminal import console
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from assets.report.blocks import Chapter
     from assets.report.queries import Frames, Row
@@ -99,6 +99,14 @@ def _group(item: pytest.Item) -> str:
             return fixture
     has_fixtures = (item.path.parent / "conftest.py").exists()
     return (item.path.parent if has_fixtures else item.path).relative_to(PROJECT).as_posix()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def little_patience() -> Iterator[None]:
+    """Have a lock that another process holds for a whole test refused after a moment, not after two seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("orchestration.upkeep.lock.PATIENCE_SECONDS", 0.3)
+        yield
 
 
 @pytest.fixture(scope="session")
