@@ -66,7 +66,7 @@ _TOUCHED = {
         )
     """,
     "attempts": f"""
-        select cluster_id, attempt_id, started_at, ended_at
+        select cluster_id, attempt_id, run_id, started_at, ended_at
         from {PUBLICATION}.marts.fct_attempt_records semi join touched.jobs using (cluster_id, job_id_raw)
     """,
     # One row. Without a touched job it is an empty interval, from the latest possible day to the earliest. A running

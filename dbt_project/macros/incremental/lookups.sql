@@ -17,6 +17,12 @@
 {%- endmacro %}
 
 
+{#- The runs that these attempts belonged to, and those that are chained otherwise now. -#}
+{% macro touched_runs() -%}
+    {{ return({'columns': ['run_id'], 'in': touched_run_ids('intermediate.int_jobs_chained')}) }}
+{%- endmacro %}
+
+
 {#- The days on which one of these jobs ran, or runs. -#}
 {% macro days_of_touched_jobs() -%}
     {{ return({

@@ -1,8 +1,13 @@
+{{ config(materialized=incremental_on_duckdb(), unique_key='run_id', meta={'lookups': [touched_runs()]}) }}
+
 with
 
 attempts as (
 
     select * from {{ ref('fct_attempts') }}
+    {{ renewed_runs_only(
+        ref('fct_attempts'), ref('int_jobs_chained'), ref('fct_failures'), ref('int_planned_attempt_ends')
+    ) }}
 
 ),
 
