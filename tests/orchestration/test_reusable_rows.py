@@ -64,8 +64,8 @@ BUILD = """
     create or replace table intermediate.int_planned_attempt_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
     create or replace table publication.marts.fct_attempt_records as
     select
-        cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, job_id_raw, started_at, ended_at, path as source_path,
-        line_number as source_line_number
+        cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, 'c:' || job_id_raw // 2 || ':0' as run_id, job_id_raw,
+        started_at, ended_at, path as source_path, line_number as source_line_number
     from raw.sacct;
     create or replace table publication.marts.fct_failures as
     select cluster_id, attempt_id, 'gpu' as failure_category, 'i' as incident_id
@@ -165,7 +165,10 @@ def test_jobs_of_new_changed_and_vanished_files_are_touched_on_the_days_they_ran
     con.execute("update ops.files set run_id = 'second' where path = 'c/20'")
     assert prepare_reuse(con, "second", manifest) is None
     assert touched(con) == [19, 20, 21, 99]
-    assert con.execute("select attempt_id from touched.attempts order by 1").fetchall() == [("c:19:0",), ("c:20:0",)]
+    assert con.execute("select attempt_id, run_id from touched.attempts order by 1").fetchall() == [
+        ("c:19:0", "c:9:0"),
+        ("c:20:0", "c:10:0"),
+    ]
     assert con.execute("select first_day::varchar, last_day::varchar from touched.days").fetchall() == [
         ("2026-01-20", "2026-01-22")
     ]
