@@ -79,7 +79,8 @@ def test_rows_of_python_are_let_go_before_the_transaction_ends() -> None:
         before = pa.total_allocated_bytes()
         for _ in range(5):
             table.add(con, [{"text": "x" * 1000}] * 1000)
-        assert pa.total_allocated_bytes() - before < 1_000_000
+        held = pa.total_allocated_bytes() - before
+        assert held < 2_000_000, "five million bytes are all rows; the last ones may wait for Python to let them go"
         assert con.execute("select count(*) from texts").fetchall() == [(5000,)]
     finally:
         con.rollback()
