@@ -103,8 +103,7 @@ class Warehouse:
 class OpenWarehouse(Warehouse):
     """A warehouse whose files stay open from one step of a run to the next, until `close`.
 
-    What one step read is in DuckDB's memory for those behind it. Opening the files for each step took 3.5% of the CPU
-    time of every refresh, large or small.
+    What one step has read stays in DuckDB's memory for the next ones.
     """
 
     _held: list[duckdb.DuckDBPyConnection] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -122,12 +121,12 @@ class OpenWarehouse(Warehouse):
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give the same: DuckDB opens a file in one way for all of a process."""
+        """Give such a connection as well, which may write: a process opens a DuckDB file in one mode only."""
         with self.writing() as con:
             yield con
 
     def close(self) -> None:
-        """Close the files. They have to be closed before another process opens them or copies them."""
+        """Close the files, before another process opens them and before they are copied."""
         while self._held:
             self._held.pop().close()
 

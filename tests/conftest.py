@@ -103,7 +103,7 @@ def _group(item: pytest.Item) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def little_patience() -> Iterator[None]:
-    """Have a lock that another process holds for a whole test refused after a moment, not after two seconds."""
+    """Wait only a moment for a lock that another process holds throughout a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("orchestration.upkeep.lock.PATIENCE_SECONDS", 0.3)
         yield

@@ -37,7 +37,7 @@ _LAG_WEIGHT = 10.0
 _SECOND_FAULT = 1e-3
 """Share of what a node shows within minutes of a failure that Slurm blames on it, and that is a fault of its own."""
 _MAX_STEPS, _TOLERANCE = 5000, 1e-7
-"""A draw is finished when a step changes no probability by as much as the tolerance, mostly within 50 to 500 steps."""
+"""A draw has converged when no probability changes by the tolerance in a step, mostly after 50 to 500 steps."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def attribute(
     lie in it, f0_x is the share of features among the check's own coincidences, drawn to that of its family. Over the
     episodes of one attempt, p_j = odds_j / (1 + sum of odds).
     The rate of coincidences is estimated from the controls; theta, g, h and f1 are found by expectation-maximisation.
-    Each step goes half of the way: with whole steps some probabilities swing between two values.
+    Each step goes half of the way: with whole steps some probabilities alternate between two values.
     For each episode g, h and f1 are estimated from the other episodes (collapsed variational Bayes of order zero). If
     an episode counted for itself, its own features would look usual, and its probability would be too extreme. An event
     that the fit blames for a failure counts in the controls only by the rest of its probability, because other attempts

@@ -40,7 +40,7 @@ def after_failure(suspects: Suspects, episodes: Episodes) -> sparse.csr_matrix:
     """Matrix (episodes, episodes) with a one where the failure of the first's attempt would explain the second."""
     rows, places = _pairs(episodes, episodes)
     attempt, other = episodes.attempt[rows], episodes.attempt[places]
-    # Jobs of no more than a second are over when they start: none is later than itself, nor two later than each other.
+    # A job of a second at most would be later than itself, and two of them later than each other.
     is_later = (suspects.ended_at[attempt] <= suspects.started_at[other] + 1.0) & (
         suspects.ended_at[attempt] < suspects.ended_at[other]
     )

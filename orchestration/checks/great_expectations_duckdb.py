@@ -101,10 +101,9 @@ def _results(batch: Any, table: str, suite: Sequence[Expectation]) -> list[Expec
 
 @contextmanager
 def validating(warehouse: Warehouse) -> Iterator[Validator]:
-    """Open a file read-only for validation, and close it afterwards.
+    """Give a validator on a connection of its own, which SQLAlchemy only borrows.
 
-    GX does not release the file when its engine is disposed of, and the next writer would be locked out. So the
-    connection is opened and closed here, and SQLAlchemy only borrows it.
+    GX does not release a file when its engine is disposed of, and the next writer would be locked out.
     """
     with warehouse.reading() as con:
         context = gx.get_context(mode="ephemeral")

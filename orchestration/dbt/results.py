@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -73,30 +75,48 @@ def dbt_verdicts(con: duckdb.DuckDBPyConnection, result: dict[str, Any], manifes
     found = found_by_cluster(con, str(result.get("compiled_code") or "")) if kind == "test" else {}
     if not found:
         return [verdict(False, is_blocking, message, expected)]
-    return [verdict(False, is_blocking, observed, expected, cluster_id) for cluster_id, observed in found.items()]
+    return [
+        verdict(False, is_blocking, observed, must_hold or expected, cluster_id)
+        for cluster_id, (observed, must_hold) in found.items()
+    ]
 
 
-def found_by_cluster(con: duckdb.DuckDBPyConnection, test_sql: str) -> dict[str | None, str]:
-    """Say what a failed test found, which dbt only counts: by cluster how many rows, and the first of them.
+def found_by_cluster(con: duckdb.DuckDBPyConnection, test_sql: str) -> dict[str | None, tuple[str, str]]:
+    """Run a failed test again, as dbt only counts what it finds.
 
-    Rows that name no cluster stand under None. The result is empty where the statement cannot be run again.
+    Returns
+    -------
+    dict
+        By cluster how many rows break which rule and the first of them, and which rules would hold if none did, where
+        the test names them. Rows that name no cluster stand under None. It is empty where the statement cannot be run
+        again.
     """
     if not test_sql:
         return {}
     try:
         names = [column[0] for column in con.execute(f"select * from (\n{test_sql}\n) limit 0").description or []]
-        cluster = "cluster_id" if "cluster_id" in names else "null::varchar"
+        cluster, rule = (name if name in names else "null::varchar" for name in ("cluster_id", "broken_rule"))
         rows = con.execute(
-            f"select {cluster}, count(*), any_value(found) from (\n{test_sql}\n) as found group by 1 order by 1"
+            f"""
+            select {cluster}, {rule}, count(*), any_value(found)
+            from (\n{test_sql}\n) as found
+            group by 1, 2
+            order by 1, 2
+            """
         ).fetchall()
     except duckdb.Error:
         return {}
-    return {cluster_id: _count_and_first(count, first) for cluster_id, count, first in rows}
+    found = {}
+    for cluster_id, of_cluster in groupby(rows, key=itemgetter(0)):
+        broken = [(count, f" with {rule}" if rule else "", first) for _, rule, count, first in of_cluster]
+        observed = "; ".join(_count_and_first(*of_rule) for of_rule in broken)
+        found[cluster_id] = observed, " and ".join(f"no row{which}" for _, which, _ in broken if which)
+    return found
 
 
-def _count_and_first(count: int, first: dict[str, Any]) -> str:
-    shown = ", ".join(f"{name} {value}" for name, value in first.items())
-    return f"{count:,} row{'s' * (count != 1)}; first: {shown[:MAX_ROW_CHARACTERS]}"
+def _count_and_first(count: int, which: str, first: dict[str, Any]) -> str:
+    shown = ", ".join(f"{name} {value}" for name, value in first.items() if name != "broken_rule")
+    return f"{count:,} row{'s' * (count != 1)}{which}; first: {shown[:MAX_ROW_CHARACTERS]}"
 
 
 def _judged_node(test: dict[str, Any], manifest: dict[str, Any]) -> dict[str, Any]:

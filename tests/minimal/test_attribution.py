@@ -1,5 +1,7 @@
 """How sure it is that the evidence beside a failed attempt belongs to its failure."""
 
+import pytest
+
 from tests.minimal.cluster import Cluster, at
 
 BOOT = "Linux version 5.15.0-91-generic (buildd@lcy02) #101-Ubuntu SMP"
@@ -32,12 +34,23 @@ def chance():
     return cluster
 
 
+def short(seconds):
+    """Two jobs share a node and fail seconds after their start. Then the kernel reports a lost GPU."""
+    cluster = busy(50).kernel("n1", at(3, seconds=10, days=5), XID_79)
+    for number in (100, 101):
+        half = "cpu=32,gres/gpu=4,node=1"
+        cluster.job(number, "n1", at(3, days=5), at(3, seconds=seconds, days=5), "FAILED", AllocTRES=half)
+    return cluster
+
+
 CLUSTERS = {
     "coincidences": chance(),
     # No check failed beside the 50 jobs that completed; a GPU was lost 20 seconds before the one that failed ended.
     "plain-cause": busy(50)
     .job(100, "n1", at(1, days=5), at(3, days=5), "FAILED")
     .kernel("n1", at(2, minutes=59, seconds=40, days=5), XID_79),
+    "one-second": short(1),
+    "three-seconds": short(3),
     # A glitch of PCIe, the first cause of the taxonomy, on one node; a link on the other that stays down.
     "two-nodes": busy(50)
     .job(100, "n[1-2]", at(1, days=5), at(3, days=5), "FAILED")
@@ -85,6 +98,13 @@ def test_what_completed_jobs_see_as_often_is_no_cause(minimal):
 
 def test_evidence_without_coincidences_is_a_cause(minimal):
     assert failures(minimal, "plain-cause")[100] > 0.93
+
+
+def test_a_job_of_a_second_does_not_explain_its_own_evidence(minimal):
+    """Two seconds more tell nothing else: no failure came before."""
+    brief, longer = (failures(minimal, name) for name in ("one-second", "three-seconds"))
+    assert min(brief.values()) > 0.99
+    assert brief == pytest.approx(longer)
 
 
 def test_a_clock_that_is_ahead_is_set_right(minimal):

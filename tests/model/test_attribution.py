@@ -259,8 +259,8 @@ def test_of_jobs_that_share_a_node_the_fault_failed_the_one_that_ended_with_it()
     assert together.min() > 0.9
 
 
-def test_a_job_that_is_over_when_it_starts_does_not_explain_itself(monkeypatch):
-    """An episode that makes itself unlikely swings between two probabilities, step by step."""
+def test_a_job_of_half_a_second_does_not_explain_itself(monkeypatch):
+    """An episode that makes itself unlikely alternates between two probabilities."""
     rows = [(n, 0, CHECK, LASTING, 10.0, True, True, 0, 10_010.0, False) for n in range(2)]
     found = judged(rows, [10_000.0, 10_000.0], seconds=0.5)
     monkeypatch.setattr(attribution, "_MAX_STEPS", attribution._MAX_STEPS + 1)
@@ -269,7 +269,7 @@ def test_a_job_that_is_over_when_it_starts_does_not_explain_itself(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_probabilities_come_to_rest(monkeypatch, seed):
+def test_probabilities_converge(monkeypatch, seed):
     found = planted(seed, 4000, 20, 0.03)[0]
     monkeypatch.setattr(attribution, "_MAX_STEPS", attribution._MAX_STEPS + 1)
     assert planted(seed, 4000, 20, 0.03)[0].draws == pytest.approx(found.draws, abs=1e-6)

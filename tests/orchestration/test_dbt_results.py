@@ -94,8 +94,20 @@ def test_dbt_results_stand_beside_the_others_by_cluster(con, artifacts):
 def test_rows_that_name_no_cluster_concern_all(con, artifacts):
     found = found_by_cluster(con, "select 1 as n union all select 2")
     assert list(found) == [None]
-    assert found[None].startswith("2 rows; first: n ")
+    assert found[None][0].startswith("2 rows; first: n ")
     assert found_by_cluster(con, "select * from no_such_table") == {}
+
+
+def test_each_broken_rule_is_told_and_must_not_be_broken(con, artifacts):
+    rows = "(values ('a', 'n missing'), ('a', 'm not unique'), ('a', 'm not unique'), ('b', 'n missing'))"
+    found = found_by_cluster(con, f"select * from {rows} as found (cluster_id, broken_rule)")
+    assert found == {
+        "a": (
+            "2 rows with m not unique; first: cluster_id a; 1 row with n missing; first: cluster_id a",
+            "no row with m not unique and no row with n missing",
+        ),
+        "b": ("1 row with n missing; first: cluster_id b", "no row with n missing"),
+    }
 
 
 def test_a_model_that_does_not_build_is_a_failed_check(con, artifacts):

@@ -1,9 +1,9 @@
-{#- All that is asked of each row of a model, in one statement: a test of its own costs dbt as much as a small model.
-    keys: columns, or lists of them, that identify a row: never missing, never the same in two rows
+{#- Checks the rows of a model in one statement. With a test for each rule, dbt would take longer than DuckDB does.
+    keys: columns, or lists of columns, that identify a row: never missing, never the same in two rows
     required: columns that are never missing
-    accepted_values: by column the values that it may have, if it has one
-    references: columns whose values stand in another model; a row with a missing one refers to nothing
-    It finds each row once for each rule that it breaks, with all its columns: cluster_id says whom a failure concerns. -#}
+    accepted_values: for a column, the values that it may have; a missing value is accepted
+    references: columns whose values exist in another model; a row in which one is missing is not looked up
+    A row is found once for each rule that it breaks, with all its columns. Its cluster_id says whose failure it is. -#}
 {% test rows_are_valid(model, keys=[], required=[], accepted_values={}, references=[]) %}
 
 {%- set broken = [] -%}
