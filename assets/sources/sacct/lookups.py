@@ -16,6 +16,7 @@ from assets.sources.sacct.counts import count_of
 from assets.sources.sacct.moments import MOMENTS
 from assets.sources.sacct.seen import seen_in
 from assets.sources.sacct.values import (
+    OPEN_STATES,
     ValueProblem,
     read_duration,
     read_exclusions,
@@ -32,7 +33,14 @@ MAX_EXCLUDED = 5_000_000
 
 STATES = TempTable(
     "sacct_states",
-    {"text": "varchar", "state": "varchar", "cancelled_by_uid": "bigint", "was_cut": "boolean", "problem": "varchar"},
+    {
+        "text": "varchar",
+        "state": "varchar",
+        "is_open": "boolean",
+        "cancelled_by_uid": "bigint",
+        "was_cut": "boolean",
+        "problem": "varchar",
+    },
 )
 TRES = TempTable(
     "sacct_tres",
@@ -92,8 +100,8 @@ def _state_row(text: str) -> tuple[Any, ...]:
     try:
         state = read_state(text)
     except ValueProblem as problem:
-        return text, None, None, False, problem.reason
-    return text, state.name, state.cancelled_by_uid, state.was_cut, None
+        return text, None, None, None, False, problem.reason
+    return text, state.name, state.name in OPEN_STATES, state.cancelled_by_uid, state.was_cut, None
 
 
 def _tres_row(text: str) -> tuple[Any, ...]:

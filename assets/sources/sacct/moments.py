@@ -6,7 +6,8 @@ from assets.sources.sacct.columns import TEXTS
 from assets.sources.sql import times
 
 MOMENTS = ("Submit", "Eligible", "Start", "End")
-NEVER = "('', 'Unknown', 'None', 'N/A', '(null)', '0')"
+# A list: DuckDB makes a join of IN with more than four constants, which this statement has too many of already.
+_NEVER = "['', 'Unknown', 'None', 'N/A', '(null)', '0']"
 
 
 def moment_columns(name: str) -> str:
@@ -29,7 +30,8 @@ def moment_problem(name: str) -> str:
     """Return SQL for the reason why a moment's text is none, NULL when it is fine."""
     text = TEXTS[name]
     return rf"""case
-        when {text} is null or {name}_local is not null or {name}_exact is not null or {text} in {NEVER} then null
+        when {text} is null or {name}_local is not null or {name}_exact is not null then null
+        when contains({_NEVER}, {text}) then null
         when regexp_full_match({text}, '\d\d:\d\d(:\d\d)?')
             or regexp_full_match({text}, '(\d{{1,2}} )?[A-Z][a-z]+ \d\d:\d\d')
             then 'relative_timestamp'

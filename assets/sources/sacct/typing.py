@@ -8,7 +8,7 @@ from assets.sources.sacct.columns import TEXTS, plain_columns
 from assets.sources.sacct.counts import count_of, node_count_of
 from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.moments import MOMENTS, moment_columns, moment_problem, placed
-from assets.sources.sacct.values import MAX_SECONDS, OPEN_STATES
+from assets.sources.sacct.values import MAX_SECONDS
 from assets.sources.sql import times
 
 
@@ -36,7 +36,6 @@ def type_records(zone: str, years: times.Years) -> str:
     utc = ", ".join(f"case when {n}_at >= timestamp '1970-01-03' then {n}_at end as {n}_utc" for n in MOMENTS)
     problems = " ".join(f"when {n}_problem is not null then {n}_problem" for n in MOMENTS)
     details = " ".join(f"when {n}_problem is not null then '{n}=' || left({t[n]}, 80)" for n in MOMENTS)
-    open_states = tuple(sorted(OPEN_STATES))
     # `alone` has the expressions that take longest to set up, such as patterns. DuckDB sets up what stands behind a
     # join once more for each join, as spilled rows come back there: behind all of them it took 80 ms of every batch.
     return f"""
@@ -80,7 +79,7 @@ def type_records(zone: str, years: times.Years) -> str:
         resolved as (
             select
                 judged.*,
-                states.state, states.cancelled_by_uid, states.was_cut, states.problem as state_problem,
+                states.state, states.is_open, states.cancelled_by_uid, states.was_cut, states.problem as state_problem,
                 Submit_utc as submitted_at,
                 Eligible_utc as eligible_at,
                 -- Older versions of Slurm print the end as the start of a job that was cancelled while it waited.
@@ -234,7 +233,7 @@ def type_records(zone: str, years: times.Years) -> str:
                 case when was_cut then 'truncated_value' end,
                 case when has_conflict then 'dup_column_conflict' end,
                 case when has_bad_bytes then 'bad_encoding' end,
-                case when ended_at is null and state not in {open_states} then 'end_missing' end,
+                case when ended_at is null and not is_open then 'end_missing' end,
                 -- The elapsed time of a running job ends when it was exported, which a copied file no longer tells.
                 case when state = 'RUNNING' and coalesce(time_limit_seconds, 31536000) + 86400
                     < coalesce(told_elapsed, date_diff('second', started_at, modified_at))
