@@ -11,6 +11,10 @@ from tests.benchmarks.steps import unexplained
 
 MAX_CPU_RATIO = {"daily": 1.25, "growing": 2.5}
 """CPU time of the full refresh over the floor's, by workload."""
+LARGE_SCALE = 4
+MAX_CPU_RATIO_WHEN_LARGE = {"daily": 1.15}
+MAX_NIGHT_SHARE_WHEN_LARGE = {"daily": 0.12}
+"""CPU time of a night over that of the full refresh, by workload, at that scale or a larger one."""
 MAX_PEAK_MB = 3000
 MAX_NIGHT_CPU_SECONDS = 45
 MAX_MB_PER_MILLION = 130
@@ -41,10 +45,10 @@ class Verdict:
 
 
 def verdicts(found: Results) -> list[Verdict]:
-    """Judge every target, those about one scale at the scale nearest to 1 of each workload."""
+    """Judge every target, those about one scale at the scale nearest to 1 of each workload, or at the largest."""
     judged: list[Verdict] = []
     for workload, scales in found.workloads.items():
-        about = [*_of_scale(nearest_to_one(scales)), *_of_growth(scales)]
+        about = [*_of_scale(nearest_to_one(scales)), *_of_large_scale(scales[-1]), *_of_growth(scales)]
         judged += [Verdict(f"{workload}: {verdict.target}", verdict.measured, verdict.is_met) for verdict in about]
     if found.fixed:
         seconds = found.fixed.cpu_seconds
@@ -106,6 +110,30 @@ def _of_seconds(at: Scale, scale: str) -> Iterator[Verdict]:
     for target, seconds, limit in limits:
         is_met = seconds <= limit
         yield Verdict(target, f"{seconds:.2f} s {scale}", None if is_met and at.scale < 1 else is_met)
+
+
+def _of_large_scale(at: Scale) -> Iterator[Verdict]:
+    """Judge what ought to get better with size, where a scale that large was measured."""
+    full, nightly = at.cost(results.FULL), at.cost(results.NIGHTLY)
+    targets: list[tuple[str, float, float | None]] = []
+    if limit := MAX_CPU_RATIO_WHEN_LARGE.get(at.workload):
+        targets.append(
+            (
+                f"full refresh at scale {LARGE_SCALE}: at most {limit} times the floor's CPU time",
+                limit,
+                at.ratio(results.FULL),
+            )
+        )
+    if limit := MAX_NIGHT_SHARE_WHEN_LARGE.get(at.workload):
+        share = nightly.cpu_seconds / full.cpu_seconds if nightly and full else None
+        targets.append(
+            (f"nightly increment at scale {LARGE_SCALE}: at most {limit} of the full refresh's CPU time", limit, share)
+        )
+    for target, limit, measured in targets:
+        if measured is None or at.scale < LARGE_SCALE:
+            yield Verdict(target, "not measured", None)
+        else:
+            yield Verdict(target, f"{measured:.2f} at scale {at.scale}", measured <= limit)
 
 
 def _of_growth(scales: Sequence[Scale]) -> Iterator[Verdict]:

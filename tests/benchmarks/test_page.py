@@ -62,10 +62,31 @@ def test_targets_are_judged_at_the_scale_nearest_to_one_of_each_workload(found):
 
 
 def test_a_target_in_seconds_is_not_met_at_a_smaller_scale(found):
-    nights = [verdict.is_met for verdict in verdicts(found) if "nightly" in verdict.target]
-    assert nights == [True, None]
+    def nights() -> list[bool | None]:
+        return [verdict.is_met for verdict in verdicts(found) if "nightly increment: at most" in verdict.target]
+
+    assert nights() == [True, None]
     found.scales[2].costs[results.NIGHTLY] = [Cost(90, 90, 900, 900)]
-    assert [verdict.is_met for verdict in verdicts(found) if "nightly" in verdict.target] == [True, False]
+    assert nights() == [True, False]
+
+
+def test_what_gets_better_with_size_is_judged_at_a_large_scale_only(found):
+    def judged() -> dict[str, tuple[str, bool | None]]:
+        return {
+            verdict.target.partition(" at scale 4: at most")[0]: (verdict.measured, verdict.is_met)
+            for verdict in verdicts(found)
+            if "at scale 4" in verdict.target
+        }
+
+    assert judged() == {
+        "daily: full refresh": ("not measured", None),
+        "daily: nightly increment": ("not measured", None),
+    }
+    found.scales.append(scale("4", 6_400_000, 23))
+    assert judged() == {
+        "daily: full refresh": ("1.15 at scale 4", True),
+        "daily: nightly increment": ("0.40 at scale 4", False),
+    }
 
 
 def test_a_model_above_a_tenth_of_the_time_needs_a_reason(found, monkeypatch):
