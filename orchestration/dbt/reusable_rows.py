@@ -59,11 +59,9 @@ _TOUCHED = {
         semi join changed_sacct_parts using (cluster_id, path, part)
         union
         select cluster_id, job_id_raw from {PUBLICATION}.marts.fct_attempt_records as attempts
-        where exists (
-            from changed_sacct_parts as parts
-            where parts.cluster_id = attempts.cluster_id and parts.path = attempts.source_path
-                and parts.part = attempts.source_line_number // {PART_LINES}
-        )
+        semi join changed_sacct_parts as parts
+            on parts.cluster_id = attempts.cluster_id and parts.path = attempts.source_path
+            and parts.part = attempts.source_line_number // {PART_LINES}
     """,
     "attempts": f"""
         select cluster_id, attempt_id, run_id, started_at, ended_at

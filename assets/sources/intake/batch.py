@@ -22,7 +22,7 @@ from assets.sources.batch_tables import (
 )
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
-from assets.sources.intake.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
+from assets.sources.intake.batch_lines import read_batch_lines, read_bytes, scratch_folder, set_lines_aside
 from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.growing import add_earlier_account, note_resume_points, require_agreement
 from assets.sources.intake.isolating import Aside
@@ -47,6 +47,10 @@ FREE_TEXTS = {
 stored, so that nothing built of them needs to."""
 
 
+class MustBeReadAlone(Exception):
+    """So much of a batch has to be read by lines that nothing may be read beside it."""
+
+
 def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
     """Run a reader's steps in order."""
     for step in steps:
@@ -64,6 +68,7 @@ def load_batch(
     run_id: str,
     *,
     aside: Aside | None = None,
+    max_bytes_by_lines: int | None = None,
 ) -> None:
     """Read a batch into raw and ops, inside the caller's transaction.
 
@@ -81,11 +86,15 @@ def load_batch(
         Kept beside every file.
     aside
         After a failure: lines of the only file that the reader is not to see. No file is read as a whole then.
+    max_bytes_by_lines
+        How many bytes of files may be read by lines; without it, any number.
 
     Raises
     ------
     SourceErrors
         A file that can only be refused once it is being read.
+    MustBeReadAlone
+        More bytes than that would be read by lines.
     MustBeReadWhole
         A file cannot be read on from where it grew.
     AssertionError
@@ -96,7 +105,12 @@ def load_batch(
         require_key(con)
         let_cut(con, words_of(cluster.settings.patterns_of_texts))
     with scratch_folder(con) as scratch:
-        _load(con, cluster, reader, files, run_id=run_id, aside=aside, copies=CopiesInFolder(Path(scratch)))
+        copies = CopiesInFolder(Path(scratch))
+        taken = take_whole_files(con, reader, files if aside is None else (), cluster, copies)
+        by_lines = (file for number, file in enumerate(files) if number not in taken)
+        if max_bytes_by_lines is not None and sum(map(read_bytes, by_lines)) > max_bytes_by_lines:
+            raise MustBeReadAlone
+        _load(con, cluster, reader, files, run_id=run_id, aside=aside, copies=copies, taken=taken)
     drop_temporary(con)
 
 
@@ -109,8 +123,8 @@ def _load(
     run_id: str,
     aside: Aside | None,
     copies: CopiesInFolder,
+    taken: set[int],
 ) -> None:
-    taken = take_whole_files(con, reader, files if aside is None else (), cluster, copies)
     try:
         has_aside = read_batch_lines(con, cluster, reader, files, copies, taken=taken)
     except SourceError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from assets.sources.errors import SourceError
-from assets.sources.intake.batch import load_batch
+from assets.sources.intake.batch import MustBeReadAlone, load_batch
 from assets.sources.intake.batch_lines import MAX_BATCH_BYTES, read_batch_lines, read_bytes, scratch_folder
 from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.folder import RefusedFile
@@ -22,6 +22,9 @@ from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileRead
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.database_settings import one_thread
 from assets.warehouse import transaction
+
+MAX_BYTES_BESIDE_OTHERS = 2 * 1024**3
+"""Of a file that DuckDB's own reader may take whole. Two of 1.4 GB beside each other took 1.9 GB of memory."""
 
 
 class _TrialOverError(Exception):
@@ -36,8 +39,8 @@ class Outcome:
     findings: Findings = field(default_factory=Findings)
     files_read_on: int = 0
     warnings: list[str] = field(default_factory=list)
-    lacked_memory: bool = False
-    """Nothing of it was read beside others; it has to be read alone."""
+    must_be_read_alone: bool = False
+    """Nothing of it was read beside others, as it takes too much memory for that."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +58,19 @@ class FileBatch:
     def is_read_alone(self) -> bool:
         """Tell whether nothing is to be read beside the batch.
 
-        A file larger than a batch takes more memory than one reader may have. Pseudonyms are made by a function in
-        Python, which is that of all connections and lets no other run.
+        A file larger than a batch takes more memory than one reader may have, unless DuckDB's own reader takes it.
+        Pseudonyms are made by a function in Python, which is that of all connections and lets no other run.
         """
-        return self.cluster.is_pseudonymous or sum(map(read_bytes, self.files)) > MAX_BATCH_BYTES
+        most = MAX_BYTES_BESIDE_OTHERS if isinstance(self.reader, WholeFileReader) else MAX_BATCH_BYTES
+        return self.cluster.is_pseudonymous or sum(map(read_bytes, self.files)) > most
 
     def read_beside_others(self, con: duckdb.DuckDBPyConnection) -> Outcome:
-        """Read the batch, unless it lacks the memory that others have: no file is refused for that."""
+        """Read the batch, unless it takes the memory that others need: no file is refused for that."""
         if not self.files[0].resume:
             try:
-                self._load(con, self.files)
-            except duckdb.OutOfMemoryException:
-                return Outcome(self, lacked_memory=True)
+                self._load(con, self.files, is_beside_others=True)
+            except (duckdb.OutOfMemoryException, MustBeReadAlone):
+                return Outcome(self, must_be_read_alone=True)
             except Exception as error:
                 if is_machine_error(error):
                     raise
@@ -118,10 +122,14 @@ class FileBatch:
         aside: Aside | None = None,
         *,
         is_trial: bool = False,
+        is_beside_others: bool = False,
     ) -> None:
+        max_bytes_by_lines = MAX_BATCH_BYTES if is_beside_others else None
         with suppress(_TrialOverError), self._threads(con), transaction(con):
             forget_files(con, self.reader, [file.key for file in files if file.key in self.known])
-            load_batch(con, self.cluster, self.reader, files, self.run_id, aside=aside)
+            load_batch(
+                con, self.cluster, self.reader, files, self.run_id, aside=aside, max_bytes_by_lines=max_bytes_by_lines
+            )
             if is_trial:
                 raise _TrialOverError
 

@@ -79,7 +79,7 @@ def load_kinds(
     def tell(outcome: Outcome) -> None:
         nonlocal done, done_bytes
         batch = outcome.batch
-        if outcome.lacked_memory:
+        if outcome.must_be_read_alone:
             alone.append(batch)
             return
         loadings[batch.reader.KIND].take_note(outcome)
