@@ -12,6 +12,7 @@ from assets.sources.sacct.layout import Layout, header_layout
 from assets.sources.sacct.lines import MAX_LAYOUTS
 from assets.sources.sacct.records import OddLine, assemble, repair
 from assets.sources.sacct.values import (
+    LARGEST_ID,
     STATES,
     ValueProblem,
     read_exclusions,
@@ -257,3 +258,27 @@ def test_the_effort_of_repairing_is_bounded_for_all_lines_together(monkeypatch):
     outcomes = list(assemble([OddLine(0, number, line, 0, True) for number in range(2, 202)], [layout]))
     assert {outcome.quarantined for outcome in outcomes} == {"field_count"}
     assert 20_000 < len(tried) <= 50_000
+
+
+def test_without_jobidraw_parts_of_arrays_and_of_heterogeneous_jobs_are_jobs_of_their_own(tmp_path):
+    columns = [name for name in BASE if name != "JobIDRaw"]
+    shown = ["70_1", "70_2", "701", "702", "1_23", "12_3", "123", "23+0", "23+1", "70_1"]
+    text = export(({"JobID": job} for job in shown), columns=columns)
+    con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
+    found = dict(con.execute("select job_id, job_id_raw from raw.sacct where disposition = 'loaded'").fetchall())
+    assert sorted(found) == sorted(set(shown))
+    assert len(set(found.values())) == len(found)
+    assert {job: number for job, number in found.items() if number < LARGEST_ID} == {"701": 701, "702": 702, "123": 123}
+    assert all(number < 2 * LARGEST_ID for number in found.values())
+    assert con.execute("select count(*) from raw.sacct where disposition = 'duplicate'").fetchone() == (1,)
+    assert con.execute(
+        "select array_job_id, array_task_id, het_job_id, het_offset from raw.sacct where job_id in ('12_3', '23+1') "
+        "order by job_id"
+    ).fetchall() == [(12, 3, None, None), (None, None, 23, 1)]
+
+
+@pytest.mark.parametrize("shown", ["70_", "_1", "7 0", "70-1", "0x1f", "7e3", "7.0"])
+def test_what_is_no_job_id_makes_no_number(tmp_path, shown):
+    columns = [name for name in BASE if name != "JobIDRaw"]
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export([{"JobID": "51"}, {"JobID": shown}], columns=columns)}))
+    assert con.execute("select job_id from raw.sacct").fetchall() == [("51",)]

@@ -14,7 +14,7 @@ from typing import Any
 from assets.sources.intake.json_records import Damaged, json_records
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sacct.own_form import WITHOUT_NODES, damaged_line, record_line, strange_line
-from assets.sources.sacct.values import STATES
+from assets.sources.sacct.values import LARGEST_ID, STATES
 from assets.sources.settings import ClusterSettings
 from assets.sources.text_lines import cells_of, lines_of, rows_of
 
@@ -46,7 +46,6 @@ STATE_WORDS = {
 }  # fmt: skip
 DELIMITERS = (",", ";", "\t", "|")
 _NEVER = {"", "none", "null", "nan", "nat", "-", "unknown"}
-_LARGEST_ID = 2**60
 _NO_COUNT = "NONE"
 """What Slurm prints for GPUs without a count."""
 
@@ -137,11 +136,11 @@ def _ids(text: str | None) -> dict[str, Any]:
     """Return a job's id as shown, and as a number: of an id that is none, a number made of its text."""
     if text is None:
         return {}
-    if text.isascii() and text.isdigit() and int(text) < _LARGEST_ID:
+    if text.isascii() and text.isdigit() and int(text) < LARGEST_ID:
         return {"JobID": text, "JobIDRaw": text}
     digest = hashlib.sha256(text.encode(errors="replace")).digest()
     shown = re.sub(r"[._+\[\]]", "-", text)
-    return {"JobID": shown, "JobIDRaw": int.from_bytes(digest[:8], "big") % _LARGEST_ID + _LARGEST_ID}
+    return {"JobID": shown, "JobIDRaw": int.from_bytes(digest[:8], "big") % LARGEST_ID + LARGEST_ID}
 
 
 def _gpus(told: Mapping[str, str]) -> int | str:

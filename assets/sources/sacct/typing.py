@@ -8,7 +8,7 @@ from assets.sources.sacct.columns import TEXTS, plain_columns
 from assets.sources.sacct.counts import count_of, node_count_of
 from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.moments import MOMENTS, moment_columns, moment_problem, placed
-from assets.sources.sacct.values import MAX_SECONDS
+from assets.sources.sacct.values import LARGEST_ID, MAX_SECONDS
 from assets.sources.sql import times
 
 
@@ -20,6 +20,18 @@ def _code_of(text: str, place: int) -> str:
     number = f"try_cast(split_part({text}, ':', {place}) as integer)"
     read = f"case when {number} > 128 then {number} - 128 else {number} end" if place == 1 else number
     return f"case when {text} = '0:0' then 0 else {read} end"
+
+
+def _job_number(raw: str, shown: str) -> str:
+    """Return SQL for the number of a job: JobIDRaw, else JobID where that is a number.
+
+    An export without JobIDRaw does not tell the number of an array task or of a part of a heterogeneous job. These get
+    one made of their id, beyond any that Slurm gives. DuckDB itself reads `70_1` as 701.
+    """
+    is_part = rf"regexp_full_match({shown}, '\d+([_+]\d+)+')"
+    made = f"case when {is_part} then {LARGEST_ID} + md5_number_lower({shown}) % {LARGEST_ID} end"
+    number = "case when ltrim({0}, '0123456789') = '' then try_cast({0} as bigint) end"
+    return f"coalesce({number.format(raw)}, {number.format(shown)}, ({made})::bigint)"
 
 
 def type_records(zone: str, years: times.Years) -> str:
@@ -69,9 +81,7 @@ def type_records(zone: str, years: times.Years) -> str:
         judged as (
             select *,
                 {utc},
-                coalesce(
-                    try_cast({t["JobIDRaw"]} as bigint), try_cast({t["JobID"]} as bigint)
-                ) as job_number
+                {_job_number(t["JobIDRaw"], t["JobID"])} as job_number
             from placed
         ),
         node_lists as (select *, len(node_names) > 0 as has_names from sacct_node_lists),

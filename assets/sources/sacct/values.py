@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 MAX_SECONDS = 100 * 366 * 86400
 """Longer than anything runs or was suspended."""
+LARGEST_ID = 2**60
+"""Beyond any number that Slurm gives a job. A number made of a text lies between this and its double."""
 MAX_COUNT = 10**7
 """More CPUs or GPUs than any job was given."""
 SECONDS_PER = {"day": 86400, "hour": 3600, "minute": 60}
