@@ -15,7 +15,8 @@ clusters as (
 ),
 
 -- Work is known by user, name, GPUs and array task, so that tasks of one array never follow each other while task 3 of
--- the next array may follow task 3. One number for all of it is what makes many jobs sort in seconds.
+-- the next array may follow task 3; the same with parts of heterogeneous jobs. One number for all of it is what makes
+-- many jobs sort in seconds.
 jobs as (
 
     select
@@ -28,12 +29,25 @@ jobs as (
         summarised_jobs.is_dependent,
         summarised_jobs.started_at,
         summarised_jobs.ended_at,
+        -- Slurm releases a dependent job within seconds of the end it waited for. It follows at the latest when it
+        -- starts: so it overlaps no predecessor.
+        case
+            when summarised_jobs.eligible_at > summarised_jobs.submitted_at
+                then least(
+                    summarised_jobs.eligible_at + {{ seconds_interval(release_tolerance_seconds) }},
+                    coalesce(
+                        summarised_jobs.started_at,
+                        summarised_jobs.eligible_at + {{ seconds_interval(release_tolerance_seconds) }}
+                    )
+                )
+        end as released_at,
         clusters.runs_chain_gap_seconds as gap_seconds,
         {{ hash_columns([
             'summarised_jobs.cluster_id',
             'summarised_jobs.user_name',
             'summarised_jobs.job_name',
             'summarised_jobs.array_task_id',
+            'summarised_jobs.het_offset',
             'summarised_jobs.gpu_count'
         ]) }} as work_key
     from summarised_jobs
@@ -46,7 +60,8 @@ jobs as (
 
 ),
 
--- Only a job that ran for a while can be followed: it makes the ends along a chain grow, so no chain closes on itself.
+-- A job that was withdrawn before it ran can be followed as well. But it must have ended later than it can follow: this
+-- makes the ends along a chain grow, so no chain closes on itself.
 finished_jobs as (
 
     select
@@ -56,12 +71,12 @@ finished_jobs as (
         {{ time_slot('ended_at', 'gap_seconds') }} as slot,
         {{ time_slot('ended_at', 2 * release_tolerance_seconds) }} as short_slot
     from jobs
-    where ended_at > started_at
+    where
+        ended_at > submitted_at
+        and ended_at > coalesce(released_at, submitted_at)
 
 ),
 
--- Slurm releases a dependent job within seconds of the end it waited for. It follows at the latest when it starts: so
--- it overlaps no predecessor, and is never its own.
 delayed_jobs as (
 
     select
@@ -69,10 +84,7 @@ delayed_jobs as (
         job_key,
         is_dependent,
         eligible_at - {{ seconds_interval(release_tolerance_seconds) }} as released_after,
-        least(
-            eligible_at + {{ seconds_interval(release_tolerance_seconds) }},
-            coalesce(started_at, eligible_at + {{ seconds_interval(release_tolerance_seconds) }})
-        ) as event_at,
+        released_at as event_at,
         eligible_at - {{ seconds_interval('gap_seconds') }} as not_before,
         {{ time_slot('eligible_at', 'gap_seconds') }} as slot,
         {{ unnest_integer_range(
@@ -80,7 +92,7 @@ delayed_jobs as (
             time_slot('eligible_at', 2 * release_tolerance_seconds) ~ ' + 1'
         ) }} as short_slot
     from jobs
-    where eligible_at > submitted_at
+    where released_at is not null
 
 ),
 

@@ -1,4 +1,4 @@
-{% set name = ['cluster_id', 'user_name', 'job_name', 'array_task_id'] %}
+{% set name = ['cluster_id', 'user_name', 'job_name', 'array_task_id', 'het_offset'] %}
 
 with
 
@@ -42,6 +42,7 @@ select
     user_name,
     job_name,
     array_task_id,
+    het_offset,
     wanted_gpu_count as gpu_count,
     1 as attempt_count,
     attempt_id as last_attempt_id,
@@ -63,6 +64,7 @@ select
     {{ first_by('user_name', 'attempt_number') }} as user_name,
     {{ first_by('job_name', 'attempt_number') }} as job_name,
     {{ first_by('array_task_id', 'attempt_number') }} as array_task_id,
+    {{ first_by('het_offset', 'attempt_number') }} as het_offset,
     {{ first_by('wanted_gpu_count', 'attempt_number') }} as gpu_count,
     count(*) as attempt_count,
     {{ last_by('attempt_id', 'attempt_number') }} as last_attempt_id,

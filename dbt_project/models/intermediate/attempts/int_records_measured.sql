@@ -137,6 +137,7 @@ select
     array_job_id,
     array_task_id,
     het_job_id,
+    het_offset,
     user_name,
     account,
     partition,
