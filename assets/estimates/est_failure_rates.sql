@@ -38,6 +38,7 @@ exposures as (
         count(*) filter (where is_unexplained and is_whole_node) as whole_node_unexplained_count,
         sum(node_days) as node_days,
         sum(node_days) filter (where gpu_count > 128) as large_node_days,
+        sum(node_days) filter (where gpu_count > 128 and not is_whole_node) as large_shared_node_days,
         sum(node_days) filter (where is_whole_node) as whole_node_days
     from attempts
     group by cluster_id
@@ -245,7 +246,10 @@ joined as (
             when 'whole_nodes' then exposures.whole_node_days
             when 'nodes' then physical.node_days
             else exposures.node_days
-        end, 0) as double) as node_days
+        end, 0) as double) as node_days,
+        cast(coalesce(
+            case cells.population when 'gpus_gt_128' then exposures.large_shared_node_days end, 0
+        ) as double) as shared_node_days
     from cells
     left join exposures using (cluster_id)
     left join physical using (cluster_id)
@@ -259,12 +263,15 @@ joined as (
 ),
 
 -- Exposure alone decides which rate is quoted. Where failures had a say, a cluster whose large jobs never failed would
--- be quoted by those that did.
+-- be quoted by those that did. Jobs that share nodes are each charged with all of them, while a node's failure ends one
+-- of the jobs on it: large jobs are quoted where nine tenths of their node-days or more are not known to be shared.
 reference as (
     select
         cluster_id,
         case
-            when max(node_days) filter (where population = 'gpus_gt_128' and not is_unknowable) >= 300
+            when
+                max(node_days - shared_node_days) filter (where population = 'gpus_gt_128' and not is_unknowable)
+                >= greatest(300, 0.9 * max(node_days) filter (where population = 'gpus_gt_128'))
                 then 'gpus_gt_128'
             when max(node_days) filter (where population = 'whole_nodes' and not is_unknowable) >= 300
                 then 'whole_nodes'

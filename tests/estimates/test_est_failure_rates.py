@@ -134,6 +134,31 @@ def test_the_reference_is_chosen_by_exposure_alone(warehouse):
     assert (row["failure_count"], row["node_days"], row["note"]) == (None, None, "no attempt tells its nodes")
 
 
+def test_large_jobs_that_share_their_nodes_are_not_the_reference(warehouse):
+    """First one large job in nine shares its nodes, then all hold half of the GPUs of twice the nodes."""
+    with warehouse.writing() as con:
+        con.execute("insert into marts.fct_attempts by name select * replace ('a8' as attempt_id, 64 as node_count) "
+                    "from marts.fct_attempts where cluster_id = 'large' and attempt_id = 'a1'")  # fmt: skip
+    rows = partial(read, warehouse)
+    est_failure_rates(warehouse=warehouse)
+    before = rate_of(rows, "large", "gpus_gt_128")
+    with warehouse.writing() as con:
+        con.execute("update marts.fct_attempts set node_count = gpu_count / 4 where cluster_id = 'large'")
+    est_failure_rates(warehouse=warehouse)
+    (reference,) = rows("est_failure_rates", cluster_id="large", is_reference=True)
+    assert (reference["population"], reference["counted_as"]) == ("nodes", "incidents")
+    row = rate_of(rows, "large", "gpus_gt_128")
+    assert row["failure_count"] == before["failure_count"]
+
+
+def test_without_gpus_per_node_large_jobs_are_not_known_to_share(warehouse):
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+    est_failure_rates(warehouse=warehouse)
+    (reference,) = partial(read, warehouse)("est_failure_rates", cluster_id="large", is_reference=True)
+    assert reference["population"] == "gpus_gt_128"
+
+
 def test_without_failures_only_the_upper_limit_is_stated(rows):
     row = rate_of(rows, "quiet", "all")
     assert (row["failure_count"], row["node_days"], row[RATE], row[f"{RATE}_low"]) == (0, 105.0, None, 0.0)

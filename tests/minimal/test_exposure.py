@@ -36,6 +36,15 @@ def sixteen_shared_nodes():
     return cluster
 
 
+def large_jobs_share_nodes():
+    """Two jobs of 160 GPUs hold half of each of 40 nodes for ten days; as one of the nodes fails, one job is lost."""
+    cluster = Cluster().job(99, "n99", at(0), at(0)).inventory("n[1-40]")
+    for number, state in enumerate(("COMPLETED", "NODE_FAIL"), 1):
+        half = "cpu=1280,gres/gpu=160,node=40"
+        cluster.job(number, "n[1-40]", at(0), at(days=10), state, AllocTRES=half, ReqTRES=half)
+    return cluster
+
+
 def one_job_under_a_switch():
     """A job of four nodes for ten days ends as all four lose their links; four jobs of a node go on beside it."""
     cluster = Cluster().inventory("n[1-8]").job(1, "n[1-4]", at(0), at(days=10), "NODE_FAIL")
@@ -92,6 +101,7 @@ CLUSTERS = {
     .job(99, "n9", at(0), at(0))
     .job(1, "n[1-2]", at(0), None, "RUNNING", ElapsedRaw=str(3 * 86400), Suspended="1-00:00:00"),
     "shared-nodes": sixteen_shared_nodes(),
+    "large-jobs-share-nodes": large_jobs_share_nodes(),
     "job-under-a-switch": one_job_under_a_switch(),
 }
 
@@ -182,6 +192,18 @@ def test_a_plan_rests_on_the_nodes_where_jobs_share_them(minimal_home):
     assert answer["rate_basis"] == "node_incidents"
     assert answer["mttf_hours"] / 24 == approx(2.5)
     assert any("each incident counted once on each node at fault" in line for line in lines_of(answer))
+
+
+def test_large_jobs_that_share_nodes_are_planned_with_the_rate_of_the_nodes(minimal, minimal_home):
+    """1 / 400 physical node-days = 2.5 per 1,000, not 1 / 800 of what the jobs are charged: 20 nodes last 20 days."""
+    assert rate(minimal, "large-jobs-share-nodes", "all", "attempts") == (1, approx(800), approx(1.25))
+    assert rate(minimal, "large-jobs-share-nodes", "gpus_gt_128", "attempts") == (1, approx(800), approx(1.25))
+    assert reference(minimal, "large-jobs-share-nodes") == [("nodes", "incidents")]
+    answer = plan_on_cluster(
+        minimal_home.published_file, "large-jobs-share-nodes", RunToPlan(160, 5, 5, 0, None, 30, 0.9)
+    )
+    assert answer["rate_basis"] == "node_incidents"
+    assert answer["mttf_hours"] / 24 == approx(20)
 
 
 def test_what_maintenance_ended_is_censored_and_counts_for_the_paper_alone(minimal):
