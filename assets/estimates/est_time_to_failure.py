@@ -13,7 +13,7 @@ import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
-from assets.model.survival import MINIMUM_EVENTS, WeibullFit, fit_weibull
+from assets.model.survival import MINIMUM_INCIDENTS, TOO_FEW_EVENTS, WeibullFit, fit_weibull
 from assets.warehouse import Warehouse
 
 SIZE = ("marts.fct_attempt_exposures.gpu_size_bin",)
@@ -24,7 +24,7 @@ ALL = (FAILURES[0], "marts.fct_attempt_exposures.incident_id", *AGE)
 BAD_FIT = 0.01
 """A fit with a smaller p-value has a note about it."""
 
-UPPER_LIMIT = "Upper limit. NULL: there is none."
+UPPER_LIMIT = "Upper limit. NULL: there is none, or see note."
 
 TABLE = TableSpec(
     table="est_time_to_failure",
@@ -64,7 +64,7 @@ TABLE = TableSpec(
             "kolmogorov_distance",
             "double",
             "ratio 0 to 1",
-            "Goodness of fit: largest distance between Kaplan-Meier survival and the fitted one.",
+            "Goodness of fit: largest distance between Kaplan-Meier survival and the fitted one. NULL: none is fitted.",
             ALL,
         ),
         Column(
@@ -72,13 +72,13 @@ TABLE = TableSpec(
             "double",
             "ratio 0 to 1",
             "Goodness of fit: failures against those expected, in up to 10 spans of age. Small: not Weibull. NULL: "
-            "fewer than 15 failures.",
+            "fewer than 15 failures, or none is fitted.",
             ALL,
         ),
         *evidence(
             "weibull_profile: profile likelihood, wider where failures share incidents or are uncertain; "
-            f"too_few_events: fewer than {MINIMUM_EVENTS} failures; no_exposure: "
-            "no time was watched.",
+            f"too_few_events: failures of fewer than {MINIMUM_INCIDENTS} incidents, however many attempts each ended; "
+            "no_exposure: no time was watched.",
             "Infrastructure failures, as a sum of their probabilities.",
             FAILURES,
             "Hours that attempts were watched.",
@@ -139,8 +139,11 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
             parts.append("attempts whose GPU count is unknown")
         if fit.exposure == 0:
             parts.append("the attempts ran for no time")
-        elif fit.event_count < MINIMUM_EVENTS:
-            parts.append(f"failures: {fit.event_count:.3g}; a shape takes at least {MINIMUM_EVENTS}")
+        elif fit.method == TOO_FEW_EVENTS:
+            parts.append(
+                f"failures: {fit.event_count:.3g}, incidents: {fit.incident_count:.3g}; a shape takes at least "
+                f"{MINIMUM_INCIDENTS} incidents"
+            )
         elif fit.shape != fit.shape:
             parts.append("the likelihood has no maximum: the shape has a bound only")
         elif fit.fit_p_value < BAD_FIT:
@@ -148,6 +151,8 @@ def _note(fit: WeibullFit, size: pd.Series[Any]) -> str | None:
                 f"times to failure are not Weibull distributed (p = {fit.fit_p_value:.1g}): where nodes or jobs fail "
                 "at unlike rates the hazard falls with age though nothing ages"
             )
+        if fit.scale == fit.scale and not fit.scale_low <= fit.scale <= fit.scale_high:
+            parts.append("a limit of the scale is unknown: it takes a shape that no machine has")
     if size["unknown_runtime_count"]:
         parts.append(f"attempts left out, runtime unknown: {size['unknown_runtime_count']}")
     return "; ".join(parts) or None

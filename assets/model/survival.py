@@ -7,7 +7,7 @@ uncertain, and one incident may fail several jobs; the fit accounts for both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,8 @@ from scipy import optimize, stats
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.goodness_of_fit import kaplan_meier_distance, span_test
 
-MINIMUM_EVENTS = 5
+MINIMUM_INCIDENTS = 5
+"""Incidents that a shape takes: jobs that one incident ended tell of one age, however many they were."""
 EQUIVALENCE_FACTOR = 1.1
 
 CONSTANT, RISES, FALLS, CANNOT_TELL = "constant", "rises", "falls", "cannot tell"
@@ -25,7 +26,9 @@ WEIBULL_PROFILE = "weibull_profile"
 TOO_FEW_EVENTS = "too_few_events"
 NO_EXPOSURE = "no_exposure"
 
-# Shapes from 0.05 to 20. Where the likelihood still rises at an end, it has no maximum that a machine could have.
+# Shapes from 0.05 to 20. Where the likelihood still rises at an end, it has no maximum that a machine could have. How
+# far the likelihood has fallen from such an end bounds the shape safely: among more shapes it would have to fall less.
+# A scale follows from the end itself.
 LOG_SHAPES = (float(np.log(0.05)), float(np.log(20.0)))
 
 
@@ -38,19 +41,21 @@ class WeibullFit:
     shape, shape_low, shape_high
         k; `nan` where it cannot be told, `inf` as a limit that does not exist.
     scale, scale_low, scale_high
-        Time by which a share of 1 - 1/e would have failed.
+        Time by which a share of 1 - 1/e would have failed; `nan` where only a shape beyond those searched would tell.
     p_value
         Robust Wald test of shape 1; `nan` where the likelihood has no maximum.
     verdict
         Of the hazard: `constant` (limits of the shape within 1/1.1 and 1.1), `rises`, `falls` or `cannot tell`.
     kolmogorov_distance
-        Largest distance between Kaplan and Meier's estimate of survival and the fitted one, 0 to 1.
+        Largest distance between Kaplan and Meier's estimate of survival and the fitted one, 0 to 1; `nan` where none
+        is fitted.
     fit_p_value
         Goodness of fit by observed and expected failures in spans of age; small: not a Weibull distribution.
     variance_ratio
         Variance of the logarithm of the shape, clustered by incident, over the one of independent failures; 1 or more.
-    event_count, exposure
-        Failures, as a sum of probabilities, and the time that was watched.
+        Of the number of failures, where the likelihood has no maximum.
+    event_count, incident_count, exposure
+        Failures and incidents, as sums of probabilities, and the time that was watched.
     confidence_level
         Nominal probability that limits cover the truth.
     method
@@ -69,6 +74,7 @@ class WeibullFit:
     fit_p_value: float
     variance_ratio: float
     event_count: float
+    incident_count: float
     exposure: float
     confidence_level: float
     method: str
@@ -109,12 +115,16 @@ class _Lifetimes:
         """Log-likelihood of a shape, at its best scale."""
         return self.log_likelihood(log_shape, self.best_log_scale(log_shape))
 
-    def of_scale(self, log_scale: float) -> float:
-        """Log-likelihood of a scale, at its best shape."""
+    def best_log_shape(self, log_scale: float) -> float:
+        """Shape of the highest likelihood at a scale."""
         found = optimize.minimize_scalar(
             lambda log_shape: -self.log_likelihood(log_shape, log_scale), bounds=LOG_SHAPES, method="bounded"
         )
-        return -float(found.fun)
+        return float(found.x)
+
+    def of_scale(self, log_scale: float) -> float:
+        """Log-likelihood of a scale, at its best shape."""
+        return self.log_likelihood(self.best_log_shape(log_scale), log_scale)
 
     @property
     def incident_count(self) -> float:
@@ -186,7 +196,7 @@ def fit_weibull(
     Returns
     -------
     WeibullFit
-        Without limits and values below `MINIMUM_EVENTS` failures.
+        Without limits and values below `MINIMUM_INCIDENTS` incidents; a failure without an incident is its own.
 
     Raises
     ------
@@ -209,6 +219,9 @@ def fit_weibull(
     Wald's: ``log k`` over its standard error, by Student's t with the same degrees. The goodness of fit compares
     failures with those expected in up to 10 spans of age of equal expectation, chi-square with two degrees less than
     spans (Akritas).
+
+    Where the likelihood has no maximum there is no curvature. The ratio is then that of the number of failures: the sum
+    of ``w (2 - w) m^2`` over the sum of p, where m is the sum of ``p / w``. Such a fit has limits of the shape only.
 
     Assumptions: all jobs have the same hazard. A mixture of different hazards (good and bad nodes, sizes within a bin)
     looks like a falling hazard. Censoring is independent of health: if users cancel jobs that are about to fail, the
@@ -241,49 +254,81 @@ def fit_weibull(
         raise ValueError("failures are 0 or more, and no more than jobs")
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence_level!r}")
-    exposure = float(np.dot(jobs, end - entered))
-    total = (float(events.sum()), exposure, confidence_level)
-    if exposure == 0 or events.sum() < MINIMUM_EVENTS:
-        nothing = (np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, CANNOT_TELL, np.nan, np.nan, np.nan)
-        return WeibullFit(*nothing, *total, TOO_FEW_EVENTS if exposure > 0 else NO_EXPOSURE)
-    reference = float(np.exp(np.dot(events, np.log(end)) / events.sum()))
     together = (struck >= 0) & (events > 0)
     incidents = np.full(end.size, -1)
     incidents[together] = np.unique(struck[together], return_inverse=True)[1]
-    return _fit(_Lifetimes(end / reference, entered / reference, events, jobs, incidents), reference, total)
+    lifetimes = _Lifetimes(end, entered, events, jobs, incidents)
+    exposure = float(np.dot(jobs, end - entered))
+    total = (float(events.sum()), lifetimes.incident_count, exposure, confidence_level)
+    if exposure == 0 or lifetimes.incident_count < MINIMUM_INCIDENTS:
+        nothing = (np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, CANNOT_TELL, np.nan, np.nan, np.nan)
+        return WeibullFit(*nothing, *total, TOO_FEW_EVENTS if exposure > 0 else NO_EXPOSURE)
+    reference = float(np.exp(np.dot(events, np.log(end)) / events.sum()))
+    return _fit(replace(lifetimes, end=end / reference, entry=entered / reference), reference, total)
 
 
-def _fit(lifetimes: _Lifetimes, reference: float, total: tuple[float, float, float]) -> WeibullFit:
+def _fit(lifetimes: _Lifetimes, reference: float, total: tuple[float, float, float, float]) -> WeibullFit:
     """Find the peak, walk down both sides of it, and hold the result against the data."""
     log_shape, peak = _highest(lifetimes.of_shape)
     log_scale = lifetimes.best_log_scale(log_shape)
-    has_peak = LOG_SHAPES[0] + 1e-6 < log_shape < LOG_SHAPES[1] - 1e-6
-    drops, ratio, p_value = np.full(2, stats.chi2.ppf(total[2], 1) / 2.0), 1.0, float("nan")
-    if has_peak:
-        inverse = np.linalg.inv(lifetimes.information(log_shape, log_scale))
-        alone, clustered = (np.diag(inverse @ b @ inverse) for b in lifetimes.scatters(log_shape, log_scale))
-        ratios, freedom = np.maximum(1.0, clustered / alone), max(1.0, lifetimes.incident_count - 1.0)
-        is_estimated = ratios > 1.0 + 1e-9
-        drops = np.where(is_estimated, ratios * stats.f.ppf(total[2], 1, freedom) / 2.0, drops)
-        ratio = float(ratios[0])
-        p_value = float(2.0 * stats.t.sf(abs(log_shape) / np.sqrt(ratio * inverse[0, 0]), freedom))
-    floor_of_shape, floor_of_scale = peak - drops
-    low, high = (_find_crossing(lifetimes.of_shape, log_shape, end, floor_of_shape) for end in LOG_SHAPES)
-    scale_low, scale_high = (
-        reference * _find_crossing(lifetimes.of_scale, log_scale, log_scale + way, floor_of_scale)
-        for way in (-30.0, 30.0)
-    )
-    is_constant = low > 1.0 / EQUIVALENCE_FACTOR and high < EQUIVALENCE_FACTOR
-    verdict = CONSTANT if is_constant else RISES if low > 1.0 else FALLS if high < 1.0 else CANNOT_TELL
+    level, freedom = total[3], lifetimes.incident_count - 1.0
+    one_by_one, by_incident = lifetimes.scatters(log_shape, log_scale)
+    if not _is_searched(log_shape, 1e-6):
+        ratio = max(1.0, float(by_incident[1, 1] / one_by_one[1, 1]))
+        low, high = _shape_limits(lifetimes, log_shape, peak - _drop(ratio, level, freedom))
+        nan = float("nan")
+        scale_and_test = (nan, nan, nan, nan)
+        return WeibullFit(
+            nan, low, high, *scale_and_test, _verdict(low, high), nan, nan, ratio, *total, WEIBULL_PROFILE
+        )
+    inverse = np.linalg.inv(lifetimes.information(log_shape, log_scale))
+    alone, clustered = (np.diag(inverse @ b @ inverse) for b in (one_by_one, by_incident))
+    ratio, ratio_of_scale = np.maximum(1.0, clustered / alone)
+    low, high = _shape_limits(lifetimes, log_shape, peak - _drop(ratio, level, freedom))
+    scale_low, scale_high = _scale_limits(lifetimes, log_scale, peak - _drop(ratio_of_scale, level, freedom))
+    p_value = float(2.0 * stats.t.sf(abs(log_shape) / np.sqrt(ratio * inverse[0, 0]), freedom))
     shape, scale = float(np.exp(log_shape)), float(np.exp(log_scale))
     residuals = ((lifetimes.end / scale) ** shape, (lifetimes.entry / scale) ** shape, lifetimes.events, lifetimes.jobs)
-    if not has_peak:
-        shape = scale = float("nan")
     return WeibullFit(
-        shape, low, high, scale * reference, scale_low, scale_high, p_value, verdict,
-        kaplan_meier_distance(*residuals), span_test(*residuals, parameter_count=2), ratio, *total,
-        WEIBULL_PROFILE,
+        shape, low, high, scale * reference, scale_low * reference, scale_high * reference, p_value,
+        _verdict(low, high), kaplan_meier_distance(*residuals), span_test(*residuals, parameter_count=2), float(ratio),
+        *total, WEIBULL_PROFILE,
     )  # fmt: skip
+
+
+def _drop(ratio: float, confidence_level: float, freedom: float) -> float:
+    """Give how far the log-likelihood falls to a limit where the variance is so many times that of lone failures."""
+    if ratio > 1.0 + 1e-9:
+        return float(ratio * stats.f.ppf(confidence_level, 1, freedom) / 2.0)
+    return float(stats.chi2.ppf(confidence_level, 1) / 2.0)
+
+
+def _shape_limits(lifetimes: _Lifetimes, log_shape: float, floor: float) -> tuple[float, float]:
+    """Find the limits of the shape around the highest one."""
+    low, high = (_find_crossing(lifetimes.of_shape, log_shape, end, floor) for end in LOG_SHAPES)
+    return low, high
+
+
+def _scale_limits(lifetimes: _Lifetimes, log_scale: float, floor: float) -> tuple[float, float]:
+    """Find the limits of the scale around the best one; `nan` where a shape beyond those searched would move them."""
+    limits = (_find_crossing(lifetimes.of_scale, log_scale, log_scale + way, floor) for way in (-30.0, 30.0))
+    low, high = (
+        x if 0.0 < x < np.inf and _is_searched(lifetimes.best_log_shape(np.log(x)), 1e-3) else float("nan")
+        for x in limits
+    )
+    return low, high
+
+
+def _is_searched(log_shape: float, margin: float) -> bool:
+    """Tell whether a highest shape lies between the ends of the search and not at one."""
+    return LOG_SHAPES[0] + margin < log_shape < LOG_SHAPES[1] - margin
+
+
+def _verdict(low: float, high: float) -> str:
+    """Say what limits of the shape say of the hazard."""
+    if low > 1.0 / EQUIVALENCE_FACTOR and high < EQUIVALENCE_FACTOR:
+        return CONSTANT
+    return RISES if low > 1.0 else FALLS if high < 1.0 else CANNOT_TELL
 
 
 def _highest(log_likelihood: Callable[[float], float]) -> tuple[float, float]:

@@ -119,7 +119,43 @@ def test_a_handful_of_failures_is_no_shape(rows):
     (row,) = rows("est_time_to_failure", cluster_id="large", gpu_size_bin=512)
     assert [row[name] for name in ("weibull_shape", "weibull_shape_low", "scale_hours", "p_value")] == [None] * 4
     assert (row["verdict"], row["method"], row["event_count"]) == ("cannot tell", "too_few_events", 1)
-    assert row["note"] == "failures: 1; a shape takes at least 5"
+    assert row["note"] == "failures: 1, incidents: 1; a shape takes at least 5 incidents"
+
+
+def test_one_incident_of_six_attempts_is_no_shape(warehouse):
+    """Six of 480 attempts of 19.2 h end in one incident: one event, and it says nothing of the hazard with age."""
+    seconds, fails, begins = np.full(480, 69_120), np.arange(480) < 6, np.zeros(480, dtype=int)
+    with warehouse.writing() as con:
+        con.execute(FLEET, {"seconds": seconds.tolist(), "fails": fails.tolist(), "begins": begins.tolist()})
+        con.execute("update marts.fct_attempts set incident_id = 'i' where cluster_id = 'empty'")
+    est_time_to_failure(warehouse=warehouse)
+    (row,) = read(warehouse, "est_time_to_failure", cluster_id="empty")
+    assert (row["verdict"], row["method"], row["event_count"]) == ("cannot tell", "too_few_events", 6)
+    numbers = ("weibull_shape", "scale_hours", "weibull_shape_low", "scale_hours_low", "scale_hours_high", "p_value")
+    assert [row[name] for name in numbers] == [None] * 6
+    assert row["note"] == "failures: 6, incidents: 1; a shape takes at least 5 incidents"
+
+
+def test_a_likelihood_without_maximum_bounds_the_shape_and_nothing_else(warehouse):
+    """The six fail in incidents of their own, all in the last second that any attempt ran."""
+    seconds, fails, begins = np.full(480, 69_120), np.arange(480) < 6, np.zeros(480, dtype=int)
+    row = fit_of(warehouse, seconds, fails, begins)
+    assert (row["verdict"], row["method"], row["event_count"]) == ("rises", "weibull_profile", 6)
+    assert row["weibull_shape_low"] > 1
+    unknown = ("weibull_shape", "weibull_shape_high", "scale_hours", "scale_hours_low", "scale_hours_high", "p_value",
+               "kolmogorov_distance", "goodness_of_fit_p_value")  # fmt: skip
+    assert [row[name] for name in unknown] == [None] * 8
+    assert row["note"] == "the likelihood has no maximum: the shape has a bound only"
+
+
+def test_a_limit_of_the_scale_that_takes_an_unlikely_shape_is_unknown(warehouse):
+    """Six of 56 attempts fail in the last tenth of their 20 hours: a shape close to the largest one searched."""
+    seconds = np.append(np.linspace(64_800, 72_000, 6).astype(int), np.full(50, 72_000))
+    row = fit_of(warehouse, seconds, np.arange(56) < 6, np.zeros(56, dtype=int))
+    assert row["weibull_shape_high"] is None and row["scale_hours_low"] is None
+    assert row["weibull_shape_low"] < row["weibull_shape"] < 20
+    assert row["scale_hours"] < row["scale_hours_high"]
+    assert row["note"] == "a limit of the scale is unknown: it takes a shape that no machine has"
 
 
 def test_every_size_and_every_cluster_has_a_row(rows):

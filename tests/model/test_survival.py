@@ -158,6 +158,42 @@ def test_too_few_failures_are_no_fit():
     assert fit_weibull([], [], []).method == "no_exposure"
 
 
+def test_events_are_incidents_and_not_the_jobs_they_ended():
+    """Six jobs of one incident are one event; five incidents of 0.9 are 4.5 to expect."""
+    ages, failed = np.full(480, 19.2), np.arange(480) < 6
+    fit = fit_weibull(ages, failed, incident=np.where(failed, 0, -1))
+    assert (fit.method, fit.verdict, fit.event_count, fit.incident_count) == ("too_few_events", "cannot tell", 6, 1)
+    assert np.isnan([fit.shape, fit.shape_low, fit.shape_high, fit.scale, fit.scale_low, fit.scale_high]).all()
+    doubtful = fit_weibull(AGES, np.array(FAILED) * 0.9, incident=[0, 0, 1, 1, 2, 3, -1, -1, 4, 4])
+    assert (doubtful.method, doubtful.incident_count) == ("too_few_events", pytest.approx(4.5))
+    assert fit_weibull(AGES, FAILED, incident=[0, 0, 1, 1, 2, 3, -1, -1, 4, 4]).method == "weibull_profile"
+
+
+def test_without_a_maximum_the_shape_has_a_bound_that_incidents_widen():
+    """Ten jobs of 480 fail in the last hour of all, six of them in one incident: five events, V / k = (36 + 4) / 10.
+
+    With all ages alike the likelihood rises with ten times the logarithm of the shape, up to the largest one searched,
+    20; four times half the quantile of F (1 and 4 degrees) below it the shape is 8.06.
+    """
+    ages, failed = np.full(480, 19.2), np.arange(480) < 10
+    incident = np.where(failed, np.maximum(np.arange(480) - 5, 0), -1)
+    together, alone = fit_weibull(ages, failed, incident=incident), fit_weibull(ages, failed)
+    assert together.variance_ratio == pytest.approx(4.0)
+    assert together.shape_low == pytest.approx(20 * np.exp(-4 * stats.f.ppf(0.9, 1, 4) / 2 / 10))
+    assert alone.shape_low == pytest.approx(20 * np.exp(-stats.chi2.ppf(0.9, 1) / 2 / 10))
+    for fit in (together, alone):
+        assert fit.shape_high == np.inf
+        assert np.isnan([fit.shape, fit.scale, fit.scale_low, fit.scale_high, fit.p_value]).all()
+        assert np.isnan([fit.kolmogorov_distance, fit.fit_p_value]).all()
+
+
+def test_a_limit_of_the_scale_that_takes_a_shape_beyond_those_searched_is_unknown():
+    """Six failures in the last tenth: the shape fits at 19.8, and the scale's lower limit would take one above 20."""
+    fit = fit_weibull([*np.linspace(18.0, 20.0, 6), *[20.0] * 50], [1] * 6 + [0] * 50)
+    assert fit.shape == pytest.approx(19.82, abs=0.01)
+    assert np.isnan(fit.scale_low) and fit.scale < fit.scale_high
+
+
 @pytest.mark.parametrize(
     "wrong", [([0.0], [1]), ([1.0], [1], [1.0]), ([1.0], [1], [-1.0]), ([1.0], [2]), ([1.0], [-1]), ([[1.0]], [[1]])]
 )
