@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.estimates.evidence import evidence
-from assets.estimates.suspects import CLUSTER
+from assets.estimates.suspects import CLUSTER, STUDY
 from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
 from assets.model.coincidence import binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -19,7 +19,7 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGE = ("marts.fct_attempts.gpu_count", "marts.agg_lemon_windows.large_gpu_count")
+LARGE = ("marts.fct_attempts.gpu_count", "marts.agg_lemon_windows.large_gpu_count", *STUDY)
 LEMONS = "estimates.est_lemon_nodes.verdict"
 FAILED = (
     *(*LARGE, LEMONS, "marts.fct_failures.attempt_id", "marts.fct_failures.culprit_node_id"),
@@ -46,9 +46,11 @@ TABLE = TableSpec(
             is_required=True,
         ),
         *with_limits("failure_ratio", RATIO, "Share of attempts that failed. NULL: no attempt.", FAILED),
-        Column("attempt_count", "bigint", "attempts", "Large attempts that ended.", LARGE, is_required=True),
+        Column(
+            "attempt_count", "bigint", "attempts", "Large attempts that ended in the study.", LARGE, is_required=True
+        ),
         Column("failure_count", "double", "failures", "Those that failed, by probability.", FAILED, is_required=True),
-        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512.", LARGE[1:]),
+        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512.", LARGE[1:2]),
         Column("lemon_count", "bigint", "nodes", "Nodes called lemons.", (LEMONS,), is_required=True),
         Column("window_start_date", "date", "UTC day", "First day.", ("marts.agg_lemon_windows.rate_start_date",)),
         Column("window_end_date", "date", "UTC day", "Last day.", ("marts.agg_lemon_windows.window_end_date",)),

@@ -1,4 +1,5 @@
--- Large attempts of the days that nodes are compared on, and what they look like without the lemons.
+-- Large attempts that ended in the study period, on the days that nodes are compared on, and what they look like
+-- without the lemons.
 with windows as (
     select
         cluster_id,
@@ -33,6 +34,7 @@ large_attempts as (
         culprits.node_id is not null as is_lemon_failure
     from marts.fct_attempts as attempts
     inner join windows using (cluster_id)
+    inner join marts.dim_clusters as clusters using (cluster_id)
     left join marts.fct_failures as failures using (cluster_id, attempt_id)
     left join lemons as culprits
         on failures.cluster_id = culprits.cluster_id and failures.culprit_node_id = culprits.node_id
@@ -41,6 +43,8 @@ large_attempts as (
         and attempts.started_at is not null
         and attempts.gpu_count >= windows.large_gpu_count
         and cast(attempts.ended_at as date) between windows.rate_start_date and windows.window_end_date
+        and attempts.ended_at > clusters.study_from_at
+        and attempts.ended_at <= clusters.study_to_at
 ),
 
 attempts_with_lemons as (

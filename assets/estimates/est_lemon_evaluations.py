@@ -17,6 +17,7 @@ from assets.estimates.evidence import evidence
 from assets.estimates.suspects import (
     BLAMED,
     CLUSTER,
+    STUDY,
     blame_of,
     clusters_of,
     days_ago,
@@ -34,7 +35,7 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IN_USE = "marts.fct_node_days.in_use_hours"
+IN_USE = "marts.fct_node_days.study_hours"
 WINDOWS = tuple(f"marts.agg_lemon_windows.{name}" for name in ("window_end_date", "judged_days", "rate_days"))
 LISTED = (*BLAMED, IN_USE, *WINDOWS)
 LOST = (*LISTED, "marts.fct_incident_suspects.lost_gpu_hours")
@@ -75,8 +76,10 @@ TABLE = TableSpec(
             LOST,
         ),
         Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of the jobs called large. NULL: none.", LARGE[3:]),
-        Column("large_job_count", "bigint", "attempts", "Large attempts that ended in the period after.", LARGE),
-        *with_limits("large_job_failure_ratio", RATIO, "Share of them that infrastructure failed.", LARGE),
+        Column(
+            "large_job_count", "bigint", "attempts", "Large attempts that ended in the period after.", (*LARGE, *STUDY)
+        ),
+        *with_limits("large_job_failure_ratio", RATIO, "Share of them that infrastructure failed.", (*LARGE, *STUDY)),
         *with_limits(
             "large_job_failure_ratio_without_lemons",
             RATIO,
@@ -88,7 +91,7 @@ TABLE = TableSpec(
             "before could not tell, so nobody is named; no_period: the record is too short.",
             "Failures of the named nodes in the period after.",
             LISTED,
-            "Node-days of the named nodes in the period after.",
+            "Node-days of the named nodes in the period after, within the study period.",
             LISTED,
         ),
     ),

@@ -1,4 +1,5 @@
--- Time in use of every node by period: 0 is the last, as long as a list is judged for, 1 the one before it.
+-- Time in use of every node inside the study period, by period: 0 is the last, as long as a list is judged for, 1 the
+-- one before it.
 with windows as (
     select
         cluster_id,
@@ -15,7 +16,7 @@ used_days as (
         node_days.cluster_id,
         node_days.node_id,
         node_days.day_date,
-        node_days.in_use_hours,
+        node_days.study_hours,
         cast(floor((windows.window_end_date - node_days.day_date) / greatest(windows.judged_days, 1)) as integer)
             as period
     from marts.fct_node_days as node_days
@@ -31,13 +32,13 @@ select
     any_value(windows.rate_days) as rate_days,
     any_value(windows.day_count) as day_count,
     any_value(windows.large_gpu_count) as large_gpu_count,
-    cast(sum(cast(3600 * used_days.in_use_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
+    cast(sum(cast(3600 * used_days.study_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
 from used_days
 inner join windows using (cluster_id)
 group by used_days.cluster_id, used_days.node_id, used_days.period
 order by used_days.cluster_id, used_days.node_id, used_days.period;
 
--- Incidents by period, each with the nodes that may have caused it and what it cost.
+-- Incidents of the study period by period, each with the nodes that may have caused it and what it cost.
 select
     suspects.cluster_id,
     suspects.incident_id,
@@ -51,9 +52,11 @@ select
     ) as integer) as period
 from marts.fct_incident_suspects as suspects
 inner join marts.agg_lemon_windows as windows using (cluster_id)
+inner join marts.dim_clusters as clusters using (cluster_id)
+where suspects.failed_at > clusters.study_from_at and suspects.failed_at <= clusters.study_to_at
 order by suspects.cluster_id, suspects.incident_id, suspects.node_id;
 
--- Large jobs that ended in each period, and those that failed, by the node that failed them.
+-- Large jobs that ended in each period of the study, and those that failed, by the node that failed them.
 select
     attempts.cluster_id,
     failures.culprit_node_id as node_id,
@@ -64,7 +67,13 @@ select
     coalesce(cast(sum(cast(failures.posterior_probability as decimal(28, 12))) as double), 0) as failure_count
 from marts.fct_attempts as attempts
 inner join marts.agg_lemon_windows as windows using (cluster_id)
+inner join marts.dim_clusters as clusters using (cluster_id)
 left join marts.fct_failures as failures using (cluster_id, attempt_id)
-where attempts.is_terminal and attempts.started_at is not null and attempts.gpu_count >= windows.large_gpu_count
+where
+    attempts.is_terminal
+    and attempts.started_at is not null
+    and attempts.gpu_count >= windows.large_gpu_count
+    and attempts.ended_at > clusters.study_from_at
+    and attempts.ended_at <= clusters.study_to_at
 group by all
 order by all

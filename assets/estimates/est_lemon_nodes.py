@@ -33,9 +33,9 @@ TABLE = TableSpec(
     table="est_lemon_nodes",
     description=(
         "Nodes by how surely they are lemons: nodes that fail at least three times as often as normal ones. From the "
-        "incidents of marts.fct_incident_suspects over days in use, failures without a known culprit shared out by "
-        "expectation-maximisation, and a fleet of two groups fitted to the counts. One row per node of a cluster with "
-        "accounting."
+        "incidents of marts.fct_incident_suspects over days in use, both inside the study period. Failures without a "
+        "known culprit are shared out by expectation-maximisation, and a fleet of two groups is fitted to the counts. "
+        "One row per node of a cluster with accounting."
     ),
     key=("cluster_id", "node_id"),
     columns=(
@@ -103,7 +103,7 @@ TABLE = TableSpec(
             "Incidents of which the node is the known culprit, or the only one that all failed attempts share, by "
             "their probability.",
             BLAMED,
-            "Node-days in use.",
+            "Node-days in use within the study period of the cluster.",
             IN_USE,
         ),
     ),

@@ -1,4 +1,5 @@
--- Every node with its time in use over the days that rates are compared on, and its signals on the last day.
+-- Every node with its time in use inside the study period, over the days that rates are compared on, and its signals
+-- on the last day.
 with windows as (
     select
         cluster_id,
@@ -20,7 +21,7 @@ uses as (
     select
         node_days.cluster_id,
         node_days.node_id,
-        cast(sum(cast(3600 * node_days.in_use_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
+        cast(sum(cast(3600 * node_days.study_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
     from marts.fct_node_days as node_days
     inner join windows using (cluster_id)
     where node_days.day_date between windows.rate_start_date and windows.window_end_date
@@ -48,7 +49,7 @@ left join uses using (cluster_id, node_id)
 left join marts.agg_lemon_signals as signals using (cluster_id, node_id, window_end_date)
 order by nodes.cluster_id, nodes.node_id;
 
--- The incidents of these days, each with the nodes that may have caused it.
+-- The incidents of the study period on these days, each with the nodes that may have caused it.
 select
     suspects.cluster_id,
     suspects.incident_id,
@@ -58,5 +59,9 @@ select
     suspects.failed_at
 from marts.fct_incident_suspects as suspects
 inner join marts.agg_lemon_windows as windows using (cluster_id)
-where cast(suspects.failed_at as date) between windows.rate_start_date and windows.window_end_date
+inner join marts.dim_clusters as clusters using (cluster_id)
+where
+    cast(suspects.failed_at as date) between windows.rate_start_date and windows.window_end_date
+    and suspects.failed_at > clusters.study_from_at
+    and suspects.failed_at <= clusters.study_to_at
 order by suspects.cluster_id, suspects.incident_id, suspects.node_id

@@ -20,12 +20,16 @@ CLUSTER = replace(evidence.CLUSTER, upstream=("marts.agg_lemon_windows.cluster_i
 """A cluster with accounting; without it there is nothing to count."""
 # The same input gives the same table.
 SEED = 20_241_029
-BLAMED = tuple(
-    f"marts.fct_incident_suspects.{column}"
-    for column in ("incident_id", "node_id", "is_known", "incident_probability", "failed_at")
+STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
+BLAMED = (
+    *(
+        f"marts.fct_incident_suspects.{column}"
+        for column in ("incident_id", "node_id", "is_known", "incident_probability", "failed_at")
+    ),
+    *STUDY,
 )
 LIKELY = 0.5
-IN_USE = ("marts.fct_node_days.in_use_hours", "marts.agg_lemon_windows.rate_days")
+IN_USE = ("marts.fct_node_days.study_hours", "marts.agg_lemon_windows.rate_days")
 
 
 def clusters_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:

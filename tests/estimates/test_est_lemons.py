@@ -115,7 +115,7 @@ class TestNodes:
         house = Warehouse(path=shutil.copy(planted.path, tmp_path))
         with house.writing() as con:
             con.execute("update marts.fct_incident_suspects set is_known = true where node_id = 'n050'")
-            con.execute("update marts.fct_node_days set in_use_hours = 0 where node_id in ('n050', 'n100')")
+            con.execute("update marts.fct_node_days set study_hours = 0 where node_id in ('n050', 'n100')")
         est_lemon_nodes(warehouse=house)
         est_lemon_evaluations(warehouse=house)
         for name in ("n050", "n100"):
@@ -125,6 +125,27 @@ class TestNodes:
         with house.reading() as con:
             failed = con.execute("select count(*) from ops.cluster_failures where cluster_id = 'planted'").fetchone()
         assert failed == (0,)
+
+    def test_use_and_failures_outside_the_study_count_for_nothing(self, planted, tmp_path):
+        """The study ends on 30 March at noon: 61 of 84 days, 5 of the last 28, and 80 of 120 large jobs."""
+        house = Warehouse(path=shutil.copy(planted.path, tmp_path))
+        with house.writing() as con:
+            con.execute("update marts.dim_clusters set study_to_at = timestamp '2026-03-30 12:00'")
+            con.execute("update marts.fct_node_days set study_hours = 0 where day_date > date '2026-03-30'")
+            (expected,) = con.execute(
+                "select count(distinct incident_id) from marts.fct_incident_suspects where cluster_id = 'planted' "
+                "and failed_at >= date '2026-01-29' and failed_at < timestamp '2026-03-30 12:00'"
+            ).fetchone()
+        for asset in ASSETS:
+            asset(warehouse=house)
+        found = read(house, "est_lemon_nodes", cluster_id="planted")
+        assert sum(row["event_count"] + row["inferred_failure_count"] for row in found) == pytest.approx(expected)
+        assert [row["exposure"] for row in found] == pytest.approx([61 * 20 / 24] * 400)
+        effects = read(house, "est_lemon_effects", cluster_id="planted", population="all")[0]
+        assert (effects["failure_count"], effects["attempt_count"]) == (0, 80)
+        last = read(house, "est_lemon_evaluations", cluster_id="planted")[-1]
+        assert last["exposure"] == pytest.approx(last["named_count"] * 5 * 20 / 24)
+        assert last["large_job_count"] == 0
 
     def test_a_short_record_is_not_ranked_and_says_why(self, rows):
         found = rows("est_lemon_nodes", cluster_id="short")

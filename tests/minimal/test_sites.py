@@ -152,6 +152,11 @@ def test_what_ran_over_the_edges_counts_for_its_part_in_the_window(minimal):
     ) == [(1, 5)]
     assert rate(minimal, cluster, "all", "attempts") == (1, approx(8), approx(125))
     assert rate(minimal, cluster, "nodes", "incidents") == (approx(1), approx(8), approx(125))
+    nodes = """
+        select node_id, exposure, event_count, date_diff('day', date '2024-05-01', window_start_date)
+        from estimates.est_lemon_nodes where cluster_id = $cluster order by 1
+    """
+    assert rows(minimal, cluster, nodes) == [("n1", approx(4), 0, 1), ("n2", approx(4), 1, 1)]
 
 
 def test_a_cluster_without_gpus_has_rates_by_nodes(minimal):

@@ -39,22 +39,32 @@ attempts as (
 uses as (
 
     select
-        cluster_id,
-        sum(in_use_hours) / 24 as in_use_node_days,
-        sum(in_use_hours) / 24 / count(*) as in_use_ratio
+        node_days.cluster_id,
+        sum(node_days.study_hours) / 24 as study_node_days,
+        sum(node_days.study_hours) / 24 / count(*) as in_use_ratio
     from node_days
-    group by cluster_id
+    inner join clusters
+        on
+            node_days.cluster_id = clusters.cluster_id
+            and node_days.day_date >= cast(clusters.study_from_at as date)
+            and node_days.day_date <= cast(clusters.study_to_at as date)
+    group by node_days.cluster_id
 
 ),
 
 incidents as (
 
     select
-        cluster_id,
-        incident_id,
-        max(incident_probability) as incident_probability
+        suspects.cluster_id,
+        suspects.incident_id,
+        max(suspects.incident_probability) as incident_probability
     from suspects
-    group by cluster_id, incident_id
+    inner join clusters
+        on
+            suspects.cluster_id = clusters.cluster_id
+            and suspects.failed_at > clusters.study_from_at
+            and suspects.failed_at <= clusters.study_to_at
+    group by suspects.cluster_id, suspects.incident_id
 
 ),
 
@@ -73,15 +83,14 @@ spans as (
     select
         clusters.cluster_id,
         clusters.is_simulated,
-        cast(clusters.first_at as date) as first_date,
         cast(clusters.last_at as date) as last_date,
-        {{ days_between('cast(clusters.first_at as date)', 'cast(clusters.last_at as date)') }} + 1 as day_count,
+        {{ days_between('cast(clusters.first_at as date)', 'cast(clusters.last_at as date)') }} + 1 as record_days,
+        {{ days_between('cast(clusters.study_from_at as date)', 'cast(clusters.last_at as date)') }} + 1 as day_count,
         settings.lemon_window_days,
         settings.lemon_rate_days,
         settings.lemon_thresholds,
-        uses.in_use_node_days,
         -- Days after which a node that fails 10 times as often as the fleet is expected to have failed 5 times.
-        5 * uses.in_use_node_days / nullif(10 * incident_counts.incident_count * uses.in_use_ratio, 0) as telling_days
+        5 * uses.study_node_days / nullif(10 * incident_counts.incident_count * uses.in_use_ratio, 0) as telling_days
     from clusters
     inner join settings on clusters.cluster_id = settings.cluster_id
     left join uses on clusters.cluster_id = uses.cluster_id
@@ -108,7 +117,7 @@ windows as (
 
     select
         *,
-        cast(least(day_count, lemon_window_days) as integer) as signal_days,
+        cast(least(record_days, lemon_window_days) as integer) as signal_days,
         cast(least(
             day_count,
             coalesce(
