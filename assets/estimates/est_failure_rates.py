@@ -123,6 +123,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
+    shared=("node_incidents",),
 )
 
 

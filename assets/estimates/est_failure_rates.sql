@@ -13,7 +13,6 @@ attempts as (
         cluster_id,
         attempt_id,
         coalesce(incident_id, attempt_id) as incident_id,
-        culprit_node_id,
         gpu_count,
         is_whole_node,
         has_ended,
@@ -54,13 +53,8 @@ physical as (
 ),
 
 failures as (
-    select
-        attempts.* exclude (incident_id),
-        attempts.incident_id,
-        coalesce(incidents.touched_node_count, 0) > 0 as has_nodes
-    from attempts
-    left join marts.fct_incidents as incidents using (cluster_id, incident_id)
-    where attempts.failure_probability > 0 or attempts.is_paper_failure
+    select * from attempts
+    where failure_probability > 0 or is_paper_failure
 ),
 
 members as (
@@ -111,30 +105,6 @@ parameter_variances as (
     group by cluster_id, population
 ),
 
--- An incident strikes each of its culprits once; where none is known, one node that nobody knows.
-struck_nodes as (
-    select
-        cluster_id,
-        incident_id,
-        culprit_node_id,
-        max(failure_probability) as node_probability,
-        max(max(failure_probability)) over (partition by cluster_id, incident_id) as incident_probability
-    from failures
-    where has_nodes and failure_probability > 0
-    group by cluster_id, incident_id, culprit_node_id
-    qualify culprit_node_id is not null or count(culprit_node_id) over (partition by cluster_id, incident_id) = 0
-),
-
-node_incidents as (
-    select
-        cluster_id,
-        incident_id,
-        max(incident_probability) as incident_probability,
-        cast(sum(cast(node_probability as decimal(38, 15))) as double) as expected_count
-    from struck_nodes
-    group by cluster_id, incident_id
-),
-
 -- An incident of probability w counts m = expected_count / w attempts or nodes: w m^2 (2 - w) is what it adds to the
 -- variance of their number, w (2 - w) to that of the number of incidents.
 counts as (
@@ -166,6 +136,7 @@ counts as (
         null as paper_count,
         null as paper_incident_count
     from node_incidents
+    where has_nodes
     group by cluster_id
 ),
 
@@ -181,9 +152,9 @@ unmeasured as (
     select
         cluster_id,
         'nodes' as population,
-        count(*) as unmeasured_failure_count
-    from failures
-    where not has_nodes and failure_probability > 0
+        cast(sum(failure_count) as bigint) as unmeasured_failure_count
+    from node_incidents
+    where not has_nodes
     group by cluster_id
 ),
 

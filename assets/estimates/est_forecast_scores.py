@@ -1,6 +1,7 @@
 """estimates.est_forecast_scores: the failures forecast for each month from the months before, and those that happened.
 
-Read from marts.fct_attempt_exposures by month, for the population of the cluster's quoted rate.
+Read from marts.fct_attempt_exposures, for nodes also from marts.fct_node_days, by month, for the population of the
+cluster's quoted rate.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ MIN_MONTHS = 2
 EXPOSURES = "marts.fct_attempt_exposures"
 POPULATION = ("estimates.est_failure_rates.population", "estimates.est_failure_rates.is_reference")
 PERIOD = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
-FAILURES = tuple(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failed_at", "incident_id"))
-NODE_DAYS = (f"{EXPOSURES}.node_days", f"{EXPOSURES}.started_at")
+FAILURES = (
+    *(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failed_at", "incident_id", "culprit_node_id")),
+    "marts.fct_incidents.touched_node_count",
+)
+NODE_DAYS = (f"{EXPOSURES}.node_days", f"{EXPOSURES}.started_at", "marts.fct_node_days.study_hours")
 BOTH = (*FAILURES, *NODE_DAYS)
 RATE_UNIT = "failures per 1,000 node-days"
 
@@ -50,7 +54,8 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "Population of est_failure_rates that the cluster's rate is quoted of.",
+            "Population of est_failure_rates that the cluster's rate is quoted of. Failures and node-days are counted "
+            "as there: of nodes, node-incidents and the days that nodes were in use.",
             POPULATION[:1],
             is_required=True,
         ),
@@ -139,6 +144,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
+    shared=("node_incidents",),
 )
 
 

@@ -46,7 +46,7 @@ attempts as (
         and case reference.population
             when 'gpus_gt_128' then exposures.gpu_count > 128
             when 'whole_nodes' then exposures.is_whole_node
-            else true
+            when 'all' then true
         end
 ),
 
@@ -85,6 +85,16 @@ exposures as (
         cast(sum(cast(node_days as decimal(38, 9))) as double) as node_days
     from attempt_months
     group by cluster_id, month_date
+    union all
+    -- Jobs that share a node use it once.
+    select
+        nodes.cluster_id,
+        cast(date_trunc('month', nodes.day_date) as date) as month_date,
+        cast(sum(cast(nodes.study_hours as decimal(38, 9))) as double) / 24 as node_days
+    from marts.fct_node_days as nodes
+    inner join reference using (cluster_id)
+    where reference.population = 'nodes'
+    group by nodes.cluster_id, date_trunc('month', nodes.day_date)
 ),
 
 failures as (
@@ -98,7 +108,7 @@ failures as (
     where failure_probability > 0
 ),
 
--- w is the probability that an incident is real, and w m what it is expected to have taken.
+-- w is the probability that an incident is real, and w m what it is expected to have taken, attempts or nodes.
 incidents as (
     select
         cluster_id,
@@ -108,6 +118,16 @@ incidents as (
         sum(failure_probability order by attempt_id) as expected_count
     from failures
     group by cluster_id, month_date, incident_id
+    union all
+    select
+        struck.cluster_id,
+        cast(date_trunc('month', struck.failed_at) as date) as month_date,
+        struck.incident_id,
+        struck.incident_probability as real_probability,
+        struck.expected_count
+    from node_incidents as struck
+    inner join reference using (cluster_id)
+    where reference.population = 'nodes' and struck.has_nodes
 ),
 
 counts as (

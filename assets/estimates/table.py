@@ -6,6 +6,7 @@ and the asset's upstream keys.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,12 +49,16 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSpec:
-    """One table of schema `estimates`: name without schema, meaning and grain, key columns, columns."""
+    """One table of schema `estimates`: name without schema, meaning and grain, key columns, columns.
+
+    `shared` names queries of this folder that the table's query has in common with others, and reads by their names.
+    """
 
     table: str
     description: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
+    shared: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -77,8 +82,15 @@ class TableSpec:
 
     @property
     def query(self) -> str:
-        """The SQL that reads and aggregates the input of the estimate, from the file with the table's name."""
-        return (Path(__file__).parent / f"{self.table}.sql").read_text(encoding="utf-8")
+        """The SQL that reads and aggregates the input of the estimate, from the file with the table's name.
+
+        The shared queries stand before its first one.
+        """
+        own, *shared = (
+            (Path(__file__).parent / f"{name}.sql").read_text(encoding="utf-8") for name in (self.table, *self.shared)
+        )
+        before = "".join(f"{name} as (\n{text}),\n\n" for name, text in zip(self.shared, shared, strict=True))
+        return re.sub("^with ", lambda found: found[0] + before, own, count=1, flags=re.MULTILINE)
 
     @property
     def comments(self) -> list[str]:

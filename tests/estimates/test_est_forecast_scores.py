@@ -11,7 +11,9 @@ from tests.warehouses import create_tables
 
 # 'steady': from 1 January to 10 April one attempt at a time, each of ten nodes for a whole month (31, 28, 31, 9 days),
 # one that runs from January into February, and failures of January (2, and one of 0.5), February (3 in one incident).
-# 'shared': its rate is that of nodes. 'young': twenty days. 'idle': nothing ran.
+# 'shared': its rate is that of nodes; its one node is in use all the time, and shared by jobs that do not fill it.
+# January: an incident of two attempts on it, and one of 0.6 whose culprit is unknown. February: one of two attempts
+# that two nodes failed, and one that touched no node. 'young': twenty days. 'idle': nothing ran.
 MARTS = """
 insert into marts.dim_clusters by name
 from (values
@@ -42,7 +44,14 @@ values
     ('steady', 'small', '2026-01-01', 0, 86400, 8, true, 1000, '2026-01-02', 1, null, null),
     ('shared', 'a', '2026-01-05', 0, 86400, 1, false, 1, '2026-01-06', 1, 'i', 'n1'),
     ('shared', 'b', '2026-01-05', 0, 86400, 1, false, 1, '2026-01-06', 1, 'i', 'n1'),
+    ('shared', 'c', '2026-01-31', 0, 600, 1, false, 1, '2026-01-31 23:59', 0.6, 'j', null),
+    ('shared', 'd', '2026-01-31', 0, 600, 1, false, 1, '2026-02-01 00:01', 0.3, 'j', null),
+    ('shared', 'e', '2026-02-05', 0, 86400, 1, false, 1, '2026-02-06', 1, 'k', 'n1'),
+    ('shared', 'f', '2026-02-05', 0, 86400, 1, false, 1, '2026-02-06', 0.5, 'k', 'n2'),
+    ('shared', 'g', '2026-02-07', 0, 86400, 1, false, 1, '2026-02-08', 1, 'l', null),
     ('young', 'a', '2026-01-20', 0, 20 * 86400, 8, true, 20, null, 0, null, null);
+insert into marts.fct_incidents (cluster_id, incident_id, touched_node_count)
+values ('shared', 'i', 1), ('shared', 'j', 1), ('shared', 'k', 2), ('shared', 'l', 0);
 insert into marts.fct_node_days by name
 select 'shared' as cluster_id, day_date, 24.0::double as study_hours
 from range(date '2026-01-01', date '2026-03-01', interval 1 day) as days (day_date);
@@ -136,3 +145,25 @@ def test_less_than_three_weeks_before_a_month_forecast_nothing(months):
     row = months["young", "2026-02"]
     assert row["note"] == "only 12 days were seen before the month: no forecast"
     assert not any(cluster == "idle" for cluster, _ in months)
+
+
+def test_failures_of_nodes_are_node_incidents_and_their_days_those_of_use(months):
+    """January: one node struck, and an unknown one at 0.6. February: one node, and one at one half."""
+    seen = {
+        month: (row["month_node_days"], row["month_failure_count"])
+        for (cluster, month), row in months.items()
+        if cluster == "shared"
+    }
+    assert seen == {
+        "2026-01": (31.0, pytest.approx(1.6)), "2026-02": (28.0, pytest.approx(1.5)), "2026-03": (0.0, 0.0),
+    }  # fmt: skip
+    assert months["shared", "2026-02"]["dispersion"] == pytest.approx((1 + 0.6 * 1.4) / 1.6)
+
+
+def test_the_months_of_nodes_add_up_to_the_rate_that_is_quoted(rows):
+    quoted = rows("est_failure_rates", is_reference=True, population="nodes")
+    assert {row["cluster_id"] for row in quoted} == {"small", "quiet", "untracked"}
+    for rate in quoted:
+        found = rows("est_forecast_scores", cluster_id=rate["cluster_id"])
+        assert sum(row["month_failure_count"] for row in found) == rate["failure_count"]
+        assert sum(row["month_node_days"] for row in found) == rate["node_days"]
