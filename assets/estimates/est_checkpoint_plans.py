@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, with_limits, write
+from assets.estimates.evidence import CLUSTER, REFERENCE_MONTHS, REFERENCE_RATE, WEIGHTED_METHODS, evidence
+from assets.estimates.table import (
+    Column,
+    TableSpec,
+    bounded,
+    estimate,
+    node_day_rate,
+    numbers,
+    variance_of_future,
+    with_limits,
+    write,
+)
 from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import plan_checkpoints, predict_interruptions, run_outlook
@@ -35,6 +45,7 @@ WRITE = ("staging.stg_config__clusters.write_minutes",)
 RATE = (*REFERENCE_RATE, *NODES)
 INTERVAL = (*RATE, *WRITE)
 ETTR = (*INTERVAL, *RESTART)
+RUN = (*ETTR, *REFERENCE_MONTHS)
 
 TABLE = TableSpec(
     table="est_checkpoint_plans",
@@ -62,8 +73,20 @@ TABLE = TableSpec(
         Column("mttf_hours_high", "double", "hours", "At the lower limit of the rate.", RATE),
         Column("planned_days", "double", "days", "Days for which the run holds its nodes.", is_required=True),
         Column("expected_interruptions", "double", "failures", "Failures in these days.", RATE),
-        Column("expected_interruptions_low", "double", "failures", "Lower limit for a single run.", RATE),
-        Column("expected_interruptions_high", "double", "failures", "Upper limit for a single run.", RATE),
+        Column(
+            "expected_interruptions_low",
+            "double",
+            "failures",
+            "Lower limit for a single run, by the doubt about the rate, the difference between months, and chance.",
+            (*RATE, *REFERENCE_MONTHS),
+        ),
+        Column(
+            "expected_interruptions_high",
+            "double",
+            "failures",
+            "Upper limit for a single run.",
+            (*RATE, *REFERENCE_MONTHS),
+        ),
         Column("restart_minutes", "double", "minutes", "Configured restart time.", RESTART, is_required=True),
         Column("write_minutes", "double", "minutes", "Configured write time, or 5.", WRITE, is_required=True),
         Column("checkpoint_minutes_young", "double", "minutes", "By Young's rule.", INTERVAL),
@@ -74,16 +97,22 @@ TABLE = TableSpec(
         Column("ettr_optimal", "double", RATIO, "Expected with the optimal interval, by the renewal form.", ETTR),
         Column("ettr_optimal_low", "double", RATIO, "The same at the upper limit of the rate.", ETTR),
         Column("ettr_optimal_high", "double", RATIO, "The same at the lower limit of the rate.", ETTR),
-        Column("ettr_run_low", "double", RATIO, "A single run will lie above: chance and doubt about the rate.", ETTR),
-        Column("ettr_run_high", "double", RATIO, "A single run will lie below.", ETTR),
+        Column(
+            "ettr_run_low",
+            "double",
+            RATIO,
+            "A single run will lie above, by the doubt about the rate, the difference between months, and chance.",
+            RUN,
+        ),
+        Column("ettr_run_high", "double", RATIO, "A single run will lie below.", RUN),
         Column("ettr_target", "double", RATIO, "ETTR to reach.", is_required=True),
         Column(
             "probability_ettr_ge_target",
             "double",
             RATIO,
-            "Share of 1,000 simulated runs, at rates drawn from Gamma(k + 1/2, T), that reach the target with the "
-            "optimal interval. NULL: no rate.",
-            ETTR,
+            "Share of 1,000 simulated runs that reach the target with the optimal interval, at rates drawn from those "
+            "that the count and the difference between months leave possible. NULL: no rate.",
+            RUN,
         ),
         *evidence(
             f"How the rate got its limits. {WEIGHTED_METHODS} Interruptions: negative binomial prediction limits.",
@@ -100,7 +129,8 @@ def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add rate, MTTF, interruptions, intervals and ETTR to sizes with their counts and costs."""
     nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
     rate, variance = node_day_rate(sizes), numbers(sizes, "failure_variance")
-    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * PLANNED_DAYS)
+    months = variance_of_future(sizes, rate, PLANNED_DAYS)
+    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * PLANNED_DAYS, months)
     costs = {name: numbers(sizes, name) for name in ("restart_minutes", "write_minutes")}
     plan = plan_checkpoints(rate, nodes, **costs)
     outlooks = [
@@ -114,6 +144,7 @@ def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
             target=TARGET,
             run_count=SIMULATED_RUNS,
             generator=np.random.default_rng(SEED),
+            relative_variance=months[row],
         )
         for row in range(len(sizes))
     ]

@@ -1,4 +1,4 @@
--- Sizes to plan for, powers of two from 8 to 131,072 GPUs, with each cluster's reference rate and its costs.
+-- Sizes to plan for, powers of two from 8 to 131,072 GPUs, with each cluster's reference rate, its months and its costs.
 -- A write time of 0 is the default of a site that never said: five minutes are assumed, as in the paper's second
 -- version, because writes that cost nothing would be done all the time.
 with clusters as (
@@ -28,6 +28,15 @@ rates as (
     where is_reference
 ),
 
+months as (
+    select
+        cluster_id,
+        list(month_failure_count order by month_date) as month_failure_counts,
+        list(month_node_days order by month_date) as month_node_days
+    from estimates.est_forecast_scores
+    group by cluster_id
+),
+
 sizes as (
     select cast(power(2, exponents.exponent) as bigint) as gpu_count
     from range(3, 18) as exponents (exponent)
@@ -42,6 +51,8 @@ select
     rates.failure_count,
     rates.failure_variance,
     rates.node_days,
+    coalesce(months.month_failure_counts, []) as month_failure_counts,
+    coalesce(months.month_node_days, []) as month_node_days,
     coalesce(settings.restart_minutes, 5) as restart_minutes,
     if(settings.write_minutes > 0, settings.write_minutes, 5) as write_minutes,
     nullif(concat_ws(
@@ -57,5 +68,6 @@ select
 from clusters
 cross join sizes
 left join rates using (cluster_id)
+left join months using (cluster_id)
 left join settings using (cluster_id)
 order by clusters.cluster_id, sizes.gpu_count

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, write
+from assets.estimates.evidence import CLUSTER, REFERENCE_MONTHS, REFERENCE_RATE, WEIGHTED_METHODS, evidence
+from assets.estimates.table import (
+    Column,
+    TableSpec,
+    bounded,
+    estimate,
+    node_day_rate,
+    numbers,
+    variance_of_future,
+    write,
+)
 from assets.model.mttf import mttf_at_scale, nodes_of
-from assets.model.prediction import prediction_interval
+from assets.model.run_plan import predict_interruptions
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -81,10 +90,17 @@ TABLE = TableSpec(
             "failures_30d_low",
             "double",
             "failures",
-            "Lower limit of that number itself, not of its mean (prediction interval, negative binomial).",
-            (*REFERENCE_RATE, *NODES),
+            "Lower limit of that number itself, not of its mean (prediction interval, negative binomial): by the doubt "
+            "about the rate, the difference between months, and chance.",
+            (*REFERENCE_RATE, *REFERENCE_MONTHS, *NODES),
         ),
-        Column("failures_30d_high", "double", "failures", "Upper limit of that number.", (*REFERENCE_RATE, *NODES)),
+        Column(
+            "failures_30d_high",
+            "double",
+            "failures",
+            "Upper limit of that number.",
+            (*REFERENCE_RATE, *REFERENCE_MONTHS, *NODES),
+        ),
         *evidence(
             WEIGHTED_METHODS,
             "Failures that the rate rests on.",
@@ -101,7 +117,7 @@ def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
     nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
     rate = node_day_rate(sizes)
     mttf = mttf_at_scale(rate, nodes)
-    planned = prediction_interval(rate.event_count, rate.exposure, nodes * PLANNED_DAYS, dispersion=rate.dispersion)
+    planned = predict_interruptions(rate, nodes * PLANNED_DAYS, variance_of_future(sizes, rate, PLANNED_DAYS))
     return sizes.assign(
         node_count=nodes,
         failures_per_1000_node_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),

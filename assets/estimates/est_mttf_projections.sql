@@ -1,4 +1,4 @@
--- The job sizes to project onto, with the reference rate of each cluster: powers of two from 8 to 131,072 GPUs, the
+-- The job sizes to project onto, with the reference rate of each cluster and its months: powers of two from 8 to 131,072 GPUs, the
 -- largest job that ran, and the whole cluster.
 with clusters as (
     select
@@ -26,6 +26,15 @@ rates as (
         node_days
     from estimates.est_failure_rates
     where is_reference
+),
+
+months as (
+    select
+        cluster_id,
+        list(month_failure_count order by month_date) as month_failure_counts,
+        list(month_node_days order by month_date) as month_node_days
+    from estimates.est_forecast_scores
+    group by cluster_id
 ),
 
 sizes as (
@@ -59,6 +68,8 @@ select
     rates.failure_count,
     rates.failure_variance,
     rates.node_days,
+    coalesce(months.month_failure_counts, []) as month_failure_counts,
+    coalesce(months.month_node_days, []) as month_node_days,
     nullif(concat_ws(
         '; ',
         if(coalesce(clusters.gpus_per_node, 0) = 0, 'GPUs per node unknown', null),
@@ -72,4 +83,5 @@ from sizes
 inner join clusters using (cluster_id)
 left join largest_jobs using (cluster_id)
 left join rates using (cluster_id)
+left join months using (cluster_id)
 order by sizes.cluster_id, sizes.gpu_count

@@ -30,6 +30,11 @@ REFERENCE_RATE = (
     "estimates.est_failure_rates.population",
     "estimates.est_failure_rates.is_reference",
 )
+REFERENCE_MONTHS = (
+    "estimates.est_forecast_scores.month_failure_count",
+    "estimates.est_forecast_scores.month_node_days",
+)
+"""The months of the reference rate, which tell how far the rate of the days to come may lie from it."""
 GARWOOD_METHODS = (
     "garwood: exact two-sided limits; garwood_upper_limit: no failure, so only the upper limit of the rate (the lower "
     "limit of the MTTF) says something, and it is one-sided; no_exposure: nothing can be said."

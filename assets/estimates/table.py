@@ -20,6 +20,7 @@ from assets.estimates.culprit import Compute, compute_without_culprit
 from assets.estimates.method_version import METHOD_VERSION
 from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval
+from assets.model.month_variation import month_variation
 from assets.warehouse import Warehouse, replace_lineage, replace_table
 
 if TYPE_CHECKING:
@@ -187,6 +188,27 @@ def node_day_rate(frame: pd.DataFrame, prefix: str = "") -> RateInterval:
         numbers(frame, f"{prefix}failure_variance"),
         numbers(frame, f"{prefix}node_days"),
     )
+
+
+def variance_of_future(frame: pd.DataFrame, rate: RateInterval, future_days: float) -> NDArray[np.float64]:
+    """Compute how far the rate of days to come may lie from the node-day rate of a row, from the months it was seen in.
+
+    Parameters
+    ----------
+    frame
+        With the lists `month_failure_counts` and `month_node_days`, empty where no month was seen.
+    rate
+        The rate of each row; its dispersion is that of a count within a month.
+    future_days
+        Days to come.
+
+    Returns
+    -------
+    ndarray
+        Variance over squared mean, shape (rows,).
+    """
+    months = zip(frame["month_failure_counts"], frame["month_node_days"], np.asarray(rate.dispersion), strict=True)
+    return np.array([float(month_variation(*month).of_future(future_days)) for month in months])
 
 
 def bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -174,14 +174,31 @@ def probability_uninterrupted(
     future = np.asarray(node_days, dtype=float)
     if np.all(rate.method == ASSUMED):
         return np.exp(-rate.value * future)
-    shape, mean = _possible_rates(rate, relative_variance)
+    shape, mean = rates_to_come(rate, relative_variance)
     return np.asarray((shape / (shape + np.where(rate.value > 0, mean, np.nan) * future)) ** shape)
 
 
-def _possible_rates(
-    rate: RateInterval, relative_variance: ArrayLike
+def rates_to_come(
+    rate: RateInterval, relative_variance: ArrayLike = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give shape and mean of the Gamma distribution that a count leaves for the rate of the days to come."""
+    """Give shape and mean of the Gamma distribution that a count leaves for the rate of the days to come.
+
+    Parameters
+    ----------
+    rate, relative_variance
+        As in `predict_interruptions`; the rate is a counted one.
+
+    Returns
+    -------
+    tuple of ndarray
+        Shape, and mean per node-day.
+
+    Examples
+    --------
+    >>> from assets.model.failure_rate import garwood_interval
+    >>> [float(x.round(4)) for x in rates_to_come(garwood_interval(65, 10_000.0), 0.09)]
+    [9.4996, 0.0066]
+    """
     counted = rate.event_count / rate.dispersion + PRIOR_EVENTS
     return gamma_shape(counted, relative_variance), np.asarray(counted * rate.dispersion / rate.exposure)
 
@@ -263,8 +280,7 @@ def run_outlook(
     Parameters
     ----------
     rate
-        Per node-day, of one element: counted, so that its rates are drawn from Gamma(k / phi + 1/2, T / phi), or
-        assumed.
+        Per node-day, of one element: counted, so that its rates are drawn from `rates_to_come`, or assumed.
     node_count, checkpoint_minutes, restart_minutes, write_minutes, queue_minutes
         As in `expected_ettr`; a checkpoint interval of 0, write all the time, is taken as a 1,000th of a minute.
     scheduled_days
@@ -307,7 +323,7 @@ def run_outlook(
     if rate.method == ASSUMED:
         per_node_day = np.full(run_count, float(rate.value))
     else:
-        shape, mean = (float(x) for x in _possible_rates(rate, relative_variance))
+        shape, mean = (float(x) for x in rates_to_come(rate, relative_variance))
         per_node_day = generator.gamma(shape, size=run_count) * mean / shape
     runs = simulate_runs(
         per_node_day * node_count,

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from assets.model.ettr import MINUTES_PER_DAY
 from assets.model.failure_rate import RateInterval
-from assets.model.prediction import PRIOR_EVENTS
-from assets.model.run_plan import ASSUMED, MAX_SIMULATED_FAILURES, MIN_MINUTES
+from assets.model.run_plan import ASSUMED, MAX_SIMULATED_FAILURES, MIN_MINUTES, rates_to_come
 
 RUN_COUNT = 1_000
 """The standard error of the probability is at most 0.016."""
@@ -52,6 +51,7 @@ def target_probability(
     scheduled_days: float,
     target: float,
     run_count: int = RUN_COUNT,
+    relative_variance: float = 0.0,
 ) -> TargetProbability:
     """Live through a planned run many times, at rates spread evenly over those that the count leaves possible.
 
@@ -63,6 +63,8 @@ def target_probability(
         As in `run_outlook`.
     run_count
         Number n of runs.
+    relative_variance
+        As in `predict_interruptions`.
 
     Returns
     -------
@@ -70,9 +72,9 @@ def target_probability(
 
     Notes
     -----
-    Run i has the rate at quantile ``(i + 1/2) / n`` of Gamma(k / phi + 1/2, T / phi), or the assumed rate. Its attempt
-    j lasts ``-log((h + 1/2) / 2^32) / (rate x nodes)`` days, where h is a 32-bit hash of i and j, and what it saves is
-    reckoned as in `simulate_runs`. A run that would fail more than 1,000 times is cut short as in `run_outlook`.
+    Run i has the rate at quantile ``(i + 1/2) / n`` of `rates_to_come`, or the assumed rate. Its attempt j lasts
+    ``-log((h + 1/2) / 2^32) / (rate x nodes)`` days, where h is a 32-bit hash of i and j, and what it saves is reckoned
+    as in `simulate_runs`. A run that would fail more than 1,000 times is cut short as in `run_outlook`.
 
     When it lies: as `run_outlook`; and two questions that differ little have the same luck, which is wanted.
 
@@ -89,7 +91,7 @@ def target_probability(
     """
     if not rate.value > 0 or not np.isfinite(node_count) or not np.isfinite(checkpoint_minutes):
         return TargetProbability(np.nan, np.nan, run_count)
-    per_day = possible_rates(rate, run_count) * node_count
+    per_day = possible_rates(rate, run_count, relative_variance) * node_count
     checkpoint, restart, write, queue = (
         np.array([max(checkpoint_minutes, MIN_MINUTES), restart_minutes, write_minutes, queue_minutes])
         / MINUTES_PER_DAY
@@ -113,7 +115,9 @@ def target_probability(
     return TargetProbability(float(np.mean(ettr >= target)), float(ettr.mean()), run_count)
 
 
-def possible_rates(rate: RateInterval, run_count: int = RUN_COUNT) -> NDArray[np.float64]:
+def possible_rates(
+    rate: RateInterval, run_count: int = RUN_COUNT, relative_variance: ArrayLike = 0.0
+) -> NDArray[np.float64]:
     """Spread rates evenly over those that a count leaves possible; all are alike where the rate is assumed.
 
     Parameters
@@ -122,11 +126,13 @@ def possible_rates(rate: RateInterval, run_count: int = RUN_COUNT) -> NDArray[np
         Of one element, counted or assumed.
     run_count
         Number n of rates.
+    relative_variance
+        As in `predict_interruptions`.
 
     Returns
     -------
     ndarray
-        The quantiles ``(i + 1/2) / n`` of Gamma(k / phi + 1/2, T / phi), shape ``(n,)``, in the unit of the rate.
+        The quantiles ``(i + 1/2) / n`` of `rates_to_come`, shape ``(n,)``, in the unit of the rate.
 
     Examples
     --------
@@ -136,9 +142,9 @@ def possible_rates(rate: RateInterval, run_count: int = RUN_COUNT) -> NDArray[np
     """
     if rate.method == ASSUMED:
         return np.full(run_count, float(rate.value))
-    shape = float(rate.event_count / rate.dispersion + PRIOR_EVENTS)
+    shape, mean = (float(x) for x in rates_to_come(rate, relative_variance))
     levels = (np.arange(run_count) + 0.5) / run_count
-    return np.asarray(special.gammaincinv(shape, levels) * float(rate.dispersion / rate.exposure))
+    return np.asarray(special.gammaincinv(shape, levels) * mean / shape)
 
 
 def _hash(run: NDArray[np.int64], attempt: int) -> NDArray[np.float64]:

@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from assets.model.incident_counts import weighted_interval
-from assets.model.target_probability import RUN_COUNT, possible_rates
+from assets.model.month_variation import DAYS_PER_MONTH, month_variation
+from assets.model.target_probability import RUN_COUNT
 from assets.report.filling import TEMPLATES, environment
 from assets.report.numbers import DEFAULT_CONFIDENCE
 from assets.report.queries import Own, Row
@@ -34,6 +35,7 @@ LARGER = 4
 
 def start_of(own: Own) -> Row:
     """Gather what the sliders start from: the reference rate with what it rests on, the machine, its settings."""
+    months = own.rows("forecasts")
     plan, outages = own.row("checkpoint_plans"), [row for row in own.rows("nodes") if row["repair_count"]]
     count, hours = (sum(row[name] for row in outages) for name in ("repair_count", "repair_hours"))
     rate = dict.fromkeys(("population", "failure_count", "failure_variance", "node_days", "note"))
@@ -41,6 +43,8 @@ def start_of(own: Own) -> Row:
         **own.cluster,
         **rate,
         **own.row("rates", is_reference=True),
+        "month_failure_counts": [month["month_failure_count"] for month in months],
+        "month_node_days": [month["month_node_days"] for month in months],
         **{name: plan.get(name) for name in DEFAULTS},
         "repair_count": count,
         "repair_hours": hours / count if count else None,
@@ -74,21 +78,23 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
     """
     if not row.get("gpus_per_node") or not row.get("gpu_count"):
         return None
-    rate: Row = dict.fromkeys(("value", "low", "high", "failure_count", "node_days", "possible_rates"))
-    rate |= {"dispersion": 1.0, "confidence_level": DEFAULT_CONFIDENCE}
+    rate: Row = dict.fromkeys(("value", "low", "high", "failure_count", "node_days", "month_variance"))
+    rate |= {"dispersion": 1.0, "confidence_level": DEFAULT_CONFIDENCE, "month_concentration": 1.0}
     if row["failure_count"] is not None and row["node_days"]:
         found = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
         rate |= {name: float(getattr(found, name)) for name in ("low", "high", "dispersion", "confidence_level")}
         rate |= {name: float(row[name]) for name in ("failure_count", "node_days")}
+        months = month_variation(row["month_failure_counts"], row["month_node_days"], rate["dispersion"])
+        rate |= {"month_variance": months.relative_variance, "month_concentration": months.concentration}
         if found.value > 0:
             rate["value"] = float(found.value)
-            rate["possible_rates"] = [float(f"{value:.12g}") for value in possible_rates(found)]
     return {
         **rate,
         "population": POPULATIONS.get(row["population"], "no population"),
         "gpus_per_node": int(row["gpus_per_node"]),
         "gpu_count": int(row["gpu_count"]),
         "run_count": RUN_COUNT,
+        "days_per_month": DAYS_PER_MONTH,
         "grid_minutes": list(GRID_MINUTES),
         "grid_gpus": [size for size in sizes_of(row) if size <= row["gpu_count"]],
     }

@@ -16,6 +16,7 @@ from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact
 from assets.model.failure_rate import MIN_NODE_DAYS, RateInterval
 from assets.model.incident_counts import weighted_interval
+from assets.model.month_variation import MonthVariation, month_variation
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import (
     RunOutlook,
@@ -53,6 +54,8 @@ RATES = """
         rates.failure_count,
         rates.failure_variance,
         rates.node_days,
+        coalesce(months.failure_counts, []) as month_failure_counts,
+        coalesce(months.node_days, []) as month_node_days,
         rates.note,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
         projections.largest_job_gpu_count,
@@ -73,6 +76,14 @@ RATES = """
         from estimates.est_mttf_projections
         group by cluster_id
     ) as projections on rates.cluster_id = projections.cluster_id
+    left join (
+        select
+            cluster_id,
+            list(month_failure_count order by month_date) as failure_counts,
+            list(month_node_days order by month_date) as node_days
+        from estimates.est_forecast_scores
+        group by cluster_id
+    ) as months on rates.cluster_id = months.cluster_id
     left join estimates.est_scale_tests as scale_tests on rates.cluster_id = scale_tests.cluster_id
     left join estimates.est_mttf_by_size as sizes
         on rates.cluster_id = sizes.cluster_id
@@ -172,7 +183,8 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
     if not gpus_per_node:
         raise ReadingError(f"the GPUs per node of '{found['cluster_id']}' are unknown; give --gpus-per-node")
     rate = weighted_interval(found["failure_count"], found["failure_variance"], found["node_days"])
-    return _answer(rate, int(gpus_per_node), run, found)
+    months = month_variation(found["month_failure_counts"], found["month_node_days"], float(rate.dispersion))
+    return _answer(rate, int(gpus_per_node), run, found, months)
 
 
 def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str, Any]:
@@ -180,18 +192,25 @@ def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str
     return _answer(assumed_rate(failures_per_1000_node_days / 1000), run.gpus_per_node or GPUS_PER_NODE, run, {})
 
 
-def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict[str, Any]) -> dict[str, Any]:
-    """Compute the answer; `source` is the cluster's row, empty for a given rate."""
+def _answer(
+    rate: RateInterval,
+    gpus_per_node: int,
+    run: RunToPlan,
+    source: dict[str, Any],
+    months: MonthVariation | None = None,
+) -> dict[str, Any]:
+    """Compute the answer; `source` is the cluster's row and `months` its months, empty and None for a given rate."""
+    variance = float(months.of_future(run.planned_days)) if months else 0.0
     nodes = float(nodes_of(run.gpu_count, gpus_per_node))
     node_days = nodes * run.planned_days
     value = np.where(rate.value > 0, rate.value, np.nan)
     per_day = value * nodes
-    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, node_days)
+    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, node_days, variance)
     plan = plan_checkpoints(rate, nodes, **run.costs)
     # If writes cost nothing, the best interval is 0, which is not a usable one.
     interval = run.checkpoint_minutes or (float(plan.young) if run.write_minutes else CHECKPOINT_MINUTES)
-    best = _outlook(rate, nodes, float(plan.optimal), run)
-    own = _outlook(rate, nodes, run.checkpoint_minutes, run) if run.checkpoint_minutes else None
+    best = _outlook(rate, nodes, float(plan.optimal), run, variance)
+    own = _outlook(rate, nodes, run.checkpoint_minutes, run, variance) if run.checkpoint_minutes else None
     wallclock_days = run.planned_days * (1 + per_day * run.queue_minutes / 1440)
     found = {
         "cluster_id": source.get("cluster_id"),
@@ -214,6 +233,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "failures_per_1000_node_days_low": 1000 * rate.low,
         "failures_per_1000_node_days_high": 1000 * rate.high,
         "failures_per_1000_node_days_incidents": source.get("failures_per_1000_node_days_incidents"),
+        "month_cv": months.cv if months else None,
         "largest_job_gpu_count": source.get("largest_job_gpu_count"),
         "mttf_hours": mttf.hours,
         "mttf_hours_low": mttf.low,
@@ -222,7 +242,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "expected_interruptions": future.value,
         "expected_interruptions_low": future.low,
         "expected_interruptions_high": future.high,
-        "probability_uninterrupted": probability_uninterrupted(rate, node_days),
+        "probability_uninterrupted": probability_uninterrupted(rate, node_days, variance),
         "checkpoint_minutes_young": plan.young,
         "checkpoint_minutes_daly": plan.daly,
         "checkpoint_minutes_optimal": plan.optimal,
@@ -239,7 +259,7 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
         "ettr_run_low": best.ettr_low,
         "ettr_run_high": best.ettr_high,
         "productive_days_optimal": plan.ettr_optimal * wallclock_days,
-        **answers_with_prior(rate, nodes, node_days, run.costs),
+        **answers_with_prior(rate, nodes, node_days, run.costs, variance),
         "ettr_target": run.ettr_target,
         "probability_ettr_ge_target": best.probability,
         "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,
@@ -247,7 +267,9 @@ def _answer(rate: RateInterval, gpus_per_node: int, run: RunToPlan, source: dict
     return {name: plain(value) for name, value in found.items()} | {"notes": notes(source, run, found)}
 
 
-def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: RunToPlan) -> RunOutlook:
+def _outlook(
+    rate: RateInterval, nodes: float, checkpoint_minutes: float, run: RunToPlan, relative_variance: float
+) -> RunOutlook:
     return run_outlook(
         rate,
         nodes,
@@ -257,6 +279,7 @@ def _outlook(rate: RateInterval, nodes: float, checkpoint_minutes: float, run: R
         target=run.ettr_target,
         run_count=SIMULATED_RUNS,
         generator=np.random.default_rng(SEED),
+        relative_variance=relative_variance,
     )
 
 

@@ -119,6 +119,7 @@ def _rate(a: Answer) -> list[str]:
         f"{'unknown' if value is None else short(value)} {unit} ({limits}, {confidence(a['confidence_level'])})",
         f"{plural(a['event_count'], 'failure')} in {short(a['exposure_node_days'])} node-days of "
         f"{POPULATIONS[a['population']]}, {COUNTED[a['rate_basis']]}",
+        f"months are taken to differ by {100 * a['month_cv']:.0f}%, which the limits of a single run allow for",
     ]
 
 

@@ -41,13 +41,14 @@ def test_a_plan_rests_on_the_clusters_reference_rate(plan):
 
 
 def test_two_failures_leave_much_open(plan):
-    """Two in one incident scatter twice as much: negative binomial with 1.5 and 400 / (400 + 3,840), by scipy."""
+    """Two in one incident scatter twice as much, and months differ: negative binomial of mean 1.5 x 3,840 / 400."""
     row = plan("large", 1024)
+    shape = 1 / (1 / 1.5 + 2 * 0.09)
     assert (row["expected_interruptions_low"], row["expected_interruptions_high"]) == tuple(
-        stats.nbinom.ppf([0.05, 0.95], 1.5, 400 / (400 + 3840))
+        stats.nbinom.ppf([0.05, 0.95], shape, shape / (shape + 1.5 * 3840 / 400))
     )
     assert row["ettr_run_high"] - row["ettr_run_low"] > 0.05
-    assert 0.9 < row["probability_ettr_ge_target"] < 1
+    assert 0.8 < row["probability_ettr_ge_target"] < 0.95
 
 
 def test_the_probability_falls_with_size(rows):

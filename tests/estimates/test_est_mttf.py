@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_mttf_by_size import est_mttf_by_size, with_mttf
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from tests.estimates.five_clusters import read
@@ -19,6 +20,16 @@ def size_of(rows, cluster_id, gpu_size_bin):
 def projection_of(rows, cluster_id, gpu_count):
     (row,) = rows("est_mttf_projections", cluster_id=cluster_id, gpu_count=gpu_count)
     return row
+
+
+def limits_of(row):
+    return [row["failures_30d_low"], row["failures_30d_high"]]
+
+
+def predicted(counted, variance, scale):
+    """Limits of a negative binomial count: `counted` for the doubt about the rate, `variance` for unlike months."""
+    shape, mean = 1 / (1 / counted + variance), counted * scale
+    return stats.nbinom.ppf([0.05, 0.95], shape, shape / (shape + mean)).tolist()
 
 
 def test_hours_run_per_failure_with_garwoods_limits(rows):
@@ -98,15 +109,38 @@ def test_projected_mttf_carries_the_limits_of_the_rate(rows):
 
 
 def test_failures_of_a_planned_month_are_predicted_as_a_count(rows):
-    """2 failures of 1 incident in 800 node-days; 2,048 nodes for 30 days are 61,440: 153.6, and 1.5 for the spread."""
+    """2 failures of 1 incident in 800 node-days; 2,048 nodes for 30 days are 61,440: 153.6, and 1.5 for the spread.
+
+    No month was seen: it may differ by 30%, as may the one that the rate is of, which adds 2 x 0.09.
+    """
     row = projection_of(rows, "large", 16_384)
     assert row["failures_30d"] == pytest.approx(61_440 * 0.0025)
-    limits = stats.nbinom.ppf([0.05, 0.95], 1.5, 400 / (400 + 61_440))
-    assert [row["failures_30d_low"], row["failures_30d_high"]] == limits.tolist()
+    assert limits_of(row) == predicted(1.5, 0.18, 61_440 / 400)
     quiet = projection_of(rows, "quiet", 1024)
     assert (quiet["failures_30d"], quiet["failures_30d_low"]) == (None, 0.0)
-    assert quiet["failures_30d_high"] == stats.nbinom.ppf(0.95, 0.5, 105 / (105 + 128 * 30))
+    assert quiet["failures_30d_high"] == predicted(0.5, 0.18, 128 * 30 / 105)[1]
     assert projection_of(rows, "empty", 64)["failures_30d_high"] is None
+
+
+def test_months_that_were_seen_tell_how_far_the_next_may_differ(warehouse):
+    """Two failures of one incident in one of two months are no sign that months differ: CV^2 is 2/3 x 0.09 = 0.06.
+
+    30 days add 0.06 x (1/2 + 1) = 0.09 to the relative variance, as both months seen have missed the mean, too.
+    """
+    with warehouse.writing() as con:
+        con.execute("""
+            create or replace table estimates.est_forecast_scores as
+            from (values ('large', date '2026-01-01', 2.0, 400.0), ('large', date '2026-02-01', 0.0, 400.0))
+                as months (cluster_id, month_date, month_failure_count, month_node_days)
+        """)
+    est_mttf_projections(warehouse=warehouse)
+    est_checkpoint_plans(warehouse=warehouse)
+    rows = partial(read, warehouse)
+    row = projection_of(rows, "large", 16_384)
+    assert limits_of(row) == predicted(1.5, 0.09, 61_440 / 400)
+    (plan,) = rows("est_checkpoint_plans", cluster_id="large", gpu_count=16_384)
+    assert limits_of(row) == [plan["expected_interruptions_low"], plan["expected_interruptions_high"]]
+    assert limits_of(projection_of(rows, "quiet", 1024)) == predicted(0.5, 0.18, 128 * 30 / 105)
 
 
 def test_projection_without_failures_has_a_lower_limit_and_no_infinity(rows):

@@ -162,7 +162,8 @@ def plans(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     sizes = con.execute("""
         select
             cluster_id, cast(gpu_count as bigint) as gpu_count, 8 as gpus_per_node, population, failure_count,
-            failure_variance, node_days, 5.0 as restart_minutes, 5.0 as write_minutes,
+            failure_variance, node_days, []::double[] as month_failure_counts, []::double[] as month_node_days,
+            5.0 as restart_minutes, 5.0 as write_minutes,
             'write time not configured: 5 minutes assumed' as note
         from estimates.est_failure_rates
         cross join (select unnest([64, 1024, 16384]) as gpu_count)

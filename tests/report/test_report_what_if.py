@@ -14,6 +14,7 @@ from scipy import special
 from assets.model.checkpoint import optimal_minutes
 from assets.model.ettr import expected_ettr_exact
 from assets.model.incident_counts import weighted_interval
+from assets.model.month_variation import month_variation
 from assets.model.mttf import mttf_at_scale, nodes_of
 from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, run_outlook
 from assets.model.spares import probability_without_spare
@@ -29,12 +30,21 @@ ROW = {
     "cluster_id": "c", "population": "all", "failure_count": 34.0, "failure_variance": 34.0, "node_days": 1886.8,
     "note": None, "gpus_per_node": 8, "gpu_count": 512, "checkpoint_minutes": 60.0, "restart_minutes": 5.0,
     "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9, "repair_count": 161, "repair_hours": 5.0,
+    "month_failure_counts": [], "month_node_days": [],
 }  # fmt: skip
 MEASURED = {
     "plain": ROW,
     "in bursts": ROW | {"failure_count": 105.99, "failure_variance": 159.96, "node_days": 5373.2},
+    "in unlike months": ROW | {"month_failure_counts": [2.0, 25.0, 7.0], "month_node_days": [700.0, 700.0, 486.8]},
     "few": ROW | {"failure_count": 0.3, "failure_variance": 0.3, "node_days": 12.5},
-    "many": ROW | {"failure_count": 20_000.0, "failure_variance": 41_000.0, "node_days": 3e6},
+    "many": ROW
+    | {
+        "failure_count": 20_000.0,
+        "failure_variance": 41_000.0,
+        "node_days": 3e6,
+        "month_failure_counts": [2_000.0] * 10,
+        "month_node_days": [3e5] * 10,
+    },
     "none": ROW | {"failure_count": 0.0, "failure_variance": 0.0, "node_days": 900.0},
 }
 INPUTS = [
@@ -45,17 +55,19 @@ INPUTS = [
         (8, 500, 16_384),
         ((60.0, 0.0, 5.0), (5.0, 0.25, 0.0), (240.0, 10.0, 30.0)),
         ((0.0, 0), (60.0, 2)),
-        ((30.0, 0.9, 6.5), (1.0, 0.5, 0.02)),
+        ((30.0, 0.9, 6.5), (1.0, 0.5, 0.02), (90.0, 0.95, 6.5)),
     )
 ]  # fmt: skip
 MEANS_OUT, SPARE_COUNTS = (0.0, 0.2, 12.0, 700.0, 1_000.0, 5_000.0), (0, 1, 16, 700, 1_000, 2_000)
 SPARES = list(itertools.product(MEANS_OUT, SPARE_COUNTS))
+SHAPES = (0.3, 0.8, 1.0, 5.5, 11.9, 900.0, 40_000.0)
 LEVELS = (1e-9, 0.0005, 0.05, 0.5, 0.95, 0.9995)
 FUNCTIONS = """
 const lambert = %s.map((level) => whatIfModel.lambertW(-level / Math.E));
+const quantiles = %s.map((shape) => whatIfModel.gammaQuantiles(shape, 0.0065, 1000));
 const spares = %s.map(([mean, count]) => whatIfModel.probabilityWithoutSpare(mean, 1, count));
 const grid = %s.map((data) => %s.map((input) => whatIfModel.evaluate(data, input)));
-const text = JSON.stringify({ lambert, spares, grid }, (_, value) =>
+const text = JSON.stringify({ lambert, quantiles, spares, grid }, (_, value) =>
   typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
 document.getElementById("answers").textContent = text;
 """
@@ -72,7 +84,7 @@ def root(starts, tmp_path_factory: pytest.TempPathFactory) -> Element:
     """One page with the blocks of the planted clusters and the answers to the grid, opened once."""
     blocks = "".join(what_if(row, anchor_of(cluster_id)) for cluster_id, row in starts.items())
     data = [what_if_data(row) for row in MEASURED.values()]
-    questions = FUNCTIONS % tuple(map(json.dumps, (LEVELS, SPARES, data, INPUTS)))
+    questions = FUNCTIONS % tuple(map(json.dumps, (LEVELS, SHAPES, SPARES, data, INPUTS)))
     watch = (Path(__file__).parents[2] / "assets/report/templates/watch.js").read_text(encoding="utf-8")
     page = tmp_path_factory.mktemp("what_if") / "index.html"
     page.write_text(
@@ -106,6 +118,8 @@ def model(row, question):
         rate = assumed_rate(limit) if limit > 0 else None
     if rate is None:
         return {"mttf_hours": math.nan, "interruptions": math.nan, "ettr": math.nan, "probability": math.nan}
+    months = month_variation(row["month_failure_counts"], row["month_node_days"], float(measured.dispersion))
+    variance = float(months.of_future(question["days"]))
     nodes = float(nodes_of(question["gpus"], row["gpus_per_node"]))
     rates = {"": rate.value, "_low": rate.low, "_high": rate.high}
     per_day = {name: nodes * float(x) if x > 0 else math.nan for name, x in rates.items()}
@@ -122,7 +136,7 @@ def model(row, question):
     def ettr(name):
         return float(expected_ettr_exact(per_day[name], question["checkpoint"], **costs(name)))
 
-    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * question["days"])
+    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * question["days"], variance)
     plan = plan_checkpoints(rate, nodes, **costs(""))
     may_be_zero = rate.low == 0
     free = {"restart_minutes": question["restart"], "write_minutes": question["write"]}
@@ -132,8 +146,9 @@ def model(row, question):
     else:
         highest = ettr("_low")
     reached = target_probability(
-        rate, nodes, question["checkpoint"], **costs(""), scheduled_days=question["days"], target=question["target"]
-    )
+        rate, nodes, question["checkpoint"], **costs(""), scheduled_days=question["days"], target=question["target"],
+        relative_variance=variance,
+    )  # fmt: skip
     return {
         "nodes": nodes,
         "mttf_hours": mttf.hours, "mttf_hours_low": mttf.low, "mttf_hours_high": mttf.high,
@@ -160,6 +175,12 @@ def test_lamberts_function_is_that_of_scipy(answers):
     assert answers["lambert"] == pytest.approx(special.lambertw(-np.array(LEVELS) / np.e).real.tolist(), rel=1e-12)
 
 
+def test_quantiles_of_rates_are_those_of_scipy(answers):
+    levels = (np.arange(1000) + 0.5) / 1000
+    for shape, found in zip(SHAPES, answers["quantiles"], strict=True):
+        assert found == pytest.approx((special.gammaincinv(shape, levels) * 0.0065 / shape).tolist(), rel=1e-9, abs=0)
+
+
 def test_finding_no_spare_is_as_likely_as_by_scipy_however_many_nodes_are_out(answers):
     expected = [special.gammainc(count, mean) if count else 1.0 for mean, count in SPARES]
     assert answers["spares"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -169,8 +190,11 @@ def test_the_fixed_draws_agree_with_those_of_the_plans():
     rate = weighted_interval(34.0, 34.0, 1886.8)
     for checkpoint, target in ((30.0, 0.94), (60.0, 0.95), (120.0, 0.9)):
         costs = {"restart_minutes": 5.0, "write_minutes": 1.0, "scheduled_days": 30.0, "target": target}
-        drawn = run_outlook(rate, 64, checkpoint, **costs, run_count=4_000, generator=np.random.default_rng(5))
-        fixed = target_probability(rate, 64, checkpoint, **costs)
+        months = {"relative_variance": 0.18}
+        drawn = run_outlook(
+            rate, 64, checkpoint, **costs, run_count=4_000, generator=np.random.default_rng(5), **months
+        )
+        fixed = target_probability(rate, 64, checkpoint, **costs, **months)
         assert fixed.probability == pytest.approx(drawn.probability, abs=0.03)
         exact = target_probability(assumed_rate(float(rate.value)), 64, checkpoint, **costs)
         expected = expected_ettr_exact(64 * rate.value, checkpoint, restart_minutes=5.0, write_minutes=1.0)

@@ -81,7 +81,7 @@
     }
 
     function grid(input) {
-      const rate = whatIfModel.chosenRate(data, input.rate, input.own);
+      const rate = whatIfModel.chosenRate(data, input.rate, input.own, input.days);
       for (const cell of block.querySelectorAll("td[data-gpus]")) {
         const perDay = rate.value * Math.ceil(Number(cell.dataset.gpus) / data.gpus_per_node);
         const without = whatIfModel.probabilityWithoutSpare(perDay, input.repair_hours / 24, input.spares);

@@ -74,8 +74,7 @@ const whatIfModel = (function () {
       const [low, high] = countLimits((n) => mean / (n + 1), Math.floor(mean), rate.level);
       return { value: mean, low: Math.min(low, Math.floor(mean)), high: Math.max(high, Math.ceil(mean)) };
     }
-    const shape = rate.count / rate.dispersion + 0.5;
-    const mean = shape * rate.dispersion * nodeDays / rate.exposure;
+    const shape = rate.shape, mean = rate.mean * nodeDays;
     const mode = Math.floor(Math.max(0, shape - 1) * mean / shape), share = mean / (shape + mean);
     const [low, high] = countLimits((n) => share * (n + shape) / (n + 1), mode, rate.level);
     const value = rate.count > 0 ? rate.count * nodeDays / rate.exposure : NaN;
@@ -85,6 +84,47 @@ const whatIfModel = (function () {
       low: inside ? Math.min(low, Math.floor(value)) : low,
       high: inside ? Math.max(high, Math.ceil(value)) : high,
     };
+  }
+
+  // run_plan.rates_to_come: shape and mean of the Gamma distribution that a count leaves for the rate of days to come,
+  // with what MonthVariation.of_future adds for months that differ.
+  function ratesToCome(data, days) {
+    const counted = data.failure_count / data.dispersion + 0.5;
+    const months = Math.max(days / data.days_per_month, 1);
+    const variance = data.month_variance * (data.month_concentration + 1 / months);
+    return { shape: counted / (1 + variance * counted), mean: counted * data.dispersion / data.node_days };
+  }
+
+  // The logarithm of the Gamma function, by Stirling's series.
+  function logGamma(x) {
+    let shift = 0;
+    for (; x < 12; x++) shift -= Math.log(x);
+    const s = 1 / (x * x);
+    const series = (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s / 1680))) / x;
+    return shift + (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series;
+  }
+
+  // target_probability.possible_rates: the quantiles (i + 1/2) / n of a Gamma distribution. Each is sought between the
+  // one before and what is never reached, by Newton's steps in the logarithm; a step that leads out is halved.
+  function gammaQuantiles(shape, mean, count) {
+    const logTotal = logGamma(shape + 1), found = [];
+    let x = Math.exp((Math.log(0.5 / count) + logTotal) / shape);
+    for (let i = 0; i < count; i++) {
+      let low = x, high = shape + 20 * Math.sqrt(shape) + 60;
+      for (let step = 0; step < 200; step++) {
+        let sum = 1;
+        for (let n = 1, term = 1; term > TINY * sum; n++) sum += term *= x / (shape + n);
+        const miss = (i + 0.5) / count * Math.exp(logTotal + x - shape * Math.log(x)) - sum;
+        if (miss > 0) low = x; else high = x;
+        let next = x * Math.exp(miss / shape);
+        if (!(next >= low && next <= high)) next = (low + high) / 2;
+        const isFound = Math.abs(next - x) <= 1e-13 * x;
+        x = next;
+        if (isFound) break;
+      }
+      found.push(x * mean / shape);
+    }
+    return found;
   }
 
   function hash(run, attempt) {
@@ -105,7 +145,7 @@ const whatIfModel = (function () {
     const [dt, u0, w, q] = [Math.max(checkpoint, MIN_MINUTES), costs.restart, costs.write, costs.queue]
       .map((minutes) => minutes / MINUTES_PER_DAY);
     let reached = 0;
-    const rates = rate.assumed ? new Array(runs).fill(rate.value) : rate.possible;
+    const rates = rate.assumed ? new Array(runs).fill(rate.value) : gammaQuantiles(rate.shape, rate.mean, runs);
     rates.forEach((perNodeDay, run) => {
       const perDay = perNodeDay * nodes, length = Math.min(days, MAX_SIMULATED_FAILURES / perDay);
       let elapsed = 0, productive = 0, failures = 0;
@@ -122,13 +162,12 @@ const whatIfModel = (function () {
     return reached / runs;
   }
 
-  // The rate that a choice means: the measured one with its limits, or one that is taken as known.
-  function chosenRate(data, choice, own) {
+  // The rate that a choice means for so many days: the measured one with its limits, or one that is taken as known.
+  function chosenRate(data, choice, own, days) {
     if (choice === "measured") {
       return {
         value: data.value ?? NaN, low: data.low ?? NaN, high: data.high ?? NaN, count: data.failure_count,
-        exposure: data.node_days, dispersion: data.dispersion, level: data.confidence_level, assumed: false,
-        possible: data.possible_rates,
+        exposure: data.node_days, level: data.confidence_level, assumed: false, ...ratesToCome(data, days),
       };
     }
     const value = choice === "own" ? own / 1000 : data[choice] ?? NaN;
@@ -137,7 +176,7 @@ const whatIfModel = (function () {
 
   // Everything the page says, from the positions of its sliders.
   function evaluate(data, input) {
-    const rate = chosenRate(data, input.rate, input.own);
+    const rate = chosenRate(data, input.rate, input.own, input.days);
     const nodes = Math.ceil(input.gpus / data.gpus_per_node);
     const [value, low, high] = [rate.value, rate.low, rate.high].map((x) => (x > 0 ? x * nodes : NaN));
     const mayBeZero = rate.low === 0;
@@ -168,5 +207,5 @@ const whatIfModel = (function () {
     };
   }
 
-  return { evaluate, ettrExact, chosenRate, probabilityWithoutSpare, lambertW };
+  return { evaluate, ettrExact, chosenRate, probabilityWithoutSpare, lambertW, gammaQuantiles };
 })();
