@@ -58,8 +58,14 @@ TABLE = TableSpec(
             RATE,
         ),
         Column("rate", "double", PER_NODE_DAYS, "Rate, drawn towards its group. NULL: no fleet rate.", RATE),
-        Column("rate_low", "double", PER_NODE_DAYS, "Lower limit of the rate.", RATE),
-        Column("rate_high", "double", PER_NODE_DAYS, "Upper limit of the rate.", RATE),
+        Column(
+            "rate_low",
+            "double",
+            PER_NODE_DAYS,
+            "Lower limit of the rate; as far as the node is a lemon, by its own count.",
+            RATE,
+        ),
+        Column("rate_high", "double", PER_NODE_DAYS, "Upper limit of the rate, likewise.", RATE),
         Column("fleet_rate", "double", PER_NODE_DAYS, "Mean rate of the cluster's normal nodes.", RATE),
         Column(
             "verdict",

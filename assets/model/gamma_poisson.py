@@ -69,13 +69,19 @@ def posterior(group: Group, count: Floats, time: Floats) -> tuple[Floats, Floats
     return group.shape + count, group.shape / group.rate + time
 
 
-def mixture_quantile(level: float, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
+def mixture_probability(rate: Floats, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
+    """Give the probability that each unit's own rate lies below `rate`; `parts` as in `mixture_quantile`."""
+    below: Floats = np.sum([share * special.gammainc(shape, rate * inverse) for share, shape, inverse in parts], axis=0)
+    return below
+
+
+def mixture_quantile(level: float | Floats, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Floats:
     """Find the rate below which a unit's own rate lies with probability `level`.
 
     Parameters
     ----------
     level
-        Between 0 and 1.
+        Between 0 and 1, one for all or one for each unit.
     parts
         Gamma distributions of each unit's rate: share (they sum to 1 for a unit), shape, inverse scale.
 
@@ -87,8 +93,7 @@ def mixture_quantile(level: float, parts: Sequence[tuple[Floats, Floats, Floats]
     low, high = np.log(np.min(ends, axis=0)), np.log(np.max(ends, axis=0))
     for _ in range(26):
         middle = (low + high) / 2
-        rate = np.exp(middle)
-        below = np.sum([share * special.gammainc(shape, rate * inverse) for share, shape, inverse in parts], axis=0)
+        below = mixture_probability(np.exp(middle), parts)
         low, high = np.where(below < level, middle, low), np.where(below < level, high, middle)
     quantile: Floats = np.exp((low + high) / 2)
     return quantile

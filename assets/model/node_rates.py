@@ -15,8 +15,20 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.gamma_poisson import Floats, checked, mixture_quantile, posterior
+from assets.model.gamma_poisson import Floats, Group, checked, mixture_probability, mixture_quantile, posterior
 from assets.model.lemons import TwoGroups, log_joint
+
+LIMIT_DRAWS = 8
+"""Number of draws that limits are made of: they cost more than all the rest."""
+
+HALF_A_FAILURE = 0.5
+"""What the group of lemons adds to the limits of a lemon's own count, at the group's mean rate."""
+
+NEARLY_ALL = 1.0 - 1e-12
+"""Highest probability of an upper limit; that of 1 has no finite one."""
+
+Parts = Sequence[tuple[Floats, Floats, Floats]]
+"""Gamma distributions of each node's rate: share, shape, inverse scale."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +53,8 @@ class NodeRates:
         Failures per node-day, drawn towards the group's mean by as much as the exposure is short.
     confidence_level
         Probability that [low, high] holds the node's rate.
-    parts
-        Gamma distributions of each node's rate: share, shape, inverse scale.
+    low_parts, high_parts
+        What the lower and the upper limits are quantiles of.
     """
 
     posterior_probability: Floats
@@ -50,25 +62,28 @@ class NodeRates:
     false_discovery_ratio: Floats
     value: Floats
     confidence_level: float
-    parts: Sequence[tuple[Floats, Floats, Floats]]
+    low_parts: Parts
+    high_parts: Parts
 
     @cached_property
     def low(self) -> Floats:
         """Lower limits of the rates; made when asked for, as they cost more than all the rest."""
-        limits: Floats = np.minimum(mixture_quantile((1.0 - self.confidence_level) / 2.0, self.parts), self.value)
+        limits: Floats = np.minimum(mixture_quantile((1.0 - self.confidence_level) / 2.0, self.low_parts), self.value)
         return limits
 
     @cached_property
     def high(self) -> Floats:
-        """Upper limits of the rates."""
-        limits: Floats = np.maximum(mixture_quantile((1.0 + self.confidence_level) / 2.0, self.parts), self.value)
+        """Upper limits of the rates; a small chance of a lemon may lift the value to where few rates lie above it."""
+        below_value = mixture_probability(self.value, self.high_parts)
+        level = np.maximum((1.0 + self.confidence_level) / 2.0, np.minimum((1.0 + below_value) / 2.0, NEARLY_ALL))
+        limits: Floats = np.maximum(mixture_quantile(level, self.high_parts), self.value)
         return limits
 
 
 def judge_nodes(
     draws: Sequence[Draw],
     exposure: ArrayLike,
-    widest: Sequence[Draw] | None = None,
+    widest: Group | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> NodeRates:
     """Give each node its probability of being a lemon and its rate, and the list its share of wrong names.
@@ -80,7 +95,7 @@ def judge_nodes(
     exposure
         Node-days in use of each node. A node without any keeps what the fleet says of any node.
     widest
-        Draws to take the limits from, where they are to be wider than what is likeliest.
+        Normal nodes to take the limits from, where they are to be wider than what is likeliest.
     confidence_level
         1 - a, between 0 and 1.
 
@@ -97,10 +112,16 @@ def judge_nodes(
     Notes
     -----
     ``P(lemon | k, T) = w p(k | lemon) / (w p(k | lemon) + (1 - w) p(k | normal))``; the local false discovery rate is
-    the rest. A node's rate is, within each group, Gamma with shape ``a + k`` and rate ``b + T``: value and limits are
-    mean and quantiles of the mixture of both. The list is in the order of the probability, and its expected share of
-    wrong names is the mean of the local false discovery rates down to the node: never sorted apart, so nodes with the
-    same probability stand or fall together.
+    the rest. A node's rate is, within each group, Gamma with shape ``a + k`` and rate ``b + T``; the value is the mean
+    of the mixture of both. The list is in the order of the probability, and its expected share of wrong names is the
+    mean of the local false discovery rates down to the node: never sorted apart, so nodes with the same probability
+    stand or fall together.
+
+    The limits are quantiles of such a mixture. In it, a lemon has Garwood's limits of its own count: shape ``k`` below,
+    at least 1/2, and ``k + 1`` above. The group adds half a failure at its mean rate ``m`` and nothing else, so that
+    the inverse scale is ``T + 1 / (2 m)``. There are few lemons, often one, and the group was fitted to them: as a
+    prior it would count a node's failures twice. A small chance of a lemon can lift the value above the quantile; the
+    upper limit is then the rate that half of the probability above the value lies below.
 
     Assumptions: the shares and rates of the groups are known in each draw. With few lemons, a probability near one
     half may as well be 0.3 or 0.7. The list is affected less, because it averages.
@@ -120,8 +141,8 @@ def judge_nodes(
     pairs = list(zip(draws, counts, strict=True))
     probability, fdr = np.mean([_membership(draw.fleet, count, time) for draw, count in pairs], axis=0)
     value = np.mean([posterior_rates(draw.fleet, count, time) for draw, count in pairs], axis=0)
-    parts = [part for draw in (widest or draws) for part in _parts(draw, time, len(widest or draws))]
-    return NodeRates(probability, fdr, false_discovery_ratio(fdr), value, confidence_level, parts)
+    low, high = _limit_parts(pairs[:LIMIT_DRAWS], time, widest)
+    return NodeRates(probability, fdr, false_discovery_ratio(fdr), value, confidence_level, low, high)
 
 
 def posterior_rates(fleet: TwoGroups, count: Floats, time: Floats) -> Floats:
@@ -158,11 +179,16 @@ def false_discovery_ratio(local_fdr: ArrayLike) -> Floats:
     return mean
 
 
-def _parts(draw: Draw, time: Floats, draw_count: int) -> list[tuple[Floats, Floats, Floats]]:
-    """Give the two Gamma distributions of each node's rate with their share among all draws."""
-    probability, fdr = _membership(draw.fleet, draw.event_count, time)
-    groups = ((probability, draw.fleet.lemon), (fdr, draw.fleet.normal))
-    return [(share / draw_count, *posterior(group, draw.event_count, time)) for share, group in groups]
+def _limit_parts(pairs: Sequence[tuple[Draw, Floats]], time: Floats, widest: Group | None) -> tuple[Parts, Parts]:
+    """Give the Gamma distributions whose quantiles are the lower and the upper limits of each node's rate."""
+    low, high = [], []
+    for draw, count in pairs:
+        probability, fdr = (share / len(pairs) for share in _membership(draw.fleet, count, time))
+        normal = (fdr, *posterior(widest or draw.fleet.normal, count, time))
+        inverse = time + HALF_A_FAILURE / draw.fleet.lemon.rate
+        low += [normal, (probability, np.maximum(count, HALF_A_FAILURE), inverse)]
+        high += [normal, (probability, count + 1.0, inverse)]
+    return low, high
 
 
 def _membership(fleet: TwoGroups, count: Floats, time: Floats) -> tuple[Floats, Floats]:
