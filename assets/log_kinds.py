@@ -106,6 +106,12 @@ LOG_KINDS = {
                 "The file names another cluster than its folder does: two machines may be mixed up here.",
                 "put each cluster's exports into its own folder under sources",
             ),
+            "unknown_excluded_nodes": Gap(
+                "Excluded nodes that are unknown",
+                "Submit lines exclude nodes that neither accounting nor the inventory names, such as drained nodes. "
+                "These exclusions count for no node.",
+                "add the inventory of all nodes; if it is another spelling, set aliases under [nodes] in cluster.toml",
+            ),
             "end_missing": Gap(
                 "Final state without an end",
                 "The runtime of these attempts is unknown: they add to no exposure.",

@@ -108,7 +108,7 @@ create table if not exists raw.sacct (        -- one row per allocation record o
     pending_reason varchar,                   -- last pending reason; never a failure cause
     flags varchar,
     submit_line varchar,
-    excluded_node_ids varchar[] not null,     -- --exclude / -x of the submit line, expanded
+    excluded_node_ids varchar[] not null,     -- --exclude / -x of the submit line, expanded; names of no node too
     warnings varchar[] not null
 );
 

@@ -52,7 +52,8 @@ _PARTS = {"sacct": ("sacct", "min(submitted_at)"), "health": ("health_checks", "
 """By kind of log: the raw table, and the first moment of a part."""
 
 _TOUCHED = {
-    # Repeats as well: a record may replace another one, always of the same job.
+    # Repeats as well: a record may replace another one, always of the same job. A node that is known only now may have
+    # been excluded by jobs whose records lie in files that have not changed.
     "jobs": f"""
         select distinct cluster_id, job_id_raw
         from (select *, line_number // {PART_LINES} as part from raw.sacct)
@@ -62,6 +63,12 @@ _TOUCHED = {
         semi join changed_sacct_parts as parts
             on parts.cluster_id = attempts.cluster_id and parts.path = attempts.source_path
             and parts.part = attempts.source_line_number // {PART_LINES}
+        union
+        select cluster_id, job_id_raw
+        from (select cluster_id, job_id_raw, unnest(excluded_node_ids) as node_id from raw.sacct)
+        semi join (
+            select cluster_id, node_id from raw.node_names except select cluster_id, node_id from built.node_names
+        ) as names using (cluster_id, node_id)
     """,
     "attempts": f"""
         select cluster_id, attempt_id, run_id, started_at, ended_at

@@ -107,14 +107,16 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     """Word the warnings of readers as the report does; an unknown warning is shown as it is."""
     findings = []
     for path, warning in con.execute(WARNED).fetchall():
-        gap = WARNINGS.get(warning.partition(":")[0])
+        name, _, detail = warning.partition(": ")
+        gap = WARNINGS.get(name)
         if gap is None:
             seen = _query(f"select warnings from ops.files where path = {literal(path)}")
             findings.append(Finding("warning", warning.replace("_", " "), path, seen))
         else:
             folder = home.sources / path.partition("/")[0]
             step = gap.command.replace("FOLDER", shlex.quote(str(folder))).replace("START", START)
-            findings.append(Finding("warning", f"{gap.name}: {gap.consequence}", path, step))
+            what = f"{gap.name}, {detail}" if detail else gap.name
+            findings.append(Finding("warning", f"{what}: {gap.consequence}", path, step))
     return findings
 
 

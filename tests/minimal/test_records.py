@@ -66,6 +66,23 @@ CLUSTERS = {
             }
         ),
     ),
+    # n3 is drained and nothing else names it; of n9 every kind of log tells, though the cluster has no such node.
+    "drained-node-excluded": Cluster()
+    .job(1, "n1", at(1), at(2))
+    .job(7, "n2", at(1), at(2), SubmitLine="sbatch --exclude=n1,n3 train.sh"),
+    "foreign-node-in-every-log": Cluster()
+    .job(1, "n1", at(1), at(2))
+    .job(7, "n2", at(1), at(2), SubmitLine="sbatch --exclude=n9 train.sh")
+    .event("n9", at(1), at(2), "DOWN", "Not responding")
+    .slurmctld(at(1), "error: Nodes n9 not responding")
+    .check("n9", at(1), "check_gpu")
+    .kernel("n9", at(1), "NVRM: Xid (PCI:0000:18:00): 79, pid=1, GPU has fallen off the bus.")
+    .file("squeue/squeue.1714521600.txt", HEADER, "7|7|PENDING|1714521000|N/A|alice|train|1||n9|Priority")
+    .file(
+        "tickets/tickets.csv",
+        "ticket_id,node,opened,closed,component,action,status,summary",
+        "T1,n9,2024-05-01,2024-05-02,GPU,replaced,closed,x",
+    ),
     # The same requeue, told by the column, by the log, and by nobody; and shown, so that nothing is missing.
     "requeue-told-by-restarts": requeued(Restarts="1").job(9, "n1", at(9), at(10), Restarts="0"),
     "requeue-told-by-log": requeued().slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
@@ -143,7 +160,13 @@ def test_an_xid_that_nhc_quotes_has_its_code_and_category(minimal):
 
 
 @pytest.mark.parametrize(
-    ("cluster", "excluded"), [("queue-in-epoch-seconds", ["n2", "n3"]), ("queue-by-gcm", ["n2", "n4"])]
+    ("cluster", "excluded"),
+    [
+        ("queue-in-epoch-seconds", ["n2", "n3"]),
+        ("queue-by-gcm", ["n2", "n4"]),
+        ("drained-node-excluded", ["n1"]),
+        ("foreign-node-in-every-log", []),
+    ],
 )
 def test_excluded_nodes_are_seen(minimal, cluster, excluded):
     found = minimal.execute(
@@ -151,6 +174,31 @@ def test_excluded_nodes_are_seen(minimal, cluster, excluded):
         {"cluster": cluster},
     ).fetchall()
     assert found == [(node, 7) for node in excluded]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "warning", "unknown"),
+    [
+        ("drained-node-excluded", "unknown_excluded_nodes: 1 (n3)", []),
+        (
+            "foreign-node-in-every-log",
+            "unknown_excluded_nodes: 1 (n9)",
+            [(kind, "n9") for kind in ("events", "health", "kernel", "slurmctld", "squeue", "tickets")],
+        ),
+    ],
+)
+def test_names_of_no_node_are_counted_and_keep_no_cluster_from_its_numbers(minimal, cluster, warning, unknown):
+    assert attempts(minimal, cluster, "job_id_raw, runtime_seconds") == [(1, 3600), (7, 3600)]
+    nodes = minimal.execute("select node_id from marts.dim_nodes where cluster_id = ? order by 1", [cluster]).fetchall()
+    assert nodes == [("n1",), ("n2",)]
+    told = "select warnings from ops.files where cluster_id = ? and kind = 'sacct'"
+    assert minimal.execute(told, [cluster]).fetchall() == [([warning],)]
+    quarantined = minimal.execute(
+        "select kind, detail from ops.quarantine inner join ops.files using (cluster_id, path) "
+        "where cluster_id = ? and quarantine.reason = 'unknown_node' order by all",
+        [cluster],
+    ).fetchall()
+    assert quarantined == unknown
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,13 @@ class TestDoctor:
         assert "without --duplicates" in found.what
         assert "sacct -a -D" in found.next_step
 
+    def test_a_warning_that_names_nodes_is_told_with_them(self, home, findings):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update ops.files set warnings = ['unknown_excluded_nodes: 1 (gpu9)'] where path like 'beta/%'")
+        found = findings()["beta/sacct/all.psv"]
+        assert found.what.startswith("Excluded nodes that are unknown, 1 (gpu9): Submit lines exclude")
+        assert "inventory" in found.next_step
+
     def test_a_stale_cluster_is_told_with_the_time_and_the_reason(self, home):
         assert not [finding for finding in doctor(home) if finding.what.startswith("stale")]
         with duckdb.connect(str(home.published_file)) as con:

@@ -187,6 +187,17 @@ def test_a_repeat_touches_its_job(con, manifest):
 
 
 @pytest.mark.parametrize(
+    ("name", "jobs"),
+    [("values ('c', 'n9', 'n9')", [7]), ("values ('c', 'n1.hpc', 'n1')", []), ("values ('d', 'n9', 'n9')", [])],
+)
+def test_a_node_that_is_known_only_now_touches_the_jobs_that_excluded_it(con, manifest, name, jobs):
+    con.execute("update raw.sacct set excluded_node_ids = ['n1', 'n9'] where job_id_raw = 7")
+    con.execute(f"insert into raw.node_names {name}")
+    assert prepare_reuse(con, "second", manifest) is None
+    assert touched(con) == jobs
+
+
+@pytest.mark.parametrize(
     ("change", "first_at"),
     [
         ("", None),

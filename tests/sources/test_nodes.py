@@ -145,6 +145,49 @@ def test_accounting_that_comes_later_makes_the_host_known(tmp_path):
     assert con.execute("select detail, raw from ops.quarantine").fetchone() == ("login1", EVENTS.splitlines()[2])
 
 
+def warnings(con):
+    """The warnings of the accounting files, by path."""
+    return dict(con.execute("select path, warnings from ops.files where kind = 'sacct' order by path").fetchall())
+
+
+def test_an_excluded_node_that_nothing_names_is_counted_beside_its_file(tmp_path):
+    of_one = [
+        {"NodeList": "gpu[001-002]", "SubmitLine": "sbatch -x gpu001,gpu9 a.sh"},
+        {"JobID": "52", "JobIDRaw": "52", "NodeList": "gpu001", "SubmitLine": "sbatch -x gpu9 a.sh"},
+    ]
+    of_many = [{"JobID": "53", "JobIDRaw": "53", "NodeList": "gpu001", "SubmitLine": "sbatch -x gpu9,old[1-7] a.sh"}]
+    files = {
+        "c1/sacct/many.txt": export(of_many),
+        "c1/sacct/none.txt": export([{"JobID": "54", "JobIDRaw": "54", "NodeList": "gpu001"}]),
+        "c1/sacct/one.txt": export(of_one),
+        "c2/sacct/nodeless.txt": export(
+            [{"Cluster": "c2", "NodeList": "None assigned", "SubmitLine": "sbatch -x gpu9 a.sh"}]
+        ),
+    }
+    con = load(make(tmp_path, files), readers=READERS)
+    assert warnings(con) == {
+        "c1/sacct/many.txt": ["unknown_excluded_nodes: 8 (gpu9, old1, old2, old3, old4, ...)"],
+        "c1/sacct/none.txt": [],
+        "c1/sacct/one.txt": ["unknown_excluded_nodes: 1 (gpu9)"],
+        # where nothing says which nodes there are, none is unknown
+        "c2/sacct/nodeless.txt": [],
+    }
+    assert con.execute("select sum(loaded), sum(quarantined) from ops.files").fetchone() == (5, 0)
+    make(tmp_path, {"c1/inventory/nodes.txt": "NodeName=gpu9 Gres=gpu:8 State=IDLE+DRAIN\n"})
+    load(tmp_path, con, readers=READERS)
+    assert warnings(con) == {
+        "c1/sacct/many.txt": ["unknown_excluded_nodes: 7 (old1, old2, old3, old4, old5, ...)"],
+        "c1/sacct/none.txt": [],
+        "c1/sacct/one.txt": [],
+        "c2/sacct/nodeless.txt": [],
+    }
+    assert warnings(con) == warnings(load(tmp_path, readers=READERS))
+    (tmp_path / "c1/inventory/nodes.txt").unlink()
+    forget_files(con, READERS["inventory"], [("c1", "c1/inventory/nodes.txt")])
+    load(tmp_path, con, readers=READERS)
+    assert warnings(con)["c1/sacct/one.txt"] == ["unknown_excluded_nodes: 1 (gpu9)"]
+
+
 def test_domains_in_accounting_are_dropped_once_the_short_name_is_known(tmp_path):
     long = [{"NodeList": "gpu[001-002].hpc", "FailedNode": "gpu001.hpc", "SubmitLine": "sbatch -x gpu002.hpc a.sh"}]
     short = [{"JobID": "52", "JobIDRaw": "52", "NodeList": "gpu[001-002]"}]

@@ -15,6 +15,7 @@ from assets.sources.intake.folder import Survey
 from assets.sources.intake.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.intake.settled_accounts import account_for_dispositions
+from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
 from assets.sources.reader import Reader
 from assets.sources.sql.temp_tables import TempTable
 
@@ -61,6 +62,8 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
             raise
     if TOLD_BY.intersection(settled):
         warn_of_missing_attempts(con)
+    if NAMING_TABLES & unsettled.keys():
+        warn_of_unknown_exclusions(con)
     con.execute("delete from ops.unsettled")
     return settled
 

@@ -19,6 +19,15 @@ squeue_exclusions as (
 
 ),
 
+known_nodes as (
+
+    select distinct
+        cluster_id,
+        node_id
+    from {{ ref('stg_config__node_names') }}
+
+),
+
 in_submit_lines as (
 
     select
@@ -29,6 +38,18 @@ in_submit_lines as (
         submitted_at as seen_at
     from records
     where {{ list_length('excluded_node_ids') }} > 0
+
+),
+
+-- Many exclude a drained node, which may be a node that no log names.
+known_in_submit_lines as (
+
+    select in_submit_lines.*
+    from in_submit_lines
+    inner join known_nodes
+        on
+            in_submit_lines.cluster_id = known_nodes.cluster_id
+            and in_submit_lines.node_id = known_nodes.node_id
 
 ),
 
@@ -47,7 +68,7 @@ in_squeue as (
 
 exclusions as (
 
-    select * from in_submit_lines
+    select * from known_in_submit_lines
     union all
     select * from in_squeue
 
