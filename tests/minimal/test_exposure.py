@@ -194,16 +194,14 @@ def test_a_plan_rests_on_the_nodes_where_jobs_share_them(minimal_home):
     assert any("each incident counted once on each node at fault" in line for line in lines_of(answer))
 
 
-def test_large_jobs_that_share_nodes_are_planned_with_the_rate_of_the_nodes(minimal, minimal_home):
-    """1 / 400 physical node-days = 2.5 per 1,000, not 1 / 800 of what the jobs are charged: 20 nodes last 20 days."""
-    assert rate(minimal, "large-jobs-share-nodes", "all", "attempts") == (1, approx(800), approx(1.25))
+def test_large_jobs_that_share_nodes_are_projected_with_the_rate_of_the_nodes(minimal):
+    """1 / 400 physical node-days = 2.5 per 1,000, not 1 / 800 of what the jobs are charged: 32 nodes last 12.5 days."""
     assert rate(minimal, "large-jobs-share-nodes", "gpus_gt_128", "attempts") == (1, approx(800), approx(1.25))
     assert reference(minimal, "large-jobs-share-nodes") == [("nodes", "incidents")]
-    answer = plan_on_cluster(
-        minimal_home.published_file, "large-jobs-share-nodes", RunToPlan(160, 5, 5, 0, None, 30, 0.9)
-    )
-    assert answer["rate_basis"] == "node_incidents"
-    assert answer["mttf_hours"] / 24 == approx(20)
+    assert minimal.execute(
+        "select population, mttf_hours / 24 from estimates.est_mttf_projections "
+        "where cluster_id = 'large-jobs-share-nodes' and gpu_count = 256"
+    ).fetchall() == [("nodes", approx(12.5))]
 
 
 def test_what_maintenance_ended_is_censored_and_counts_for_the_paper_alone(minimal):
