@@ -117,6 +117,17 @@ def gpus(count: float | None) -> str:
     return "1 GPU" if count == 1 else f"{whole(count)} GPUs"
 
 
+def nodes(count: float | None) -> str:
+    """Name the nodes of a job.
+
+    >>> nodes(1), nodes(64), nodes(None)
+    ('1 node', '64 nodes', 'an unknown number of nodes')
+    """
+    if count is None:
+        return "an unknown number of nodes"
+    return "1 node" if count == 1 else f"{whole(count)} nodes"
+
+
 def printable(text: str | None, limit: int = 80) -> str:
     r"""Show foreign text without letting its control and direction characters act on the page.
 

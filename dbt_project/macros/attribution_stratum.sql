@@ -6,6 +6,7 @@
 
 {% macro node_class(node_count) -%}
     case
+        when {{ node_count }} is null then 'unknown'
         when {{ node_count }} <= 1 then '1'
         when {{ node_count }} <= 4 then '4'
         when {{ node_count }} <= 16 then '16'

@@ -7,6 +7,7 @@ import pytest
 from tests.minimal.cluster import Cluster, at
 
 WAITED = {"NodeList": "None assigned", "AllocTRES": "", "ElapsedRaw": "0"}
+NO_NODES = "JobID|JobIDRaw|JobName|User|Partition|Submit|Eligible|Start|End|ElapsedRaw|State|ExitCode|AllocTRES"
 HEADER = "JOBID|JOBID|STATE|SUBMIT_TIME|START_TIME|USER|PARTITION|NODES|NODELIST|EXC_NODES|REASON"
 
 
@@ -27,6 +28,20 @@ CLUSTERS = {
     .job(2, "n1", at(days=2, hours=1), at(days=2, hours=2), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1")
     .job(3, "n1", at(days=2, hours=3), at(days=2, hours=4))
     .job(4, "n1", at(days=3), at(days=3, hours=1), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1"),
+    # An export without NodeList, NNodes and AllocNodes.
+    "nodes-not-exported": Cluster()
+    .inventory("n[1-2]")
+    .event("n1", at(5), at(6), "DOWN", "Not responding")
+    .file(
+        "sacct/sacct.psv",
+        NO_NODES,
+        "9|9|z|ann|p|2024-05-01T00:00:00|2024-05-01T00:00:00|2024-05-01T00:00:00|2024-05-01T00:00:00|0"
+        "|COMPLETED|0:0|cpu=64,gres/gpu=8",
+        "1|1|a|ann|p|2024-05-01T00:00:00|2024-05-01T00:00:00|2024-05-01T01:00:00|2024-05-01T05:00:00|14400"
+        "|NODE_FAIL|1:0|cpu=64,gres/gpu=16",
+        "2|2|b|ann|p|2024-05-01T06:00:00|2024-05-01T06:00:00|2024-05-01T06:00:00|2024-05-01T08:00:00|7200"
+        "|COMPLETED|0:0|cpu=64,gres/gpu=8",
+    ),
     "gpus-without-a-count": Cluster()
     .job(1, "n1", at(1), at(2))
     .job(2, "n1", at(3), at(5), "NODE_FAIL", AllocTRES="cpu=64,gres/gpu=NONE,node=1"),
@@ -115,6 +130,31 @@ def test_an_attempt_of_unknown_gpus_is_not_lost(minimal):
         (1, "COMPLETED", 8, 1.0),
         (2, "NODE_FAIL", None, 2.0),
     ]
+
+
+def test_a_failure_counts_where_its_nodes_are_not_exported(minimal):
+    """16 GPUs lose half an hour each, of 16 x 4 + 8 x 2 = 80 GPU-hours. Nobody knows on how many nodes, or which."""
+    cluster = "nodes-not-exported"
+    assert attempts(minimal, cluster, "job_id_raw, gpu_count, node_count, node_days, gpu_hours") == [
+        (1, 16, None, None, 64),
+        (2, 8, None, None, 16),
+        (9, 8, 0, 0, 0),
+    ]
+    assert minimal.execute(
+        "select node_count, gpu_count, culprit_node_id, lost_gpu_hours from marts.fct_failures where cluster_id = $1",
+        [cluster],
+    ).fetchall() == [(None, 16, None, 8)]
+    assert minimal.execute(
+        "select failure_count, gpu_hours from estimates.est_cause_rates where cluster_id = $1 and failure_count > 0",
+        [cluster],
+    ).fetchall() == [(1, 80), (1, 80)]
+    assert minimal.execute(
+        """
+        select distinct multi_node_node_fails, single_node_node_fails, single_node_attempt_count
+        from marts.agg_lemon_signals where cluster_id = $1
+        """,
+        [cluster],
+    ).fetchall() == [(None, None, None)]
 
 
 def test_a_job_that_was_cancelled_while_it_waited_never_started(minimal):

@@ -11,7 +11,7 @@ from typing import Any
 
 from assets.report.addresses import of_failure
 from assets.report.blocks import Section, section
-from assets.report.numbers import UNKNOWN, chance, gpus, moment, printable, share, short, whole, words
+from assets.report.numbers import UNKNOWN, chance, gpus, moment, nodes, printable, share, short, whole, words
 from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, cause, second, table
 from assets.report.wording import plural
@@ -75,7 +75,7 @@ FACTS = (
     Col("Node", "culprit_node_name", unknown="not known"),
     Col("How it was found", "attribution_rule", words),
     Col("State", "state"),
-    Col("Size", lambda row: f"{gpus(row['gpu_count'])} on {plural(row['node_count'] or 0, 'node')}"),
+    Col("Size", lambda row: f"{gpus(row['gpu_count'])} on {nodes(row['node_count'])}"),
     Col("User, account", lambda row: f"{printable(row['user_name'], 32)}, {printable(row['account'], 32)}"),
     Col("Job name", "job_name"),
     Col("Lost", lambda row: f"{short(row['lost_gpu_hours'])} GPU-hours"),

@@ -40,7 +40,8 @@ accounting as (
 
     select
         cluster_id,
-        bool_or(submit_line is not null) as has_submit_lines
+        bool_or(submit_line is not null) as has_submit_lines,
+        bool_or({{ list_length('node_ids') }} > 0) as has_node_lists
     from records
     group by cluster_id
 
@@ -236,7 +237,7 @@ select
     cast(
         case
             when
-                clusters.has_accounting
+                accounting.has_node_lists
                 and (
                     clusters.has_health_checks
                     or clusters.has_kernel_messages
@@ -246,13 +247,14 @@ select
                 then totals.multi_node_count
         end as integer
     ) as multi_node_node_fails,
-    cast(case when clusters.has_accounting then totals.single_node_count end as integer) as single_node_node_fails,
+    cast(case when accounting.has_node_lists then totals.single_node_count end as integer) as single_node_node_fails,
     totals.single_node_failure_count / nullif(totals.single_node_attempt_count, 0) as single_node_node_failure_rate,
-    cast(case when clusters.has_accounting then totals.single_node_attempt_count end as integer)
+    cast(case when accounting.has_node_lists then totals.single_node_attempt_count end as integer)
         as single_node_attempt_count,
     case when clusters.has_accounting then totals.used_seconds / 86400 end as in_use_node_days
 from totals
 inner join clusters on totals.cluster_id = clusters.cluster_id
+left join accounting on totals.cluster_id = accounting.cluster_id
 inner join windows_shown
     on
         totals.cluster_id = windows_shown.cluster_id
