@@ -24,7 +24,7 @@ attempts as (
         count(*) as attempt_count,
         count(case when is_infrastructure_failure then 1 end) as failure_count,
         coalesce(sum(gpu_hours), 0) as gpu_hours,
-        coalesce(sum(runtime_seconds), 0) / 3600 as scheduled_hours,
+        coalesce(sum(exposure_seconds), 0) / 3600 as scheduled_hours,
         coalesce(sum(queue_seconds), 0) / 3600 as queue_hours
     from {{ ref('fct_attempts') }}
     group by cluster_id

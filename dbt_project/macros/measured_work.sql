@@ -1,6 +1,6 @@
-{#- Attempts that satisfy `condition`, with the work they did and what of it an interruption lost. A restart is paid once
-    per attempt; the next segment of a resized job goes on without one. Time after it is work and checkpoint writes in
-    turn. Checkpoints leave no trace in the accounting: what an interruption lost is an assumption, at most a whole
+{#- Attempts that satisfy `condition`, with the work they did, so far where one still runs, and what of it an interruption
+    lost. A restart is paid once per attempt; the next segment of a resized job goes on without one. Time after it is work
+    and checkpoint writes in turn. Checkpoints leave no trace in the accounting: what an interruption lost is an assumption, at most a whole
     interval. -#}
 {% macro measured_work(attempts, clusters, condition) %}
 select
@@ -22,7 +22,7 @@ from (
         end as work_ratio,
         greatest(
             0,
-            attempts.runtime_seconds
+            attempts.exposure_seconds
             - case when attempts.is_continuation then 0 else clusters.restart_minutes * 60 end
         ) as working_seconds,
         attempts.is_infrastructure_failure

@@ -85,7 +85,7 @@ runs as (
         has_ended as is_complete,
         state as final_state,
         cast(coalesce(queue_seconds, 0) as bigint) as queue_seconds,
-        cast(coalesce(runtime_seconds, 0) as bigint) as scheduled_seconds,
+        cast(coalesce(exposure_seconds, 0) as bigint) as scheduled_seconds,
         cast(coalesce(working_seconds, 0) as double) as working_seconds,
         cast(work_ratio as double) as work_ratio,
         cast(coalesce(lost_seconds, 0) as double) as lost_seconds,

@@ -38,7 +38,7 @@ totals as (
         max(ended_at) as last_ended_at,
         bool_and(has_ended) as is_complete,
         sum(queue_seconds) as queue_seconds,
-        sum(runtime_seconds) as scheduled_seconds,
+        sum(exposure_seconds) as scheduled_seconds,
         sum(gpu_count * runtime_seconds) as gpu_seconds,
         {{ exact_sum('working_seconds') }} as working_seconds,
         {{ exact_sum('lost_seconds') }} as lost_seconds,
