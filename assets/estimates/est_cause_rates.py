@@ -62,7 +62,8 @@ TABLE = TableSpec(
             "failure_count",
             "double",
             "failures",
-            "Failed attempts counted, a sum of probabilities. 0: the cause was never seen.",
+            "Failed attempts counted, a sum of probabilities. 0: the cause was never seen. Where the GPU-hours of some "
+            "attempts are known, those of other attempts do not count; see note.",
             (*FAILURES, *PAPER_FAILURES),
             is_required=True,
         ),
@@ -71,7 +72,8 @@ TABLE = TableSpec(
             "gpu_hours",
             "double",
             "GPU-hours",
-            "GPU time of all attempts inside the study period; of attempts_paper: of all ended attempts.",
+            "GPU time of all attempts inside the study period; of attempts_paper: of all ended attempts. NULL: no "
+            "attempt tells its GPUs.",
             (*GPU_HOURS, "marts.fct_attempts.gpu_count", "marts.fct_attempts.runtime_seconds"),
         ),
         Column("failures_per_gpu_hour", "double", UNIT, "Rate. NULL: never seen, or no exposure; see note.", RATE),

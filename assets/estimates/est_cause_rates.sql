@@ -25,16 +25,18 @@ exposures as (
     group by cluster_id
 ),
 
+-- A failure without GPU-hours would raise the rate of the others; where no attempt has any, there is no rate to raise.
 failures as (
     select
-        cluster_id,
-        attempt_id,
-        failure_category,
-        coalesce(incident_id, attempt_id) as incident_id,
-        failure_probability as probability,
-        gpu_hours is not null as is_measured
-    from marts.fct_attempt_exposures
-    where failure_probability > 0
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.failure_category,
+        coalesce(attempts.incident_id, attempts.attempt_id) as incident_id,
+        attempts.failure_probability as probability,
+        attempts.gpu_hours is not null or exposures.gpu_hours is null as is_counted
+    from marts.fct_attempt_exposures as attempts
+    inner join exposures using (cluster_id)
+    where attempts.failure_probability > 0
 ),
 
 -- what an incident took of one cause: w is the probability that it is real, m the attempts it then holds
@@ -46,7 +48,7 @@ incidents as (
         max(probability) as real_probability,
         sum(probability order by attempt_id) / max(probability) as attempt_count
     from failures
-    where is_measured
+    where is_counted
     group by cluster_id, failure_category, incident_id
 ),
 
@@ -59,7 +61,7 @@ draw_counts as (
         sum(draws.probability order by failures.attempt_id) as expected_count
     from failures
     inner join intermediate.int_failure_draws as draws using (cluster_id, attempt_id)
-    where failures.is_measured
+    where failures.is_counted
     group by failures.cluster_id, failures.failure_category, draws.draw
 ),
 
@@ -194,7 +196,7 @@ select
     coalesce(failure_count, 0) as failure_count,
     failure_variance,
     coalesce(incident_count, 0) as incident_count,
-    coalesce(gpu_hours, 0) as gpu_hours,
+    if(unknown_count > 0, gpu_hours, coalesce(gpu_hours, 0)) as gpu_hours,
     nullif(concat_ws(
         '; ',
         case

@@ -24,7 +24,8 @@ TABLE = TableSpec(
     description=(
         "Effective training time ratio of job runs with at least 24 scheduled hours, from marts.fct_job_runs, by the "
         "QOS they ran in: low ones are preempted, which the expected ETTR of estimates.est_ettr_by_size does not know. "
-        "One row per cluster, QOS and gpu_size_bin that has such runs."
+        "A run whose time in the queue is unknown is left out. One row per cluster, QOS and gpu_size_bin that has such "
+        "runs."
     ),
     key=("cluster_id", "qos", "gpu_size_bin"),
     columns=(

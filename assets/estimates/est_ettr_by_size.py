@@ -33,7 +33,8 @@ TABLE = TableSpec(
     description=(
         "Effective training time ratio of job runs with at least 24 scheduled hours, from marts.fct_job_runs: the mean "
         "with limits, and what the cluster's reference rate leads to expect. A run that goes on counts with its time "
-        "so far. One row per cluster and gpu_size_bin that has such runs."
+        "so far; one whose time in the queue is unknown is left out. One row per cluster and gpu_size_bin that has "
+        "such runs."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(

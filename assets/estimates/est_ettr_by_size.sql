@@ -5,6 +5,12 @@ with clusters as (
     select cluster_id from marts.dim_clusters
 ),
 
+long_runs as (
+    select *
+    from marts.fct_job_runs
+    where scheduled_hours >= 24
+),
+
 runs as (
     select
         cluster_id,
@@ -19,8 +25,19 @@ runs as (
         ettr_low,
         ettr_high,
         infrastructure_failure_count
-    from marts.fct_job_runs
-    where scheduled_hours >= 24 and ettr is not null
+    from long_runs
+    where ettr is not null
+),
+
+-- nobody knows how long they waited, and so not which share of their time was productive
+left_out as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        count(*) as run_count
+    from long_runs
+    where ettr is null
+    group by cluster_id, gpu_size_bin
 ),
 
 settings as (
@@ -82,6 +99,7 @@ select
                 then format('{} runs: the lowest and the highest in place of limits', sizes.run_count)
             when sizes.ettr_deviation = 0 then 'the runs do not differ: no limits'
         end,
+        if(left_out.run_count > 0, format('runs left out, time queued unknown: {}', left_out.run_count), null),
         case
             when sizes.node_count_median is null then 'nodes unknown: no expected ETTR'
             when sizes.productive_hours_mean = 0 then 'no productive time: no expected ETTR'
@@ -101,4 +119,8 @@ from sizes
 inner join clusters using (cluster_id)
 left join settings using (cluster_id)
 left join rates using (cluster_id)
+left join left_out
+    on
+        sizes.cluster_id = left_out.cluster_id
+        and sizes.gpu_size_bin is not distinct from left_out.gpu_size_bin
 order by sizes.cluster_id, sizes.gpu_size_bin nulls last

@@ -93,7 +93,7 @@ TABLE = TableSpec(
             "one_size, no_events, no_exposure: nothing to fit.",
             "Infrastructure failures, counted as attempts by their probability.",
             FAILURES,
-            "Node-days.",
+            "Node-days. NULL: cannot be known.",
             NODE_DAYS,
         ),
     ),
@@ -133,11 +133,17 @@ def _row(cluster_id: Hashable, sizes: pd.DataFrame) -> dict[str, Any]:
         "node_count_max": nodes.max() if nodes.size else None,
         "confidence_level": test.confidence_level,
         "method": test.method,
-        "event_count": test.event_count,
-        "exposure": test.exposure,
+        "event_count": None if _is_unknowable(sizes.iloc[0]) else test.event_count,
+        "exposure": None if _is_unknowable(sizes.iloc[0]) else test.exposure,
         "exposure_unit": "node-days",
         "note": _note(test, sizes.iloc[0]),
     }
+
+
+def _is_unknowable(counts: pd.Series[Any]) -> bool:
+    """Return whether no attempt of a cluster tells if it filled its nodes: unknown is not none."""
+    attempts = int(counts["attempt_count"])
+    return attempts > 0 and (not counts["has_gpus_per_node"] or counts["unknown_size_count"] == attempts)
 
 
 def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
@@ -147,6 +153,8 @@ def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
         reason = "no attempt in the study period"
     elif not counts["has_gpus_per_node"]:
         reason = "GPUs per node unknown: nobody knows which attempts fill their nodes"
+    elif _is_unknowable(counts):
+        reason = "no attempt tells both its GPUs and its nodes"
     elif test.size_count == 0:
         reason = "no attempt with the GPUs of a whole node"
     elif test.event_count == 0:
@@ -158,7 +166,7 @@ def _note(test: ScaleTest, counts: pd.Series[Any]) -> str | None:
     elif test.size_count == 2:
         reason = "two sizes: whether they scatter more than Poisson cannot be judged"
     left_out = counts["unknown_size_count"]
-    unknown = f"attempts left out, GPU count unknown: {left_out}" if left_out else None
+    unknown = f"attempts left out, GPU count or nodes unknown: {left_out}" if left_out else None
     return "; ".join(part for part in (reason, unknown) if part) or None
 
 

@@ -15,12 +15,10 @@ attempts as (
         exposure_seconds,
         failure_probability,
         coalesce(incident_id, attempt_id) as incident_id,
-        gpu_count is null as is_size_unknown,
-        coalesce(is_whole_node, false) as is_whole_node
+        gpu_count is null or node_days is null as is_size_unknown,
+        coalesce(is_whole_node and node_days is not null, false) as is_whole_node
     from marts.fct_attempt_exposures
-    where
-        (exposure_seconds > 0 or failure_probability > 0)
-        and (node_days is not null or gpu_count is null)
+    where exposure_seconds > 0 or failure_probability > 0
 ),
 
 -- summed as decimals: exactly, so that the sum does not depend on the order in which threads deliver it

@@ -11,7 +11,8 @@ runs as (
         sum(infrastructure_failure_count) as failure_count,
         coalesce(sum(gpu_hours), 0) as gpu_hours,
         sum(scheduled_hours) as scheduled_hours,
-        sum(queue_hours) as queue_hours
+        sum(queue_hours) as queue_hours,
+        bool_and(queue_hours is not null) as is_queue_known
     from {{ ref('fct_job_runs') }}
     group by cluster_id
 
@@ -41,4 +42,7 @@ where
     or attempts.failure_count is distinct from runs.failure_count
     or abs(attempts.gpu_hours - runs.gpu_hours) > 1e-6 * (1 + attempts.gpu_hours)
     or abs(attempts.scheduled_hours - runs.scheduled_hours) > 1e-6 * (1 + attempts.scheduled_hours)
-    or abs(attempts.queue_hours - runs.queue_hours) > 1e-6 * (1 + attempts.queue_hours)
+    or (
+        runs.is_queue_known
+        and abs(attempts.queue_hours - runs.queue_hours) > 1e-6 * (1 + attempts.queue_hours)
+    )

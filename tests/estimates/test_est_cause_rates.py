@@ -18,7 +18,8 @@ insert into seeds.node_reason_rules by name from (values ('nccl_timeout'), ('pci
 insert into marts.dim_clusters by name
 from (values
     ('checked', true, false, false, false), ('logged', true, true, false, false), ('told', true, false, true, false),
-    ('bare', true, false, false, false), ('no jobs', false, true, true, true)
+    ('bare', true, false, false, false), ('mixed', true, false, false, false), ('idle', true, false, false, false),
+    ('no jobs', false, true, true, true)
 ) as clusters (cluster_id, has_accounting, has_kernel_messages, has_node_events, has_slurmctld_log);
 insert into marts.dim_failure_categories by name
 from (values
@@ -34,7 +35,8 @@ insert into marts.fct_attempt_exposures (
 values
     ('checked', 'a', 1000, 1.0, 'pcie', 'i1'), ('checked', 'b', 1000, 1.0, 'pcie', 'i1'),
     ('checked', 'c', 500, 0.5, 'pcie', null), ('checked', 'd', 500, 0, null, null),
-    ('logged', 'a', 100, 0, null, null), ('told', 'a', 100, 0, null, null), ('bare', 'a', null, 1.0, 'pcie', null);
+    ('logged', 'a', 100, 0, null, null), ('told', 'a', 100, 0, null, null), ('bare', 'a', null, 1.0, 'pcie', null),
+    ('mixed', 'a', null, 1.0, 'pcie', null), ('mixed', 'b', 1000, 1.0, 'pcie', null);
 insert into marts.fct_failures by name
 from (values
     ('checked', 'a', 'pcie', 'i1'), ('checked', 'b', 'pcie', 'i1'), ('checked', 'c', 'pcie', null),
@@ -94,13 +96,28 @@ def test_only_causes_that_the_evidence_could_have_shown_have_a_row(rates):
         "logged": {"ib_link", "gpu_memory", "node_fail_unattributed"},
         "told": {"nccl_timeout", "pcie", "node_fail_unattributed"},
         "bare": {"pcie", "node_fail_unattributed"},
+        "mixed": {"pcie", "node_fail_unattributed"},
+        "idle": {"node_fail_unattributed"},
     }
 
 
-def test_a_failure_of_unknown_gpu_hours_raises_no_rate(rates):
+def test_a_failure_of_unknown_gpu_hours_counts_where_none_are_known(rates):
+    """It has no rate: the hours are unknown, not zero."""
     row = rates["bare", "pcie"]
-    assert (row.failure_count, row.gpu_hours, row.method) == (0.0, 0.0, "no_exposure")
+    assert (row.failure_count, row.incident_count, row.method) == (1.0, 1.0, "no_exposure")
+    assert np.isnan([row.gpu_hours, row.exposure, row.failures_per_gpu_hour_high]).all()
     assert row.note == "no GPU-hours are known"
+
+
+def test_a_failure_of_unknown_gpu_hours_raises_no_rate_of_others(rates):
+    row = rates["mixed", "pcie"]
+    assert (row.failure_count, row.gpu_hours) == (1.0, 1000.0)
+    assert row.note == "attempts left out, GPU-hours unknown: 1"
+
+
+def test_hours_are_zero_where_nothing_ran(rates):
+    row = rates["idle", "node_fail_unattributed"]
+    assert (row.failure_count, row.gpu_hours, row.method) == (0.0, 0.0, "no_exposure")
 
 
 def test_by_the_papers_rule_each_failure_is_certain_and_counts_alone(found):
@@ -115,4 +132,6 @@ def test_by_the_papers_rule_each_failure_is_certain_and_counts_alone(found):
     unseen = paper["checked", "ib_link"]
     assert (unseen.failure_count, unseen.method) == (0.0, "garwood_upper_limit")
     assert unseen.failures_per_gpu_hour_high == pytest.approx(-np.log(0.05) / 2000)
-    assert (paper["bare", "unattributed"].failure_count, paper["bare", "unattributed"].method) == (1.0, "no_exposure")
+    unknown = paper["bare", "unattributed"]
+    assert (unknown.failure_count, unknown.method) == (1.0, "no_exposure")
+    assert np.isnan(unknown.gpu_hours)

@@ -90,6 +90,19 @@ def test_unknown_nodes_leave_the_expected_value_unknown(rows):
     assert row["note"].endswith("nodes unknown: no expected ETTR")
 
 
+def test_a_run_of_unknown_queue_is_left_out_and_told_of(warehouse):
+    with warehouse.writing() as con:
+        con.execute(
+            "update marts.fct_job_runs set queue_hours = null, ettr = null, ettr_low = null, ettr_high = null "
+            "where cluster_id = 'quiet' or (cluster_id = 'large' and run_id = 'r2')"
+        )
+    est_ettr_by_size(warehouse=warehouse)
+    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
+    assert (row["run_count"], row["ettr_measured"]) == (2, pytest.approx(0.955))
+    assert "runs left out, time queued unknown: 1" in row["note"]
+    assert read(warehouse, "est_ettr_by_size", cluster_id="quiet") == []
+
+
 def test_no_long_run_is_an_empty_table_not_an_error(warehouse):
     with warehouse.writing() as con:
         con.execute("delete from marts.fct_job_runs")

@@ -85,9 +85,9 @@ def test_a_few_failures_cannot_tell(rows):
 @pytest.mark.parametrize(
     ("cluster_id", "method", "note"),
     [
-        ("quiet", "no_events", "no failure in 100 node-days; attempts left out, GPU count unknown: 1"),
-        ("untracked", "no_exposure", "no attempt with the GPUs of a whole node; attempts left out, "
-                                     "GPU count unknown: 1"),
+        ("quiet", "no_events", "no failure in 100 node-days; attempts left out, GPU count or nodes unknown: 1"),
+        ("untracked", "no_exposure", "no attempt tells both its GPUs and its nodes; attempts left out, "
+                                     "GPU count or nodes unknown: 1"),
         ("empty", "no_exposure", "no attempt in the study period"),
     ],
 )  # fmt: skip
@@ -111,3 +111,21 @@ def test_unknown_gpus_per_node_leave_every_size_unknown(warehouse):
     (row,) = partial(read, warehouse)("est_scale_tests", cluster_id="large")
     assert (row["verdict"], row["size_count"]) == ("cannot tell", 0)
     assert row["note"].startswith("GPUs per node unknown")
+    assert (row["event_count"], row["exposure"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "counts"), [("untracked", (None, None)), ("empty", (0, 0)), ("quiet", (0, 100))]
+)
+def test_unknown_is_not_none(rows, cluster_id, counts):
+    (row,) = rows("est_scale_tests", cluster_id=cluster_id)
+    assert (row["event_count"], row["exposure"]) == counts
+
+
+def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(warehouse):
+    with warehouse.writing() as con:
+        con.execute("update marts.fct_attempts set node_count = null, node_days = null where cluster_id = 'quiet'")
+    est_scale_tests(warehouse=warehouse)
+    (row,) = read(warehouse, "est_scale_tests", cluster_id="quiet")
+    assert (row["event_count"], row["exposure"], row["size_count"]) == (None, None, 0)
+    assert row["note"].startswith("no attempt tells both its GPUs and its nodes")

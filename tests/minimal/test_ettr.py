@@ -14,6 +14,10 @@ CLUSTERS = {
     "runs-since-it-began": Cluster()
     .job(99, "n9", at(0), at(0))
     .job(1, "n[1-4]", at(1), None, "RUNNING", submit=at(0), ElapsedRaw=str(456 * 3600)),
+    # Nobody knows since when it could have started.
+    "eligible-not-exported": Cluster()
+    .job(99, "n9", at(0), at(0), Eligible="Unknown")
+    .job(1, "n[1-4]", at(1), at(49), submit=at(0), Eligible="Unknown"),
 }
 RESTART_HOURS, LOST_HOURS = 5 / 60, 0.5
 
@@ -35,7 +39,7 @@ def measured(minimal, cluster):
 
 
 def test_a_restarted_run_counts_its_time_so_far(minimal):
-    """324.3 productive hours of 345; without the attempt that runs it would be 24.4 of 45. GPU-hours are of the other."""
+    """324.3 productive hours of 345; without the attempt that runs it would be 24.4 of 45. GPU-hours: of the other."""
     productive = 325 - 2 * RESTART_HOURS - LOST_HOURS
     assert run(minimal, "restarted-and-running") == approx((20, 325, productive, productive / 345, 25 * 32))
     assert measured(minimal, "restarted-and-running") == [(1, approx(productive / 345), approx(productive))]
@@ -45,3 +49,8 @@ def test_a_run_of_one_attempt_counts_its_time_so_far(minimal):
     productive = 456 - RESTART_HOURS
     assert run(minimal, "runs-since-it-began")[:4] == approx((1, 456, productive, productive / 457))
     assert measured(minimal, "runs-since-it-began") == [(1, approx(productive / 457), approx(productive))]
+
+
+def test_where_nobody_knows_how_long_a_run_queued_nobody_knows_its_ettr(minimal):
+    assert run(minimal, "eligible-not-exported") == (None, 48, approx(48 - RESTART_HOURS), None, 48 * 32)
+    assert measured(minimal, "eligible-not-exported") == []

@@ -48,7 +48,7 @@ from marts.fct_failures
 group by all;
 
 insert into marts.fct_job_runs by name
-select cluster_id, job_id as run_id, sum(runtime_seconds) / 3600 as scheduled_hours
+select cluster_id, job_id as run_id, sum(runtime_seconds) / 3600 as scheduled_hours, 0 as queue_hours
 from marts.fct_attempts
 group by all;
 

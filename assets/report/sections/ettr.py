@@ -65,9 +65,16 @@ def explain_missing_ettr(runs: Row) -> str:
 
     >>> explain_missing_ettr({})
     'There is no ETTR: no job run was recorded.'
+    >>> explain_missing_ettr({"run_count": 3, "longest_hours": 30.0, "is_queue_unknown": True})[:45]
+    'There is no ETTR: accounting does not tell wh'
     """
     if not runs:
         return "There is no ETTR: no job run was recorded."
+    if runs["is_queue_unknown"]:
+        return (
+            "There is no ETTR: accounting does not tell when jobs became eligible, and so not how long they queued. "
+            "`sacct` does with `Eligible` among its columns."
+        )
     return (
         "There is no ETTR: it is measured on runs scheduled for 24 h and more, where restarts and lost work weigh "
         f"something, and the longest of the {plural(runs['run_count'], 'run')} here was scheduled for "

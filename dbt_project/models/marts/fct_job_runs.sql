@@ -84,7 +84,7 @@ runs as (
         case when has_ended then ended_at end as ended_at,
         has_ended as is_complete,
         state as final_state,
-        cast(coalesce(queue_seconds, 0) as bigint) as queue_seconds,
+        cast(case when started_at is null then 0 else queue_seconds end as bigint) as queue_seconds,
         cast(coalesce(exposure_seconds, 0) as bigint) as scheduled_seconds,
         cast(coalesce(working_seconds, 0) as double) as working_seconds,
         cast(work_ratio as double) as work_ratio,

@@ -37,7 +37,9 @@ totals as (
         min(started_at) as started_at,
         max(ended_at) as last_ended_at,
         bool_and(has_ended) as is_complete,
-        sum(queue_seconds) as queue_seconds,
+        case
+            when count(started_at) = count(queue_seconds) then coalesce(sum(queue_seconds), 0)
+        end as queue_seconds,
         sum(exposure_seconds) as scheduled_seconds,
         sum(gpu_count * runtime_seconds) as gpu_seconds,
         {{ exact_sum('working_seconds') }} as working_seconds,
@@ -68,7 +70,7 @@ select
     case when totals.is_complete then totals.last_ended_at end as ended_at,
     totals.is_complete,
     totals.final_state,
-    cast(coalesce(totals.queue_seconds, 0) as bigint) as queue_seconds,
+    cast(totals.queue_seconds as bigint) as queue_seconds,
     cast(coalesce(totals.scheduled_seconds, 0) as bigint) as scheduled_seconds,
     cast(coalesce(totals.working_seconds, 0) as double) as working_seconds,
     cast(first_attempts.work_ratio as double) as work_ratio,
