@@ -1,6 +1,7 @@
 """estimates.est_rate_ratios: the ratio of two failure rates, between clusters and between periods.
 
-Read from estimates.est_failure_rates, marts.agg_failure_rates_daily, marts.fct_incidents and marts.dim_annotations.
+Pairs of clusters are read from estimates.est_failure_rates; periods are counted alike, from
+marts.fct_attempt_exposures, on the two sides of a day.
 """
 
 from __future__ import annotations
@@ -12,27 +13,41 @@ import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
-from assets.model.rate_ratio import rate_ratio
+from assets.model.rate_ratio import common_dispersion, rate_ratio
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RATES = "estimates.est_failure_rates"
-DAILY = "marts.agg_failure_rates_daily"
-EVENTS = (f"{RATES}.failure_count", f"{DAILY}.failure_count", "marts.fct_incidents.started_at")
-NODE_DAYS = (f"{RATES}.node_days", f"{DAILY}.node_days")
-BOUNDARY = ("marts.dim_annotations.annotated_date", f"{DAILY}.day_date")
-RATIO = (*EVENTS, *NODE_DAYS, *BOUNDARY)
+EXPOSURES = "marts.fct_attempt_exposures"
+STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
+BOUNDARY = ("marts.dim_annotations.annotated_date", *STUDY)
+EVENTS = (
+    f"{RATES}.failure_count",
+    f"{EXPOSURES}.failure_probability",
+    f"{EXPOSURES}.failed_at",
+    f"{EXPOSURES}.incident_id",
+)
+VARIANCES = (f"{RATES}.failure_variance",)
+NODE_DAYS = (
+    f"{RATES}.node_days",
+    f"{EXPOSURES}.node_days",
+    f"{EXPOSURES}.seen_from_at",
+    f"{EXPOSURES}.seen_to_at",
+)
+RATE = (*EVENTS, *NODE_DAYS, *BOUNDARY)
+RATIO = (*RATE, *VARIANCES)
 UNIT = "failures per 1,000 node-days"
 
 TABLE = TableSpec(
     table="est_rate_ratios",
     description=(
-        "Failures per node-day of one side over those of another, with exact (conditional binomial) limits: every pair "
-        "of clusters; the later half of a cluster's days over the earlier; the last 30 days over the 30 days before "
-        "them; the days from an annotation on over those before it. One row per comparison, cluster, other cluster, "
-        "boundary_date, population and way of counting."
+        "Failures per node-day of one side over those of another, with conditional binomial limits, wider where "
+        "failures come in incidents or may be none: every pair of clusters; within a cluster's study period the later "
+        "half of the days over the earlier, the last 30 days over the 30 days before them, and the days from an "
+        "annotation on over those before it. One row per comparison, cluster, other cluster, boundary_date, population "
+        "and way of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
     columns=(
@@ -53,7 +68,13 @@ TABLE = TableSpec(
             CLUSTER.upstream,
             is_required=True,
         ),
-        Column("boundary_date", "date", "UTC day", "First day of the later period. NULL: clusters.", BOUNDARY),
+        Column(
+            "boundary_date",
+            "date",
+            "UTC day",
+            "First day of the later period. NULL: clusters, or no study period.",
+            BOUNDARY,
+        ),
         Column(
             "annotation",
             "varchar",
@@ -73,8 +94,8 @@ TABLE = TableSpec(
             "counted_as",
             "varchar",
             "",
-            "attempts or incidents, as in est_failure_rates. The limits hold for events that come one by one: where "
-            "an incident takes several attempts down, those of incidents.",
+            "attempts or incidents, as in est_failure_rates. Of periods, an incident with all its attempts counts on "
+            "the day of its first failure.",
             (f"{RATES}.counted_as",),
             is_required=True,
         ),
@@ -95,19 +116,28 @@ TABLE = TableSpec(
             "The second side is simulated.",
             ("marts.dim_clusters.is_simulated",),
         ),
-        Column("failure_count", "bigint", "failures", "Of the first side. NULL: unknown.", EVENTS),
+        Column(
+            "failure_count", "double", "failures", "Of the first side, a sum of probabilities. NULL: unknown.", EVENTS
+        ),
         Column("node_days", "double", "node-days", "Of the first side. NULL: unknown.", NODE_DAYS),
-        Column("rate", "double", UNIT, "Of the first side.", RATIO),
-        Column("other_failure_count", "bigint", "failures", "Of the second side. NULL: unknown.", EVENTS),
+        Column("rate", "double", UNIT, "Of the first side.", RATE),
+        Column(
+            "other_failure_count",
+            "double",
+            "failures",
+            "Of the second side, a sum of probabilities. NULL: unknown.",
+            EVENTS,
+        ),
         Column("other_node_days", "double", "node-days", "Of the second side. NULL: unknown.", NODE_DAYS),
-        Column("other_rate", "double", UNIT, "Of the second side.", RATIO),
+        Column("other_rate", "double", UNIT, "Of the second side.", RATE),
         *with_limits(
             "ratio", "none", "rate over other_rate. NULL: see note.", RATIO, "Upper limit. NULL: there is none."
         ),
         Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that both rates are equal, two-sided.", RATIO),
         *evidence(
-            "conditional_binomial: Clopper and Pearson's limits of the split; no_events: neither side has one; "
-            "no_exposure: a side has no node-days, or is unknown.",
+            "conditional_binomial: Clopper and Pearson's limits of the split; conditional_beta: the same limits for "
+            "counts that are not whole or scatter more than Poisson counts, at their dispersion in common; no_events: "
+            "neither side has one; no_exposure: a side has no node-days, or is unknown.",
             "Failures of both sides.",
             EVENTS,
             "Node-days of both sides.",
@@ -118,11 +148,12 @@ TABLE = TableSpec(
 
 
 def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
-    """Add the ratio with its limits to events and node-days of both sides."""
-    k1, t1, k2, t2 = (
-        numbers(sides, name) for name in ("failure_count", "node_days", "other_failure_count", "other_node_days")
+    """Add the ratio with its limits to failures, their variance and node-days of both sides."""
+    (k1, v1, t1), (k2, v2, t2) = (
+        [numbers(sides, f"{side}{name}") for name in ("failure_count", "failure_variance", "node_days")]
+        for side in ("", "other_")
     )
-    ratio = rate_ratio(k1, t1, k2, t2)
+    ratio = rate_ratio(k1, t1, k2, t2, dispersion=common_dispersion(k1, v1, k2, v2))
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = [bounded(1000 * k / t) for k, t in ((k1, t1), (k2, t2))]
     is_known = np.isfinite(ratio.p_value) & (ratio.method != "no_events")

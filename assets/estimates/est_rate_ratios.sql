@@ -1,9 +1,14 @@
--- Events and node-days of the two sides of every comparison: each pair of clusters, and of each cluster the two halves
--- of its days, the days from and before each annotation, and the last 30 days and the 30 days before them. The first side is divided by the second.
+-- Failures and node-days of the two sides of every comparison: each pair of clusters, and of each cluster the two halves
+-- of its study period, the days from and before each annotation, and the last 30 days and the 30 days before them. The
+-- first side is divided by the second. What is added up is added as decimals: exactly, so that a sum does not depend on
+-- the order in which threads deliver it.
 with clusters as (
     select
         cluster_id,
-        is_simulated
+        is_simulated,
+        cast(study_from_at as date) as first_date,
+        -- a study that ends at midnight does not reach the day that begins then
+        cast(study_to_at - interval 1 microsecond as date) as last_date
     from marts.dim_clusters
 ),
 
@@ -13,6 +18,7 @@ rates as (
         population,
         counted_as,
         failure_count,
+        failure_variance,
         node_days,
         is_reference
     from estimates.est_failure_rates
@@ -41,8 +47,10 @@ pairs as (
         and one.population
         = if(one_reference.is_above_128 and other_reference.is_above_128, 'gpus_gt_128', 'all') as is_reference,
         one.failure_count,
+        one.failure_variance,
         one.node_days,
         other.failure_count as other_failure_count,
+        other.failure_variance as other_failure_variance,
         other.node_days as other_node_days
     from rates as one
     inner join rates as other
@@ -54,77 +62,127 @@ pairs as (
     inner join reference_populations as other_reference on other.cluster_id = other_reference.cluster_id
 ),
 
+-- A failure whose node-days are unknown would raise the rate without its exposure.
+attempts as (
+    select
+        cluster_id,
+        attempt_id,
+        coalesce(incident_id, attempt_id) as incident_id,
+        seen_from_at,
+        seen_to_at,
+        node_days,
+        failed_at,
+        failure_probability
+    from marts.fct_attempt_exposures
+    where node_days is not null
+),
+
+-- Most attempts touch one day and need no expansion.
 attempt_days as (
     select
         cluster_id,
+        cast(seen_from_at as date) as day_date,
+        node_days
+    from attempts
+    where node_days > 0 and cast(seen_from_at as date) = cast(seen_to_at as date)
+    union all
+    select
+        cluster_id,
         day_date,
-        sum(failure_count) as failure_count,
-        max(node_days) as node_days
-    from marts.agg_failure_rates_daily
+        node_days
+        * (
+            epoch(least(seen_to_at, cast(day_date as timestamp) + interval 1 day))
+            - epoch(greatest(seen_from_at, cast(day_date as timestamp)))
+        )
+        / (epoch(seen_to_at) - epoch(seen_from_at)) as node_days
+    from (
+        select
+            *,
+            cast(
+                unnest(generate_series(cast(seen_from_at as date), cast(seen_to_at as date), interval 1 day)) as date
+            ) as day_date
+        from attempts
+        where node_days > 0 and cast(seen_from_at as date) < cast(seen_to_at as date)
+    ) as longer_attempts
+),
+
+exposure_days as (
+    select
+        cluster_id,
+        day_date,
+        sum(cast(node_days as decimal(38, 9))) as node_days
+    from attempt_days
     group by cluster_id, day_date
 ),
 
+-- An incident falls on the day of its first failure. w is the probability that it is real, w m what it is expected to
+-- have taken.
+incidents as (
+    select
+        cluster_id,
+        incident_id,
+        cast(min(failed_at) as date) as day_date,
+        max(failure_probability) as real_probability,
+        cast(sum(cast(failure_probability as decimal(38, 15))) as double) as expected_count
+    from attempts
+    where failure_probability > 0
+    group by cluster_id, incident_id
+),
+
+-- Variance as in est_failure_rates, without that of the parameters of the posterior: they move both sides alike.
 incident_days as (
     select
         cluster_id,
-        cast(started_at as date) as day_date,
-        count(*) as incident_count
-    from marts.fct_incidents
-    group by cluster_id, cast(started_at as date)
+        day_date,
+        sum(cast(expected_count as decimal(38, 15))) as attempt_count,
+        sum(cast(
+            expected_count * expected_count / real_probability * (2 - real_probability) as decimal(38, 15)
+        )) as attempt_variance,
+        sum(cast(real_probability as decimal(38, 15))) as incident_count,
+        sum(cast(real_probability * (2 - real_probability) as decimal(38, 15))) as incident_variance
+    from incidents
+    group by cluster_id, day_date
 ),
 
 days as (
     select
-        attempt_days.cluster_id,
-        attempt_days.day_date,
-        ways.counted_as,
-        if(
-            ways.counted_as = 'attempts', attempt_days.failure_count, coalesce(incident_days.incident_count, 0)
-        ) as failure_count,
-        cast(attempt_days.node_days as decimal(38, 9)) as node_days
-    from attempt_days
-    left join incident_days using (cluster_id, day_date)
-    cross join (values ('attempts'), ('incidents')) as ways (counted_as)
-    where attempt_days.node_days is not null
-),
-
-spans as (
-    select
         cluster_id,
-        min(day_date) as first_date,
-        max(day_date) as last_date
-    from days
-    group by cluster_id
+        day_date,
+        node_days,
+        ways.counted_as,
+        if(ways.counted_as = 'attempts', attempt_count, incident_count) as failure_count,
+        if(ways.counted_as = 'attempts', attempt_variance, incident_variance) as failure_variance
+    from exposure_days
+    full outer join incident_days using (cluster_id, day_date)
+    cross join (values ('attempts'), ('incidents')) as ways (counted_as)
 ),
 
 boundaries as (
     select
-        clusters.cluster_id,
+        cluster_id,
         'halves' as comparison,
-        cast(spans.first_date + cast((spans.last_date - spans.first_date + 1) // 2 as integer) as date)
-            as boundary_date,
+        cast(first_date + cast((last_date - first_date + 1) // 2 as integer) as date) as boundary_date,
         cast(null as varchar) as annotation,
-        cast(null as date) as from_date
+        first_date as from_date
     from clusters
-    left join spans using (cluster_id)
-    union all
-    select
-        clusters.cluster_id,
-        'months' as comparison,
-        cast(spans.last_date - 29 as date) as boundary_date,
-        cast(null as varchar) as annotation,
-        cast(spans.last_date - 59 as date) as from_date
-    from clusters
-    left join spans using (cluster_id)
     union all
     select
         cluster_id,
+        'months' as comparison,
+        cast(last_date - 29 as date) as boundary_date,
+        cast(null as varchar) as annotation,
+        cast(last_date - 59 as date) as from_date
+    from clusters
+    union all
+    select
+        annotations.cluster_id,
         'annotation' as comparison,
-        annotated_date as boundary_date,
-        string_agg(annotation, '; ' order by annotation) as annotation,
-        cast(null as date) as from_date
-    from marts.dim_annotations
-    group by cluster_id, annotated_date
+        annotations.annotated_date as boundary_date,
+        string_agg(annotations.annotation, '; ' order by annotations.annotation) as annotation,
+        clusters.first_date as from_date
+    from marts.dim_annotations as annotations
+    inner join clusters on annotations.cluster_id = clusters.cluster_id
+    group by annotations.cluster_id, annotations.annotated_date, clusters.first_date
 ),
 
 periods as (
@@ -138,74 +196,51 @@ periods as (
         ways.counted_as,
         ways.counted_as = 'attempts' as is_reference,
         sum(days.failure_count) filter (where days.day_date >= boundaries.boundary_date) as failure_count,
-        cast(sum(days.node_days) filter (where days.day_date >= boundaries.boundary_date) as double) as node_days,
+        sum(days.failure_variance) filter (where days.day_date >= boundaries.boundary_date) as failure_variance,
+        sum(days.node_days) filter (where days.day_date >= boundaries.boundary_date) as node_days,
         sum(days.failure_count) filter (where days.day_date < boundaries.boundary_date) as other_failure_count,
-        cast(sum(days.node_days) filter (where days.day_date < boundaries.boundary_date) as double)
-            as other_node_days
+        sum(days.failure_variance) filter (where days.day_date < boundaries.boundary_date) as other_failure_variance,
+        sum(days.node_days) filter (where days.day_date < boundaries.boundary_date) as other_node_days
     from boundaries
     cross join (values ('attempts'), ('incidents')) as ways (counted_as)
     left join days
         on
             boundaries.cluster_id = days.cluster_id
             and ways.counted_as = days.counted_as
-            and days.day_date >= coalesce(boundaries.from_date, days.day_date)
+            and boundaries.from_date <= days.day_date
     group by all
 ),
 
 compared as (
     select * from pairs
     union all
-    select * from periods
-),
-
-incidents as (
-    select
-        * exclude (counted_as, failure_count, other_failure_count, is_reference),
-        failure_count as incident_count,
-        other_failure_count as other_incident_count
-    from compared
-    where counted_as = 'incidents'
+    select * replace (
+        cast(coalesce(failure_count, 0) as double) as failure_count,
+        cast(coalesce(failure_variance, 0) as double) as failure_variance,
+        cast(coalesce(node_days, 0) as double) as node_days,
+        cast(coalesce(other_failure_count, 0) as double) as other_failure_count,
+        cast(coalesce(other_failure_variance, 0) as double) as other_failure_variance,
+        cast(coalesce(other_node_days, 0) as double) as other_node_days
+    )
+    from periods
 )
 
 select
-    compared.* exclude (failure_count, other_failure_count),
-    cast(compared.failure_count as bigint) as failure_count,
-    cast(compared.other_failure_count as bigint) as other_failure_count,
+    compared.*,
     one.is_simulated,
     other.is_simulated as other_is_simulated,
     nullif(concat_ws(
         '; ',
         if(one.is_simulated != other.is_simulated, 'a simulated cluster against a real one', null),
         case
-            when compared.comparison = 'clusters' and (compared.failure_count is null or compared.other_failure_count is null)
+            when compared.failure_count is null or compared.other_failure_count is null
                 then 'unknown for one of them, see est_failure_rates'
-            when compared.comparison != 'clusters' and compared.node_days is null and compared.other_node_days is null
-                then 'no failure to compare by day'
-            when coalesce(compared.node_days, 0) = 0 or coalesce(compared.other_node_days, 0) = 0
-                then 'no node-days on one side'
+            when compared.node_days = 0 or compared.other_node_days = 0 then 'no node-days on one side'
             when compared.failure_count + compared.other_failure_count = 0 then 'no failure on either side'
             when compared.other_failure_count = 0 then 'no failure on the second side: the ratio has a lower limit only'
-        end,
-        if(
-            compared.counted_as = 'attempts'
-            and compared.failure_count + compared.other_failure_count
-            > incidents.incident_count + incidents.other_incident_count,
-            format(
-                '{:.4g} failed attempts were {:.4g} incidents: limits and p-value are too sure, see counted_as incidents',
-                cast(compared.failure_count + compared.other_failure_count as double),
-                cast(incidents.incident_count + incidents.other_incident_count as double)
-            ),
-            null
-        )
+        end
     ), '') as note
 from compared
-left join incidents
-    on
-        compared.comparison = incidents.comparison
-        and compared.cluster_id = incidents.cluster_id
-        and compared.other_cluster_id = incidents.other_cluster_id
-        and compared.population = incidents.population
-        and compared.boundary_date is not distinct from incidents.boundary_date
 inner join clusters as one on compared.cluster_id = one.cluster_id
 inner join clusters as other on compared.other_cluster_id = other.cluster_id
 order by

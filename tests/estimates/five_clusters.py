@@ -126,7 +126,9 @@ select
     incident_id,
     culprit_node_id,
     if(is_infrastructure_failure, 'pcie', null) as failure_category,
-    started_at
+    started_at,
+    greatest(started_at, study_from_at) as seen_from_at,
+    least(ended_at, study_to_at) as seen_to_at
 from watched;
 """
 

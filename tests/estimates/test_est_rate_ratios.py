@@ -1,12 +1,16 @@
-"""Ratios of the five clusters, worked out by hand and with scipy."""
+"""Ratios of the five clusters and of the periods of three others, worked out by hand and with scipy."""
 
 from datetime import date
 
 import pytest
 from scipy import stats
 
+from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_rate_ratios import est_rate_ratios
+from assets.model.rate_ratio import rate_ratio
+from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import read
+from tests.warehouses import create_tables
 
 
 def pair(rows, cluster_id, other, population="all", counted_as="attempts"):
@@ -23,25 +27,28 @@ def test_every_pair_of_clusters_stands_once_in_four_countings_with_one_to_quote(
 
 
 def test_two_clusters_by_the_exact_conditional_test(rows):
-    """3 failures in 828 node-days over 1 in 3: a share of 3 in 4 where 0.996 is expected."""
-    row = pair(rows, "large", "small")
-    assert (row["failure_count"], row["node_days"]) == (3, 828.0)
+    """2 incidents in 828 node-days over 1 in 3: a share of 2 in 3 where 0.996 is expected."""
+    row = pair(rows, "large", "small", counted_as="incidents")
+    assert (row["failure_count"], row["node_days"]) == (2, 828.0)
     assert (row["other_failure_count"], row["other_node_days"]) == (1, 3.0)
-    assert row["ratio"] == pytest.approx((3 / 828) / (1 / 3))
-    assert (row["rate"], row["other_rate"]) == pytest.approx((3000 / 828, 1000 / 3))
-    share = stats.binomtest(3, 4).proportion_ci(0.90, "exact")
+    assert row["ratio"] == pytest.approx((2 / 828) / (1 / 3))
+    assert (row["rate"], row["other_rate"]) == pytest.approx((2000 / 828, 1000 / 3))
+    share = stats.binomtest(2, 3).proportion_ci(0.90, "exact")
     assert row["ratio_low"] == pytest.approx(share.low / (1 - share.low) * 3 / 828)
     assert row["ratio_high"] == pytest.approx(share.high / (1 - share.high) * 3 / 828)
-    assert row["p_value"] == pytest.approx(2 * stats.binom.cdf(3, 4, 828 / 831))
-    assert (row["event_count"], row["exposure"], row["method"]) == (4, 831.0, "conditional_binomial")
-    assert row["is_reference"]
+    assert row["p_value"] == pytest.approx(2 * stats.binom.cdf(2, 3, 828 / 831))
+    assert (row["event_count"], row["exposure"], row["method"]) == (3, 831.0, "conditional_binomial")
+    assert (row["note"], row["is_reference"]) == (None, False)
 
 
-def test_attempts_that_share_an_incident_are_told(rows):
-    row = pair(rows, "large", "small")
-    assert row["note"].startswith("4 failed attempts were 3 incidents")
-    assert pair(rows, "large", "small", counted_as="incidents")["failure_count"] == 2
-    assert pair(rows, "large", "small", counted_as="incidents")["note"] is None
+def test_attempts_that_share_an_incident_have_wider_limits(rows):
+    """Two attempts in one incident and one alone: 3 with a variance of 4 + 1, against 1 that came alone."""
+    row, phi = pair(rows, "large", "small"), (5 / 9 + 1) / (1 / 3 + 1)
+    expected = rate_ratio(3, 828, 1, 3, dispersion=phi)
+    assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((float(expected.low), float(expected.high)))
+    assert row["p_value"] == pytest.approx(float(expected.p_value))
+    assert row["method"] == "conditional_beta"
+    assert row["note"] is None
 
 
 def test_no_failure_on_a_side_leaves_one_limit(rows):
@@ -79,47 +86,111 @@ def test_a_simulated_cluster_against_a_real_one_is_told(warehouse):
     assert "simulated" not in (within["note"] or "")
 
 
-def test_the_later_half_over_the_earlier(rows):
-    """60 days from 1 January: 8 incidents in the first 30, 2 + 14 in the second; attempts are twice as many."""
-    (row,) = rows("est_rate_ratios", comparison="halves", cluster_id="large", counted_as="incidents")
-    assert (row["boundary_date"], row["other_cluster_id"]) == (date(2026, 1, 31), "large")
-    assert (row["failure_count"], row["other_failure_count"]) == (16, 8)
-    assert (row["node_days"], row["other_node_days"]) == pytest.approx((414.0, 414.0))
-    assert row["ratio"] == pytest.approx(16 / 8)
-    assert row["p_value"] == pytest.approx(2 * stats.binom.sf(15, 24, 0.5))
-    (attempts,) = rows("est_rate_ratios", comparison="halves", cluster_id="large", counted_as="attempts")
-    assert (attempts["failure_count"], attempts["other_failure_count"]) == (32, 16)
-    assert attempts["note"].startswith("48 failed attempts were 24 incidents")
+PERIODS = """
+insert into marts.dim_clusters (cluster_id, is_simulated, has_health_checks, study_from_at, study_to_at)
+values
+    ('busy', false, true, '2026-01-01 12:00', '2026-03-02'), ('quiet', false, true, '2026-01-01', '2026-01-11'),
+    ('timeless', false, true, null, null);
+insert into marts.fct_attempt_exposures (
+    cluster_id, attempt_id, state, seen_from_at, seen_to_at, node_days, failed_at, failure_probability,
+    is_paper_failure, incident_id
+)
+values
+    ('busy', 'steady', 'RUNNING', '2026-01-01 12:00', '2026-03-02', 595, null, 0, false, null),
+    ('busy', 'before', 'COMPLETED', '2026-01-01 12:00', '2025-12-01', 0, null, 0, false, null),
+    ('busy', 'f1', 'NODE_FAIL', '2026-01-10', '2026-01-10', 0, '2026-01-10', 1, true, 'i1'),
+    ('busy', 'f2', 'NODE_FAIL', '2026-01-10', '2026-01-10', 0, '2026-01-10', 1, true, 'i1'),
+    ('busy', 'f3', 'NODE_FAIL', '2026-01-10', '2026-01-10', 0, '2026-01-10', 1, true, 'i1'),
+    ('busy', 'f4', 'FAILED', '2026-01-20', '2026-01-20', 0, '2026-01-20', 0.5, true, null),
+    ('busy', 'f5', 'NODE_FAIL', '2026-01-30', '2026-01-30', 0, '2026-01-30 23:59', 1, true, 'i2'),
+    ('busy', 'f6', 'NODE_FAIL', '2026-01-31', '2026-01-31', 0, '2026-01-31 00:01', 1, true, 'i2'),
+    ('busy', 'f7', 'NODE_FAIL', '2026-02-10', '2026-02-10', 0, '2026-02-10', 1, true, null),
+    ('busy', 'f8', 'FAILED', '2026-02-11', '2026-02-11', 0, '2026-02-11', 0.4, true, null),
+    ('busy', 'lost', 'NODE_FAIL', '2026-02-12', null, null, '2026-02-12', 1, true, null),
+    ('quiet', 'a', 'COMPLETED', '2026-01-02', '2026-01-08', 12, null, 0, false, null);
+insert into marts.dim_annotations (cluster_id, annotated_date, annotation) values
+    ('busy', date '2026-02-11', 'driver 550'), ('busy', date '2026-02-11', 'a new switch'),
+    ('busy', date '2025-12-01', 'moved');
+"""
+"""One job of 10 nodes for the 59.5 days of a study, and failures with no time of their own."""
 
 
-def test_before_and_after_each_annotation(rows):
-    found = rows("est_rate_ratios", comparison="annotation", cluster_id="large", counted_as="incidents")
-    assert [(row["boundary_date"], row["annotation"]) for row in found] == [
-        (date(2026, 1, 5), "new racks"),
-        (date(2026, 2, 8), "driver 550"),
-    ]
-    assert (found[0]["other_failure_count"], found[0]["other_node_days"]) == (1, pytest.approx(4 * 13.8))
-    assert found[1]["failure_count"] + found[1]["other_failure_count"] == 24
+@pytest.fixture(scope="module")
+def periods(tmp_path_factory):
+    """The rows of both ways of counting of one comparison of a cluster, and the whole warehouse."""
+    house = Warehouse(path=str(tmp_path_factory.mktemp("periods") / "faultline.duckdb"))
+    with house.writing() as con:
+        create_tables(con)
+        con.execute(PERIODS)
+    for asset in (est_failure_rates, est_rate_ratios):
+        asset(warehouse=house)
+
+    def of(comparison, cluster_id, table="est_rate_ratios", **key):
+        found = read(house, table, cluster_id=cluster_id, **{"comparison": comparison} if comparison else {}, **key)
+        return sorted(found, key=lambda row: row["counted_as"])
+
+    return of
 
 
-def test_a_cluster_without_days_has_its_halves_as_unknown(rows):
-    for cluster_id in ("small", "quiet", "untracked", "empty"):
-        for row in rows("est_rate_ratios", comparison="halves", cluster_id=cluster_id):
-            assert [row[name] for name in ("boundary_date", "ratio", "p_value", "failure_count")] == [None] * 4
-            assert (row["method"], row["note"]) == ("no_exposure", "no failure to compare by day")
-    assert {row["note"] for row in rows("est_rate_ratios", comparison="annotation", cluster_id="quiet")} == {
-        "no failure to compare by day"
-    }
+def sides(row):
+    return [row[name] for name in ("failure_count", "node_days", "other_failure_count", "other_node_days")]
 
 
-def test_the_last_30_days_over_the_30_before(rows, warehouse):
-    """Of 60 days these are the two halves; with the 20 first days gone, the side before has ten days left."""
-    (row,) = rows("est_rate_ratios", comparison="months", cluster_id="large", counted_as="incidents")
-    assert (row["boundary_date"], row["other_cluster_id"]) == (date(2026, 1, 31), "large")
-    assert (row["failure_count"], row["other_failure_count"]) == (16, 8)
-    assert row["ratio"] == pytest.approx(16 / 8)
-    with warehouse.writing() as con:
-        con.execute("update marts.agg_failure_rates_daily set day_date = day_date - 40 where day_date < '2026-01-21'")
-    est_rate_ratios(warehouse=warehouse)
-    (row,) = read(warehouse, "est_rate_ratios", comparison="months", cluster_id="large", counted_as="attempts")
-    assert (row["node_days"], row["other_node_days"]) == pytest.approx((414.0, 138.0))
+def test_the_later_half_of_the_study_over_the_earlier(periods):
+    """60 days, the first of them from noon on: 30 x 10 node-days after 29.5 x 10; of the failures six come before."""
+    attempts, incidents = periods("halves", "busy")
+    assert attempts["boundary_date"] == incidents["boundary_date"] == date(2026, 1, 31)
+    assert sides(attempts) == pytest.approx([1 + 0.4, 300, 3 + 0.5 + 2, 295])
+    assert sides(incidents) == pytest.approx([1 + 0.4, 300, 1 + 0.5 + 1, 295])
+    assert attempts["ratio"] == pytest.approx((1.4 / 300) / (5.5 / 295))
+    assert (attempts["is_reference"], incidents["is_reference"]) == (True, False)
+
+
+def test_the_limits_of_periods_know_incidents_and_doubt(periods):
+    """Variances are w m^2 (2 - w): 1 + 0.4 x 1.6 after 9 + 0.5 x 1.5 + 4; of incidents 1 + 0.75 + 1 before."""
+    for row, k, variance in zip(periods("halves", "busy"), (5.5, 2.5), (13.75, 2.75), strict=True):
+        phi = (1.64 / 1.4**2 + variance / k**2) / (1 / 1.4 + 1 / k)
+        expected = rate_ratio(1.4, 300, k, 295, dispersion=phi)
+        assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((float(expected.low), float(expected.high)))
+        assert row["p_value"] == pytest.approx(float(expected.p_value))
+        assert (row["method"], row["note"]) == ("conditional_beta", None)
+
+
+def test_both_halves_are_what_the_failure_rate_rests_on(periods):
+    for cluster_id in ("busy", "quiet", "timeless"):
+        for row in periods("halves", cluster_id):
+            (rate,) = periods(None, cluster_id, "est_failure_rates", population="all", counted_as=row["counted_as"])
+            assert (row["event_count"], row["exposure"]) == pytest.approx((rate["failure_count"], rate["node_days"]))
+
+
+def test_before_and_after_an_annotation(periods):
+    """The first came before the study: all is after it."""
+    found = [row for row in periods("annotation", "busy") if row["counted_as"] == "attempts"]
+    moved, driver = sorted(found, key=lambda row: row["boundary_date"])
+    assert (driver["boundary_date"], driver["annotation"]) == (date(2026, 2, 11), "a new switch; driver 550")
+    assert sides(driver) == pytest.approx([0.4, 190, 6.5, 405])
+    assert sides(moved) == pytest.approx([6.9, 595, 0, 0])
+    assert (moved["method"], moved["note"]) == ("no_exposure", "no node-days on one side")
+
+
+def test_the_last_30_days_over_the_30_before(periods):
+    """Of 60 days these are the two halves. Of ten days, all are the last."""
+    for month, half in zip(periods("months", "busy"), periods("halves", "busy"), strict=True):
+        assert month["boundary_date"] == half["boundary_date"]
+        assert sides(month) == sides(half)
+    assert sides(periods("months", "quiet")[0]) == pytest.approx([0, 12, 0, 0])
+
+
+def test_a_study_without_a_failure_has_its_node_days(periods):
+    """Ten days, of which a job of two nodes has the second to the seventh."""
+    for row in periods("halves", "quiet"):
+        assert row["boundary_date"] == date(2026, 1, 6)
+        assert sides(row) == pytest.approx([0, 4, 0, 8])
+        assert (row["method"], row["note"]) == ("no_events", "no failure on either side")
+        assert [row[name] for name in ("ratio", "ratio_low", "ratio_high", "p_value")] == [None] * 4
+
+
+def test_without_a_study_period_there_are_no_periods(periods):
+    for row in periods("halves", "timeless") + periods("months", "timeless"):
+        assert (row["boundary_date"], row["method"]) == (None, "no_exposure")
+        assert sides(row) == [0, 0, 0, 0]

@@ -118,6 +118,18 @@ def rate(minimal, cluster, population, counted_as):
     ).fetchone()
 
 
+def halves(minimal, cluster):
+    """Failures and node-days of the later half of a cluster's study, and of the earlier."""
+    return minimal.execute(
+        """
+        select failure_count, node_days, other_failure_count, other_node_days
+        from estimates.est_rate_ratios
+        where cluster_id = $1 and comparison = 'halves' and counted_as = 'attempts'
+        """,
+        [cluster],
+    ).fetchone()
+
+
 def reference(minimal, cluster):
     return minimal.execute(
         "select population, counted_as from estimates.est_failure_rates where cluster_id = $1 and is_reference",
@@ -134,6 +146,11 @@ def test_an_attempt_that_runs_adds_what_it_ran(minimal):
     assert rate(minimal, "runs-for-thirty-days", "gpus_gt_128", "attempts") == (0, 15_360, None)
     assert reference(minimal, "runs-for-thirty-days") == [("gpus_gt_128", "attempts")], "though no large job failed"
     assert rate(minimal, "runs-for-thirty-days", "nodes", "incidents")[1] == approx(16_320)
+
+
+def test_both_halves_of_a_study_have_what_runs_on(minimal):
+    """Thirty days of 544 nodes: two attempts failed after ten of them, one at the end of the last."""
+    assert halves(minimal, "runs-for-thirty-days") == (1, approx(8160), 2, approx(8160))
 
 
 def test_the_mttf_of_its_size_knows_how_long_it_ran(minimal):
@@ -166,6 +183,7 @@ def test_time_suspended_is_no_exposure_and_holds_the_node(minimal):
     """Two nodes run for three days of four."""
     assert rate(minimal, "suspended-while-running", "all", "attempts")[:2] == (0, approx(6))
     assert rate(minimal, "suspended-while-running", "nodes", "incidents")[:2] == (0, approx(8))
+    assert halves(minimal, "suspended-while-running") == (0, approx(3), 0, approx(3)), "nobody knows on which days"
 
 
 def test_jobs_that_share_a_node_use_it_once(minimal):

@@ -191,4 +191,6 @@ def _sides() -> pd.DataFrame:
             ("halves", "hall-b", "hall-b", START.date(), none, "all", way, quoted, False, False, 2, 0.02, 0, 0.0,
              "no node-days on one side"),
         ]  # fmt: skip
-    return pd.DataFrame(rows, columns=list(names))
+    sides = pd.DataFrame(rows, columns=list(names))
+    counts = ("failure_count", "other_failure_count")
+    return sides.assign(**{name.replace("count", "variance"): sides[name] for name in counts})

@@ -12,7 +12,7 @@ from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import confidence, gpus, printable, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, ends, flag, interval, level_of, table
-from assets.report.wording import POPULATIONS, exposure, plural, sentence
+from assets.report.wording import POPULATIONS, exposure, number, plural, sentence
 
 OPEN_MONTHS = 12
 AGE_VERDICTS = {
@@ -65,8 +65,8 @@ def constant(own: Own) -> Section:
             "Failure rates compared",
             compared,
             RATIOS,
-            f"Failures per {whole(1000)} node-days. Limits hold for events that come one by one: where an incident "
-            "takes several attempts down, trust those of incidents.",
+            f"Failures per {whole(1000)} node-days inside the study period. Counts are sums of probabilities; limits "
+            "know that one incident may take several attempts down.",
         )
         or note("There is nothing to compare the failure rate with."),
     )
@@ -163,7 +163,7 @@ def _ratio_figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
     counts = ("failure_count", "other_failure_count")
-    drawn = dots(rows, "ratio", _short_name, lambda row: f"k = {', '.join(whole(row[name]) for name in counts)}")
+    drawn = dots(rows, "ratio", _short_name, lambda row: f"k = {', '.join(number(row[name]) for name in counts)}")
     differ = sum(_verdict(row) in {"higher", "lower"} for row in rows)
     return figure(
         "ratios",

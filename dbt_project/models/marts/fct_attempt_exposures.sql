@@ -110,7 +110,12 @@ select
     failures.incident_id,
     failures.culprit_node_id,
     failures.failure_category,
-    exposed.started_at
+    exposed.started_at,
+    greatest(exposed.started_at, exposed.study_from_at) as seen_from_at,
+    -- The condition is needed: least() passes over NULL, and a job that lost its end would get one.
+    case
+        when exposed.observed_until_at is not null then least(exposed.observed_until_at, exposed.study_to_at)
+    end as seen_to_at
 from exposed
 left join failures
     on
