@@ -158,7 +158,8 @@ def test_the_rate_with_age_is_judged_size_by_size(sections):
     assert rows["8 GPUs"][5] == "falls"
     assert rows["8 GPUs"][6].startswith("agrees")
     assert rows["256 GPUs"][3:] == [
-        "unknown", "not estimated", "cannot tell failures: 2; a shape takes at least 5", "not judged"
+        "unknown", "not estimated", "cannot tell failures: 2, incidents: 2; a shape takes at least 5 incidents",
+        "not judged",
     ]  # fmt: skip
     assert "attempts that got going fail less (1 size: 8 GPUs)" in sections("demo", "constant").text
 
