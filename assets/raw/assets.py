@@ -34,7 +34,7 @@ TABLES: Mapping[str, str] = {
 
     Source: sacct/ of every cluster, one `sacct -P` export or many, overlapping or not. One row per allocation record.
     """,
-    "raw.nodes": """Nodes as `scontrol show node` lists them; of several snapshots of a node the newest counts.
+    "raw.nodes": """Nodes as `scontrol show node` lists them: the newest snapshot tells GPUs, all tell reasons.
 
     Source: inventory/ of every cluster. One row per node of a snapshot.
     """,

@@ -33,7 +33,19 @@ PART_LINES = 20_000
 
 _INPUTS = {
     "clusters": "from raw.clusters",
-    "nodes": "select distinct cluster_id, node_id, gpu_count, cpu_count from raw.nodes where disposition = 'loaded'",
+    # As stg_inventory__nodes tells them: what the latest snapshot leaves out comes from the latest that has it.
+    "nodes": """
+        select
+            cluster_id, node_id,
+            coalesce(any_value(gpu_count) filter (is_latest), max_by(gpu_count, place)) as gpu_count,
+            coalesce(any_value(cpu_count) filter (is_latest), max_by(cpu_count, place)) as cpu_count
+        from (
+            select *, disposition = 'loaded' as is_latest, (captured_at, path, line_number) as place
+            from raw.nodes where disposition in ('loaded', 'duplicate')
+        )
+        group by cluster_id, node_id
+        having bool_or(is_latest)
+    """,
     # Records without GPUs have none from the day on from which others name theirs (int_gpus_tracked).
     "first_gpus": """
         select cluster_id, date_trunc('day', min(coalesce(started_at, submitted_at))) as gpus_tracked_from

@@ -51,6 +51,7 @@ SUBTLE = {
     "reasons": "int_node_reasons_classified",
     "outages": "int_node_outages",
     "facts of earlier inventories": "stg_inventory__nodes",
+    "reasons in earlier inventories": "int_inventory_withdrawals",
 }
 
 

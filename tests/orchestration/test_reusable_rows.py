@@ -36,6 +36,11 @@ NODE = """
     select 'c' as cluster_id, 'n' as path, 1 as line_number, 'loaded' as disposition, 'n1' as node_name,
         'n1' as node_id, {gpus} as gpu_count, [] as partitions
 """
+EARLIER_SNAPSHOT = """
+    insert into raw.nodes by name
+    select * replace ('earlier' as path, 'duplicate' as disposition, {gpus} as gpu_count, {cpus} as cpu_count)
+    from raw.nodes
+"""
 CLUSTER = """
     insert into raw.clusters by name
     select '{cluster}' as cluster_id, false as is_simulated, 'UTC' as timezone, 8 as gpus_per_node,
@@ -310,6 +315,7 @@ def test_a_large_file_that_was_not_read_again_is_not_looked_at_again(large, mani
         ("update raw.clusters set runs_chain_gap_seconds = 61", "clusters"),
         ("update raw.nodes set gpu_count = 4", "nodes"),
         ("update raw.nodes set disposition = 'duplicate'", "nodes"),
+        (EARLIER_SNAPSHOT.format(gpus=8, cpus=64), "nodes"),
         ("update raw.sacct set gpu_count_source = 'none' where job_id_raw = 1", "first gpus"),
         ("update raw.node_names set node_id = 'n2'", "node names"),
         ("delete from raw.node_names", "node names"),
@@ -327,6 +333,7 @@ def test_all_is_built_anew_when_what_every_row_depends_on_is_another(con, manife
     [
         "insert into raw.node_names values ('c', 'n9', 'n9')",
         CLUSTER.format(cluster="d"),
+        EARLIER_SNAPSHOT.format(gpus=4, cpus="null"),
         FILE.format(path="c/health", kind="health", run="second"),
     ],
 )

@@ -1,7 +1,8 @@
 """Reader of `inventory/`: `scontrol show node`, in blocks or one node a line: what a node has and who drained it.
 
-Other inventories are first translated into such lines. A snapshot shows only its own moment; per node the newest one
-counts, and one that tells a state before one that tells none, as configurations do.
+Other inventories are first translated into such lines. A snapshot shows only its own moment. What a node has is told
+by the newest one, and by one that tells a state before one that tells none, as configurations do; reasons and boots
+are read from all of them.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ slurmctld_events as (
 
 ),
 
-nodes as (
+snapshots as (
 
-    select * from {{ ref('stg_inventory__nodes') }}
+    select * from {{ ref('stg_inventory__snapshots') }}
 
 ),
 
@@ -56,7 +56,7 @@ told_by_inventory as (
         cluster_id,
         node_id,
         booted_at
-    from nodes
+    from snapshots
     where booted_at is not null
 
 )

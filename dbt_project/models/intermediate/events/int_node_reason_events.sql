@@ -12,9 +12,15 @@ withdrawals as (
 
 ),
 
-nodes as (
+inventory_withdrawals as (
 
-    select * from {{ ref('stg_inventory__nodes') }}
+    select * from {{ ref('int_inventory_withdrawals') }}
+
+),
+
+service_changes as (
+
+    select * from {{ ref('int_node_service_changes') }}
 
 ),
 
@@ -85,11 +91,11 @@ in_node_events as (
 only_in_inventory as (
 
     select
-        nodes.cluster_id,
-        nodes.node_id,
-        nodes.reason_at as observed_at,
+        inventory_withdrawals.cluster_id,
+        inventory_withdrawals.node_id,
+        inventory_withdrawals.reason_at as observed_at,
         'node_event' as source,
-        nodes.reason,
+        inventory_withdrawals.reason,
         reasons.code,
         coalesce(reasons.failure_category, 'unmapped') as failure_category,
         reasons.co_category,
@@ -97,33 +103,36 @@ only_in_inventory as (
         coalesce(reasons.evidence_class, 'none') as evidence_class,
         coalesce(reasons.origin, 'administrator') as origin,
         cast(null as bigint) as job_id_raw,
-        nodes.source_path,
-        nodes.source_line_number
-    from nodes
+        inventory_withdrawals.source_path,
+        inventory_withdrawals.source_line_number
+    from inventory_withdrawals
     left join reasons
         on
-            nodes.cluster_id = reasons.cluster_id
-            and lower(nodes.reason) = reasons.reason_key
+            inventory_withdrawals.cluster_id = reasons.cluster_id
+            and lower(inventory_withdrawals.reason) = reasons.reason_key
     where
-        nodes.reason is not null
-        and nodes.reason_at is not null
-        and not exists (
+        not exists (
             select 1
             from outages
             where
-                nodes.cluster_id = outages.cluster_id
-                and nodes.node_id = outages.node_id
-                and lower(nodes.reason) = lower(outages.reason)
-                and coalesce(outages.ended_at, timestamp '9999-01-01') >= nodes.reason_at
+                inventory_withdrawals.cluster_id = outages.cluster_id
+                and inventory_withdrawals.node_id = outages.node_id
+                and lower(inventory_withdrawals.reason) = lower(outages.reason)
+                and coalesce(outages.ended_at, timestamp '9999-01-01') >= inventory_withdrawals.reason_at
+                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > outages.started_at
         )
+        -- Every line of the log: a check that sets its reason again is one withdrawal, and has the time of the last.
         and not exists (
             select 1
-            from withdrawals
+            from service_changes
             where
-                nodes.cluster_id = withdrawals.cluster_id
-                and nodes.node_id = withdrawals.node_id
-                and lower(nodes.reason) = lower(withdrawals.reason)
-                and abs({{ seconds_between('withdrawals.withdrawn_at', 'nodes.reason_at') }}) <= 2
+                service_changes.kind != 'return'
+                and inventory_withdrawals.cluster_id = service_changes.cluster_id
+                and inventory_withdrawals.node_id = service_changes.node_id
+                and lower(inventory_withdrawals.reason) = lower(service_changes.reason)
+                and abs(
+                    {{ seconds_between('service_changes.changed_at', 'inventory_withdrawals.reason_at') }}
+                ) <= 2
         )
 
 )

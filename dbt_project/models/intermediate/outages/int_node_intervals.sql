@@ -19,9 +19,9 @@ withdrawals as (
 
 ),
 
-nodes as (
+inventory_withdrawals as (
 
-    select * from {{ ref('stg_inventory__nodes') }}
+    select * from {{ ref('int_inventory_withdrawals') }}
 
 ),
 
@@ -216,47 +216,41 @@ logged as (
 
 ),
 
--- A node that is out in the inventory, and that neither of the others knows to be out or to have come back since.
+-- A node that snapshots of the inventory show out, of which neither of the others knows anything in that time.
 seen_in_inventory as (
 
     select
-        nodes.cluster_id,
-        nodes.node_id,
-        nodes.reason_at as started_at,
-        cast(null as timestamp) as ended_at,
-        nodes.state,
+        inventory_withdrawals.cluster_id,
+        inventory_withdrawals.node_id,
+        inventory_withdrawals.reason_at as started_at,
+        inventory_withdrawals.ended_at,
+        inventory_withdrawals.out_state as state,
         cast(null as string) as state_flags,
-        nodes.reason,
-        nodes.reason_user,
+        inventory_withdrawals.reason,
+        inventory_withdrawals.reason_user,
         'inventory' as source,
-        nodes.source_path,
-        nodes.source_line_number
-    from nodes
+        inventory_withdrawals.source_path,
+        inventory_withdrawals.source_line_number
+    from inventory_withdrawals
     where
-        nodes.reason is not null
-        and nodes.reason_at is not null
-        and (
-            {{ regex_matches('nodes.state', "'DOWN|DRAINED|FAIL|MAINT'") }}
-            or (
-                {{ regex_matches('nodes.state', "'DRAIN'") }}
-                and not {{ regex_matches('nodes.state', "'DRAINING|ALLOC|MIX|COMP'") }}
-            )
-        )
+        inventory_withdrawals.out_state is not null
         and not exists (
             select 1
             from recorded
             where
-                nodes.cluster_id = recorded.cluster_id
-                and nodes.node_id = recorded.node_id
-                and coalesce(recorded.ended_at, timestamp '9999-01-01') > nodes.reason_at
+                inventory_withdrawals.cluster_id = recorded.cluster_id
+                and inventory_withdrawals.node_id = recorded.node_id
+                and coalesce(recorded.ended_at, timestamp '9999-01-01') > inventory_withdrawals.reason_at
+                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > recorded.started_at
         )
         and not exists (
             select 1
             from logged
             where
-                nodes.cluster_id = logged.cluster_id
-                and nodes.node_id = logged.node_id
-                and coalesce(logged.ended_at, timestamp '9999-01-01') > nodes.reason_at
+                inventory_withdrawals.cluster_id = logged.cluster_id
+                and inventory_withdrawals.node_id = logged.node_id
+                and coalesce(logged.ended_at, timestamp '9999-01-01') > inventory_withdrawals.reason_at
+                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > logged.started_at
         )
 
 ),

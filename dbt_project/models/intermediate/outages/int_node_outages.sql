@@ -18,9 +18,9 @@ withdrawals as (
 
 ),
 
-nodes as (
+inventory_withdrawals as (
 
-    select * from {{ ref('stg_inventory__nodes') }}
+    select * from {{ ref('int_inventory_withdrawals') }}
 
 ),
 
@@ -108,6 +108,45 @@ placed_between_returns as (
         'merged.started_at + interval 1 second', 'returned_at', 'return_count'
     ) | indent(4) }}
 
+),
+
+-- A reason that snapshots show asks for the first outage after it, and not for later ones of the same reason.
+asked_in_inventory as (
+
+    select
+        merged.cluster_id,
+        merged.node_id,
+        merged.outage_number,
+        merged.started_at,
+        inventory_withdrawals.reason_at
+    from merged
+    inner join inventory_withdrawals
+        on
+            merged.cluster_id = inventory_withdrawals.cluster_id
+            and merged.node_id = inventory_withdrawals.node_id
+            and lower(merged.reason) = lower(inventory_withdrawals.reason)
+            and coalesce(merged.ended_at, timestamp '9999-01-01') >= inventory_withdrawals.reason_at
+            and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > merged.started_at
+    qualify
+        row_number() over (
+            partition by
+                inventory_withdrawals.cluster_id, inventory_withdrawals.node_id, inventory_withdrawals.reason_at
+            order by merged.started_at
+        ) = 1
+
+),
+
+inventory_requests as (
+
+    select
+        cluster_id,
+        node_id,
+        outage_number,
+        min(reason_at) as reason_at
+    from asked_in_inventory
+    where reason_at <= started_at + interval 2 second
+    group by cluster_id, node_id, outage_number
+
 )
 
 select
@@ -128,7 +167,8 @@ select
     outages.origin,
     case
         when withdrawals.kind = 'request' then least(withdrawals.withdrawn_at, outages.started_at)
-        when withdrawals.kind is null and nodes.reason_at is not null then least(nodes.reason_at, outages.started_at)
+        when withdrawals.kind is null and inventory_requests.reason_at is not null
+            then least(inventory_requests.reason_at, outages.started_at)
     end as requested_at,
     withdrawals.withdrawn_at is not null as is_in_slurmctld_log,
     outages.source,
@@ -143,10 +183,8 @@ left join withdrawals
         and coalesce(outages.return_count, 0) = withdrawals.return_count
         and lower(outages.reason) = lower(withdrawals.reason)
         and withdrawals.withdrawn_at <= outages.started_at + interval 2 second
-left join nodes
+left join inventory_requests
     on
-        outages.cluster_id = nodes.cluster_id
-        -- within the equality: beside it, DuckDB would hold every outage against every node
-        and case when outages.ended_at is null then outages.node_id end = nodes.node_id
-        and lower(outages.reason) = lower(nodes.reason)
-        and nodes.reason_at <= outages.started_at + interval 2 second
+        outages.cluster_id = inventory_requests.cluster_id
+        and outages.node_id = inventory_requests.node_id
+        and outages.outage_number = inventory_requests.outage_number

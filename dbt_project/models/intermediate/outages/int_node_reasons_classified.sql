@@ -12,9 +12,9 @@ slurmctld_events as (
 
 ),
 
-nodes as (
+snapshots as (
 
-    select * from {{ ref('stg_inventory__nodes') }}
+    select * from {{ ref('stg_inventory__snapshots') }}
 
 ),
 
@@ -104,7 +104,7 @@ reasons as (
     select
         cluster_id,
         lower(reason) as reason_key
-    from nodes
+    from snapshots
     where reason is not null
     union
     select
