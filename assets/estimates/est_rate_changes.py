@@ -1,8 +1,8 @@
 """estimates.est_rate_changes: when a cluster's rate of incidents changed, by how much, and what happened then.
 
-Read from marts.fct_incidents and marts.agg_failure_rates_daily, for all incidents and cause by cause, over the whole
-days of the study period. An incident counts by its probability, the largest of its failures. Known events come from
-marts.dim_annotations and marts.agg_check_introductions.
+Read from marts.fct_incidents and intermediate.int_covered_node_days, for all incidents and cause by cause, over the
+whole days of the study period. An incident counts by its probability, the largest of its failures. Known events come
+from marts.dim_annotations and marts.agg_check_introductions.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ INCIDENTS = (
     "marts.fct_failures.posterior_probability",
 )
 DAYS = (
-    "marts.agg_failure_rates_daily.day_date",
-    "marts.agg_failure_rates_daily.node_days",
+    "intermediate.int_covered_node_days.day_date",
+    "intermediate.int_covered_node_days.node_days",
     "marts.dim_clusters.study_from_at",
     "marts.dim_clusters.study_to_at",
 )
@@ -182,7 +182,7 @@ def _rows(row: dict[Hashable, Any], family_size: int) -> list[dict[str, Any]]:
         "exposure_unit": "node-days",
     }
     if not series.node_days.sum() > 0:
-        return [common | _nothing(series, "no_exposure", "no failure, or no node-days, to look at")]
+        return [common | _nothing(series, "no_exposure", "no node-days to look at")]
     trend = laplace_trend(series.count, series.node_days)
     segments = find_rate_changes(series.count, series.node_days, family_size=family_size)
     common |= {

@@ -11,13 +11,12 @@ with clusters as (
 
 days as (
     select
-        daily.cluster_id,
-        daily.day_date,
-        max(daily.node_days) as node_days
-    from marts.agg_failure_rates_daily as daily
+        covered.cluster_id,
+        covered.day_date,
+        covered.node_days
+    from intermediate.int_covered_node_days as covered
     inner join clusters using (cluster_id)
-    where daily.day_date >= clusters.study_from_at and daily.day_date + interval 1 day <= clusters.study_to_at
-    group by daily.cluster_id, daily.day_date
+    where covered.day_date >= clusters.study_from_at and covered.day_date + interval 1 day <= clusters.study_to_at
 ),
 
 probabilities as (

@@ -208,14 +208,18 @@ from marts.fct_attempts where is_infrastructure_failure;
 
 # Two months of the large cluster: an incident every fourth day, and a day's worth of them two days in three after that.
 DAYS = """
-insert into marts.agg_failure_rates_daily by name
-select
-    'large' as cluster_id, date '2026-01-01' + cast(d as integer) as day_date, 'pcie' as failure_category,
-    if(d < 40, if(d % 4 = 0, 2, 0), if(d % 3 = 0, 0, 2)) as failure_count, 13.8 as node_days
+insert into intermediate.int_covered_node_days by name
+select 'large' as cluster_id, date '2026-01-01' + cast(d as integer) as day_date, 13.8 as node_days
 from range(60) as days (d);
+insert into intermediate.int_covered_node_days by name
+select 'quiet' as cluster_id, date '2026-01-02' + cast(d as integer) as day_date, 21.0 as node_days
+from range(5) as days (d);
 insert into marts.fct_incidents by name
-select cluster_id, 'i' || cast(day_date as varchar) as incident_id, day_date as started_at, failure_category
-from marts.agg_failure_rates_daily where failure_count > 0;
+select
+    'large' as cluster_id, 'i' || cast(started_at as varchar) as incident_id, started_at, 'pcie' as failure_category
+from (
+    select d, date '2026-01-01' + cast(d as integer) as started_at from range(60) as days (d)
+) where if(d < 40, d % 4 = 0, d % 3 > 0);
 insert into marts.fct_failures (cluster_id, attempt_id, incident_id, culprit_node_id)
 select cluster_id, incident_id, incident_id, null from marts.fct_incidents;
 insert into marts.dim_annotations (cluster_id, annotated_date, annotation) values

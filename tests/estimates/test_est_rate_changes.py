@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 
+import numpy as np
 import pytest
 from scipy import special
 
@@ -21,26 +22,33 @@ def test_twenty_four_incidents_are_too_few_for_a_change(rows):
 
 
 def test_every_cluster_has_a_row_that_says_why_there_is_no_change(rows):
-    for cluster_id in ("small", "quiet", "untracked", "empty"):
+    for cluster_id in ("small", "untracked", "empty"):
         (row,) = rows("est_rate_changes", cluster_id=cluster_id)
         assert (row["failure_category"], row["changed_at"], row["ratio"]) == ("all", None, None)
-        assert (row["method"], row["note"]) == ("no_exposure", "no failure, or no node-days, to look at")
+        assert (row["method"], row["note"]) == ("no_exposure", "no node-days to look at")
         assert (row["event_count"], row["exposure"], row["day_count"]) == (0, 0.0, 0)
+
+
+def test_no_failure_in_known_node_days_has_an_upper_limit(rows):
+    """None in five days of 21 nodes: more than 2.996 would have shown one with 95%."""
+    (row,) = rows("est_rate_changes", cluster_id="quiet")
+    assert (row["method"], row["note"]) == ("no_events", "no incident")
+    assert (row["event_count"], row["exposure"], row["day_count"]) == (0, 105.0, 5)
+    assert (row["rate_before"], row["rate_before_high"]) == (None, pytest.approx(1000 * -np.log(0.05) / 105))
 
 
 # 200 days of 500 node-days: an incident of two attempts every other day, and two a day from 2026-04-11, all but the
 # old ones of InfiniBand.
 CHANGE = """
-delete from marts.agg_failure_rates_daily where cluster_id = 'large';
+delete from intermediate.int_covered_node_days where cluster_id = 'large';
 delete from marts.fct_incidents where cluster_id = 'large';
 insert into marts.fct_incidents (cluster_id, incident_id, started_at, failure_category)
 select 'large', 'p' || d, timestamp '2026-01-01 12:00' + to_days(d), 'pcie' from range(0, 200, 2) days(d)
 union all
 select 'large', 'i' || d || n, timestamp '2026-01-01 18:00' + to_days(d), 'ib_link'
 from range(100, 200) days(d), range(d % 3) more(n);
-insert into marts.agg_failure_rates_daily (cluster_id, day_date, failure_category, failure_count, node_days)
-select 'large', date '2026-01-01' + d::integer, category, 2, 500.0
-from range(200) days(d), (values ('pcie'), ('ib_link')) categories(category);
+insert into intermediate.int_covered_node_days by name
+select 'large' as cluster_id, date '2026-01-01' + d::integer as day_date, 500.0 as node_days from range(200) days(d);
 delete from marts.fct_failures where cluster_id = 'large';
 insert into marts.fct_failures (cluster_id, attempt_id, incident_id)
 select cluster_id, incident_id || n, incident_id from marts.fct_incidents, range(2) attempts(n);
@@ -51,6 +59,12 @@ insert into marts.agg_check_introductions
 values
     ('large', 'check_ib', 'ib_link', timestamp '2026-04-10 08:00', true),
     ('large', 'check_disk', 'unmapped', timestamp '2026-04-12 08:00', false);
+"""
+
+MANY_ATTEMPTS = """
+insert into marts.fct_failures (cluster_id, attempt_id, incident_id)
+select cluster_id, incident_id || 'm' || n, incident_id
+from marts.fct_incidents, range(200) attempts(n) where started_at > '2026-04-11';
 """
 
 
@@ -98,7 +112,7 @@ def test_an_incident_that_takes_many_attempts_down_is_no_change(warehouse):
     with warehouse.writing() as con:
         con.execute(CHANGE)
         con.execute("delete from marts.fct_incidents where failure_category = 'ib_link'")
-        con.execute("update marts.agg_failure_rates_daily set failure_count = 200 where day_date > '2026-04-11'")
+        con.execute(MANY_ATTEMPTS)
     est_rate_changes(warehouse=warehouse)
     (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
     assert (row["changed_at"], row["method"], row["event_count"]) == (None, "no_change", 100)
@@ -108,7 +122,7 @@ def test_an_incident_that_takes_many_attempts_down_is_no_change(warehouse):
 def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(warehouse):
     with warehouse.writing() as con:
         con.execute(CHANGE)
-        con.execute("update marts.agg_failure_rates_daily set node_days = null where day_date >= '2026-01-14'")
+        con.execute("update intermediate.int_covered_node_days set node_days = null where day_date >= '2026-01-14'")
     est_rate_changes(warehouse=warehouse)
     (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
     assert (row["method"], row["day_count"], row["exposure"]) == ("too_short", 13, 6500.0)

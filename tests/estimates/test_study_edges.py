@@ -73,7 +73,8 @@ def series_of(exports, with_edges=True):
         con.register("dim", pd.DataFrame(clusters, columns=["cluster_id", "study_from_at", "study_to_at"]))
         con.execute("insert into marts.dim_clusters by name from dim")
         con.execute(
-            "insert into marts.agg_failure_rates_daily by name select * replace (day_date::date as day_date) from daily"
+            "insert into intermediate.int_covered_node_days by name "
+            "select * replace (day_date::date as day_date) from daily"
         )
         con.execute("insert into marts.fct_incidents by name select * exclude (posterior_probability) from incidents")
         con.execute(

@@ -186,6 +186,15 @@ def test_time_suspended_is_no_exposure_and_holds_the_node(minimal):
     assert halves(minimal, "suspended-while-running") == (0, approx(3), 0, approx(3)), "nobody knows on which days"
 
 
+def test_days_on_which_nothing_failed_are_known_days(minimal):
+    """Two nodes ran for three days of four: a rate above 2.996 / 6 would have shown a failure with 95%."""
+    found = minimal.execute(
+        "select method, event_count, exposure, day_count, rate_before, rate_before_high "
+        "from estimates.est_rate_changes where cluster_id = 'suspended-while-running'"
+    ).fetchall()
+    assert found == [("no_events", 0, approx(6), 4, None, approx(1000 * 2.9957 / 6, rel=1e-4))]
+
+
 def test_jobs_that_share_a_node_use_it_once(minimal):
     """4 / 160 physical node-days = 25 per 1,000; over the 1,280 node-days that eight jobs a node are charged, 3.13."""
     assert rate(minimal, "shared-nodes", "nodes", "incidents") == (4, approx(160), approx(25))

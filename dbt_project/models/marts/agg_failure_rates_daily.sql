@@ -1,40 +1,14 @@
 with
 
-clusters as (
+days as (
 
-    select * from {{ ref('dim_clusters') }}
-
-),
-
-days_covered as (
-
-    select * from {{ ref('int_days_covered') }}
-
-),
-
-exposures as (
-
-    select * from {{ ref('int_node_days_by_date') }}
+    select * from {{ ref('int_covered_node_days') }}
 
 ),
 
 failures as (
 
     select * from {{ ref('fct_failures') }}
-
-),
-
--- On a day that no export covers nobody knows what failed, and what ran is known only of jobs that ended later.
-days as (
-
-    select
-        days_covered.cluster_id,
-        days_covered.day_date
-    from days_covered
-    inner join clusters on days_covered.cluster_id = clusters.cluster_id
-    where
-        days_covered.kind = 'sacct'
-        and days_covered.day_date between cast(clusters.first_at as date) and cast(clusters.data_through_at as date)
 
 ),
 
@@ -68,14 +42,9 @@ daily as (
         causes.failure_category,
         coalesce(failures_of_days.failure_count, 0) as failure_count,
         coalesce(failures_of_days.expected_failure_count, 0) as expected_failure_count,
-        -- A day without attempts had no exposure; one whose attempts' nodes are unknown had an unknown one.
-        case when exposures.cluster_id is null then 0 else exposures.node_days end as node_days
+        days.node_days
     from days
     inner join causes on days.cluster_id = causes.cluster_id
-    left join exposures
-        on
-            days.cluster_id = exposures.cluster_id
-            and days.day_date = exposures.day_date
     left join failures_of_days
         on
             days.cluster_id = failures_of_days.cluster_id
