@@ -21,6 +21,9 @@ _SPREADS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 class Prior:
     """Prior by stratum. Strata of one state fail in proportion to their exposure, with a measured spread.
 
+    This holds for failures by infrastructure and for those by programs, each with a spread of its own. Where little was
+    seen of a stratum, its share is therefore that of its state, however little exposure it has.
+
     Attributes
     ----------
     stratum
@@ -74,23 +77,24 @@ class Prior:
         sizes = np.maximum(self.attempt_count + (suspect_weights - 1.0) @ self.of_suspects, failed)
         of_state, size_of_state = failed @ self.of_states, sizes @ self.of_states
         rate = (of_state + _ASSUMED_SHARE * _SHARE_WEIGHT) / (size_of_state + _SHARE_WEIGHT)
-        expected = (rate * size_of_state) @ self.of_states.T * self.exposure_share
-        events = _drawn_to_exposure(failed, expected)
-        return np.clip(events / np.maximum(sizes, 1.0), 1e-9, 0.999)[:, self.stratum]
+        by_infrastructure = self._drawn_to_exposure(failed, rate * size_of_state)
+        by_programs = self._drawn_to_exposure(sizes - failed, (1.0 - rate) * size_of_state)
+        return np.clip(by_infrastructure / (by_infrastructure + by_programs), 1e-9, 0.999)[:, self.stratum]
 
+    def _drawn_to_exposure(self, failed: Floats, of_state: Floats) -> Floats:
+        """Shrink failures by stratum towards the share of their state's that the stratum has of its exposure.
 
-def _drawn_to_exposure(failed: Floats, expected: Floats) -> Floats:
-    """Shrink failures by stratum towards those expected by exposure: Gamma-Poisson means, averaged over all spreads.
-
-    A spread is weighted by the likelihood of all strata of the draw: the density of the negative binomial.
-    """
-    shape, count, mean = 1.0 / _SPREADS[:, None, None], failed[None], expected[None]
-    density = (
-        special.gammaln(count + shape)
-        - special.gammaln(shape)
-        - shape * np.log1p(mean / shape)
-        + special.xlogy(count, mean / (shape + mean))
-    )
-    weights = special.softmax(density.sum(axis=2, keepdims=True), axis=0)
-    drawn: Floats = (weights * mean * (shape + count) / (shape + mean)).sum(axis=0)
-    return drawn
+        These are Gamma-Poisson means, averaged over all spreads. A spread is weighted by the likelihood of all strata
+        of the draw: the density of the negative binomial.
+        """
+        shape, count = 1.0 / _SPREADS[:, None, None], failed[None]
+        mean = (of_state @ self.of_states.T * self.exposure_share)[None]
+        density = (
+            special.gammaln(count + shape)
+            - special.gammaln(shape)
+            - shape * np.log1p(mean / shape)
+            + special.xlogy(count, mean / (shape + mean))
+        )
+        weights = special.softmax(density.sum(axis=2, keepdims=True), axis=0)
+        drawn: Floats = (weights * mean * (shape + count) / (shape + mean)).sum(axis=0)
+        return drawn

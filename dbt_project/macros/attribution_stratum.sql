@@ -18,8 +18,8 @@
 
 {% macro runtime_class(runtime_seconds) -%}
     case
-        when {{ runtime_seconds }} < 600 then 'minutes'
-        when {{ runtime_seconds }} < 7200 then 'hours'
+        when {{ runtime_seconds }} <= 600 then 'minutes'
+        when {{ runtime_seconds }} <= 7200 then 'hours'
         else 'longer'
     end
 {%- endmacro %}

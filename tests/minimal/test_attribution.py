@@ -43,6 +43,15 @@ def short(seconds):
     return cluster
 
 
+def lost_gpus(minutes):
+    """Two jobs of two nodes fail after so many minutes. A minute before each end the kernel reports a lost GPU."""
+    cluster = busy(50)
+    for day in (5, 6):
+        cluster.job(100 + day, "n[1-2]", at(1, days=day), at(1, minutes=minutes, days=day), "FAILED")
+        cluster.kernel("n1", at(1, minutes=minutes - 1, days=day), XID_79)
+    return cluster
+
+
 CLUSTERS = {
     "coincidences": chance(),
     # No check failed beside the 50 jobs that completed; a GPU was lost 20 seconds before the one that failed ended.
@@ -51,6 +60,10 @@ CLUSTERS = {
     .kernel("n1", at(2, minutes=59, seconds=40, days=5), XID_79),
     "one-second": short(1),
     "three-seconds": short(3),
+    "ten-minutes": lost_gpus(10),
+    "eleven-minutes": lost_gpus(11),
+    "two-hours": lost_gpus(120),
+    "two-hours-and-a-minute": lost_gpus(121),
     # A glitch of PCIe, the first cause of the taxonomy, on one node; a link on the other that stays down.
     "two-nodes": busy(50)
     .job(100, "n[1-2]", at(1, days=5), at(3, days=5), "FAILED")
@@ -105,6 +118,14 @@ def test_a_job_of_a_second_does_not_explain_its_own_evidence(minimal):
     brief, longer = (failures(minimal, name) for name in ("one-second", "three-seconds"))
     assert min(brief.values()) > 0.99
     assert brief == pytest.approx(longer)
+
+
+def test_a_minute_more_or_less_of_runtime_changes_no_cause(minimal):
+    """Runtimes are judged by class; two jobs that end at the border of a class, or just behind it, fill it alone."""
+    for border, behind in (("ten-minutes", "eleven-minutes"), ("two-hours", "two-hours-and-a-minute")):
+        at_border = failures(minimal, border)
+        assert min(at_border.values()) > 0.98
+        assert failures(minimal, behind) == pytest.approx(at_border, abs=0.01)
 
 
 def test_a_clock_that_is_ahead_is_set_right(minimal):

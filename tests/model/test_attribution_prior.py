@@ -27,3 +27,15 @@ def test_a_stratum_that_is_struck_otherwise_is_believed():
     """Jobs of the first minutes fail as often as all others of a hundred times their exposure: the spread is large."""
     *_, brief = shares([20, 20, 40], [1e6, 1e6, 2e4])
     assert brief == pytest.approx(40 / 1000, rel=0.25)
+
+
+def test_little_exposure_alone_makes_no_failure_one_of_a_program():
+    """Infrastructure ended all of the three: a stratum of little exposure has as few failures of programs to expect."""
+    _, brief = shares([1, 2], [1e6, 1e3], attempts=[1, 2])
+    assert brief > 3.1 / 8
+
+
+@pytest.mark.parametrize("exposure", [1.0, 1e3, 1e5])
+def test_failures_without_a_cause_count_however_little_their_exposure(exposure):
+    *_, brief = shares([20, 1], [1e6, exposure], attempts=[1000, 200])
+    assert brief < 3 / 200
