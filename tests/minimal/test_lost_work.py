@@ -1,4 +1,7 @@
-"""Work lost at an interruption is half the configured time between checkpoints, and half an hour where none is said."""
+"""Work lost at an interruption is half the configured time between checkpoints, and half an hour where none is said.
+
+Work that is preempted for the restart of a failed run is lost to the same failure.
+"""
 
 from tests.minimal.cluster import Cluster, at
 
@@ -7,6 +10,12 @@ FAILED_AFTER_TEN_HOURS = (1, "n1", at(0), at(10), "NODE_FAIL")
 CLUSTERS = {
     "checkpoints-every-ten-minutes": Cluster("[ettr]\ncheckpoint_minutes = 10\n").job(*FAILED_AFTER_TEN_HOURS),
     "checkpoints-not-told": Cluster().job(*FAILED_AFTER_TEN_HOURS),
+    # A restart and a new job take the victim's nodes in one second; the new one gets more of them.
+    "room-for-a-restart": Cluster()
+    .job(1, "n[1-3]", at(0), at(2), "PREEMPTED", QOS="low")
+    .job(2, "n4", at(0), at(1), "NODE_FAIL", QOS="high")
+    .job(2, "n1", at(2, seconds=1), at(3), submit=at(1), QOS="high")
+    .job(3, "n[2-3]", at(2, seconds=1), at(3), submit=at(1), QOS="high"),
 }
 
 
@@ -18,3 +27,16 @@ def test_eight_gpus_lose_half_an_interval_each(minimal):
         ).fetchall()
     )
     assert lost == {"checkpoints-every-ten-minutes": 8 * 5 / 60, "checkpoints-not-told": 4.0}
+
+
+def test_the_restart_of_a_failed_run_is_the_instigator_before_a_job_on_more_nodes(minimal):
+    """24 GPUs x 30 minutes are lost in second order, beside 8 x 30 minutes in first."""
+    found = minimal.execute(
+        """
+        select instigators.job_id_raw, is_inferred, is_second_order, preemptions.lost_gpu_hours
+        from marts.fct_preemptions as preemptions
+        inner join marts.fct_attempts as instigators on instigators.attempt_id = preemptions.instigator_attempt_id
+        where preemptions.cluster_id = 'room-for-a-restart'
+        """
+    ).fetchall()
+    assert found == [(2, True, True, 12.0)]

@@ -147,8 +147,8 @@ qualify
             coalesce(
                 victim_runs.qos = instigator_runs.qos and victim_runs.partition = instigator_runs.partition, false
             ) asc,
+            failures.attempt_id is null asc,
             candidates.shared_node_count desc,
             candidates.delay_seconds asc,
-            failures.attempt_id is null asc,
             candidates.instigator_attempt_id asc
     ) = 1
