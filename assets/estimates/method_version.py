@@ -12,7 +12,7 @@ METHOD_VERSION = "5"
    censored.
 4: the features of a cause are estimated from the other causes; strata are struck in proportion to exposure as far as
    the data show it.
-5: the fit of the probabilities converges; every inventory snapshot is evidence at its own time; predictions of runs allow
-   for months that differ; lemons, ratios of periods and forecasts of nodes rest on the study period; runs that go on
-   count their time so far; what never ran breaks no chain of jobs.
+5: the fit of the probabilities converges, and failures of all strata are drawn to exposure; every inventory snapshot is
+   evidence at its own time; predictions of runs allow for months that differ; lemons, ratios of periods and forecasts
+   of nodes rest on the study period; runs that go on count their time so far; what never ran breaks no chain of jobs.
 """
