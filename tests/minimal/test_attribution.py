@@ -14,9 +14,9 @@ def glitch(cluster, node, moment):
     return cluster.check(node, moment.replace(minute=moment.minute + 5), "check ibstat", 0)
 
 
-def busy(jobs, state="COMPLETED", first_id=1, node="n1", first_day=0, glitches=()):
+def busy(jobs, state="COMPLETED", first_id=1, node="n1", first_day=0, glitches=(), settings=""):
     """Add jobs of fifty minutes, one an hour; beside the ends of some, the link check fails once."""
-    cluster = Cluster()
+    cluster = Cluster(settings)
     for number in range(jobs):
         cluster.job(first_id + number, node, at(number, days=first_day), at(number, minutes=50, days=first_day), state)
         if number in glitches:
@@ -52,6 +52,19 @@ def lost_gpus(minutes):
     return cluster
 
 
+def two_nodes(settings=""):
+    """A glitch of PCIe, the first cause of the taxonomy, on one node; a link on the other that stays down."""
+    return (
+        busy(50, settings=settings)
+        .job(100, "n[1-2]", at(1, days=5), at(3, days=5), "FAILED")
+        .check("n1", at(2, minutes=51, days=5), "check pci", 2, "0000:07:00.0 missing")
+        .check("n1", at(2, minutes=56, days=5), "check pci", 0)
+        .check("n2", at(2, minutes=59, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down")
+        .check("n2", at(3, minutes=4, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down")
+        .check("n2", at(3, minutes=9, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down")
+    )
+
+
 CLUSTERS = {
     "coincidences": chance(),
     # No check failed beside the 50 jobs that completed; a GPU was lost 20 seconds before the one that failed ended.
@@ -64,14 +77,8 @@ CLUSTERS = {
     "eleven-minutes": lost_gpus(11),
     "two-hours": lost_gpus(120),
     "two-hours-and-a-minute": lost_gpus(121),
-    # A glitch of PCIe, the first cause of the taxonomy, on one node; a link on the other that stays down.
-    "two-nodes": busy(50)
-    .job(100, "n[1-2]", at(1, days=5), at(3, days=5), "FAILED")
-    .check("n1", at(2, minutes=51, days=5), "check pci", 2, "0000:07:00.0 missing")
-    .check("n1", at(2, minutes=56, days=5), "check pci", 0)
-    .check("n2", at(2, minutes=59, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down")
-    .check("n2", at(3, minutes=4, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down")
-    .check("n2", at(3, minutes=9, seconds=50, days=5), "check ibstat", 2, "mlx5_0 is Down"),
+    "two-nodes": two_nodes(),
+    "two-nodes-pcie-first": two_nodes(settings='[attribution]\npriority = ["pcie"]'),
     # The node fails a job; the check that runs every five minutes sees it when the next job has begun.
     "aftermath": busy(50)
     .job(100, "n1", at(1, days=5), at(3, days=5), "NODE_FAIL")
@@ -141,11 +148,21 @@ def test_a_clock_that_is_ahead_is_set_right(minimal):
     assert ahead == offset == 480
 
 
-def test_the_node_whose_check_keeps_failing_is_the_culprit(minimal):
-    ((culprit, category),) = minimal.execute(
-        "select culprit_node_id, failure_category from marts.fct_failures where cluster_id = 'two-nodes'"
+def blamed(minimal, cluster):
+    """Node and cause of a cluster's only failure."""
+    (found,) = minimal.execute(
+        "select culprit_node_id, failure_category from marts.fct_failures where cluster_id = $cluster",
+        {"cluster": cluster},
     ).fetchall()
-    assert (culprit, category) == ("n2", "ib_link")
+    return found
+
+
+def test_the_node_whose_check_keeps_failing_is_the_culprit(minimal):
+    assert blamed(minimal, "two-nodes") == ("n2", "ib_link")
+
+
+def test_a_cause_that_the_site_puts_first_wins_over_likelier_ones(minimal):
+    assert blamed(minimal, "two-nodes-pcie-first") == ("n1", "pcie")
 
 
 def test_what_a_fault_shows_after_its_failure_is_no_evidence_for_the_next_job(minimal):

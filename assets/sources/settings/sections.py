@@ -50,8 +50,10 @@ class Attribution(Section):
     after_seconds: Seconds = 300
     """An event this long after the end of an attempt is still evidence."""
     priority: list[FailureCategory] = []
-    """Causes that win over all others when an attempt has evidence of several, the first one first. The causes that
-    are not named follow in the order of the allowed values."""
+    """Causes that win over all others when an attempt has evidence of several, the first one first, however likely the
+    others are. Among the causes that are not named the likeliest wins, on whichever node: the one whose check keeps
+    failing and that came closest to the end. Symptoms of one node within minutes of each other are equally likely; of
+    these, the first in the order of the allowed values wins."""
 
 
 class Runs(Section):

@@ -18,7 +18,7 @@ configured as (
         clusters.cluster_id,
         categories.failure_category,
         categories.priority as default_priority,
-        array_position(clusters.attribution_priority, categories.failure_category) as configured_position
+        nullif(array_position(clusters.attribution_priority, categories.failure_category), 0) as configured_position
     from clusters
     cross join categories
 
@@ -27,8 +27,9 @@ configured as (
 select
     cluster_id,
     failure_category,
+    configured_position is not null as is_configured,
     cast(row_number() over (
         partition by cluster_id
-        order by coalesce(nullif(configured_position, 0), 1000), default_priority
+        order by coalesce(configured_position, 1000), default_priority
     ) as integer) as priority
 from configured

@@ -131,6 +131,7 @@ select
     row_number() over (
         partition by evidence.cluster_id, evidence.attempt_id
         order by
+            case when priorities.is_configured then priorities.priority end nulls last,
             coalesce(-event_posteriors.probability, 0),
             priorities.priority nulls last,
             abs(evidence.lag_seconds),
