@@ -50,6 +50,7 @@ SUBTLE = {
     "sticky checks": "int_health_checks_changed",
     "reasons": "int_node_reasons_classified",
     "outages": "int_node_outages",
+    "reasons within outages": "int_node_outage_parts",
     "facts of earlier inventories": "stg_inventory__nodes",
     "reasons in earlier inventories": "int_inventory_withdrawals",
 }

@@ -182,7 +182,7 @@ def test_runs_are_chained_by_dependency_and_resubmission_only(con):
 
 
 def test_outages_are_merged_and_maintenance_is_planned(con):
-    assert con.execute("select count(*) from marts.fct_node_outages").fetchone() == (13,)
+    assert con.execute("select count(*) from marts.fct_node_outages").fetchone() == (11,)
     planned = con.execute("select node_id, reason from marts.fct_node_outages where is_planned").fetchall()
     assert planned == [("node004", "maint: replace IB cable mlx5_3")]
 

@@ -49,7 +49,35 @@ inner join truth.faults as faults
         and faults.fault_epoch <= failures.failed_epoch
 where faults.is_shared and faults.has_evidence;
 
-create table truth.outages as from read_parquet(getvariable('truth') || '/outages.parquet');
+-- The simulation has a row for each state and reason. A node that is out is one outage until it is back for a minute;
+-- planned work and faults stay apart.
+create table truth.outages as
+with intervals as (
+    select *, coalesce(ended_epoch, 'infinity'::double) as until_epoch
+    from read_parquet(getvariable('truth') || '/outages.parquet')
+),
+numbered as (
+    select
+        intervals.*,
+        count(*) filter (started_epoch > latest_until_epoch + 60) over (
+            partition by node, is_planned order by started_epoch, until_epoch
+        ) as outage_number
+    from (
+        select
+            *,
+            max(until_epoch) over (
+                partition by node, is_planned order by started_epoch, until_epoch
+                rows between unbounded preceding and 1 preceding
+            ) as latest_until_epoch
+        from intervals
+    ) as intervals
+)
+select
+    node, is_planned,
+    min(started_epoch) as started_epoch,
+    nullif(max(until_epoch), 'infinity'::double)::bigint as ended_epoch
+from numbered
+group by node, is_planned, outage_number;
 create table truth.nodes as from read_parquet(getvariable('truth') || '/nodes.parquet');
 
 -- The published tables of the one cluster, so that no comparison can forget to choose it.

@@ -1,8 +1,8 @@
 with
 
-outages as (
+parts as (
 
-    select * from {{ ref('int_node_outages') }}
+    select * from {{ ref('int_node_outage_parts') }}
 
 ),
 
@@ -80,7 +80,7 @@ in_node_events as (
         cast(null as bigint) as job_id_raw,
         source_path,
         source_line_number
-    from outages
+    from parts
     where
         not is_in_slurmctld_log
         and source != 'slurmctld'
@@ -113,13 +113,13 @@ only_in_inventory as (
     where
         not exists (
             select 1
-            from outages
+            from parts
             where
-                inventory_withdrawals.cluster_id = outages.cluster_id
-                and inventory_withdrawals.node_id = outages.node_id
-                and lower(inventory_withdrawals.reason) = lower(outages.reason)
-                and coalesce(outages.ended_at, timestamp '9999-01-01') >= inventory_withdrawals.reason_at
-                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > outages.started_at
+                inventory_withdrawals.cluster_id = parts.cluster_id
+                and inventory_withdrawals.node_id = parts.node_id
+                and lower(inventory_withdrawals.reason) = lower(parts.reason)
+                and coalesce(parts.ended_at, timestamp '9999-01-01') >= inventory_withdrawals.reason_at
+                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > parts.started_at
         )
         -- Every line of the log: a check that sets its reason again is one withdrawal, and has the time of the last.
         and not exists (

@@ -34,8 +34,9 @@ withdrawals as (
         reason_at,
         {{ last_by('reason', '(captured_at, source_path, source_line_number)') }} as reason,
         {{ last_by('reason_user', '(captured_at, source_path, source_line_number)') }} as reason_user,
-        {{ first_by('case when is_out then state end', '(captured_at, source_path, source_line_number)') }}
-            as out_state,
+        {{ first_by(
+            'case when is_out then state end', '(captured_at, source_path, source_line_number)'
+        ) }} as out_state,
         greatest(reason_at, max(case when not is_in_service then captured_at end)) as last_shown_at,
         {{ first_by('source_path', '(captured_at, source_path, source_line_number)') }} as source_path,
         {{ first_by('source_line_number', '(captured_at, source_path, source_line_number)') }} as source_line_number

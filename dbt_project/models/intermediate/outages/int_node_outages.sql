@@ -1,59 +1,37 @@
 with
 
-intervals as (
+parts as (
 
-    select * from {{ ref('int_node_intervals') }}
-
-),
-
-service_changes as (
-
-    select * from {{ ref('int_node_service_changes') }}
+    select * from {{ ref('int_node_outage_parts') }}
 
 ),
 
-withdrawals as (
+priorities as (
 
-    select * from {{ ref('int_node_withdrawals') }}
-
-),
-
-inventory_withdrawals as (
-
-    select * from {{ ref('int_inventory_withdrawals') }}
+    select * from {{ ref('int_failure_category_priorities') }}
 
 ),
 
+-- Planned work and a fault stay apart, whichever came first.
 neighbours as (
 
     select
         *,
         max(coalesce(ended_at, timestamp '9999-01-01')) over (
-            partition by cluster_id, node_id
+            partition by cluster_id, node_id, is_planned
             order by started_at, source_path, source_line_number
             rows between unbounded preceding and 1 preceding
-        ) as latest_previous_ended_at,
-        lag(failure_category) over (
-            partition by cluster_id, node_id
-            order by started_at, source_path, source_line_number
-        ) as previous_failure_category
-    from intervals
+        ) as latest_previous_ended_at
+    from parts
 
 ),
 
--- Slurm writes a new row when only a flag of the state changes; a repair that takes a few seconds longer is one outage.
 numbered as (
 
     select
         *,
-        sum(case
-            when
-                failure_category = previous_failure_category
-                and started_at <= latest_previous_ended_at + interval 60 second
-                then 0
-            else 1
-        end) over (
-            partition by cluster_id, node_id
+        sum(case when started_at <= latest_previous_ended_at + interval 60 second then 0 else 1 end) over (
+            partition by cluster_id, node_id, is_planned
             order by started_at, source_path, source_line_number
             rows between unbounded preceding and current row
         ) as outage_number
@@ -66,125 +44,66 @@ merged as (
     select
         cluster_id,
         node_id,
+        is_planned,
         outage_number,
         min(started_at) as started_at,
         case when bool_and(ended_at is not null) then max(ended_at) end as ended_at,
         {{ first_by('state', 'started_at') }} as state,
-        {{ first_by('reason', 'started_at') }} as reason,
-        {{ first_by('reason_user', 'started_at') }} as reason_user,
-        min(failure_category) as failure_category,
-        {{ first_by('code', 'started_at') }} as code,
-        {{ first_by('co_category', 'started_at') }} as co_category,
-        {{ first_by('severity', 'started_at') }} as severity,
-        {{ first_by('evidence_class', 'started_at') }} as evidence_class,
-        {{ first_by('origin', 'started_at') }} as origin,
-        min(source) as source,
-        -- What the controller's log tells of an outage that an export of events goes on with is no row of that export.
-        coalesce(nullif(count(case when source = 'sacctmgr' then 1 end), 0), count(*)) as interval_count,
-        {{ first_by('source_path', 'started_at') }} as source_path,
-        {{ first_by('source_line_number', 'started_at') }} as source_line_number
+        -- What is asked for later gives an outage another reason.
+        case when min(requested_at) <= min(started_at) then min(requested_at) end as requested_at,
+        {{ best_source_of_outage() }} as source,
+        coalesce(
+            sum(case when source = 'sacctmgr' then interval_count end), sum(interval_count)
+        ) as interval_count,
+        {{ first_by('source_path', '(started_at, source_path, source_line_number)') }} as source_path,
+        {{ first_by('source_line_number', '(started_at, source_path, source_line_number)') }} as source_line_number
     from numbered
-    group by cluster_id, node_id, outage_number
+    group by cluster_id, node_id, is_planned, outage_number
 
 ),
 
-counted_returns as (
+-- The rule by which a reason that names several codes is classified.
+most_telling as (
 
-    select
-        cluster_id,
-        node_id,
-        changed_at as returned_at,
-        return_count + 1 as return_count
-    from service_changes
-    where kind = 'return'
-
-),
-
--- Event rows carry whole seconds, the log milliseconds: a second of tolerance on either side.
-placed_between_returns as (
-
-    {{ asof_left_join(
-        'merged', 'counted_returns', ['cluster_id', 'node_id'],
-        'merged.started_at + interval 1 second', 'returned_at', 'return_count'
-    ) | indent(4) }}
-
-),
-
--- A reason that snapshots show asks for the first outage after it, and not for later ones of the same reason.
-asked_in_inventory as (
-
-    select
-        merged.cluster_id,
-        merged.node_id,
-        merged.outage_number,
-        merged.started_at,
-        inventory_withdrawals.reason_at
-    from merged
-    inner join inventory_withdrawals
+    select numbered.*
+    from numbered
+    left join priorities
         on
-            merged.cluster_id = inventory_withdrawals.cluster_id
-            and merged.node_id = inventory_withdrawals.node_id
-            and lower(merged.reason) = lower(inventory_withdrawals.reason)
-            and coalesce(merged.ended_at, timestamp '9999-01-01') >= inventory_withdrawals.reason_at
-            and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > merged.started_at
+            numbered.cluster_id = priorities.cluster_id
+            and numbered.failure_category = priorities.failure_category
     qualify
         row_number() over (
-            partition by
-                inventory_withdrawals.cluster_id, inventory_withdrawals.node_id, inventory_withdrawals.reason_at
-            order by merged.started_at
+            partition by numbered.cluster_id, numbered.node_id, numbered.is_planned, numbered.outage_number
+            order by
+                {{ severity_rank('numbered.severity') }},
+                {{ evidence_rank('numbered.evidence_class') }},
+                priorities.priority nulls last,
+                numbered.started_at
         ) = 1
-
-),
-
-inventory_requests as (
-
-    select
-        cluster_id,
-        node_id,
-        outage_number,
-        min(reason_at) as reason_at
-    from asked_in_inventory
-    where reason_at <= started_at + interval 2 second
-    group by cluster_id, node_id, outage_number
 
 )
 
 select
-    outages.cluster_id,
-    outages.node_id,
-    outages.started_at,
-    outages.ended_at,
-    outages.ended_at is null as is_open,
-    outages.state,
-    outages.reason,
-    outages.reason_user,
-    outages.failure_category,
-    outages.failure_category = 'planned' as is_planned,
-    outages.code,
-    outages.co_category,
-    outages.severity,
-    outages.evidence_class,
-    outages.origin,
-    case
-        when withdrawals.kind = 'request' then least(withdrawals.withdrawn_at, outages.started_at)
-        when withdrawals.kind is null and inventory_requests.reason_at is not null
-            then least(inventory_requests.reason_at, outages.started_at)
-    end as requested_at,
-    withdrawals.withdrawn_at is not null as is_in_slurmctld_log,
-    outages.source,
-    outages.interval_count,
-    outages.source_path,
-    outages.source_line_number
-from placed_between_returns as outages
-left join withdrawals
+    merged.cluster_id,
+    merged.node_id,
+    merged.started_at,
+    merged.ended_at,
+    merged.ended_at is null as is_open,
+    merged.state,
+    most_telling.reason,
+    most_telling.reason_user,
+    most_telling.failure_category,
+    merged.is_planned,
+    most_telling.origin,
+    merged.requested_at,
+    merged.source,
+    merged.interval_count,
+    merged.source_path,
+    merged.source_line_number
+from merged
+inner join most_telling
     on
-        outages.cluster_id = withdrawals.cluster_id
-        and outages.node_id = withdrawals.node_id
-        and coalesce(outages.return_count, 0) = withdrawals.return_count
-        and lower(outages.reason) = lower(withdrawals.reason)
-        and withdrawals.withdrawn_at <= outages.started_at + interval 2 second
-left join inventory_requests
-    on
-        outages.cluster_id = inventory_requests.cluster_id
-        and outages.node_id = inventory_requests.node_id
-        and outages.outage_number = inventory_requests.outage_number
+        merged.cluster_id = most_telling.cluster_id
+        and merged.node_id = most_telling.node_id
+        and merged.is_planned = most_telling.is_planned
+        and merged.outage_number = most_telling.outage_number

@@ -1,0 +1,8 @@
+{#- Of rows that are one outage: what knows most of it. -#}
+{% macro best_source_of_outage() -%}
+    case
+        when bool_or(source = 'sacctmgr') then 'sacctmgr'
+        when bool_or(source = 'slurmctld') then 'slurmctld'
+        else 'inventory'
+    end
+{%- endmacro %}

@@ -1,0 +1,95 @@
+"""What is one outage of a node, under which reason, and how long the node is out of service."""
+
+from tests.minimal.cluster import Cluster, at
+
+
+def used_for_a_month() -> Cluster:
+    """Jobs of six hours on two nodes, on each of 29 days, and node events that cover them."""
+    cluster = Cluster()
+    for day in range(29):
+        for number in (1, 2):
+            cluster.job(10 * day + number, f"n{number}", at(1, days=day), at(7, days=day))
+    for day in (0, 28):
+        cluster.event("n2", at(8, days=day), at(9, days=day), "DOWN", "PSU failure")
+    return cluster
+
+
+CLUSTERS = {
+    # Three rows of the first day are one outage: Slurm notices, a check explains, and a flag of the state changes.
+    "one-outage-of-three-rows": used_for_a_month()
+    .event("n1", at(8), at(10), "DOWN", "Not responding", "slurm(64030)")
+    .event("n1", at(10), at(12), "DRAIN", "HC: xid errors: XID error: 79")
+    .event("n1", at(12, seconds=30), at(13), "DRAIN", "HC: xid errors: XID error: 79")
+    .event("n1", at(8, days=2), at(9, days=2), "DOWN", "Not responding", "slurm(64030)"),
+    # Planned work from 8:00 to 12:00 and a fault from 10:00 to 14:00: six hours.
+    "a-fault-within-planned-work": used_for_a_month()
+    .event("n1", at(8), at(12), "DRAIN", "maint: replace cable")
+    .event("n1", at(10), at(14), "DOWN", "PSU failure"),
+    # The node answers again twice while it waits for its repair.
+    "not-responding-within-a-repair": used_for_a_month()
+    .event("n1", at(8), at(12, days=19), "DRAIN", "rma gpu")
+    .event("n1", at(10, days=4), at(11, days=4), "DOWN", "Not responding")
+    .event("n1", at(10, days=9), at(11, days=9), "DOWN", "Not responding"),
+}
+
+
+def outages(minimal, cluster):
+    """Start, end, category, reason and merged rows of the outages of n1."""
+    return minimal.execute(
+        "select started_at, ended_at, failure_category, reason, interval_count from marts.fct_node_outages "
+        "where cluster_id = $cluster and node_id = 'n1' order by started_at",
+        {"cluster": cluster},
+    ).fetchall()
+
+
+def out_count(minimal, cluster):
+    """How often n1 was taken out of service in the window that knows of most."""
+    return minimal.execute(
+        "select max(out_count) from marts.agg_lemon_signals where cluster_id = $cluster and node_id = 'n1'",
+        {"cluster": cluster},
+    ).fetchone()[0]
+
+
+def hours_out(minimal, cluster):
+    """Hours that n1 was out of service on the first day."""
+    return minimal.execute(
+        "select out_of_service_hours from marts.fct_node_days "
+        "where cluster_id = $cluster and node_id = 'n1' and day_date = '2024-05-01'",
+        {"cluster": cluster},
+    ).fetchone()[0]
+
+
+def test_rows_that_follow_each_other_are_one_outage(minimal):
+    cluster = "one-outage-of-three-rows"
+    assert outages(minimal, cluster) == [
+        (at(8), at(13), "gpu_unavailable", "HC: xid errors: XID error: 79", 3),
+        (at(8, days=2), at(9, days=2), "node_fail_unattributed", "Not responding", 1),
+    ]
+    assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (2, 5)
+
+
+def test_each_reason_of_an_outage_stays_evidence(minimal):
+    found = minimal.execute(
+        "select observed_at, failure_category from marts.fct_health_events "
+        "where cluster_id = 'one-outage-of-three-rows' and node_id = 'n1' and check_name = 'node reason' order by 1"
+    ).fetchall()
+    assert found == [
+        (at(8), "node_fail_unattributed"),
+        (at(10), "gpu_unavailable"),
+        (at(8, days=2), "node_fail_unattributed"),
+    ]
+
+
+def test_planned_work_and_a_fault_stay_apart_and_share_their_hours(minimal):
+    cluster = "a-fault-within-planned-work"
+    assert outages(minimal, cluster) == [
+        (at(8), at(12), "planned", "maint: replace cable", 1),
+        (at(10), at(14), "host_hardware", "PSU failure", 1),
+    ]
+    assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (1, 6)
+
+
+def test_rows_within_a_longer_row_are_the_same_outage(minimal):
+    cluster = "not-responding-within-a-repair"
+    assert outages(minimal, cluster) == [(at(8), at(12, days=19), "node_fail_unattributed", "Not responding", 3)]
+    assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (1, 16)
