@@ -67,6 +67,25 @@ watched_days as (
 
 ),
 
+-- What a fault and planned work take out of service together counts once.
+further_outages as (
+
+    select
+        cluster_id,
+        node_id,
+        greatest(
+            started_at,
+            max(coalesce(ended_at, timestamp '9999-01-01')) over (
+                partition by cluster_id, node_id
+                order by started_at, outage_id
+                rows between unbounded preceding and 1 preceding
+            )
+        ) as started_at,
+        ended_at
+    from outages
+
+),
+
 outage_days as (
 
     select
@@ -77,7 +96,7 @@ outage_days as (
         {{ unnest_date_range(
             'cast(outages.started_at as date)', 'cast(coalesce(outages.ended_at, clusters.last_at) as date)'
         ) }} as day_date
-    from outages
+    from further_outages as outages
     inner join clusters on outages.cluster_id = clusters.cluster_id
     where coalesce(outages.ended_at, clusters.last_at) > outages.started_at
 
