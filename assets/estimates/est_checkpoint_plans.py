@@ -122,6 +122,7 @@ TABLE = TableSpec(
             REFERENCE_RATE,
         ),
     ),
+    shared=("reference_months",),
 )
 
 

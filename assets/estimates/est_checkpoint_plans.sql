@@ -28,15 +28,6 @@ rates as (
     where is_reference
 ),
 
-months as (
-    select
-        cluster_id,
-        list(month_failure_count order by month_date) as month_failure_counts,
-        list(month_node_days order by month_date) as month_node_days
-    from estimates.est_forecast_scores
-    group by cluster_id
-),
-
 sizes as (
     select cast(power(2, exponents.exponent) as bigint) as gpu_count
     from range(3, 18) as exponents (exponent)
@@ -68,6 +59,6 @@ select
 from clusters
 cross join sizes
 left join rates using (cluster_id)
-left join months using (cluster_id)
+left join reference_months as months using (cluster_id)
 left join settings using (cluster_id)
 order by clusters.cluster_id, sizes.gpu_count

@@ -33,7 +33,10 @@ FAILURES = (
     *(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failed_at", "incident_id", "culprit_node_id")),
     "marts.fct_incidents.touched_node_count",
 )
-NODE_DAYS = (f"{EXPOSURES}.node_days", f"{EXPOSURES}.started_at", "marts.fct_node_days.study_hours")
+NODE_DAYS = (
+    *(f"{EXPOSURES}.{name}" for name in ("node_days", "seen_from_at", "seen_to_at")),
+    "marts.fct_node_days.study_hours",
+)
 BOTH = (*FAILURES, *NODE_DAYS)
 RATE_UNIT = "failures per 1,000 node-days"
 

@@ -34,8 +34,8 @@ attempts as (
         exposures.cluster_id,
         exposures.attempt_id,
         coalesce(exposures.incident_id, exposures.attempt_id) as incident_id,
-        exposures.started_at + to_microseconds(cast(1000000 * exposures.entry_seconds as bigint)) as seen_from_at,
-        exposures.started_at + to_microseconds(cast(1000000 * exposures.exit_seconds as bigint)) as seen_to_at,
+        exposures.seen_from_at,
+        exposures.seen_to_at,
         exposures.node_days,
         exposures.failed_at,
         exposures.failure_probability

@@ -109,6 +109,7 @@ TABLE = TableSpec(
             REFERENCE_RATE,
         ),
     ),
+    shared=("reference_months",),
 )
 
 

@@ -1,5 +1,5 @@
--- The job sizes to project onto, with the reference rate of each cluster and its months: powers of two from 8 to 131,072 GPUs, the
--- largest job that ran, and the whole cluster.
+-- The job sizes to project onto, with the reference rate of each cluster and its months: powers of two from 8 to 131,072
+-- GPUs, the largest job that ran, and the whole cluster.
 with clusters as (
     select
         cluster_id,
@@ -26,15 +26,6 @@ rates as (
         node_days
     from estimates.est_failure_rates
     where is_reference
-),
-
-months as (
-    select
-        cluster_id,
-        list(month_failure_count order by month_date) as month_failure_counts,
-        list(month_node_days order by month_date) as month_node_days
-    from estimates.est_forecast_scores
-    group by cluster_id
 ),
 
 sizes as (
@@ -83,5 +74,5 @@ from sizes
 inner join clusters using (cluster_id)
 left join largest_jobs using (cluster_id)
 left join rates using (cluster_id)
-left join months using (cluster_id)
+left join reference_months as months using (cluster_id)
 order by sizes.cluster_id, sizes.gpu_count

@@ -1,7 +1,7 @@
-{#- Attempts that satisfy `condition`, with the work they did, so far where one still runs, and what of it an interruption
-    lost. A restart is paid once per attempt; the next segment of a resized job goes on without one. Time after it is work
-    and checkpoint writes in turn. Checkpoints leave no trace in the accounting: what an interruption lost is an assumption, at most a whole
-    interval. -#}
+{#- Attempts that satisfy `condition`, with the work they did and what of it an interruption lost; of one that still runs,
+    its work so far. A restart is paid once per attempt; the next segment of a resized job goes on without one. Time after
+    it is work and checkpoint writes in turn. Checkpoints leave no trace in the accounting: what an interruption lost is
+    an assumption, at most a whole interval. -#}
 {% macro measured_work(attempts, clusters, condition) %}
 select
     *,

@@ -6,6 +6,7 @@ It reads estimates.est_failure_rates of the published file and leaves all arithm
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ SEED = 20_241_029
 GPUS_PER_NODE = 8
 CHECKPOINT_MINUTES = 60.0
 
+MONTHS = files("assets.estimates").joinpath("reference_months.sql").read_text(encoding="utf-8")
 RATES = """
     select
         rates.cluster_id,
@@ -54,8 +56,8 @@ RATES = """
         rates.failure_count,
         rates.failure_variance,
         rates.node_days,
-        coalesce(months.failure_counts, []) as month_failure_counts,
-        coalesce(months.node_days, []) as month_node_days,
+        coalesce(months.month_failure_counts, []) as month_failure_counts,
+        coalesce(months.month_node_days, []) as month_node_days,
         rates.note,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
         projections.largest_job_gpu_count,
@@ -77,13 +79,7 @@ RATES = """
         group by cluster_id
     ) as projections on rates.cluster_id = projections.cluster_id
     left join (
-        select
-            cluster_id,
-            list(month_failure_count order by month_date) as failure_counts,
-            list(month_node_days order by month_date) as node_days
-        from estimates.est_forecast_scores
-        group by cluster_id
-    ) as months on rates.cluster_id = months.cluster_id
+{months}    ) as months on rates.cluster_id = months.cluster_id
     left join estimates.est_scale_tests as scale_tests on rates.cluster_id = scale_tests.cluster_id
     left join estimates.est_mttf_by_size as sizes
         on rates.cluster_id = sizes.cluster_id
@@ -165,7 +161,7 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
         Nothing is published, or the cluster has no failure rate.
     """
     with published(path) as con:
-        rates = rows_of(con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length()))
+        rates = rows_of(con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS))
     clusters = {rate["cluster_id"]: rate for rate in rates}
     if not clusters:
         raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")

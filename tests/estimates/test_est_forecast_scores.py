@@ -18,12 +18,13 @@ MARTS = """
 insert into marts.dim_clusters by name
 from (values
     ('steady', timestamp '2026-01-01', timestamp '2026-04-10'), ('shared', '2026-01-01', '2026-03-01'),
-    ('young', '2026-01-20', '2026-02-09'), ('idle', null, null)
+    ('young', '2026-01-20', '2026-02-09'), ('paused', '2026-01-01', '2026-03-01'), ('idle', null, null)
 ) as clusters (cluster_id, study_from_at, study_to_at);
 insert into estimates.est_failure_rates by name
 from (values
     ('steady', 'gpus_gt_128', 'attempts', true), ('steady', 'all', 'attempts', false),
-    ('shared', 'nodes', 'incidents', true), ('young', 'all', 'attempts', true), ('idle', 'all', 'attempts', true)
+    ('shared', 'nodes', 'incidents', true), ('young', 'all', 'attempts', true), ('paused', 'all', 'attempts', true),
+    ('idle', 'all', 'attempts', true)
 ) as rates (cluster_id, population, counted_as, is_reference);
 insert into marts.fct_attempt_exposures (
     cluster_id, attempt_id, started_at, entry_seconds, exit_seconds, gpu_count, is_whole_node, node_days, failed_at,
@@ -49,7 +50,12 @@ values
     ('shared', 'e', '2026-02-05', 0, 86400, 1, false, 1, '2026-02-06', 1, 'k', 'n1'),
     ('shared', 'f', '2026-02-05', 0, 86400, 1, false, 1, '2026-02-06', 0.5, 'k', 'n2'),
     ('shared', 'g', '2026-02-07', 0, 86400, 1, false, 1, '2026-02-08', 1, 'l', null),
-    ('young', 'a', '2026-01-20', 0, 20 * 86400, 8, true, 20, null, 0, null, null);
+    ('young', 'a', '2026-01-20', 0, 20 * 86400, 8, true, 20, null, 0, null, null),
+    ('paused', 'a', '2026-01-30', 0, 4 * 86400, 8, true, 40, null, 0, null, null);
+update marts.fct_attempt_exposures
+set
+    seen_from_at = started_at,
+    seen_to_at = started_at + to_seconds(exit_seconds) + to_days(if(cluster_id = 'paused', 4, 0));
 insert into marts.fct_incidents (cluster_id, incident_id, touched_node_count)
 values ('shared', 'i', 1), ('shared', 'j', 1), ('shared', 'k', 2), ('shared', 'l', 0);
 insert into marts.fct_node_days by name
@@ -82,6 +88,12 @@ def test_months_hold_the_failures_and_node_days_that_fell_into_them(months):
         "2026-01": (pytest.approx(330), 2.5), "2026-02": (pytest.approx(300), 3.0), "2026-03": (310.0, 0.0),
         "2026-04": (90.0, 0.0),
     }  # fmt: skip
+
+
+def test_an_attempt_that_was_suspended_counts_over_the_time_it_was_seen(months):
+    """Four days of running in eight: two of the eight are of January, so a quarter of 40 node-days."""
+    assert months["paused", "2026-01"]["month_node_days"] == pytest.approx(10)
+    assert months["paused", "2026-02"]["month_node_days"] == pytest.approx(30)
 
 
 def test_the_first_month_has_no_forecast_and_says_why(months):

@@ -24,30 +24,12 @@ inventory_withdrawals as (
 
 ),
 
-neighbours as (
-
-    select
-        *,
-        max(coalesce(ended_at, timestamp '9999-01-01')) over (
-            partition by cluster_id, node_id, failure_category
-            order by started_at, source_path, source_line_number
-            rows between unbounded preceding and 1 preceding
-        ) as latest_previous_ended_at
-    from intervals
-
-),
-
 -- Slurm writes a new row when only a flag of the state changes; a repair that takes a few seconds longer is one outage.
 numbered as (
 
-    select
-        *,
-        sum(case when started_at <= latest_previous_ended_at + interval 60 second then 0 else 1 end) over (
-            partition by cluster_id, node_id, failure_category
-            order by started_at, source_path, source_line_number
-            rows between unbounded preceding and current row
-        ) as part_number
-    from neighbours
+    {{ numbered_within_a_minute(
+        'intervals', ['cluster_id', 'node_id', 'failure_category'], 'part_number'
+    ) | indent(4) }}
 
 ),
 

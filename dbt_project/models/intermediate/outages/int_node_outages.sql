@@ -13,29 +13,9 @@ priorities as (
 ),
 
 -- Planned work and a fault stay apart, whichever came first.
-neighbours as (
-
-    select
-        *,
-        max(coalesce(ended_at, timestamp '9999-01-01')) over (
-            partition by cluster_id, node_id, is_planned
-            order by started_at, source_path, source_line_number
-            rows between unbounded preceding and 1 preceding
-        ) as latest_previous_ended_at
-    from parts
-
-),
-
 numbered as (
 
-    select
-        *,
-        sum(case when started_at <= latest_previous_ended_at + interval 60 second then 0 else 1 end) over (
-            partition by cluster_id, node_id, is_planned
-            order by started_at, source_path, source_line_number
-            rows between unbounded preceding and current row
-        ) as outage_number
-    from neighbours
+    {{ numbered_within_a_minute('parts', ['cluster_id', 'node_id', 'is_planned'], 'outage_number') | indent(4) }}
 
 ),
 

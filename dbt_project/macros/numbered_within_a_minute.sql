@@ -1,0 +1,21 @@
+{#- Rows that are one: each overlaps an earlier one of the same keys or begins within a minute after it. They come with
+    the number of what they are together. -#}
+{% macro numbered_within_a_minute(intervals, keys, number) -%}
+    select
+        *,
+        sum(case when started_at <= latest_previous_ended_at + interval 60 second then 0 else 1 end) over (
+            partition by {{ keys | join(', ') }}
+            order by started_at, source_path, source_line_number
+            rows between unbounded preceding and current row
+        ) as {{ number }}
+    from (
+        select
+            *,
+            max(coalesce(ended_at, timestamp '9999-01-01')) over (
+                partition by {{ keys | join(', ') }}
+                order by started_at, source_path, source_line_number
+                rows between unbounded preceding and 1 preceding
+            ) as latest_previous_ended_at
+        from {{ intervals }}
+    ) as neighbours
+{%- endmacro %}
