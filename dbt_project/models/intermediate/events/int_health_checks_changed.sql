@@ -206,6 +206,7 @@ placed_after_boot as (
 
     select
         {{ exclude_columns('observed_at') }},
+        observed_at as reported_at,
         -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
         case
             when not is_good and booted_at > unchanged_since and unchanged_since = previous_observed_at
@@ -249,6 +250,14 @@ placed_checks as (
 
 ),
 
+-- A line may hold many results, of one node or of many. To tell them apart takes texts, so all other lines go first.
+lines_that_changed as (
+
+    select * from placed_checks
+    where line_place in (select changed.line_place from changed)
+
+),
+
 described as (
 
     select
@@ -270,7 +279,14 @@ described as (
         checks.source_line_number
     from changed
     inner join streams on changed.stream_number = streams.stream_number
-    inner join placed_checks as checks on changed.line_place = checks.line_place
+    inner join lines_that_changed as checks
+        on
+            changed.line_place = checks.line_place
+            and streams.node_id = checks.node_id
+            and streams.check_stream = {{ check_stream('checks.check_key') }}
+            and changed.reported_at = checks.observed_at
+            and changed.finding_key = {{ hash_columns(['checks.result', 'checks.xid_codes']) }}
+            and changed.message_key = {{ hash_columns(['checks.message']) }}
 
 ),
 

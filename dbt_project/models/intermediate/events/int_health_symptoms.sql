@@ -94,14 +94,25 @@ named_by_message as (
             changes.check_key = rules.check_key
             and {{ regex_matches("changes.result || ': ' || coalesce(changes.message, '')", 'rules.pattern') }}
     where
-        {{ list_length('changes.xid_codes') }} = 0
         -- What the site says of a check comes before what its messages mean elsewhere.
-        and not exists (
+        not exists (
             select 1
             from site_checks
             where
                 changes.cluster_id = site_checks.cluster_id
                 and changes.check_key = site_checks.check_key
+        )
+        -- A diagnosis quotes the Xid that failed one of its tests, and may name other tests that failed.
+        and not exists (
+            select 1
+            from named_by_xid
+            where
+                changes.cluster_id = named_by_xid.cluster_id
+                and changes.node_id = named_by_xid.node_id
+                and changes.check_stream = named_by_xid.check_stream
+                and changes.subject = named_by_xid.subject
+                and changes.change_number = named_by_xid.change_number
+                and rules.failure_category = named_by_xid.failure_category
         )
     qualify
         row_number() over (
