@@ -29,6 +29,7 @@ files as (
 
     select
         path as source_path,
+        coalesce(dialect, '') = 'ipmi_sel' as is_log_of_moments,
         row_number() over (order by path) * 100000000000 as lines_before
     from {{ ref('stg_ops__files') }}
     where kind = 'health'
@@ -126,7 +127,8 @@ spoken_for as (
         followed.is_good,
         followed.finding_key,
         case when message_rules.check_key is not null then followed.message_key end as telling_message_key,
-        coalesce(site_rules.is_sticky, true) as is_sticky,
+        -- A machine's event log tells what happened; GCM's check of that log fails until somebody clears it.
+        coalesce(site_rules.is_sticky, true) and not files.is_log_of_moments as is_sticky,
         followed.message_key
     from followed
     inner join streams

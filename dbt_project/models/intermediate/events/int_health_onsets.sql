@@ -18,13 +18,14 @@ categories as (
 
 ),
 
--- Change numbers that follow one another carry the same symptom on: they share the difference to its own count.
+-- Change numbers that follow one another carry the same symptom on: they share the difference to its own count. What
+-- only warned and then fails, or supports and then is evidence, is a symptom that begins anew.
 islands as (
 
     select
         *,
         change_number - row_number() over (
-            partition by cluster_id, node_id, check_stream, subject, episode_number, symptom
+            partition by cluster_id, node_id, check_stream, subject, episode_number, symptom, evidence_class
             order by change_number
         ) as island_number
     from symptoms
@@ -36,12 +37,14 @@ onsets as (
     select
         *,
         max(change_number) over (
-            partition by cluster_id, node_id, check_stream, subject, episode_number, symptom, island_number
+            partition by
+                cluster_id, node_id, check_stream, subject, episode_number, symptom, evidence_class, island_number
         ) as last_change_number
     from islands
     qualify
         row_number() over (
-            partition by cluster_id, node_id, check_stream, subject, episode_number, symptom, island_number
+            partition by
+                cluster_id, node_id, check_stream, subject, episode_number, symptom, evidence_class, island_number
             order by change_number
         ) = 1
 
