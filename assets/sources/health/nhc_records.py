@@ -10,6 +10,10 @@ from assets.sources.health.gcm_records import numbers_once
 from assets.sources.sql import times, undated
 
 _SYSLOG = r"^(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) nhc(?:\[\d+\])?: (?P<body>.*)$"
+_ISO_SYSLOG = (
+    r"^(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) (?P<host>\S+) "
+    r"nhc(?:\[\d+\])?: (?P<body>.*)$"
+)
 _HELPER = (
     r"^(?P<stamp>\d{8} \d\d:\d\d:\d\d) (?:\S*/)?node-mark-offline:? +"
     r"(?:Marking \S+ (?P<marked>\S+) offline: +|(?P<host>\S+) )(?P<body>.*)$"
@@ -35,6 +39,8 @@ with shapes as (
         lines.line_number,
         line,
         regexp_extract(line, '{_SYSLOG}', ['stamp', 'host', 'body']) as syslog,
+        regexp_extract(line, '{_ISO_SYSLOG}', ['stamp', 'host', 'body']) as iso_syslog,
+        nullif(iso_syslog.stamp, '') as iso,
         regexp_extract(line, '{_HELPER}', ['stamp', 'marked', 'host', 'body']) as helper,
         regexp_extract(line, '{_PIPE}', ['host', 'body']) as pipe
     from lines {of_dialect}
@@ -46,13 +52,18 @@ select
     shapes.line,
     {undated.in_leap_year("nullif(syslog.stamp, '')")} as leap_year_time,
     coalesce(
-        nullif(syslog.host, ''), nullif(helper.marked, ''), nullif(helper.host, ''), nullif(pipe.host, '')
+        nullif(syslog.host, ''), nullif(iso_syslog.host, ''), nullif(helper.marked, ''), nullif(helper.host, ''),
+        nullif(pipe.host, '')
     ) as node_name,
-    coalesce(nullif(syslog.body, ''), nullif(helper.body, ''), nullif(pipe.body, ''), line) as body,
+    coalesce(
+        nullif(syslog.body, ''), nullif(iso_syslog.body, ''), nullif(helper.body, ''), nullif(pipe.body, ''), line
+    ) as body,
     case
         when syslog.stamp <> '' then {undated.dated("leap_year_time", "years.year_anchor")}
         when helper.stamp <> '' then try_strptime(helper.stamp, '%Y%m%d %H:%M:%S')
+        when not {times.has_offset("iso")} then try_cast(iso as timestamp)
     end as local_time,
+    case when {times.has_offset("iso")} then try_cast(iso as timestamptz)::timestamp end as utc_time,
     case
         when pipe.host <> '' then {undated.file_moment("batch_files.path", "batch_files.modified_at")}
     end as file_time
@@ -65,7 +76,7 @@ insert into health_results by name
 with read as (
     select
         *,
-        coalesce({times.utc("local_time", zone)}, file_time) as observed_at,
+        coalesce(utc_time, {times.utc("local_time", zone)}, file_time) as observed_at,
         contains(body, 'Health check failed:') or contains(line, 'node-mark-offline') as is_failure,
         regexp_matches(body, '^Healthy\b') and file_time is not null as is_healthy,
         contains(body, 'No results reported') as is_silent
@@ -90,6 +101,10 @@ select
         when (is_failure or is_healthy or is_silent) and (node_name is null or observed_at is null)
             then 'missing_time_or_node'
     end as problem,
-    case when node_name is null then 'no node' when observed_at is null then 'no time' end as problem_detail
+    case
+        when node_name is null and observed_at is null then 'neither node nor time'
+        when node_name is null then 'no node'
+        when observed_at is null then 'no time'
+    end as problem_detail
 from read"""
     return [*undated.year_steps(stamps, "nhc_years"), shaped, results]

@@ -24,7 +24,7 @@ from assets.sources.sql import times, undated
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
-VERSION = 5
+VERSION = 6
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 _NHC = re.compile(

@@ -137,7 +137,7 @@ spoken_for as (
             and followed.node_id = streams.node_id
             and followed.check_stream = streams.check_stream
     inner join files on followed.source_path = files.source_path
-    left join message_rules on followed.check_key = message_rules.check_key
+    left join message_rules on followed.check_stream = message_rules.check_key
     left join site_rules
         on
             followed.cluster_id = site_rules.cluster_id

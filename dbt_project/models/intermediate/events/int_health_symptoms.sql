@@ -91,7 +91,8 @@ named_by_message as (
     from changes
     inner join message_rules as rules
         on
-            changes.check_key = rules.check_key
+            -- Rules of `nhc` are of all checks of the script: Azure's gives each failure a code.
+            changes.check_stream = rules.check_key
             and {{ regex_matches("changes.result || ': ' || coalesce(changes.message, '')", 'rules.pattern') }}
     where
         -- What the site says of a check comes before what its messages mean elsewhere.
