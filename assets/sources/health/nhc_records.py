@@ -40,7 +40,6 @@ with shapes as (
         line,
         regexp_extract(line, '{_SYSLOG}', ['stamp', 'host', 'body']) as syslog,
         regexp_extract(line, '{_ISO_SYSLOG}', ['stamp', 'host', 'body']) as iso_syslog,
-        nullif(iso_syslog.stamp, '') as iso,
         regexp_extract(line, '{_HELPER}', ['stamp', 'marked', 'host', 'body']) as helper,
         regexp_extract(line, '{_PIPE}', ['host', 'body']) as pipe
     from lines {of_dialect}
@@ -51,6 +50,7 @@ select
     shapes.line_number,
     shapes.line,
     {undated.in_leap_year("nullif(syslog.stamp, '')")} as leap_year_time,
+    nullif(iso_syslog.stamp, '') as iso,
     coalesce(
         nullif(syslog.host, ''), nullif(iso_syslog.host, ''), nullif(helper.marked, ''), nullif(helper.host, ''),
         nullif(pipe.host, '')
