@@ -180,7 +180,7 @@ create table if not exists raw.nodes (        -- one row per node of an inventor
     disposition varchar not null,             -- duplicate: an older snapshot of the same node
     node_name varchar not null,
     node_id varchar not null,
-    captured_at timestamp,                    -- latest time the snapshot itself names
+    captured_at timestamp,                    -- latest time that the snapshot or its file's name tells, else its modification
     state varchar,
     gpu_count integer,                        -- NULL: unknown
     gpu_model varchar,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,21 @@ def test_a_state_counts_more_than_a_newer_configuration(tmp_path: Path) -> None:
     }
     found = nodes(load(make(tmp_path, files), readers={kind: READERS[kind] for kind in ("sacct", "inventory")}))
     assert {name: row["gpu_count"] for name, row in found.items()} == {"n1": 8, "n2": 4}
+
+
+def test_of_two_snapshots_the_one_with_the_later_name_counts(tmp_path: Path) -> None:
+    def table(gpus: int) -> str:
+        return f"NODELIST|GRES|STATE|REASON|TIMESTAMP\nn1|gpu:a100:{gpus}|drained|bad|2024-04-0{gpus // 4}T00:00:00\n"
+
+    files = {
+        "c1/inventory/sinfo.2024-05-01.txt": table(8),
+        "c1/inventory/sinfo.2024-05-02.txt": table(4),
+        "c1/sacct/a.psv": export([{}]),
+    }
+    folder = make(tmp_path, files)
+    os.utime(next(tmp_path.rglob("sinfo.2024-05-01.txt")), (1714800000, 1714800000))  # copied last
+    found = nodes(load(folder, readers={kind: READERS[kind] for kind in ("sacct", "inventory")}))
+    assert (found["n1"]["gpu_count"], found["n1"]["captured_at"]) == (4, datetime(2024, 5, 2))
 
 
 def test_node_records_of_gcm(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from assets.sources.inventory import node_documents, node_tables, slurm_conf
 from assets.sources.nodelists import MAX_NAME_LENGTH
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import times
+from assets.sources.sql import times, undated
 from assets.sources.sql.repeats import mark_repeats
 
 KIND = "inventory"
@@ -27,7 +27,7 @@ TRANSLATIONS = {
     "node_json": node_documents.translate,
 }
 DIALECTS = ("scontrol_blocks", "scontrol_lines", *TRANSLATIONS)
-VERSION = 4
+VERSION = 5
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
@@ -66,9 +66,9 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     )
 
 
-def is_timed_by_modification(_path: str, _dialect: str) -> bool:
-    """Return True: a snapshot that states no time has the time of its file."""
-    return True
+def is_timed_by_modification(path: str, _dialect: str) -> bool:
+    """Tell whether a snapshot that states no time has that of its file's modification: its name tells none."""
+    return not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
@@ -174,7 +174,11 @@ local_times as (
     select *, {local} from shown
 ),
 parsed_times as (
-    select local_times.*, batch_files.modified_at, {moments}
+    select
+        local_times.*,
+        batch_files.modified_at,
+        {undated.named_moment("batch_files.path")} as named_at,
+        {moments}
     from local_times inner join batch_files on batch_files.file_id = local_times.file_id
 ),
 timed as (
@@ -198,7 +202,10 @@ select
     node_name,
     coalesce(
         seen_time_at,
-        max(greatest(boot_time_at, start_time_at, busy_time_at, reason_time_at)) over (partition by counted.file_id),
+        greatest(
+            max(greatest(boot_time_at, start_time_at, busy_time_at, reason_time_at)) over (partition by file_id),
+            named_at
+        ),
         modified_at
     ) as captured_at,
     state,
