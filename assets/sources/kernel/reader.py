@@ -20,7 +20,7 @@ from assets.sources.sql import times, undated
 KIND = "kernel"
 TABLE = "kernel_messages"
 DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
-VERSION = 2
+VERSION = 3
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5

@@ -23,7 +23,9 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("ib_link", r"^mlx5_core .*Port module event.*(?:Cable error|unplugged|[Ee]rror)"),
     (
         "fs_mount",
-        r"^nfs: server .* not responding|^LustreError: |^Lustre: .* was lost|"
+        r"^nfs: server .* not responding|"
+        # a client that was put out, or lost a server; other errors of Lustre are of one file or one user
+        r"^Lustre(?:Error)?: .*(?:evicted by|Connection to .* was lost|operation \w+ to node \S+ failed)|"
         r"[Ww]ekafs.*(?:unmount|disconnect)",
     ),
     (
