@@ -14,11 +14,12 @@ from assets.sources.settings import ClusterSettings
 from assets.sources.sql import delimited, times
 from assets.sources.sql.delimited import named_field
 from assets.sources.sql.repeats import mark_repeats
+from assets.sql import literal
 
 KIND = "events"
 TABLE = "node_events"
 DIALECTS = ("sacctmgr_parsable",)
-VERSION = 2
+VERSION = 3
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 
@@ -45,8 +46,13 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the rows are read."""
     zone = batch.cluster.settings.timezone
     is_header = f"list_has_any(names, {list(_STARTS)}) and list_has_any(names, ['nodename', 'clusternodes', 'cluster'])"
+    warn_of_others = f"""
+insert into file_warnings
+select distinct file_id, 'other_cluster' as warning
+from event_rows
+where lower(cluster_name) <> {literal(batch.cluster.cluster_id.lower())}"""
     return ReadingPlan(
-        prepare=[*delimited.field_steps(is_header, "reason", "event_fields"), _typed(zone)],
+        prepare=[*delimited.field_steps(is_header, "reason", "event_fields"), _typed(zone), warn_of_others],
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
@@ -73,6 +79,7 @@ with named as (
         fields,
         len(names) as column_count,
         field_count,
+        {named_field("cluster")} as cluster_name,
         {named_field("nodename")} as node_name,
         {named_field(*_STARTS)} as start_text,
         {named_field(*_ENDS)} as end_text,
@@ -110,6 +117,7 @@ timed as (
 select
     timed.file_id,
     line_number,
+    cluster_name,
     case when node_name is null then 'cluster' else 'node' end as event_kind,
     node_name,
     started_at,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from assets.sources import node_events
+from assets.sources.formats import READERS
 from tests.sources.batches import TESTBED, cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case
+from tests.sources.folders import export, make, rows
+from tests.sources.folders import load as load_folder
 
 HEADER = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
 
@@ -61,3 +66,15 @@ def test_an_interval_within_the_doubled_hour_does_not_end_before_it_starts(end: 
     outcome = read(node_events, HEADER + line, cluster=cluster_of("America/Los_Angeles"))
     [row] = outcome.loaded
     assert (str(row["started_at"]), str(row["ended_at"])) == ("2023-11-05 08:36:23", f"2023-11-05 {ended_at}")
+
+
+@pytest.mark.parametrize(("named", "warnings"), [("c1", []), ("C1", []), ("", []), ("c2", ["other_cluster"])])
+def test_rows_of_another_cluster_are_told_of(named: str, warnings: list[str], tmp_path: Path) -> None:
+    files = {
+        "c1/events/a.psv": f"Cluster|{HEADER}c1|n1|1714550400|1714554000|DOWN|x|root(0)\n"
+        f"{named}|n1|1714560000|1714564000|DOWN|x|root(0)\n",
+        "c1/sacct/a.psv": export([{}]),
+    }
+    con = load_folder(make(tmp_path, files), readers={kind: READERS[kind] for kind in ("sacct", "events")})
+    (file,) = rows(con, "select warnings from ops.files where kind = 'events'")
+    assert file["warnings"] == warnings
