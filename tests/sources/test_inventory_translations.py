@@ -176,12 +176,57 @@ def test_a_csv_with_columns_of_its_own(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_sinfo_without_a_header(tmp_path: Path) -> None:
+    text = (
+        "n1|gpu:a100:8(S:0-1)|idle|none|Unknown|Unknown\n"
+        "n[2-3]|gpu:a100:8|drained*|bad GPU, ticket 7|1795248220|root(0)\n"
+        "c1|(null)|mixed|none|Unknown|Unknown\n"
+        "no row of it\n"
+    )
+    con = read(tmp_path, "sinfo.txt", text)
+    assert account(con) == {"lines_in": 5, "loaded": 4, "skipped": 0, "quarantined": 1}
+    found = nodes(con)
+    assert {name: (row["gpu_count"], row["state"], row["reason"]) for name, row in found.items()} == {
+        "n1": (8, "IDLE", None),
+        "n2": (8, "DRAINED*", "bad GPU, ticket 7"),
+        "n3": (8, "DRAINED*", "bad GPU, ticket 7"),
+        "c1": (0, "MIXED", None),
+    }
+    assert (found["n2"]["reason_user"], found["n2"]["reason_at"]) == ("root", datetime(2026, 11, 21, 8, 3, 40))
+
+
+def test_reasons_alone_name_the_nodes_that_have_one(tmp_path: Path) -> None:
+    text = (
+        "REASON               USER      TIMESTAMP           NODELIST\n"
+        "Not responding       slurm     2026-11-21T08:05:49 n[1-2]\n"
+        "bad                  root      2026-11-21T08:06:00 n3\n"
+    )
+    con = read(tmp_path, "reasons.txt", text)
+    assert account(con) == {"lines_in": 4, "loaded": 3, "skipped": 1, "quarantined": 0}
+    assert {name: (row["state"], row["gpu_count"], row["reason"]) for name, row in nodes(con).items()} == {
+        "n1": (None, None, "Not responding"),
+        "n2": (None, None, "Not responding"),
+        "n3": (None, None, "bad"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gres.conf", "# GPUs\n\nAutoDetect=nvml\nNodeName=n[1-2] Name=gpu Type=a100 File=/dev/nvidia[0-7]\n"),
+        ("topology.conf", "# tree\n\nSwitchName=s0 Nodes=n[1-8]\nSwitchName=s1 Switches=s0\n"),
+    ],
+)
+def test_configurations_that_define_no_nodes_are_skipped(name: str, text: str, tmp_path: Path) -> None:
+    con = read(tmp_path, name, text)
+    assert account(con) == {"lines_in": 4, "loaded": 0, "skipped": 4, "quarantined": 0}
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("NodeName=n[1-2] Name=gpu Type=a100 File=/dev/nvidia[0-7]\n", "a gres.conf"),
         ("PartitionName=dev\n   AllowGroups=ALL AllocNodes=ALL Default=NO\n", "a list of partitions"),
-        ("REASON  USER  TIMESTAMP            NODELIST\nbad     root  2026-11-21T08:05:49  n1\n", "no line begins"),
+        ("n1|gpu:a100:8|idle\n", "no line begins"),
         ('{"jobs": []}', "JSON in which no node begins"),
     ],
 )  # fmt: skip

@@ -1,6 +1,7 @@
-"""Tables of nodes with a header: what `sinfo` prints in its many layouts, and CSV of a site's own inventory.
+"""Tables of nodes: what `sinfo` prints in its many layouts, and CSV of a site's own inventory.
 
 Columns are known by their names, or named under `[inventory]`. A column that is not there leaves its facts unknown.
+Without a header (`sinfo -h`) one layout is known, by what its columns hold.
 """
 
 from __future__ import annotations
@@ -30,8 +31,14 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "time": ("timestamp",),
     "booted": ("booted_at", "boot_time"),
 }
-_OF_ANY_NODE = ("state", "gres", "gpus", "cpus", "memory", "partition")
-"""`sinfo -R` has none of these columns: it lists the few nodes with a reason, as if there were no others."""
+_OF_NODES = ("state", "gres", "gpus", "cpus", "memory", "partition", "reason")
+"""A column of nodes alone is no inventory: one of these has to be beside it."""
+_SHOWN_WITHOUT_HEADER = ["node", "gres", "state", "reason", "time", "user"]
+WITHOUT_HEADER = ("|", _SHOWN_WITHOUT_HEADER, {name: place for place, name in enumerate(_SHOWN_WITHOUT_HEADER)})
+"""What `columns_of` would return of `sinfo -N -h -o '%N|%G|%T|%E|%H|%u'`, if it printed a header."""
+_ROW_WITHOUT_HEADER = re.compile(
+    r"[A-Za-z][^\s|=]*\|(?:\(null\)|\w+:[^|]*)\|[a-z_]+[-*~#!%$@^+]*\|[^|]*\|[^|\s]*\|[^|]*"
+)
 MAX_NAMED = 1_000_000
 """Nodes that the lists of a file may name together."""
 DELIMITERS = ("|", "\t", ";", ",")
@@ -55,7 +62,7 @@ def columns_of(header: str, cluster: ClusterSettings) -> tuple[str | None, list[
             if name := next((name for name in wanted if name in names), None):
                 places[meaning] = names.index(name)
         is_of_slurm = header.upper() == header or delimiter is not None
-        if "node" in places and not places.keys().isdisjoint(_OF_ANY_NODE) and is_of_slurm:
+        if "node" in places and not places.keys().isdisjoint(_OF_NODES) and is_of_slurm:
             return delimiter, names, places
     return None
 
@@ -63,7 +70,11 @@ def columns_of(header: str, cluster: ClusterSettings) -> tuple[str | None, list[
 def is_table(sample: str, cluster: ClusterSettings) -> bool:
     """Tell whether one of the first lines is a header of nodes."""
     filled = [line.rstrip("\r") for line in sample.split("\n") if line.strip()]
-    return any(columns_of(line, cluster) is not None for line in filled[:3])
+    return any(columns_of(line, cluster) is not None or _is_without_header(line) for line in filled[:3])
+
+
+def _is_without_header(line: str) -> bool:
+    return _ROW_WITHOUT_HEADER.fullmatch(line) is not None
 
 
 def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
@@ -87,12 +98,12 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
             yield from merged(snapshot)
             snapshot = [SetAside(line, "comment")]
             seen = datetime.strptime(line.strip(), "%a %b %d %H:%M:%S %Y").isoformat()
-        elif found is None:
+        elif found is None and not _is_without_header(line):
             snapshot.append(SetAside(line, "no_header", "no line above it names the columns"))
         elif named > MAX_NAMED:
             snapshot.append(SetAside(line, "nodelist_too_large", f"the lines above name {named} nodes by lists"))
         else:
-            nodes = _nodes_of(line, found, seen)
+            nodes = _nodes_of(line, found or WITHOUT_HEADER, seen)
             named += len(nodes) if len(nodes) > 1 else 0
             snapshot += nodes
     yield from merged(snapshot)

@@ -23,6 +23,7 @@ KIND = "inventory"
 TABLE = "nodes"
 TRANSLATIONS = {
     "slurm_conf": slurm_conf.translate,
+    "other_conf": slurm_conf.skip,
     "node_table": node_tables.translate,
     "node_json": node_documents.translate,
 }
@@ -43,8 +44,8 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if re.match(r"(scontrol|slurm_load_\w+|sinfo):? .*error|\w+: error:", first):
         raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
-    if re.search(r"^\s*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=gpu\b)", sample, re.M):
-        raise SourceError(path, "unsupported_schema: a gres.conf, which does not say what nodes there are", _COMMAND)
+    if slurm_conf.is_of_no_nodes(sample):
+        return "other_conf"
     if " AllocNodes=" in sample and re.search(r"^PartitionName=", sample, re.M) and "NodeName=" not in sample:
         raise SourceError(path, "unsupported_schema: a list of partitions, not of nodes", _COMMAND)
     if slurm_conf.is_configuration(sample):

@@ -1,7 +1,8 @@
 """Nodes as `slurm.conf` defines them: its NodeName lines with their defaults, and the partitions that name them.
 
 It says what nodes should have, and nothing about how they are. Files that it includes are not opened: each is told, to
-be put beside it.
+be put beside it. Of `gres.conf` and `topology.conf`, which often lie beside it, every line is skipped: they do not say
+what nodes there are.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _OPTION = re.compile(r"([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")
 _CONFIGURATION = re.compile(
     r"^\s*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=", re.M | re.I
 )
+_OF_NO_NODES = re.compile(
+    r"^\s*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=\w+\b)|^\s*(?:SwitchName|BlockName|BlockSizes)=", re.M
+)
 _RANGES = re.compile(r"^\s*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)
 
 
@@ -34,6 +38,18 @@ def is_configuration(sample: str) -> bool:
     if _CONFIGURATION.search(sample):
         return True
     return " CPUTot=" not in sample and " Name=gpu" not in sample and _RANGES.search(sample) is not None
+
+
+def is_of_no_nodes(sample: str) -> bool:
+    """Tell whether a sample is of gres.conf or topology.conf."""
+    return _OF_NO_NODES.search(sample) is not None
+
+
+def skip(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Skip every line."""
+    for line in lines_of(pieces):
+        text = line.strip()
+        yield SetAside(line, "comment" if text.startswith("#") else "not_relevant" if text else "blank")
 
 
 @dataclass
