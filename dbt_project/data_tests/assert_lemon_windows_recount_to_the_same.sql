@@ -1,16 +1,20 @@
--- Running totals of what enters and leaves a window end where a plain count over its days ends.
+-- Running totals of what enters and leaves a window end where a plain count over its days ends. Logs that reach back
+-- beyond accounting count as far as the configured window does.
 {{ config(meta={'dagster': {'ref': {'name': 'agg_lemon_windows'}}}) }}
 
 with
 
 signals as (
 
-    select signals.*
+    select
+        signals.*,
+        settings.lemon_window_days
     from {{ ref('agg_lemon_signals') }} as signals
     inner join {{ ref('agg_lemon_windows') }} as windows
         on
             signals.cluster_id = windows.cluster_id
             and signals.window_end_date = windows.window_end_date
+    inner join {{ ref('stg_config__clusters') }} as settings on signals.cluster_id = settings.cluster_id
 
 ),
 
@@ -25,7 +29,7 @@ tickets as (
         on
             signals.cluster_id = tickets.cluster_id
             and signals.node_id = tickets.node_id
-            and cast(tickets.opened_at as date) > signals.window_end_date - signals.window_days
+            and cast(tickets.opened_at as date) > signals.window_end_date - signals.lemon_window_days
             and cast(tickets.opened_at as date) <= signals.window_end_date
     group by signals.cluster_id, signals.node_id
 
@@ -42,7 +46,7 @@ incidents as (
         on
             signals.cluster_id = suspects.cluster_id
             and signals.node_id = suspects.node_id
-            and cast(suspects.failed_at as date) > signals.window_end_date - signals.window_days
+            and cast(suspects.failed_at as date) > signals.window_end_date - signals.lemon_window_days
             and cast(suspects.failed_at as date) <= signals.window_end_date
     where suspects.is_known
     group by signals.cluster_id, signals.node_id
@@ -72,7 +76,7 @@ codes as (
         on
             signals.cluster_id = events.cluster_id
             and signals.node_id = events.node_id
-            and cast(events.observed_at as date) > signals.window_end_date - signals.window_days
+            and cast(events.observed_at as date) > signals.window_end_date - signals.lemon_window_days
             and cast(events.observed_at as date) <= signals.window_end_date
     group by signals.cluster_id, signals.node_id
 
@@ -89,7 +93,7 @@ jobs as (
         on
             signals.cluster_id = exclusions.cluster_id
             and signals.node_id = exclusions.node_id
-            and cast(exclusions.last_seen_at as date) > signals.window_end_date - signals.window_days
+            and cast(exclusions.last_seen_at as date) > signals.window_end_date - signals.lemon_window_days
             and cast(exclusions.first_seen_at as date) <= signals.window_end_date
     group by signals.cluster_id, signals.node_id
 
@@ -106,7 +110,7 @@ uses as (
         on
             signals.cluster_id = node_days.cluster_id
             and signals.node_id = node_days.node_id
-            and signals.window_end_date - signals.window_days < node_days.day_date
+            and signals.window_end_date - signals.lemon_window_days < node_days.day_date
             and signals.window_end_date >= node_days.day_date
     group by signals.cluster_id, signals.node_id
 

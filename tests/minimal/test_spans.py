@@ -55,6 +55,11 @@ CLUSTERS = {
         "T1,n1,2024-05-02,2024-05-03,GPU",
         "T2,n1,2024-05-05,2024-05-06,GPU",
     ),
+    # A new cluster's first export: jobs wait, nothing has run, so no time is known to be complete.
+    "nothing-has-run": Cluster().job(1, "None assigned", None, None, "PENDING", at(2)),
+    "logs-older-than-accounting": busy(10)
+    .kernel("n1", at(days=-3), "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU lost")
+    .kernel("n1", at(18, days=9), "NVRM: Xid (PCI:0000:0f:00): 48, pid=1, DBE"),
     "events-as-stated": busy(20, '[[spans]]\nkind = "events"\nfrom = 2024-05-01\n').event(
         "n1", at(13, days=10), at(14, days=10), "DRAIN", "disk"
     ),
@@ -158,6 +163,23 @@ def test_tickets_of_long_ago_are_unknown_now(minimal):
     """
     # Two tickets three days apart: from three days before the first to three days after the last is half of 8 days.
     assert column(minimal, counts, "tickets-of-the-first-days") == [2, None]
+
+
+def test_a_cluster_in_which_nothing_has_run_is_published_without_a_rate(minimal):
+    assert study_period(minimal, "nothing-has-run")[:2] == (None, None)
+    rates = (
+        "select distinct failures_per_1000_node_days_high from estimates.est_failure_rates where cluster_id = $cluster"
+    )
+    assert column(minimal, rates, "nothing-has-run") == [None]
+
+
+def test_codes_from_before_accounting_count_as_far_as_the_window_reaches(minimal):
+    signs = """
+        select [window_days, xid_cnt] from marts.agg_lemon_signals where cluster_id = $cluster
+        order by window_end_date desc limit 1
+    """
+    # The record has ten days; the 28 that end with it have one code on 28 April and another on 10 May.
+    assert column(minimal, signs, "logs-older-than-accounting") == [[10, 2]]
 
 
 def test_a_site_may_say_what_its_logs_cover(minimal):

@@ -11,7 +11,7 @@ clusters as (
     select * from {{ ref('dim_clusters') }}
     where
         has_accounting
-        and first_at is not null
+        and study_from_at is not null
 
 ),
 
