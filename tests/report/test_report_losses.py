@@ -70,6 +70,23 @@ def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames):
     assert "do not use it" in last.text
 
 
+def test_losses_of_unknown_gpus_are_no_zeros(frames):
+    hours = ("first_order_gpu_hours", "lost_gpu_hours", "expected_lost_gpu_hours")
+
+    def unknown(rows):
+        lost = [row for row in rows if row["failure_count"] or row["second_order_count"]]
+        none = dict.fromkeys(hours) | {"second_order_count": 0, "second_order_gpu_hours": 0.0, "failure_count": 2}
+        return [row | {name: value for name, value in none.items() if name in row} for row in lost]
+
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    names = ("lost_goodput", "lost_by_account")
+    told = losses(Own(Frames({**frames, **{name: unknown(frames[name]) for name in names}}), cluster))
+    texts = [block.text for block in told.blocks if isinstance(block, Text)]
+    assert texts[0].startswith("GPU-hours lost: unknown in failed attempts (first order) and 0 in attempts")
+    assert "was the cause: unknown GPU-hours." in texts[0]
+    assert not any("adds up" in text for text in texts)
+
+
 def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):
     lemons = section(demo, "lemons")
     rows = table(lemons, "Nodes by how surely").rows()

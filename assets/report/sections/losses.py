@@ -75,7 +75,7 @@ def losses(own: Own) -> Section:
         f"Lost by each attempt: {loss_rule(own.cluster['checkpoint_minutes'])} The size of a loss in second order is "
         "that of the attempt which was preempted. Hours in GPU-hours. Weighted: each loss times the probability that "
         "infrastructure caused it; the other columns follow the paper's rule.",
-        total=summed(sizes, "failure_count", "second_order_count", *HOURS, "expected_lost_gpu_hours") | {"name": "all"},
+        total=_added(sizes, "failure_count", "second_order_count", *HOURS, "expected_lost_gpu_hours") | {"name": "all"},
     )
     return section(
         "losses",
@@ -95,20 +95,34 @@ def losses(own: Own) -> Section:
     )
 
 
+def _added(rows: list[Row], *names: str) -> dict[str, float | None]:
+    """Add up what is known of the losses in some columns; None: there were losses, and nothing is known of any."""
+    lost = [row for row in rows if row["failure_count"] or row["second_order_count"]]
+    known = {name: [row[name] for row in lost if row[name] is not None] for name in names}
+    return {name: math.fsum(values) if values or not lost else None for name, values in known.items()}
+
+
 def _summary(sizes: list[Row]) -> str:
-    sums = summed(sizes, *HOURS, "expected_lost_gpu_hours", "instigator_unknown_count", "instigator_unknown_gpu_hours")
-    first, second = (sums[name] for name in HOURS)
+    hours = _added(sizes, *HOURS, "expected_lost_gpu_hours")
+    first, second = (hours[name] for name in HOURS)
+    total = None if first is None or second is None else first + second
     said = (
-        f"{short(first + second)} GPU-hours lost: {short(first)} in failed attempts (first order) and {short(second)} "
+        ("GPU-hours lost: " if total is None else f"{short(total)} GPU-hours lost: ")
+        + f"{short(first)} in failed attempts (first order) and {short(second)} "
         "in attempts preempted because a failed job came back (second order)"
-        + (f", which is {share(second / (first + second))} of the loss." if first + second else ".")
+        + (f", which is {share((second or 0.0) / total)} of the loss." if total else ".")
         + " Weighted by the probability that infrastructure was the cause: "
-        f"{short(sums['expected_lost_gpu_hours'])} GPU-hours."
+        f"{short(hours['expected_lost_gpu_hours'])} GPU-hours."
     )
-    if sums["instigator_unknown_count"]:
+    nobody = [row for row in sizes if row["instigator_unknown_count"]]
+    if nobody:
+        count = sum(row["instigator_unknown_count"] for row in nobody)
+        hours_of_sizes = [row["instigator_unknown_gpu_hours"] for row in nobody]
+        known = [value for value in hours_of_sizes if value is not None]
+        lost = short(math.fsum(known) if known else None)
         said += (
-            f" Nobody knows who preempted {plural(sums['instigator_unknown_count'], 'more attempt')}, which lost "
-            f"{short(sums['instigator_unknown_gpu_hours'])} GPU-hours: the second order may be larger by as much."
+            f" Nobody knows who preempted {plural(count, 'more attempt')}, which lost {lost} GPU-hours: the second "
+            "order may be larger by as much."
         )
     return said
 
@@ -185,17 +199,17 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block | None]:
     money = [Col(f"#Lost ({printable(currency, 8)})", "lost_cost", _exact)] if currency else []
     counts = ("failure_count", "second_order_count", "lost_gpu_hours", "lost_cost")
     by_account = [
-        {"account": account, "user_count": len(rows), **summed(rows, *counts)}
+        {"account": account, "user_count": len(rows), **_added(rows, *counts)}
         for account, rows in grouped(owed, "account").items()
     ]
-    total = summed(owed, *counts, *HOURS)
+    total = _added(owed, *counts, *HOURS)
     without_price = "" if currency else "No price per GPU-hour is configured, so there is no sum of money. "
     unknown = sum(row["gpu_unknown_count"] for row in owed)
     counted = f"{plural(unknown, 'loss', 'losses')} of unknown GPU count are in the counts, not in the hours. "
     return [
         table(
             "GPU-hours lost by account",
-            sorted(by_account, key=lambda row: (-row["lost_gpu_hours"], printable(row["account"]))),
+            sorted(by_account, key=lambda row: (-(row["lost_gpu_hours"] or 0.0), printable(row["account"]))),
             (Col("Account", "account"), Col("#Users", "user_count", whole), FAILED, PREEMPTED, LOST, *money),
         ),
         table(
@@ -211,7 +225,10 @@ def _statement(owed: list[Row], sizes: list[Row]) -> list[Block | None]:
     ]
 
 
-def _reconciled(stated: float, drawn: float) -> Text:
+def _reconciled(stated: float | None, drawn: float) -> Text | None:
+    if stated is None and not drawn:
+        return None
+    stated = stated or 0.0
     if math.isclose(stated, drawn, rel_tol=1e-6, abs_tol=1e-3):
         return Text(f"The statement adds up to the {short(drawn, 4)} GPU-hours lost by size.", "good")
     return Text(
