@@ -5,6 +5,7 @@ The verdicts are decisions about the result of `culprits`; nothing is estimated 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -136,9 +137,9 @@ def _refusal(blame: Blame, time: NDArray[np.float64]) -> str | None:
     if not (time > 0).sum() > 1:
         return "fewer than two nodes were in use"
     if total < MIN_FLEET_EVENTS:
-        return (
-            f"only {total:.0f} failures of nodes: fewer than {MIN_FLEET_EVENTS:.0f} do not tell a lemon from bad luck"
-        )
+        # Rounded down: what is a little less than ten must not read as ten.
+        shown = f"{math.floor(100 * total + 1e-6) / 100:.4g}"
+        return f"only {shown} failures of nodes: fewer than {MIN_FLEET_EVENTS:.0f} do not tell a lemon from bad luck"
     if blame.fleet is None:
         return "the failures are of nodes that were not in use"
     if blame.p_value > MAX_P_VALUE:

@@ -5,6 +5,8 @@ times: the groups overlap. Who knows both rates exactly, and every culprit, find
 with the culprits of 15% of the failures unknown, 54% if these are left out. No list can be much better than that.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,13 @@ def test_signals_that_agree_make_a_node_one_to_watch():
     assert decide(blame(fleet), fleet.exposure, candidate).verdict[quiet] == WATCH
     silent = infer_culprits([], [], [50.0] * 4)
     assert decide(silent, [50.0] * 4, [True, False, False, False]).verdict.tolist() == [WATCH, *[NOT_ENOUGH_DATA] * 3]
+
+
+def test_a_little_less_than_ten_failures_do_not_read_as_ten():
+    exposure = [70.0] * 30
+    found = infer_culprits(range(9), range(9), exposure)
+    nearly = replace(found, event_count=found.event_count + (9.998 - 9) / 30)
+    assert "only 9.99 failures of nodes" in decide(nearly, exposure, [False] * 30).refusal
 
 
 @pytest.mark.parametrize(
