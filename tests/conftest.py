@@ -7,6 +7,7 @@ CPU before it has read a line, so they share one.
 
 from __future__ import annotations
 
+import gc
 import io
 import shutil
 import signal
@@ -91,6 +92,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(group))
     places = {group: place for place, group in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(groups[item], len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles among what the tests make, and no more among the modules they import: these stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def _group(item: pytest.Item) -> str:
