@@ -181,6 +181,14 @@ LOG_KINDS = {
         "so; when a drain was requested is unknown.",
         "note",
         "has_slurmctld_log",
+        warnings={
+            "ambiguous_dst": Gap(
+                "Times in the hour that comes twice",
+                "When summer time ends, an hour of local time comes twice. The order of the lines does not tell which "
+                "pass these are of, so the first is taken: they may be an hour early.",
+                "write times with their offset, as slurmctld does with LogTimeFormat=rfc5424_ms in slurm.conf",
+            ),
+        },
     ),
     "inventory": LogKind(
         "Inventory",

@@ -140,7 +140,7 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     node_name varchar not null,
     node_id varchar,
     occurred_at timestamp not null,
-    time_quality varchar not null,            -- exact, second, year_inferred, local_assumed, dmesg_t, boot_relative
+    time_quality varchar not null,            -- exact, second, year_inferred, local_assumed, dmesg_t, boot_relative, ambiguous_dst
     kind varchar not null,                    -- xid, sxid, fell_off_bus, oom_cgroup, oom_system, pcie_aer_fatal, pcie_aer_corrected, edac_ue, edac_ce, mce, ib_link, eth_link, fs_mount, block_io, hung_task, nccl_segfault, boot
     code integer,                             -- Xid or SXid
     pci_address varchar,                      -- lower case dddd:bb:dd

@@ -269,3 +269,29 @@ def test_a_kernel_log_is_read_on_but_where_a_line_needs_others(tmp_path) -> None
     for name, (before, added, times_read_on) in expected.items():
         steps = [{**ACCOUNTING, KERNEL: before}, {KERNEL: before + added + later}]
         assert read_on(tmp_path / name, steps)["kernel"] == times_read_on, name
+
+
+@pytest.mark.parametrize(
+    ("before", "added", "times_read_on"),
+    [
+        pytest.param(["01:50", "02:50"], ["02:10", "02:20", "03:10"], 0, id="grows within the hour that comes twice"),
+        pytest.param(["02:50", "02:10"], ["02:20", "03:10"], 0, id="and within its second pass"),
+        pytest.param(["02:50", "02:10", "03:10"], ["02:20"], 0, id="a line of that hour comes late"),
+        pytest.param(["02:50", "02:10", "03:10"], ["03:20"], 1, id="grows after it"),
+        pytest.param(["02:50", "03:10"], ["03:20"], 0, id="a pass that is not told"),
+        pytest.param(["01:40", "01:50"], ["02:50", "02:10"], 1, id="grows before it"),
+    ],
+)
+def test_a_log_in_local_time_is_read_on_but_where_the_hour_that_came_twice_needs_all(
+    tmp_path, before, added, times_read_on
+) -> None:
+    logs = {
+        KERNEL: "2024-10-27T{}:00.000000 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, fault",
+        SLURMCTLD: "[2024-10-27T{}:00.000] Requeuing JobId=1",
+    }
+    make(tmp_path, {"c1/cluster.toml": 'timezone = "Europe/Berlin"\n'})
+    steps = [
+        {path: lines(*map(line.format, clocks)) for path, line in logs.items()} for clocks in (before, before + added)
+    ]
+    counts = read_on(tmp_path, [{**ACCOUNTING, **steps[0]}, steps[1]])
+    assert counts["kernel"] == counts["slurmctld"] == times_read_on

@@ -102,6 +102,16 @@ def test_an_event_log_of_ipmitool(tmp_path: Path) -> None:
     ]
 
 
+def test_of_an_hour_that_comes_twice_the_order_of_an_event_log_tells_the_pass(tmp_path: Path) -> None:
+    clocks = ("02:40:00", "02:10:00", "02:50:00", "03:10:00")
+    text = "".join(
+        f" {number} | 10/27/2024 | {clock} | Critical Interrupt #0x90 | Bus Fatal Error | Asserted\n"
+        for number, clock in enumerate(clocks, 1)
+    )
+    found = checks(read(tmp_path, "node001.sel.log", text, 'timezone = "Europe/Berlin"'))
+    assert [f"{row['observed_at']:%H:%M}" for row in found] == ["00:40", "01:10", "01:50", "02:10"]
+
+
 def test_an_event_log_of_freeipmi_and_one_in_csv(tmp_path: Path) -> None:
     free = "ID,Date,Time,Name,Type,Event\n1,Dec-24-2022,13:58:36,PSU1,Power Supply,Power Supply input lost (AC/DC)\n"
     (found,) = checks(read(tmp_path / "f", "node001/sel.csv", free, 'timezone = "Europe/Berlin"'))

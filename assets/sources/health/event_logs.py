@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from assets.sources.health.own_form import CRITICAL, Result, host_of, result_line
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
+from assets.sources.sql.times import CLOCK_NOISE_SECONDS
 from assets.sources.text_lines import cells_of, lines_of
 
 CHECK = "ipmitool sel"
@@ -43,12 +44,36 @@ def is_event_log(sample: str) -> bool:
 
 def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the events as lines, line by line."""
-    node, zone = host_of(file.path), cluster.settings.timezone
+    node, clock = host_of(file.path), _WallClock(cluster.settings.timezone)
     for line in lines_of(pieces):
-        yield _translated(line, node, zone)
+        yield _translated(line, node, clock)
 
 
-def _translated(line: str, node: str | None, zone: str) -> str | SetAside:
+class _WallClock:
+    """Gives local times, in the order in which they were written, their zone: a step back tells of a second pass."""
+
+    def __init__(self, zone: str) -> None:
+        self._zone = ZoneInfo(zone)
+        self._doubled: datetime | None = None
+        """The time before, if it is of an hour that comes twice."""
+
+    def placed(self, local: datetime) -> datetime:
+        """Give a time its zone, and the pass that is meant."""
+        first, second = (local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        if first.astimezone(UTC) >= second.astimezone(UTC):
+            self._doubled = None
+            return first
+        before = self._doubled
+        is_second = (
+            before is not None
+            and before.date() == local.date()
+            and (before.fold == 1 or before.replace(tzinfo=None) - local > timedelta(seconds=CLOCK_NOISE_SECONDS))
+        )
+        self._doubled = second if is_second else first
+        return self._doubled
+
+
+def _translated(line: str, node: str | None, clock: _WallClock) -> str | SetAside:
     fields = _fields(line)
     if not line.strip() or line.startswith("SEL has no entries") or _OEM.match(line):
         return SetAside(line, "not_relevant" if line.strip() else "blank")
@@ -56,7 +81,7 @@ def _translated(line: str, node: str | None, zone: str) -> str | SetAside:
         return SetAside(line, "header")
     if problem := _problem(fields):
         return SetAside(line, *problem)
-    at, event = _moment(fields[1], fields[2], zone), ", ".join(filter(None, fields[3:]))
+    at, event = _moment(fields[1], fields[2], clock), ", ".join(filter(None, fields[3:]))
     if at is None:
         return SetAside(line, "bad_timestamp", f"{fields[1]} {fields[2]}"[:80])
     if re.search(r"\bdeasserted\b", event, re.I) or _HARMLESS.search(event):
@@ -80,26 +105,26 @@ def _fields(line: str) -> list[str]:
     return [field.strip() for field in cells_of(line, delimiter) or [""]]
 
 
-def _moment(date: str, time: str, zone: str) -> datetime | None:
+def _moment(date: str, time: str, clock: _WallClock) -> datetime | None:
     """Read a date and a time of day, which may be of 12 hours and may name a zone."""
-    clock, _, label = time.strip().partition(" ")
+    shown, _, label = time.strip().partition(" ")
     if label.upper().split(" ")[0] in {"AM", "PM"}:
         half, _, label = label.partition(" ")
-        clock = f"{clock} {half.upper()}"
+        shown = f"{shown} {half.upper()}"
     for form in ("%m/%d/%Y", "%Y-%m-%d", "%b-%d-%Y", "%d-%b-%Y"):
         for hours in ("%H:%M:%S", "%I:%M:%S %p"):
             try:
-                local = datetime.strptime(f"{date} {clock}", f"{form} {hours}")
+                local = datetime.strptime(f"{date} {shown}", f"{form} {hours}")
             except ValueError:
                 continue
-            return _in_utc(local, label.strip().upper(), zone)
+            return _in_utc(local, label.strip().upper(), clock)
     return None
 
 
-def _in_utc(local: datetime, label: str, zone: str) -> datetime | None:
-    placed = local.replace(tzinfo=ZoneInfo(zone))
+def _in_utc(local: datetime, label: str, clock: _WallClock) -> datetime | None:
     hours = _ZONES.get(label)
     try:
+        placed = clock.placed(local)
         if label and label != (placed.tzname() or "").upper():
             return (
                 None

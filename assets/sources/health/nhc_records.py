@@ -7,7 +7,7 @@ failure quotes are taken as those of GCM's messages are.
 from __future__ import annotations
 
 from assets.sources.health.gcm_records import numbers_once
-from assets.sources.sql import times, undated
+from assets.sources.sql import doubled_hours, times, undated
 
 _SYSLOG = r"^(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) nhc(?:\[\d+\])?: (?P<body>.*)$"
 _ISO_SYSLOG = (
@@ -75,12 +75,13 @@ asof left join nhc_years as years
 insert into health_results by name
 with read as (
     select
-        *,
-        coalesce(utc_time, {times.utc("local_time", zone)}, file_time) as observed_at,
+        nhc_lines.*,
+        coalesce(utc_time, {doubled_hours.utc(zone)}, file_time) as observed_at,
         contains(body, 'Health check failed:') or contains(line, 'node-mark-offline') as is_failure,
         regexp_matches(body, '^Healthy\b') and file_time is not null as is_healthy,
         contains(body, 'No results reported') as is_silent
     from nhc_lines
+    {doubled_hours.joined("nhc_lines", "nhc_turns")}
 )
 select
     file_id,
@@ -107,4 +108,14 @@ select
         when observed_at is null then 'no time'
     end as problem_detail
 from read"""
-    return [*undated.year_steps(stamps, "nhc_years"), shaped, results]
+    warnings = f"""
+insert into file_warnings
+select distinct nhc_lines.file_id, 'ambiguous_dst'
+from nhc_lines
+{doubled_hours.joined("nhc_lines", "nhc_turns")}
+where {doubled_hours.is_unsettled(zone)}
+    and (nhc_lines.file_id, nhc_lines.line_number) in (
+        select file_id, line_number from health_results where skip_reason is null and problem is null
+    )"""
+    turns = doubled_hours.turn_steps(zone, "nhc_years", "nhc_turns")
+    return [*undated.year_steps(stamps, "nhc_years"), *turns, shaped, results, warnings]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from assets.sources.sql import times, undated
+from assets.sources.sql import doubled_hours, times, undated
 
 MAX_MICROSECONDS = 10**16
 """Since 1970: what is later cannot be added to."""
@@ -172,7 +172,7 @@ local_times as (
 ),
 messages as (
     select
-        file_id,
+        local_times.file_id,
         line_number,
         false as is_bad_json,
         host,
@@ -182,9 +182,10 @@ messages as (
             when iso is not null then 'iso' when month_stamp is not null then 'month'
             when ctime_stamp is not null then 'ctime' when uptime_seconds is not null then 'uptime'
         end as stamp_kind,
-        coalesce(utc_time, {times.utc("local_time", zone)}) as occurred_at,
+        coalesce(utc_time, {doubled_hours.utc(zone)}) as occurred_at,
         case
             when utc_time is not null then case when contains(iso, '.') then 'exact' else 'second' end
+            when {doubled_hours.is_unsettled(zone)} then 'ambiguous_dst'
             when iso is not null then 'local_assumed'
             when month_stamp is not null then 'year_inferred'
             when ctime_stamp is not null then 'dmesg_t'
@@ -192,6 +193,7 @@ messages as (
         end as time_quality,
         body
     from local_times
+    {doubled_hours.joined("local_times", "kernel_turns")}
     union all by name
     select
         *, 'epoch' as stamp_kind, 'exact' as time_quality, null::double as uptime_seconds
@@ -220,7 +222,8 @@ from unrepeated
 join (
     select file_id, {_host_of_file("path")} as host_of_file from batch_files
 ) as files on files.file_id = unrepeated.file_id"""
-    return [*undated.year_steps(stamps, "kernel_years"), texts, journal, timed]
+    turns = doubled_hours.turn_steps(zone, "kernel_years", "kernel_turns")
+    return [*undated.year_steps(stamps, "kernel_years"), *turns, texts, journal, timed]
 
 
 def _first_bare(part: str) -> str:

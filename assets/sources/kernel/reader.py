@@ -15,7 +15,7 @@ from assets.sources.kernel import lines as kernel_lines
 from assets.sources.kernel import symptoms as kernel_symptoms
 from assets.sources.reader import EDGE_LINES, Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import times, undated
+from assets.sources.sql import doubled_hours, times, undated
 
 KIND = "kernel"
 TABLE = "kernel_messages"
@@ -26,7 +26,7 @@ COVERS = ("min(occurred_at)", "max(occurred_at)")
 COALESCE_SECONDS = 5
 """Lines of one device and code no further apart state one fault: an Xid 13 prints up to 18 within milliseconds."""
 
-_TRUST_IN_TIMES = ("exact", "second", "local_assumed", "year_inferred", "dmesg_t", "boot_relative")
+_TRUST_IN_TIMES = ("exact", "second", "local_assumed", "year_inferred", "dmesg_t", "boot_relative", "ambiguous_dst")
 """From best to worst. Of several copies of a line, the one with the best time is kept."""
 
 _DIALECT_HEADS = {
@@ -63,10 +63,11 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
 
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the relevant lines are read."""
+    zone = batch.cluster.settings.timezone
     return ReadingPlan(
         prepare=[
             CANDIDATES,
-            *kernel_lines.message_steps("kernel_candidates", batch.cluster.settings.timezone),
+            *kernel_lines.message_steps("kernel_candidates", zone),
             CLASSIFIED,
             BOOTS,
             OUTCOMES,
@@ -75,13 +76,15 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
-        resume_points=RESUME_POINTS,
+        resume_points=_resume_points(zone),
     )
 
 
-# Lines without a year get one from all lines of their file, and lines without a date from the others of their boot. A
-# fault of three lines is one only when the third has come.
-RESUME_POINTS = """
+def _resume_points(zone: str) -> str:
+    # Lines without a year get one from all lines of their file, and lines without a date from the others of their boot.
+    # Which pass of an hour that comes twice is meant, the order of all tells. A fault of three lines is one only when the
+    # third has come.
+    return f"""
 with unfinished as (
     select file_id, min(line_number) as line_number
     from (
@@ -90,19 +93,23 @@ with unfinished as (
     )
     where kind is null and starts_with(message, 'NVRM:')
     group by file_id
-)
+),
+reached as (select file_id, max(stated_at) as stated_at from stated_times group by file_id)
 select
     file_lines.file_id,
     least(file_lines.last_line, unfinished.line_number) as line_number,
     0 as lines_again,
-    null as not_before,
+    {doubled_hours.not_before("reached.stated_at", zone)} as not_before,
     [] as left_out
 from file_lines
 left join unfinished on unfinished.file_id = file_lines.file_id
+left join reached on reached.file_id = file_lines.file_id
 where file_lines.file_id not in (select file_id from kernel_years)
+    and file_lines.file_id not in (select file_id from kernel_turns where turn_line is null)
     and file_lines.file_id not in (
         select file_id from kernel_classified where occurred_at is null and uptime_seconds is not null
     )"""
+
 
 STATED_TIMES = f"""
 insert into stated_times

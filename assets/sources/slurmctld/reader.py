@@ -14,13 +14,13 @@ from assets.sources.errors import SourceError
 from assets.sources.reader import EDGE_LINES, Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld import messages as slurmctld_messages
-from assets.sources.sql import times, undated
+from assets.sources.sql import doubled_hours, times, undated
 from assets.sources.sql.repeats import mark_repeats
 
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = 3
+VERSION = 4
 COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -121,16 +121,22 @@ local_times as (
     from chosen
 )
 select
-    file_id,
+    local_times.file_id,
     line_number,
-    coalesce(utc_time, {times.utc("local_time", zone)}) as logged_at,
+    coalesce(utc_time, {doubled_hours.utc(zone)}) as logged_at,
+    {doubled_hours.is_unsettled(zone)} as is_unsettled,
     message,
     {slurmctld_messages.wording_place("message")} as wording
-from local_times"""
+from local_times
+{doubled_hours.joined("local_times", "slurmctld_turns")}"""
     events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
     problems = f"create or replace temp table slurmctld_problems as {_PROBLEMS}"
     expansion = nodelists.expansion_step("select node_list from slurmctld_parsed", "slurmctld_node_lists")
     years = undated.year_steps(stamps, "slurmctld_years")
+    turns = doubled_hours.turn_steps(zone, "slurmctld_years", "slurmctld_turns")
+    warnings = """
+insert into file_warnings
+select distinct file_id, 'ambiguous_dst' from slurmctld_lines where is_unsettled and wording is not null"""
     stated = f"""
 insert into stated_times
 select slurmctld_lines.file_id, slurmctld_lines.logged_at
@@ -138,15 +144,24 @@ from slurmctld_lines
 inner join batch_files on batch_files.file_id = slurmctld_lines.file_id
 where not {_IS_IMPLAUSIBLE}"""
     return ReadingPlan(
-        prepare=[*years, candidates, shaped, events, expansion, problems, stated],
+        prepare=[*years, *turns, candidates, shaped, warnings, events, expansion, problems, stated],
         loaded=LOADED,
         skipped=SKIPPED,
         # Only a line that was understood to matter can be quarantined.
         quarantined="from slurmctld_problems",
-        # Lines without a year get one from all lines of their file.
-        resume_points="""
-            select file_id, last_line as line_number, 0 as lines_again, null as not_before, [] as left_out
-            from file_lines anti join slurmctld_years using (file_id)
+        # Lines without a year get one from all lines of their file, lines of an hour that comes twice from their order.
+        resume_points=f"""
+            select
+                file_id,
+                last_line as line_number,
+                0 as lines_again,
+                {doubled_hours.not_before("reached.stated_at", zone)} as not_before,
+                [] as left_out
+            from file_lines
+            left join (select file_id, max(stated_at) as stated_at from stated_times group by file_id) as reached
+                using (file_id)
+            where file_id not in (select file_id from slurmctld_years)
+                and file_id not in (select file_id from slurmctld_turns where turn_line is null)
         """,
     )
 

@@ -1,0 +1,150 @@
+"""Which pass of an hour that comes twice the lines of a log are of, told by their order.
+
+When summer time ends, the clock goes back by an hour, and local times of that hour are written twice. The lines of one
+host follow each other in time: where one is earlier than the one before it by more than a minute, the second pass has
+begun. Lines of other hosts that stand behind it in the file are of the second pass, too. A host whose clock keeps
+another zone does not step back, and so it decides nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from assets.sources.sql import times, undated
+
+_HEAD = r"^(?:<\d+>|[a-z]+ *:[a-z]+ *: )?(?:1 )?(?P<bracket>\[?)(?:(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat) )?"
+_STAMP = (
+    r"(?:(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s\]]*)|(?P<compact>\d{8} \d\d:\d\d:\d\d)"
+    r"|(?P<month>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<year> \d{4})?)"
+)
+_PATTERN = rf"{_HEAD}{_STAMP}\S* ?(?P<host>\S*)"
+_PARTS = ["bracket", "iso", "compact", "month", "year", "host"]
+
+
+def _changes(zone: str) -> list[times.OffsetChange]:
+    changes = [change for change in times.offset_changes(zone) if change.after < change.before]
+    return [change for change in changes if change.at >= times.EARLIEST]
+
+
+def turn_steps(zone: str, years: str, into: str) -> list[str]:
+    """Return the statements that find where the second pass begins.
+
+    Parameters
+    ----------
+    zone
+        IANA name.
+    years
+        What `undated.year_steps` made for lines without a year.
+    into
+        Temp table to make, one row for each doubled hour of which a file has lines: file_id, from_time and to_time (the
+        hour in local time), back_seconds, and where the second pass begins: between before_line and turn_line, whose
+        time is turn_time. These are NULL where the order does not tell.
+    """
+    columns = (
+        "file_id integer, from_time timestamp, to_time timestamp, back_seconds integer, before_line bigint, "
+        "turn_line bigint, turn_time timestamp"
+    )
+    empty = f"create or replace temp table {into} ({columns})"
+    changes = _changes(zone)
+    if not changes:
+        return [empty]
+    spans = ", ".join(
+        f"({times.literal(change.first_local)}, {times.literal(change.last_local)}, "
+        f"{int((change.before - change.after).total_seconds())})"
+        for change in changes
+    )
+    is_back = f"previous_time > local_time + interval {times.CLOCK_NOISE_SECONDS} second"
+    filled = f"""
+insert into {into}
+with changes(from_time, to_time, back_seconds) as (values {spans}),
+stamped as (
+    select file_id, line_number, regexp_extract(line, '{_PATTERN}', {_PARTS}) as parts
+    from lines
+    where regexp_matches(line, '{_begins(changes)}')
+),
+dated as (
+    select
+        stamped.file_id,
+        stamped.line_number,
+        case when parts.bracket = '' then parts.host end as host,
+        {undated.in_leap_year("nullif(parts.month, '')")} as leap_year_time,
+        case
+            when {times.has_offset("parts.iso")} then null
+            when parts.iso <> '' then try_cast(parts.iso[:19] as timestamp)
+            when parts.compact <> '' then try_strptime(parts.compact, '%Y%m%d %H:%M:%S')
+            when parts.year <> '' then try_strptime(parts.month || parts.year, '%b %d %H:%M:%S %Y')
+            else {undated.dated("leap_year_time", "years.year_anchor")}
+        end as local_time
+    from stamped
+    asof left join {years} as years
+        on years.file_id = stamped.file_id and years.line_number <= stamped.line_number
+),
+followed as (
+    select
+        *,
+        lag(local_time) over of_host as previous_time,
+        lag(line_number) over of_host as previous_line
+    from dated
+    join changes on dated.local_time >= changes.from_time and dated.local_time < changes.to_time
+    window of_host as (partition by file_id, host, from_time order by line_number)
+)
+select
+    file_id,
+    from_time,
+    to_time,
+    back_seconds,
+    arg_min(previous_line, line_number) filter ({is_back}) as before_line,
+    min(line_number) filter ({is_back}) as turn_line,
+    arg_min(local_time, line_number) filter ({is_back}) as turn_time
+from followed
+group by file_id, from_time, to_time, back_seconds"""
+    return [empty, filled]
+
+
+def _begins(changes: list[times.OffsetChange]) -> str:
+    """Return a pattern of the beginnings of lines that may be of a doubled hour."""
+    forms = set()
+    for change in changes:
+        hour = change.first_local.replace(minute=0, second=0)
+        while hour < change.last_local:
+            forms |= {f"{hour:%Y-%m-%d}[T ]{hour:%H}", f"{hour:%Y%m%d %H}", f"{hour:%b} {hour.day:2} {hour:%H}"}
+            hour += timedelta(hours=1)
+    return rf"{_HEAD.replace('?P<bracket>', '?:')}(?:{'|'.join(sorted(forms))}):"
+
+
+def joined(lines: str, turns: str) -> str:
+    """Return SQL that joins lines, which have a local_time, with what `turn_steps` made, named `turns`."""
+    return (
+        f"left join {turns} as turns on turns.file_id = {lines}.file_id and {lines}.local_time >= turns.from_time "
+        f"and {lines}.local_time < turns.to_time"
+    )
+
+
+def utc(zone: str) -> str:
+    """Return SQL for the naive UTC of `local_time` and `line_number` in lines that are joined with `turns`."""
+    noise = f"interval {times.CLOCK_NOISE_SECONDS} second"
+    return (
+        f"{times.utc('local_time', zone)} + to_seconds(case "
+        f"when line_number >= turns.turn_line then turns.back_seconds "
+        f"when line_number > turns.before_line and local_time <= turns.turn_time + {noise} then turns.back_seconds "
+        f"else 0 end)"
+    )
+
+
+def is_unsettled(zone: str) -> str:
+    """Return SQL that is true for the lines, joined with `turns`, whose pass the order does not tell."""
+    return f"coalesce(turns.turn_line is null and {times.is_ambiguous('local_time', zone)}, false)"
+
+
+def not_before(moment: str, zone: str) -> str:
+    """Return SQL for the moment before which no line may come later, in UTC.
+
+    To read on in a file after `moment` is to not see the lines that told which pass of the last doubled hour is meant.
+    """
+    if not _changes(zone):
+        return "null::timestamp"
+    branches = []
+    for change in reversed(_changes(zone)):
+        back = change.before - change.after
+        branches.append(f"when {moment} >= {times.literal(change.at - back)} then {times.literal(change.at + back)}")
+    return f"case {' '.join(branches)} end"
