@@ -82,8 +82,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 def _resume_points(zone: str) -> str:
     # Lines without a year get one from all lines of their file, and lines without a date from the others of their boot.
-    # Which pass of an hour that comes twice is meant, the order of all tells. A fault of three lines is one only when the
-    # third has come.
+    # The order of all tells which pass of an hour that comes twice is meant. A fault of three lines is one only when
+    # the third has come.
     return f"""
 with unfinished as (
     select file_id, min(line_number) as line_number

@@ -72,7 +72,7 @@ COLUMNS = (
     Column("ReqMem", "lookup", ("requested_memory_mib",)),
     Column("TimelimitRaw", "duration", ("time_limit_seconds",), since="18.08"),
     Column("Timelimit", "duration", ("time_limit_seconds",)),
-    Column("Reason", "text", ("pending_reason",), since="19.05"),
+    Column("Reason", "lookup", ("pending_reason",), since="19.05"),
     Column("Flags", "text", ("flags",), since="19.05"),
     Column("SubmitLine", "lookup", ("submit_line", "excluded_node_ids"), since="21.08", is_free_text=True),
     Column("Restarts", "integer", ("restart_count",), since="24.11"),

@@ -236,6 +236,7 @@ def type_records(zone: str, years: times.Years) -> str:
             end as requested_memory_mib,
             time_limit_seconds,
             failed_node_id,
+            nullif({t["Reason"]}, 'None') as pending_reason,
             submit_line,
             {plain_columns()},
             excluded_node_ids,

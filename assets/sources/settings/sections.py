@@ -62,7 +62,8 @@ class Runs(Section):
     chain: bool = True
     """Whether jobs of one user with the same name and size that follow each other are one job run."""
     chain_gap_seconds: Seconds = 900
-    """The longest time between the end of a job and the submission of the next job of the same run."""
+    """The longest time between the end of a job and the submission of the next job of the same run; with 0 it is
+    submitted in the second of that end."""
 
 
 class Nodes(Section):

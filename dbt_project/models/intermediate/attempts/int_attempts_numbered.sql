@@ -13,6 +13,8 @@ records as (
         started_at,
         ended_at,
         db_index,
+        -- The number of a user without a name may be that of a name that is gone.
+        case when not starts_with(user_name, 'uid:') then user_name end as known_user_name,
         state
     from {{ ref('stg_sacct__records') }}
     {{ touched_jobs_only() }}
@@ -41,6 +43,7 @@ repeated_records as (
         records.submitted_at,
         records.started_at,
         records.db_index,
+        records.known_user_name,
         records.state,
         coalesce(records.ended_at, records.started_at, records.submitted_at) as last_seen_at
     from records
@@ -51,7 +54,8 @@ repeated_records as (
 
 ),
 
--- A requeue is submitted when the attempt before it ends. The same number 30 days later is another job: ids wrap.
+-- A requeue is submitted when the attempt before it ends, by the same user. The same number of another user or 30 days
+-- later is another job: ids wrap, and begin anew when the controller loses its state.
 ordered_records as (
 
     select
@@ -61,7 +65,8 @@ ordered_records as (
             order by db_index nulls last, started_at nulls last, source_path, source_line_number
         ) as same_submit_number,
         row_number() over job_id_records as record_number,
-        coalesce(submitted_at > lag(last_seen_at) over job_id_records + interval 30 day, true) as is_first_of_job
+        coalesce(submitted_at > lag(last_seen_at) over job_id_records + interval 30 day, true)
+        or coalesce(known_user_name != lag(known_user_name) over job_id_records, false) as is_first_of_job
     from repeated_records
     window job_id_records as (
         partition by cluster_id, job_id_raw

@@ -42,6 +42,8 @@ jobs as (
                 )
         end as released_at,
         clusters.runs_chain_gap_seconds as gap_seconds,
+        -- An end that a release or a submission may follow lies in the same slot or in one beside it.
+        greatest(clusters.runs_chain_gap_seconds, {{ 2 * release_tolerance_seconds }}) as slot_seconds,
         {{ hash_columns([
             'summarised_jobs.cluster_id',
             'summarised_jobs.user_name',
@@ -54,7 +56,6 @@ jobs as (
     inner join clusters on summarised_jobs.cluster_id = clusters.cluster_id
     where
         clusters.is_run_chaining
-        and clusters.runs_chain_gap_seconds > 0
         and summarised_jobs.user_name is not null
         and summarised_jobs.job_name is not null
 
@@ -68,7 +69,7 @@ finished_jobs as (
         work_key,
         job_key,
         ended_at as event_at,
-        {{ time_slot('ended_at', 'gap_seconds') }} as slot,
+        {{ time_slot('ended_at', 'slot_seconds') }} as slot,
         {{ time_slot('ended_at', 2 * release_tolerance_seconds) }} as short_slot
     from jobs
     where
@@ -86,7 +87,7 @@ delayed_jobs as (
         eligible_at - {{ seconds_interval(release_tolerance_seconds) }} as released_after,
         released_at as event_at,
         eligible_at - {{ seconds_interval('gap_seconds') }} as not_before,
-        {{ time_slot('eligible_at', 'gap_seconds') }} as slot,
+        {{ time_slot('eligible_at', 'slot_seconds') }} as slot,
         {{ unnest_integer_range(
             time_slot('eligible_at', 2 * release_tolerance_seconds) ~ ' - 1',
             time_slot('eligible_at', 2 * release_tolerance_seconds) ~ ' + 1'
@@ -106,7 +107,7 @@ released_jobs as (
         delayed_jobs.event_at,
         delayed_jobs.slot,
         case
-            when delayed_jobs.is_dependent then delayed_jobs.not_before
+            when delayed_jobs.is_dependent then least(delayed_jobs.not_before, delayed_jobs.released_after)
             else delayed_jobs.released_after
         end as not_before
     from delayed_jobs
@@ -162,12 +163,12 @@ submitted_jobs as (
         jobs.job_key,
         jobs.submitted_at as event_at,
         jobs.submitted_at - {{ seconds_interval('jobs.gap_seconds') }} as not_before,
-        {{ time_slot('jobs.submitted_at', 'jobs.gap_seconds') }} as slot
+        {{ time_slot('jobs.submitted_at', 'jobs.slot_seconds') }} as slot
     from jobs
     left join release_links on jobs.job_key = release_links.job_key
     where
         release_links.job_key is null
-        and (jobs.work_key, {{ time_slot('jobs.submitted_at', 'jobs.gap_seconds') }}) in (
+        and (jobs.work_key, {{ time_slot('jobs.submitted_at', 'jobs.slot_seconds') }}) in (
             select
                 work_key,
                 {{ unnest_integer_range('slot', 'slot + 1') }} as slot
