@@ -27,6 +27,7 @@ clusters as (
 clocks as (
 
     select * from {{ ref('int_node_clock_offsets') }}
+    where to_at is null
 
 ),
 

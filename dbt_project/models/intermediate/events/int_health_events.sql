@@ -178,3 +178,5 @@ left join clocks
         symptoms.cluster_id = clocks.cluster_id
         and symptoms.node_id = clocks.node_id
         and symptoms.is_by_node_clock
+        and (clocks.from_at is null or symptoms.observed_at >= clocks.from_at)
+        and (clocks.to_at is null or symptoms.observed_at < clocks.to_at)

@@ -53,6 +53,8 @@ pairs as (
     select
         by_controller_clock.cluster_id,
         by_controller_clock.node_id,
+        by_controller_clock.booted_at,
+        by_node_clock.booted_at as shown_booted_at,
         {{ seconds_between('by_controller_clock.booted_at', 'by_node_clock.booted_at') }} as ahead_seconds
     from by_controller_clock
     inner join by_node_clock
@@ -69,26 +71,73 @@ pairs as (
 
 ),
 
+-- A clock that is set, or that keeps no summer time beside a controller that does, is ahead otherwise from a boot on.
+compared as (
+
+    select
+        *,
+        coalesce(
+            abs(ahead_seconds - lag(ahead_seconds) over (partition by cluster_id, node_id order by booted_at)) > 60, false
+        ) as is_change
+    from pairs
+
+),
+
+numbered as (
+
+    select
+        *,
+        cast(sum(case when is_change then 1 else 0 end) over (
+            partition by cluster_id, node_id
+            order by booted_at
+            rows between unbounded preceding and current row
+        ) as integer) as span_number
+    from compared
+
+),
+
 measured as (
 
     select
         cluster_id,
         node_id,
+        span_number,
         count(*) as boot_count,
         median(ahead_seconds) as ahead_seconds,
-        max(ahead_seconds) - min(ahead_seconds) as spread_seconds
-    from pairs
-    group by cluster_id, node_id
+        max(ahead_seconds) - min(ahead_seconds) as spread_seconds,
+        min(shown_booted_at) as shown_from_at
+    from numbered
+    group by cluster_id, node_id, span_number
+
+),
+
+-- A clock that was set back may show the beginning of a span before that of the one before: spans never overlap.
+bounded as (
+
+    select
+        *,
+        case
+            when span_number > 0
+                then max(case when span_number > 0 then shown_from_at end) over (
+                    partition by cluster_id, node_id
+                    order by span_number
+                    rows between unbounded preceding and current row
+                )
+        end as from_at
+    from measured
 
 )
 
 select
     cluster_id,
     node_id,
+    span_number,
     boot_count,
     ahead_seconds,
     -- Logging starts up to half a minute after the boot, and one boot may be matched with another one.
     case
         when boot_count >= 2 and spread_seconds <= 60 and abs(ahead_seconds) > 60 then ahead_seconds else 0
-    end as corrected_seconds
-from measured
+    end as corrected_seconds,
+    from_at,
+    lead(from_at) over (partition by cluster_id, node_id order by span_number) as to_at
+from bounded
