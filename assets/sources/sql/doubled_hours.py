@@ -103,13 +103,13 @@ group by file_id, from_time, to_time, back_seconds"""
 
 def _begins(changes: list[times.OffsetChange]) -> str:
     """Return a pattern of the beginnings of lines that may be of a doubled hour."""
-    forms = set()
+    forms = []
     for change in changes:
-        hour = change.first_local.replace(minute=0, second=0)
-        while hour < change.last_local:
-            forms |= {f"{hour:%Y-%m-%d}[T ]{hour:%H}", f"{hour:%Y%m%d %H}", f"{hour:%b} {hour.day:2} {hour:%H}"}
-            hour += timedelta(hours=1)
-    return rf"{_HEAD.replace('?P<bracket>', '?:')}(?:{'|'.join(sorted(forms))}):"
+        hours = (change.last_local - change.first_local) // timedelta(hours=1)
+        for past in range(hours + 1):
+            hour = change.first_local + timedelta(hours=past)
+            forms.append(f"{hour:%Y-%m-%d}[T ]{hour:%H}|{hour:%Y%m%d %H}|{hour:%b %e %H}")
+    return f"{_HEAD}(?:{'|'.join(forms)}):"
 
 
 def joined(lines: str, turns: str) -> str:

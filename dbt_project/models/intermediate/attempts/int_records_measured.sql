@@ -81,7 +81,7 @@ measured_records as (
         case
             when not has_ended then null
             when segment_started_at is null then 0
-            -- The elapsed time of a continuation is that of the whole chain, so suspension has to be taken off its span.
+            -- The elapsed time of a continuation is that of the whole chain: suspension has to be taken off its span.
             else {{ round_to_integer(
                 'greatest(0, least(elapsed_seconds, '
                 ~ seconds_between('segment_started_at', 'ended_at')

@@ -77,9 +77,14 @@ compared as (
     select
         *,
         coalesce(
-            abs(ahead_seconds - lag(ahead_seconds) over (partition by cluster_id, node_id order by booted_at)) > 60, false
+            abs(ahead_seconds - lag(ahead_seconds) over node_boots) > 60,
+            false
         ) as is_change
     from pairs
+    window node_boots as (
+        partition by cluster_id, node_id
+        order by booted_at
+    )
 
 ),
 
