@@ -7,7 +7,7 @@ import pytest
 
 from assets.sources import manifests, node_events
 from assets.sources.intake.folder import survey
-from assets.sources.intake.spans import CoveredFile, by_times, write_spans
+from assets.sources.intake.spans import CoveredFile, Interval, by_times, joined, write_spans
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from assets.sources.settings import read_settings
@@ -65,6 +65,55 @@ def test_records_as_seldom_as_days_tell_no_missing_day():
 def test_snapshots_are_as_far_apart_as_they_usually_are():
     five_minutes = [covered(number / 12, number / 12, 3) for number in [*range(48), *range(480, 500)]]
     assert in_hours(by_times(five_minutes, is_extended=False)) == [(0, 3.917), (40, 41.583)]
+
+
+def accounting(days, *, ended_later=0, names=True, lack_jobs=False):
+    """Intervals of daily accounting files with 500 records each, whose jobs end so many days later at most."""
+    files = [
+        CoveredFile(
+            MAY + timedelta(days=day, hours=1),
+            MAY + timedelta(days=day + ended_later, hours=23),
+            500,
+            MAY + timedelta(days=day) if names else None,
+            MAY + timedelta(days=day, hours=22),
+        )
+        for day in days
+    ]
+    return in_hours(by_times(files, is_extended=False, lack_jobs=lambda from_at, to_at: lack_jobs))
+
+
+def test_days_that_no_file_of_accounting_is_named_by_are_missing():
+    days = [0, 1, 2, 12, 13]
+    assert accounting(days) == [(1, 71), (289, 335)]
+    assert accounting(days, ended_later=11) == [(1, 72), (289, 599)], "those that outlived the days hide them no more"
+
+
+def test_a_weekend_without_a_file_may_have_been_idle():
+    days = [0, 1, 4, 5]
+    assert accounting(days) == [(1, 143)]
+    assert accounting(days, lack_jobs=True) == [(1, 47), (97, 143)]
+
+
+def test_files_without_a_day_in_their_names_leave_a_gap_where_job_numbers_are_missing():
+    days = [0, 1, 2, 12, 13]
+    assert accounting(days, names=False) == [(1, 335)]
+    assert accounting(days, names=False, lack_jobs=True) == [(1, 71), (289, 335)]
+
+
+def test_files_of_successive_days_leave_no_gap_between_them():
+    # of each second day, two records at its beginning
+    files = [
+        CoveredFile(MAY + timedelta(days=day), MAY + timedelta(days=day, minutes=1), 2, MAY + timedelta(days=day))
+        for day in range(0, 8, 2)
+    ]
+    assert len(by_times(files, is_extended=False, lack_jobs=lambda from_at, to_at: True)) == 1
+
+
+def test_windows_up_to_the_last_second_of_a_day_touch():
+    days = [
+        Interval(MAY + timedelta(days=day), MAY + timedelta(days=day + 1, seconds=-1), "manifest") for day in (0, 1, 3)
+    ]
+    assert in_hours(joined(days)) == [(0, 48), (72, 96)]
 
 
 def test_lines_of_no_interest_tell_what_a_log_covers(tmp_path):
