@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
+from assets.estimates.evidence import CLUSTER, STUDY_GAPS, WEIGHTED_METHODS, evidence
 from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, with_limits, write
 from assets.warehouse import Warehouse
 
@@ -28,16 +28,16 @@ FAILURES = (
     "marts.fct_incidents.touched_node_count",
     *POPULATION,
 )
-NODE_DAYS = (f"{EXPOSURES}.node_days", "marts.fct_node_days.study_hours", *POPULATION)
+NODE_DAYS = (f"{EXPOSURES}.node_days", "marts.fct_node_days.study_hours", *STUDY_GAPS, *POPULATION)
 RATE = (*FAILURES, NODE_DAYS[0], NODE_DAYS[1])
 UNEXPLAINED = (f"{EXPOSURES}.state", f"{EXPOSURES}.is_paper_failure", *POPULATION)
 
 TABLE = TableSpec(
     table="est_failure_rates",
     description=(
-        "Infrastructure failures per 1,000 node-days inside the study period with their limits, from "
-        "marts.fct_attempt_exposures: attempts that still run add what they ran so far. One row per cluster, "
-        "population and way of counting."
+        "Infrastructure failures per 1,000 node-days inside the study period, but for gaps of accounting, with their "
+        "limits, from marts.fct_attempt_exposures: attempts that still run add what they ran so far. One row per "
+        "cluster, population and way of counting."
     ),
     key=("cluster_id", "population", "counted_as"),
     columns=(

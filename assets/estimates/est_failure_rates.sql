@@ -1,11 +1,21 @@
 -- Failures and node-days of each cluster, population and way of counting, inside its study period.
 -- What is added up is added as decimals: exactly, so that a sum does not depend on the order in which threads deliver it.
-with clusters as (
+with gaps as (
+    select
+        cluster_id,
+        sum(epoch(to_at - from_at)) / 86400 as days
+    from marts.dim_study_gaps
+    group by cluster_id
+),
+
+clusters as (
     select
         cluster_id,
         coalesce(gpus_per_node, 0) > 0 as has_gpus_per_node,
-        has_health_checks or has_kernel_messages or has_node_events or has_slurmctld_log as has_evidence
+        has_health_checks or has_kernel_messages or has_node_events or has_slurmctld_log as has_evidence,
+        coalesce(gaps.days, 0) as gap_days
     from marts.dim_clusters
+    left join gaps using (cluster_id)
 ),
 
 attempts as (
@@ -284,6 +294,7 @@ select
             || 'FAILED attempts by',
             null
         ),
+        if(joined.gap_days > 0, format('days left out, accounting is missing: {:.4g}', joined.gap_days), null),
         if(
             joined.unknown_count > 0 and not joined.is_unknowable,
             format(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
 from assets.estimates.table import Column, TableSpec, estimate, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.forecast import CountForecast, forecast_count, naive_log_score
@@ -36,6 +36,7 @@ FAILURES = (
 NODE_DAYS = (
     *(f"{EXPOSURES}.{name}" for name in ("node_days", "seen_from_at", "seen_to_at")),
     "marts.fct_node_days.study_hours",
+    *STUDY_GAPS,
 )
 BOTH = (*FAILURES, *NODE_DAYS)
 RATE_UNIT = "failures per 1,000 node-days"
@@ -147,7 +148,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    shared=("node_incidents",),
+    shared=("attempt_stretches", "node_incidents"),
 )
 
 

@@ -29,6 +29,23 @@ months as (
     from clusters
 ),
 
+missing as (
+    select
+        months.cluster_id,
+        months.month_date,
+        sum(epoch(
+            least(gaps.to_at, cast(months.month_date as timestamp) + interval 1 month)
+            - greatest(gaps.from_at, cast(months.month_date as timestamp))
+        )) / 86400 as days
+    from months
+    inner join marts.dim_study_gaps as gaps
+        on
+            months.cluster_id = gaps.cluster_id
+            and gaps.from_at < cast(months.month_date as timestamp) + interval 1 month
+            and gaps.to_at > cast(months.month_date as timestamp)
+    group by months.cluster_id, months.month_date
+),
+
 attempts as (
     select
         exposures.cluster_id,
@@ -39,7 +56,7 @@ attempts as (
         exposures.node_days,
         exposures.failed_at,
         exposures.failure_probability
-    from marts.fct_attempt_exposures as exposures
+    from attempt_stretches as exposures
     inner join reference using (cluster_id)
     where
         exposures.node_days is not null
@@ -150,7 +167,7 @@ select
     epoch(
         least(months.study_to_at, cast(months.month_date as timestamp) + interval 1 month)
         - greatest(months.study_from_at, cast(months.month_date as timestamp))
-    ) / 86400 as seen_days,
+    ) / 86400 - coalesce(missing.days, 0) as seen_days,
     date_diff('day', months.month_date, cast(months.month_date + interval 1 month as date)) as month_days,
     months.study_to_at >= cast(months.month_date as timestamp) + interval 1 month as is_over,
     coalesce(exposures.node_days, 0) as node_days,
@@ -158,6 +175,7 @@ select
     coalesce(counts.failure_variance, 0) as failure_variance
 from months
 inner join reference using (cluster_id)
+left join missing using (cluster_id, month_date)
 left join exposures using (cluster_id, month_date)
 left join counts using (cluster_id, month_date)
 order by months.cluster_id, months.month_date

@@ -38,6 +38,11 @@ large_attempts as (
     left join marts.fct_failures as failures using (cluster_id, attempt_id)
     left join lemons as culprits
         on failures.cluster_id = culprits.cluster_id and failures.culprit_node_id = culprits.node_id
+    anti join marts.dim_study_gaps as gaps
+        on
+            attempts.cluster_id = gaps.cluster_id
+            and attempts.ended_at > gaps.from_at
+            and attempts.ended_at <= gaps.to_at
     where
         attempts.is_terminal
         and attempts.started_at is not null

@@ -53,6 +53,11 @@ select
 from marts.fct_incident_suspects as suspects
 inner join marts.agg_lemon_windows as windows using (cluster_id)
 inner join marts.dim_clusters as clusters using (cluster_id)
+anti join marts.dim_study_gaps as gaps
+    on
+        suspects.cluster_id = gaps.cluster_id
+        and suspects.failed_at > gaps.from_at
+        and suspects.failed_at <= gaps.to_at
 where suspects.failed_at > clusters.study_from_at and suspects.failed_at <= clusters.study_to_at
 order by suspects.cluster_id, suspects.incident_id, suspects.node_id;
 
@@ -69,6 +74,11 @@ from marts.fct_attempts as attempts
 inner join marts.agg_lemon_windows as windows using (cluster_id)
 inner join marts.dim_clusters as clusters using (cluster_id)
 left join marts.fct_failures as failures using (cluster_id, attempt_id)
+anti join marts.dim_study_gaps as gaps
+    on
+        attempts.cluster_id = gaps.cluster_id
+        and attempts.ended_at > gaps.from_at
+        and attempts.ended_at <= gaps.to_at
 where
     attempts.is_terminal
     and attempts.started_at is not null

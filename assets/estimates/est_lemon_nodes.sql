@@ -60,6 +60,11 @@ select
 from marts.fct_incident_suspects as suspects
 inner join marts.agg_lemon_windows as windows using (cluster_id)
 inner join marts.dim_clusters as clusters using (cluster_id)
+anti join marts.dim_study_gaps as gaps
+    on
+        suspects.cluster_id = gaps.cluster_id
+        and suspects.failed_at > gaps.from_at
+        and suspects.failed_at <= gaps.to_at
 where
     cast(suspects.failed_at as date) between windows.rate_start_date and windows.window_end_date
     and suspects.failed_at > clusters.study_from_at

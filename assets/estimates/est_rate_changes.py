@@ -15,7 +15,7 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, write
 from assets.model.change_points import (
     MINIMUM_CELLS,
@@ -47,6 +47,7 @@ DAYS = (
     "intermediate.int_covered_node_days.node_days",
     "marts.dim_clusters.study_from_at",
     "marts.dim_clusters.study_to_at",
+    *STUDY_GAPS,
 )
 RATE = (*INCIDENTS, *DAYS)
 NOTES = (

@@ -1,6 +1,7 @@
 -- One series of days for each cluster, of all its incidents and of those of every cause, and what is known to have
 -- happened when. Incidents, not attempts: a switch that takes twelve jobs down is one event, not a new rate.
--- Only whole days of the study period: at both its edges a part of a day's attempts is missing from the export.
+-- Only whole days of the study period: at both its edges, and at those of a gap, a part of a day's attempts is missing
+-- from the export.
 with clusters as (
     select
         cluster_id,
@@ -16,6 +17,11 @@ days as (
         covered.node_days
     from intermediate.int_covered_node_days as covered
     inner join clusters using (cluster_id)
+    anti join marts.dim_study_gaps as gaps
+        on
+            covered.cluster_id = gaps.cluster_id
+            and covered.day_date < gaps.to_at
+            and covered.day_date + interval 1 day > gaps.from_at
     where covered.day_date >= clusters.study_from_at and covered.day_date + interval 1 day <= clusters.study_to_at
 ),
 

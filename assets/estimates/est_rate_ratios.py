@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
 from assets.model.rate_ratio import common_dispersion, rate_ratio
 from assets.warehouse import Warehouse
@@ -35,6 +35,7 @@ NODE_DAYS = (
     f"{EXPOSURES}.node_days",
     f"{EXPOSURES}.seen_from_at",
     f"{EXPOSURES}.seen_to_at",
+    *STUDY_GAPS,
 )
 RATE = (*EVENTS, *NODE_DAYS, *BOUNDARY)
 RATIO = (*RATE, *VARIANCES)
@@ -50,6 +51,7 @@ TABLE = TableSpec(
         "and way of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
+    shared=("attempt_stretches",),
     columns=(
         Column(
             "comparison",

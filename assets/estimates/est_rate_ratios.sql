@@ -73,7 +73,7 @@ attempts as (
         node_days,
         failed_at,
         failure_probability
-    from marts.fct_attempt_exposures
+    from attempt_stretches
     where node_days is not null
 ),
 

@@ -11,14 +11,19 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
 from assets.model.survival import MINIMUM_INCIDENTS, TOO_FEW_EVENTS, WeibullFit, fit_weibull
 from assets.warehouse import Warehouse
 
 SIZE = ("marts.fct_attempt_exposures.gpu_size_bin",)
 FAILURES = ("marts.fct_attempt_exposures.failure_probability", *SIZE)
-AGE = ("marts.fct_attempt_exposures.entry_seconds", "marts.fct_attempt_exposures.exit_seconds", *SIZE)
+AGE = (
+    "marts.fct_attempt_exposures.entry_seconds",
+    "marts.fct_attempt_exposures.exit_seconds",
+    *STUDY_GAPS,
+    *SIZE,
+)
 ALL = (FAILURES[0], "marts.fct_attempt_exposures.incident_id", *AGE)
 
 BAD_FIT = 0.01
@@ -31,16 +36,23 @@ TABLE = TableSpec(
     description=(
         "Weibull distribution of the time from an attempt's start to its infrastructure failure, from "
         "marts.fct_attempt_exposures. A failure of probability p counts as p failures and 1 - p other ends; other ends "
-        "and attempts that still run are censoring, and what ran before the study period enters at the age it had "
-        "then. Shape below 1: attempts that got going fail less; it is also what a mixture of good and bad nodes looks "
-        "like. One row per cluster and gpu_size_bin."
+        "and attempts that still run are censoring, and what ran before the study period, or in a gap of "
+        "accounting, enters at the age it had then. Shape below 1: attempts that got going fail less; it is also what "
+        "a mixture of good and bad nodes looks like. One row per cluster and gpu_size_bin."
     ),
     key=("cluster_id", "gpu_size_bin"),
+    shared=("attempt_stretches",),
     columns=(
         CLUSTER,
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs rounded up to a power of two; 0: none; NULL: unknown.", SIZE),
         Column("attempt_count", "bigint", "attempts", "Attempts that ran in the study period.", AGE, is_required=True),
-        Column("late_entry_count", "bigint", "attempts", "Those that ran before it began.", AGE),
+        Column(
+            "late_entry_count",
+            "bigint",
+            "attempts",
+            "Those that ran before it began, or in a gap of accounting, and were seen after.",
+            AGE,
+        ),
         *with_limits("weibull_shape", "none", "Shape. NULL: see note.", ALL, UPPER_LIMIT),
         *with_limits(
             "scale_hours", "hours", "Time by which 63.2% would have failed, if nothing else ended.", ALL, UPPER_LIMIT

@@ -2,8 +2,8 @@
 -- What did not fail is put into classes of age 2% wide each: a few hundred rows stand for millions of attempts, and move
 -- no fit by a thousandth; what is added up is added as decimals, whose sum depends on no order. What may have failed
 -- stands alone, with its probability and its incident.
--- What ran before the study period is on record only because it lived to see it: it entered at the age it had then
--- (left truncation).
+-- What ran before the study period, or in a gap of accounting, is on record only because it lived to see its end: it
+-- entered at the age it had then (left truncation).
 with clusters as (
     select cluster_id from marts.dim_clusters
 ),
@@ -16,8 +16,9 @@ attempts as (
         exit_seconds,
         exposure_seconds,
         failure_probability,
-        incident_id
-    from marts.fct_attempt_exposures
+        incident_id,
+        is_last
+    from attempt_stretches
     where exposure_seconds > 0 or exposure_seconds is null or failure_probability > 0
 ),
 
@@ -62,7 +63,7 @@ sizes as (
     select
         cluster_id,
         gpu_size_bin,
-        count(*) as attempt_count,
+        count(*) filter (where is_last) as attempt_count,
         count(*) filter (where exposure_seconds is null) as unknown_runtime_count,
         count(*) filter (where entry_seconds > 0 and entry_seconds < greatest(exit_seconds, 1)) as late_entry_count
     from attempts

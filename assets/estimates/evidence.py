@@ -15,6 +15,8 @@ CLUSTER = Column(
     ("marts.dim_clusters.cluster_id",),
     is_required=True,
 )
+STUDY_GAPS = ("marts.dim_study_gaps.from_at", "marts.dim_study_gaps.to_at")
+"""What accounting lacks of the study period."""
 METHOD_VERSION_COLUMN = Column(
     "method_version",
     "varchar",

@@ -20,7 +20,7 @@ CLUSTER = replace(evidence.CLUSTER, upstream=("marts.agg_lemon_windows.cluster_i
 """A cluster with accounting; without it there is nothing to count."""
 # The same input gives the same table.
 SEED = 20_241_029
-STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
+STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at", *evidence.STUDY_GAPS)
 BLAMED = (
     *(
         f"marts.fct_incident_suspects.{column}"

@@ -18,6 +18,7 @@
     'agg_unmapped_signals',
     'dim_annotations',
     'dim_nodes',
+    'dim_study_gaps',
     'fct_attempt_exposures',
     'fct_attempt_records',
     'fct_attempts',

@@ -143,7 +143,7 @@ def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
         for span in covered
         if LOG_KINDS[span["kind"]].is_continuous
         and span["covered_ratio"] is not None
-        and span["covered_ratio"] < MIN_COVERED_RATIO
+        and (span["covered_ratio"] < MIN_COVERED_RATIO or (span["kind"] == "sacct" and span["gap_count"]))
     ]
 
 

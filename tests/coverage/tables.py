@@ -44,8 +44,10 @@ create table marts.fct_attempt_exposures as
         gpu_count * seconds / 3600 as gpu_hours, true as has_ended,
         if(is_failure, timestamp '2025-01-01' + to_seconds(started + seconds), null) as failed_at,
         if(is_failure, probability, 0) as failure_probability, is_failure as is_paper_failure, incident_id,
-        if(is_failure, 'n1', null) as culprit_node_id, if(is_failure, 'pcie', null) as failure_category
+        if(is_failure, 'n1', null) as culprit_node_id, if(is_failure, 'pcie', null) as failure_category,
+        0.0 as gap_seconds, timestamp '2025-01-01' as seen_from_at, timestamp '2025-03-01' as seen_to_at
     from rows;
+create table marts.dim_study_gaps (cluster_id varchar, from_at timestamp, to_at timestamp);
 create table marts.fct_attempts as
     select
         *, attempt_id as run_id, true as is_terminal, is_paper_failure as is_infrastructure_failure,

@@ -112,6 +112,7 @@ select
     gpu_count >= node_count * gpus_per_node as is_whole_node,
     entry_seconds,
     exit_seconds,
+    0 as gap_seconds,
     exit_seconds - entry_seconds as exposure_seconds,
     node_count * (exit_seconds - entry_seconds) / 86400 as node_days,
     gpu_count * (exit_seconds - entry_seconds) / 3600 as gpu_hours,

@@ -1,7 +1,12 @@
 -- The clusters of the report, real ones first. One row per cluster.
 select
     *,
-    epoch(study_to_at - study_from_at) / 86400 as study_days,
+    epoch(study_to_at - study_from_at) / 86400 - coalesce(gap_days, 0) as study_days,
     cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden
 from marts.dim_clusters
+left join (
+    select cluster_id, sum(epoch(to_at - from_at)) / 86400 as gap_days
+    from marts.dim_study_gaps
+    group by cluster_id
+) as gaps using (cluster_id)
 order by is_simulated, cluster_id

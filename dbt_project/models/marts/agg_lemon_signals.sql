@@ -106,7 +106,7 @@ used_days as (
         node_days.cluster_id,
         node_days.node_id,
         node_days.day_date,
-        cast(round(3600 * node_days.in_use_hours) as bigint)
+        coalesce(cast(round(3600 * node_days.in_use_hours) as bigint), 0)
         - coalesce(cast(round(3600 * left_days.in_use_hours) as bigint), 0) as used_seconds_change
     from node_days
     inner join settings on node_days.cluster_id = settings.cluster_id

@@ -21,6 +21,12 @@ node_days as (
 
 ),
 
+gaps as (
+
+    select * from {{ ref('dim_study_gaps') }}
+
+),
+
 suspects as (
 
     select * from {{ ref('fct_incident_suspects') }}
@@ -48,6 +54,12 @@ uses as (
             node_days.cluster_id = clusters.cluster_id
             and node_days.day_date >= cast(clusters.study_from_at as date)
             and node_days.day_date <= cast(clusters.study_to_at as date)
+    left join gaps
+        on
+            node_days.cluster_id = gaps.cluster_id
+            and cast(node_days.day_date as timestamp) >= gaps.from_at
+            and cast(node_days.day_date as timestamp) + interval 1 day <= gaps.to_at
+    where gaps.cluster_id is null
     group by node_days.cluster_id
 
 ),
@@ -64,6 +76,12 @@ incidents as (
             suspects.cluster_id = clusters.cluster_id
             and suspects.failed_at > clusters.study_from_at
             and suspects.failed_at <= clusters.study_to_at
+    left join gaps
+        on
+            suspects.cluster_id = gaps.cluster_id
+            and suspects.failed_at > gaps.from_at
+            and suspects.failed_at <= gaps.to_at
+    where gaps.cluster_id is null
     group by suspects.cluster_id, suspects.incident_id
 
 ),

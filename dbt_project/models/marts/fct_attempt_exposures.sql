@@ -20,6 +20,12 @@ clusters as (
 
 ),
 
+gaps as (
+
+    select * from {{ name_table(ref('dim_study_gaps'), by_schema) }}
+
+),
+
 failures as (
 
     select * from {{ name_table(ref('fct_failures'), by_schema) }}
@@ -43,32 +49,86 @@ observed as (
 
 ),
 
--- Suspended time is no exposure and nobody records when it was: it is spread evenly over the attempt.
-clipped as (
+bounded as (
 
     select
         *,
-        {{ seconds_between('started_at', 'observed_until_at') }} as observed_seconds,
-        greatest(0, coalesce({{ seconds_between('started_at', 'study_from_at') }}, 0)) as unseen_seconds,
-        least(
-            {{ seconds_between('started_at', 'observed_until_at') }},
-            {{ seconds_between('started_at', 'study_to_at') }}
-        ) as seen_until_seconds
+        greatest(started_at, study_from_at) as begins_at,
+        -- The condition is needed: least() passes over NULL, and a job that lost its end would get one.
+        case when observed_until_at is not null then least(observed_until_at, study_to_at) end as ends_at
     from observed
 
 ),
 
+-- What an attempt ran in a gap is left out. One that began or ended in a gap is seen from its end, or to its beginning.
+gaps_met as (
+
+    select
+        bounded.cluster_id,
+        bounded.attempt_id,
+        max(case when gaps.from_at <= bounded.begins_at then gaps.to_at end) as begins_at,
+        min(case when gaps.to_at >= bounded.ends_at then gaps.from_at end) as ends_at,
+        sum(
+            case
+                when gaps.from_at > bounded.begins_at and gaps.to_at < bounded.ends_at
+                    then {{ seconds_between('gaps.from_at', 'gaps.to_at') }}
+            end
+        ) as gap_seconds
+    from bounded
+    inner join gaps
+        on
+            bounded.cluster_id = gaps.cluster_id
+            and bounded.begins_at <= gaps.to_at
+            and bounded.ends_at > gaps.from_at
+    group by bounded.cluster_id, bounded.attempt_id
+
+),
+
+seen as (
+
+    select
+        bounded.*,
+        {{ seconds_between('bounded.started_at', 'bounded.observed_until_at') }} as observed_seconds,
+        coalesce(gaps_met.begins_at, bounded.begins_at) as seen_from_at,
+        coalesce(gaps_met.ends_at, bounded.ends_at) as seen_to_at,
+        coalesce(gaps_met.gap_seconds, 0) as unseen_seconds,
+        gaps_met.ends_at is not null as has_unseen_end
+    from bounded
+    left join gaps_met
+        on
+            bounded.cluster_id = gaps_met.cluster_id
+            and bounded.attempt_id = gaps_met.attempt_id
+
+),
+
+-- Suspended time is no exposure and nobody records when it was: it is spread evenly over the attempt.
 shares as (
 
     select
         *,
         case
-            when observed_seconds > 0 then least(unseen_seconds, observed_seconds) / observed_seconds else 0
+            when observed_seconds > 0
+                then least({{ seconds_between('started_at', 'seen_from_at') }}, observed_seconds) / observed_seconds
+            else 0
         end as entry_share,
         case
-            when observed_seconds > 0 then greatest(seen_until_seconds, 0) / observed_seconds else 1
-        end as exit_share
-    from clipped
+            when observed_seconds > 0
+                then greatest({{ seconds_between('started_at', 'seen_to_at') }}, 0) / observed_seconds
+            else 1
+        end as exit_share,
+        case when observed_seconds > 0 then unseen_seconds / observed_seconds else 0 end as gap_share
+    from seen
+
+),
+
+clipped as (
+
+    select
+        *,
+        exposure_seconds * entry_share as entry_seconds,
+        exposure_seconds * greatest(exit_share, entry_share) as exit_seconds,
+        exposure_seconds * gap_share as gap_seconds
+    from shares
 
 ),
 
@@ -76,9 +136,8 @@ exposed as (
 
     select
         *,
-        exposure_seconds * entry_share as entry_seconds,
-        exposure_seconds * greatest(exit_share, entry_share) as exit_seconds
-    from shares
+        exit_seconds - entry_seconds - gap_seconds as seen_seconds
+    from clipped
 
 )
 
@@ -94,9 +153,10 @@ select
     end as is_whole_node,
     exposed.entry_seconds,
     exposed.exit_seconds,
-    exposed.exit_seconds - exposed.entry_seconds as exposure_seconds,
-    exposed.node_count * (exposed.exit_seconds - exposed.entry_seconds) / 86400 as node_days,
-    exposed.gpu_count * (exposed.exit_seconds - exposed.entry_seconds) / 3600 as gpu_hours,
+    exposed.gap_seconds,
+    exposed.seen_seconds as exposure_seconds,
+    exposed.node_count * exposed.seen_seconds / 86400 as node_days,
+    exposed.gpu_count * exposed.seen_seconds / 3600 as gpu_hours,
     exposed.has_ended,
     failures.failed_at,
     coalesce(failures.posterior_probability, 0) as failure_probability,
@@ -105,17 +165,15 @@ select
         exposed.end_reason = 'planned'
         and exposed.state = 'NODE_FAIL'
         and exposed.study_from_at < exposed.ended_at
-        and exposed.study_to_at >= exposed.ended_at, false
+        and exposed.study_to_at >= exposed.ended_at
+        and not exposed.has_unseen_end, false
     ) as is_paper_failure,
     failures.incident_id,
     failures.culprit_node_id,
     failures.failure_category,
     exposed.started_at,
-    greatest(exposed.started_at, exposed.study_from_at) as seen_from_at,
-    -- The condition is needed: least() passes over NULL, and a job that lost its end would get one.
-    case
-        when exposed.observed_until_at is not null then least(exposed.observed_until_at, exposed.study_to_at)
-    end as seen_to_at
+    exposed.seen_from_at,
+    exposed.seen_to_at
 from exposed
 left join failures
     on
@@ -123,3 +181,4 @@ left join failures
         and exposed.attempt_id = failures.attempt_id
         and exposed.study_from_at < failures.failed_at
         and exposed.study_to_at >= failures.failed_at
+        and not exposed.has_unseen_end

@@ -36,6 +36,12 @@ failures as (
 
 ),
 
+gaps as (
+
+    select * from {{ ref('dim_study_gaps') }}
+
+),
+
 days_covered as (
 
     select * from {{ ref('int_days_covered') }}
@@ -53,6 +59,32 @@ days as (
             'cast(first_at as date)', 'cast(coalesce(data_through_at, last_at) as date)'
         ) }} as day_date
     from clusters
+
+),
+
+days_of_gaps as (
+
+    select
+        cluster_id,
+        from_at,
+        to_at,
+        {{ unnest_date_range('cast(from_at as date)', 'cast(to_at as date)') }} as day_date
+    from gaps
+
+),
+
+-- On a day within a gap nobody knows what ran and failed, but of jobs that outlived it.
+gap_days as (
+
+    select
+        cluster_id,
+        day_date,
+        bool_or(
+            from_at <= cast(day_date as timestamp)
+            and to_at >= cast(day_date as timestamp) + interval 1 day
+        ) as is_unknown
+    from days_of_gaps
+    group by cluster_id, day_date
 
 ),
 
@@ -136,23 +168,40 @@ select
     nodes.cluster_id,
     nodes.node_id,
     days.day_date,
-    case when uses.node_id is null then 0 else uses.allocated_gpu_hours end as allocated_gpu_hours,
-    coalesce(uses.used_seconds, 0) / 3600 as in_use_hours,
     case
-        when days.day_date > days.study_from_date and days.day_date < days.study_to_date
+        when uses.node_id is not null then uses.allocated_gpu_hours
+        when not coalesce(gap_days.is_unknown, false) then 0
+    end as allocated_gpu_hours,
+    coalesce(uses.used_seconds, case when not coalesce(gap_days.is_unknown, false) then 0 end) / 3600 as in_use_hours,
+    case
+        when
+            days.day_date > days.study_from_date
+            and days.day_date < days.study_to_date
+            and gap_days.cluster_id is null
             then coalesce(uses.used_seconds, 0) / 3600
         else coalesce(edge_uses.used_seconds, 0) / 3600
     end as study_hours,
     case
         when watched_days.cluster_id is not null then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
     end as out_of_service_hours,
-    cast(coalesce(failure_counts.failure_count, 0) as integer) as failure_count,
-    coalesce(failure_counts.expected_failure_count, 0) as expected_failure_count,
     case
-        when failure_counts.node_id is null then 0 else failure_counts.expected_lost_gpu_hours
+        when failure_counts.node_id is not null then cast(failure_counts.failure_count as integer)
+        when not coalesce(gap_days.is_unknown, false) then 0
+    end as failure_count,
+    case
+        when failure_counts.node_id is not null then failure_counts.expected_failure_count
+        when not coalesce(gap_days.is_unknown, false) then 0
+    end as expected_failure_count,
+    case
+        when failure_counts.node_id is not null then failure_counts.expected_lost_gpu_hours
+        when not coalesce(gap_days.is_unknown, false) then 0
     end as expected_lost_gpu_hours
 from nodes
 inner join days on nodes.cluster_id = days.cluster_id
+left join gap_days
+    on
+        days.cluster_id = gap_days.cluster_id
+        and days.day_date = gap_days.day_date
 left join uses
     on
         nodes.cluster_id = uses.cluster_id

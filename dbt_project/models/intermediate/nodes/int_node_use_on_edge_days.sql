@@ -5,11 +5,59 @@ clusters as (
     select
         cluster_id,
         study_from_at,
-        study_to_at,
-        cast(study_from_at as date) as first_date,
-        cast(study_to_at as date) as last_date
+        study_to_at
     from {{ ref('dim_clusters') }}
     where study_from_at < study_to_at
+
+),
+
+gaps as (
+
+    select * from {{ ref('dim_study_gaps') }}
+
+),
+
+-- The study begins again after each gap of accounting.
+beginnings as (
+
+    select
+        cluster_id,
+        study_from_at as from_at
+    from clusters
+
+    union all
+
+    select
+        cluster_id,
+        to_at as from_at
+    from gaps
+
+),
+
+spans as (
+
+    select
+        beginnings.cluster_id,
+        beginnings.from_at,
+        coalesce(min(gaps.from_at), clusters.study_to_at) as to_at
+    from beginnings
+    inner join clusters on beginnings.cluster_id = clusters.cluster_id
+    left join gaps
+        on
+            beginnings.cluster_id = gaps.cluster_id
+            and beginnings.from_at <= gaps.from_at
+    group by beginnings.cluster_id, beginnings.from_at, clusters.study_to_at
+
+),
+
+dated_spans as (
+
+    select
+        *,
+        cast(from_at as date) as first_date,
+        cast(to_at as date) as last_date
+    from spans
+    where from_at < to_at
 
 ),
 
@@ -25,9 +73,9 @@ edge_days as (
     select
         cluster_id,
         first_date as day_date,
-        study_from_at as from_at,
-        least(study_to_at, cast(first_date as timestamp) + interval 1 day) as to_at
-    from clusters
+        from_at,
+        least(to_at, cast(first_date as timestamp) + interval 1 day) as to_at
+    from dated_spans
 
     union all
 
@@ -35,8 +83,8 @@ edge_days as (
         cluster_id,
         last_date as day_date,
         cast(last_date as timestamp) as from_at,
-        study_to_at as to_at
-    from clusters
+        to_at
+    from dated_spans
     where first_date < last_date
 
 ),
@@ -46,6 +94,7 @@ stays as (
     select
         edge_days.cluster_id,
         edge_days.day_date,
+        edge_days.from_at,
         greatest(records.started_at, edge_days.from_at) as started_at,
         least(records.observed_until_at, edge_days.to_at) as ended_at,
         {{ unnest_list('records.node_ids') }} as node_id
@@ -62,7 +111,7 @@ counted_stays as (
 
     select
         *,
-        {{ start_of_unshared_time('cluster_id, node_id, day_date') }} as counted_from
+        {{ start_of_unshared_time('cluster_id, node_id, day_date, from_at') }} as counted_from
     from stays
 
 )
