@@ -20,6 +20,7 @@ from assets.sources.health.translations import TIMED_BY_FILE, TRANSLATIONS, reco
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times, undated
+from assets.sources.sql.repeats import mark_repeats
 
 KIND = "health"
 TABLE = "health_checks"
@@ -192,30 +193,11 @@ select file_id, line_number, 'unchanged' from health_unchanged"""
 
 def dispositions() -> Sequence[Step]:
     """Mark results that are stated again, by the same file copied or by files that overlap."""
-    fact = (
-        "hash(cluster_id, coalesce(node_id, node_name), check_name, check_type, result, started_at, observed_at, "
-        "job_id_raw, message, unchanged_since)"
+    return mark_repeats(
+        TABLE,
+        key=(
+            "cluster_id, coalesce(node_id, node_name), check_name, check_type, result, started_at, observed_at, "
+            "job_id_raw, message, unchanged_since"
+        ),
+        best="path, line_number",
     )
-    # The few repeated keys are found by hash first: ranking millions of rows takes far longer than counting them.
-    return [
-        f"""
-create or replace temp table health_repeats as
-with repeated as (
-    select {fact} as fact from raw.health_checks where disposition <> 'unknown_node' group by fact having count(*) > 1
-),
-ranked as (
-    select
-        rowid as row_number_in_table,
-        row_number() over (partition by {fact} order by path, line_number) as place
-    from raw.health_checks
-    where disposition <> 'unknown_node' and {fact} in (select fact from repeated)
-)
-select row_number_in_table from ranked where place > 1""",
-        """
-update raw.health_checks
-set disposition = case
-    when rowid in (select row_number_in_table from health_repeats) then 'duplicate' else 'loaded'
-end
-where disposition <> 'unknown_node'
-    and (disposition = 'duplicate') <> (rowid in (select row_number_in_table from health_repeats))""",
-    ]

@@ -19,17 +19,22 @@ def mark_repeats(table: str, key: str, best: str) -> list[Step]:
     best
         SQL ordering of such rows, the best one first. It ends with what tells any two rows apart.
     """
+    # The few repeated keys are found by hash first: ranking millions of rows takes far longer than counting them.
     return [
         f"""
 create or replace temp table {table}_repeats as
-select
-    rowid as row_key,
-    if(row_number() over (partition by {key} order by {best}) > 1, 'duplicate', 'loaded') as disposition
-from raw.{table}
-where disposition <> 'unknown_node'""",
+with repeated as (
+    select hash({key}) as fact from raw.{table} where disposition <> 'unknown_node' group by fact having count(*) > 1
+),
+ranked as (
+    select rowid as row_key, row_number() over (partition by {key} order by {best}) as place
+    from raw.{table}
+    where disposition <> 'unknown_node' and hash({key}) in (select fact from repeated)
+)
+select row_key from ranked where place > 1""",
         f"""
 update raw.{table}
-set disposition = repeats.disposition
-from {table}_repeats as repeats
-where {table}.rowid = repeats.row_key and {table}.disposition is distinct from repeats.disposition""",
+set disposition = if(rowid in (select row_key from {table}_repeats), 'duplicate', 'loaded')
+where disposition <> 'unknown_node'
+    and disposition <> if(rowid in (select row_key from {table}_repeats), 'duplicate', 'loaded')""",
     ]
