@@ -37,17 +37,14 @@ where {{ condition }}
 {%- set columns = [reference['columns']] if reference['columns'] is string else reference['columns'] -%}
 {%- set to_columns = reference.get('to_columns', columns) -%}
 {%- set to_columns = [to_columns] if to_columns is string else to_columns -%}
-{%- set links, known = [], [] -%}
-{%- for column in columns -%}
-    {%- do links.append('judged.' ~ column ~ ' = referred.' ~ to_columns[loop.index0]) -%}
-    {%- do known.append('judged.' ~ column ~ ' is not null') -%}
-{%- endfor %}
+{%- set named = columns | join(', ') %}
 select
-    '{{ columns | join(', ') }} not found' as broken_rule,
+    '{{ named }} not found' as broken_rule,
     judged.*
 from {{ model }} as judged
-left join {{ reference['to'] }} as referred on {{ links | join(' and ') }}
-where {{ known | join(' and ') }} and referred.{{ to_columns[0] }} is null
+where ({{ named }}) in (
+    select {{ named }} from {{ model }} except select {{ to_columns | join(', ') }} from {{ reference['to'] }}
+)
 {{ 'union all' if not loop.last }}
 {%- endfor %}
 

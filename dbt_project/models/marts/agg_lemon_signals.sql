@@ -80,20 +80,21 @@ changes as (
 
 ),
 
+-- Doubles hold such counts exactly, and windows add them up faster than whole numbers.
 daily_changes as (
 
     select
         cluster_id,
         node_id,
         day_date,
-        cast(sum(case when signal = 'exclusion' then amount end) as bigint) as exclusion_change,
-        cast(sum(case when signal = 'code' then amount end) as bigint) as code_change,
-        cast(sum(case when signal = 'ticket' then amount end) as bigint) as ticket_change,
-        cast(sum(case when signal = 'outage' then amount end) as bigint) as outage_change,
-        cast(sum(case when signal = 'multi_node_incident' then amount end) as bigint) as multi_node_change,
-        cast(sum(case when signal = 'single_node_incident' then amount end) as bigint) as single_node_change,
-        cast(sum(case when signal = 'single_node_failure' then amount end) as bigint) as single_node_failure_change,
-        cast(sum(case when signal = 'single_node_attempt' then amount end) as bigint) as single_node_attempt_change
+        cast(sum(case when signal = 'exclusion' then amount end) as double) as exclusion_change,
+        cast(sum(case when signal = 'code' then amount end) as double) as code_change,
+        cast(sum(case when signal = 'ticket' then amount end) as double) as ticket_change,
+        cast(sum(case when signal = 'outage' then amount end) as double) as outage_change,
+        cast(sum(case when signal = 'multi_node_incident' then amount end) as double) as multi_node_change,
+        cast(sum(case when signal = 'single_node_incident' then amount end) as double) as single_node_change,
+        cast(sum(case when signal = 'single_node_failure' then amount end) as double) as single_node_failure_change,
+        cast(sum(case when signal = 'single_node_attempt' then amount end) as double) as single_node_attempt_change
     from changes
     group by cluster_id, node_id, day_date
 
