@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-METHOD_VERSION = "5"
+METHOD_VERSION = "6"
 """Raised whenever the same logs give different numbers.
 
 1: failures by the hard rule of the attribution window, plain Poisson limits, finished attempts only.
@@ -15,4 +15,6 @@ METHOD_VERSION = "5"
 5: the fit of the probabilities converges, and failures of all strata are drawn to exposure; every inventory snapshot is
    evidence at its own time; predictions of runs allow for months that differ; lemons, ratios of periods and forecasts
    of nodes rest on the study period; runs that go on count their time so far; what never ran breaks no chain of jobs.
+6: what accounting lacks of the study period adds neither exposure nor failures; the second pass of an hour that comes
+   twice, and the clocks of nodes, are told apart.
 """

@@ -177,7 +177,9 @@ def test_probabilities_are_those_of_the_view_of_exposure(minimal):
         select
             (
                 select round(sum(posterior_probability), 6)
-                from marts.fct_failures inner join marts.dim_clusters using (cluster_id)
+                from marts.fct_failures as failures inner join marts.dim_clusters using (cluster_id)
+                anti join marts.dim_study_gaps as gaps
+                    on failures.cluster_id = gaps.cluster_id and failed_at > gaps.from_at and failed_at <= gaps.to_at
                 where failed_at > study_from_at and failed_at <= study_to_at
             ),
             (select round(sum(failure_probability), 6) from marts.fct_attempt_exposures)
