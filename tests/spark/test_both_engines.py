@@ -33,6 +33,7 @@ def home(tmp_path_factory):
     home = new_home(tmp_path_factory.mktemp("engines"))
     simulate("demo", home.root, days=DAYS)
     fail_an_unknown_check(home.sources / "demo-llm" / "health")
+    lose_ten_days(home.sources / "demo-vision" / "sacct")
     refresh(home)
     return home
 
@@ -44,6 +45,12 @@ def fail_an_unknown_check(folder: Path) -> None:
     record["int"]["result"] = 2
     record["normal"]["health_check"] = "site fan speed"
     (folder / "own.jsonl").write_text(f"{json.dumps(record)}\n", encoding="utf-8")
+
+
+def lose_ten_days(folder: Path) -> None:
+    """Delete the accounting of ten days: a gap."""
+    for file in sorted(folder.glob("*.psv*"))[20:30]:
+        file.unlink()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ records as (
         ended_at,
         db_index,
         -- The number of a user without a name may be that of a name that is gone.
-        case when not starts_with(user_name, 'uid:') then user_name end as known_user_name,
+        case when user_name not like 'uid:%' then user_name end as known_user_name,
         state
     from {{ ref('stg_sacct__records') }}
     {{ touched_jobs_only() }}
