@@ -14,7 +14,7 @@ from typing import Literal
 from assets.log_kinds import LOG_KINDS
 from assets.node_lists import exclude_option, fold, safe_names
 from assets.report.advice import NEXT_STEP, RECENT_DAYS
-from assets.report.numbers import chance, confidence, moment, printable, short, whole
+from assets.report.numbers import chance, confidence, duration, moment, printable, short, whole
 from assets.report.queries import Own, Row
 from assets.report.wording import plural, span
 
@@ -257,15 +257,16 @@ def _saved_at_former_rate(cause: Row, lost: float | None, days: float | None) ->
 
 
 def _about_sources(own: Own) -> list[Action]:
-    """Name the logs that a cluster should have and has not, then those that have ended."""
+    """Name days that accounting lacks, then logs that a cluster should have and has not, then those that have ended."""
     cluster = own.cluster
     folder = f"data/sources/{shlex.quote(printable(cluster['cluster_id']))}"
     saving = Saving(note="a log saves nothing; it makes failures explainable")
+    lacking = [_about_gaps(cluster, folder, saving)] if cluster["gap_days"] else []
     missing = [
         Action(
             "source",
             f"Export what is missing: {log.name.lower()}",
-            log.unknown_without,
+            log.unknown_without.removesuffix("."),
             saving=saving,
             command=log.export_to(f"{folder}/{kind}"),
         )
@@ -285,4 +286,16 @@ def _about_sources(own: Own) -> list[Action]:
         for source in own.rows("spans")
         if LOG_KINDS[source["kind"]].is_continuous and (source["silent_days"] or 0) > SILENT_DAYS
     ]
-    return [*missing, *silent]
+    return [*lacking, *missing, *silent]
+
+
+def _about_gaps(cluster: Row, folder: str, saving: Saving) -> Action:
+    log = LOG_KINDS["sacct"]
+    gaps = duration(24 * cluster["gap_days"])
+    return Action(
+        "source",
+        f"Export what is missing: {log.name.lower()}",
+        f"{gaps} of the study period are in no export, and every rate leaves them out",
+        saving=saving,
+        command=log.export_to(f"{folder}/sacct", moment(cluster["study_from_at"])[:10]),
+    )

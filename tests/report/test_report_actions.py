@@ -203,9 +203,13 @@ def test_logs_that_are_missing_or_silent_come_last(small):
             con.execute(
                 "insert into ops.spans values ('c', ?, ?, ?, 'log')", [kind, START, START + (90 - silent) * DAY]
             )
+        con.execute("insert into marts.dim_study_gaps values ('c', ?, ?)", [START + 8 * DAY, START + 24 * DAY])
     put_out(small, "n1", START + 80 * DAY, None)
-    first, missing, silent = advised(small, "c")
+    first, gap, missing, silent = advised(small, "c")
     assert first.kind == "outage"
+    assert gap.title == "Export what is missing: accounting"
+    assert gap.reason == "16.0 days of the study period are in no export, and every rate leaves them out"
+    assert f"-S {START:%Y-%m-%d} " in gap.command
     assert missing.title == "Export what is missing: kernel messages"
     assert silent.title == "Look why the log `health` has gone silent"
     assert "4 days before the end" in silent.reason

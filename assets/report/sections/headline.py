@@ -75,10 +75,11 @@ def facts(own: Own) -> str:
 
 
 def period(cluster: Row) -> str:
-    """Write the observed span of time."""
+    """Write the observed span of time, and how much of it accounting lacks."""
     if cluster["first_at"] is None or cluster["last_at"] is None:
         return UNKNOWN
-    return duration((cluster["last_at"] - cluster["first_at"]).total_seconds() / 3600)
+    span = duration((cluster["last_at"] - cluster["first_at"]).total_seconds() / 3600)
+    return f"{span}, {duration(24 * cluster['gap_days'])} of them without accounting" if cluster["gap_days"] else span
 
 
 def _infrastructure(own: Own) -> str:
