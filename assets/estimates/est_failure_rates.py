@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXPOSURES = "marts.fct_attempt_exposures"
-POPULATION = (f"{EXPOSURES}.gpu_count", f"{EXPOSURES}.is_whole_node")
+POPULATION = (f"{EXPOSURES}.gpu_size_bin", f"{EXPOSURES}.is_whole_node")
 FAILURES = (
     f"{EXPOSURES}.failure_probability",
     f"{EXPOSURES}.is_paper_failure",

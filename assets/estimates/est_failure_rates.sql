@@ -23,7 +23,7 @@ attempts as (
         cluster_id,
         attempt_id,
         coalesce(incident_id, attempt_id) as incident_id,
-        gpu_count,
+        gpu_size_bin,
         is_whole_node,
         has_ended,
         cast(node_days as decimal(38, 9)) as node_days,
@@ -37,17 +37,17 @@ exposures as (
     select
         cluster_id,
         count(*) as attempt_count,
-        count(*) filter (where gpu_count > 128) as large_attempt_count,
+        count(*) filter (where gpu_size_bin > 128) as large_attempt_count,
         count(*) filter (where is_whole_node) as whole_node_attempt_count,
-        count(*) filter (where gpu_count is null) as unknown_size_count,
+        count(*) filter (where gpu_size_bin is null) as unknown_size_count,
         count(*) filter (where is_whole_node is null) as unknown_share_count,
         count(*) filter (where not has_ended and node_days is null) as unmeasured_running_count,
         count(*) filter (where is_unexplained) as unexplained_count,
-        count(*) filter (where is_unexplained and gpu_count > 128) as large_unexplained_count,
+        count(*) filter (where is_unexplained and gpu_size_bin > 128) as large_unexplained_count,
         count(*) filter (where is_unexplained and is_whole_node) as whole_node_unexplained_count,
         sum(node_days) as node_days,
-        sum(node_days) filter (where gpu_count > 128) as large_node_days,
-        sum(node_days) filter (where gpu_count > 128 and not is_whole_node) as large_shared_node_days,
+        sum(node_days) filter (where gpu_size_bin > 128) as large_node_days,
+        sum(node_days) filter (where gpu_size_bin > 128 and not is_whole_node) as large_shared_node_days,
         sum(node_days) filter (where is_whole_node) as whole_node_days
     from attempts
     group by cluster_id
@@ -70,7 +70,7 @@ failures as (
 members as (
     select *, 'all' as population from failures
     union all
-    select *, 'gpus_gt_128' as population from failures where gpu_count > 128
+    select *, 'gpus_gt_128' as population from failures where gpu_size_bin > 128
     union all
     select *, 'whole_nodes' as population from failures where is_whole_node
 ),

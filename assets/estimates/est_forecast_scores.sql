@@ -61,7 +61,7 @@ attempts as (
     where
         exposures.node_days is not null
         and case reference.population
-            when 'gpus_gt_128' then exposures.gpu_count > 128
+            when 'gpus_gt_128' then exposures.gpu_size_bin > 128
             when 'whole_nodes' then exposures.is_whole_node
             when 'all' then true
         end

@@ -19,7 +19,7 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGE = ("marts.fct_attempts.gpu_count", "marts.agg_lemon_windows.large_gpu_count", *STUDY)
+LARGE = ("marts.fct_attempts.job_gpu_count", "marts.agg_lemon_windows.large_gpu_count", *STUDY)
 LEMONS = "estimates.est_lemon_nodes.verdict"
 FAILED = (
     *(*LARGE, LEMONS, "marts.fct_failures.attempt_id", "marts.fct_failures.culprit_node_id"),

@@ -46,7 +46,7 @@ large_attempts as (
     where
         attempts.is_terminal
         and attempts.started_at is not null
-        and attempts.gpu_count >= windows.large_gpu_count
+        and attempts.job_gpu_count >= windows.large_gpu_count
         and cast(attempts.ended_at as date) between windows.rate_start_date and windows.window_end_date
         and attempts.ended_at > clusters.study_from_at
         and attempts.ended_at <= clusters.study_to_at

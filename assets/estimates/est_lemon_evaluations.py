@@ -40,7 +40,7 @@ WINDOWS = tuple(f"marts.agg_lemon_windows.{name}" for name in ("window_end_date"
 LISTED = (*BLAMED, IN_USE, *WINDOWS)
 LOST = (*LISTED, "marts.fct_incident_suspects.lost_gpu_hours")
 LARGE = (
-    "marts.fct_attempts.gpu_count",
+    "marts.fct_attempts.job_gpu_count",
     "marts.fct_failures.culprit_node_id",
     "marts.fct_failures.posterior_probability",
     "marts.agg_lemon_windows.large_gpu_count",

@@ -82,7 +82,7 @@ anti join marts.dim_study_gaps as gaps
 where
     attempts.is_terminal
     and attempts.started_at is not null
-    and attempts.gpu_count >= windows.large_gpu_count
+    and attempts.job_gpu_count >= windows.large_gpu_count
     and attempts.ended_at > clusters.study_from_at
     and attempts.ended_at <= clusters.study_to_at
 group by all

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CLUSTER_SIZE = ("marts.dim_clusters.gpu_count",)
-LARGEST_JOB = ("marts.fct_attempts.gpu_count", "marts.fct_attempts.started_at")
+LARGEST_JOB = ("marts.fct_attempts.job_gpu_count", "marts.fct_attempts.started_at")
 NODES = ("marts.dim_clusters.gpus_per_node",)
 RATE_UNIT = "failures per 1,000 node-days"
 PLANNED_DAYS = 30

@@ -11,7 +11,7 @@ with clusters as (
 largest_jobs as (
     select
         cluster_id,
-        max(gpu_count) as gpu_count
+        max(job_gpu_count) as gpu_count
     from marts.fct_attempts
     where started_at is not null
     group by cluster_id

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SIZE = (
     "marts.fct_attempt_exposures.gpu_size_bin",
-    "marts.fct_attempt_exposures.gpu_count",
     "marts.fct_attempt_exposures.is_whole_node",
 )
 FAILURES = ("marts.fct_attempt_exposures.failure_probability", *SIZE)

@@ -15,8 +15,8 @@ attempts as (
         exposure_seconds,
         failure_probability,
         coalesce(incident_id, attempt_id) as incident_id,
-        gpu_count is null or node_days is null as is_size_unknown,
-        coalesce(is_whole_node and node_days is not null, false) as is_whole_node
+        gpu_size_bin is null or node_days is null as is_size_unknown,
+        coalesce(is_whole_node and gpu_size_bin is not null and node_days is not null, false) as is_whole_node
     from marts.fct_attempt_exposures
     where exposure_seconds > 0 or failure_probability > 0
 ),

@@ -117,6 +117,7 @@ _TOUCHED = {
     "node_boots": "from intermediate.int_node_boots",
     "check_repeats": "from intermediate.int_check_repeats",
     "jobs_chained": "from intermediate.int_jobs_chained",
+    "het_jobs_sized": "from intermediate.int_het_jobs_sized",
     "planned_attempt_ends": "from intermediate.int_planned_attempt_ends",
     "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
 }

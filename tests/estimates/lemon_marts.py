@@ -53,7 +53,7 @@ from (values
 ) as tickets (ticket_id, node_id, component, opened_at, closed_at);
 insert into marts.fct_attempts by name
 select
-    'planted' as cluster_id, 'a' || p || '-' || i as attempt_id, true as is_terminal, 512 as gpu_count,
+    'planted' as cluster_id, 'a' || p || '-' || i as attempt_id, true as is_terminal, 512 as job_gpu_count,
     timestamp '2026-01-05' + to_days(28 * p) as started_at, timestamp '2026-01-06' + to_days(28 * p) as ended_at
 from range(4) as periods (p), range(40) as attempts (i);
 insert into marts.fct_attempt_nodes by name

@@ -124,7 +124,10 @@ def test_the_reference_is_chosen_by_exposure_alone(warehouse):
         con.execute(
             "update marts.fct_attempts set is_infrastructure_failure = false, runtime_seconds = runtime_seconds * 3"
         )
-        con.execute("update marts.fct_attempts set gpu_count = 128, node_count = 16 where cluster_id = 'large'")
+        con.execute(
+            "update marts.fct_attempts set gpu_count = 128, gpu_size_bin = 128, node_count = 16 "
+            "where cluster_id = 'large'"
+        )
         con.execute("delete from marts.fct_node_days where cluster_id = 'untracked'")
     assert reference() == {
         "large": ("whole_nodes", "attempts"), "small": ("nodes", "incidents"), "quiet": ("gpus_gt_128", "attempts"),

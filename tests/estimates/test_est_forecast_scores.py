@@ -27,7 +27,7 @@ from (values
     ('idle', 'all', 'attempts', true)
 ) as rates (cluster_id, population, counted_as, is_reference);
 insert into marts.fct_attempt_exposures (
-    cluster_id, attempt_id, started_at, entry_seconds, exit_seconds, gpu_count, is_whole_node, node_days, failed_at,
+    cluster_id, attempt_id, started_at, entry_seconds, exit_seconds, gpu_size_bin, is_whole_node, node_days, failed_at,
     failure_probability, incident_id, culprit_node_id
 )
 values

@@ -10,9 +10,9 @@
 {%- endmacro %}
 
 
-{#- The same, and records of jobs that what is new chains, blames or explains otherwise, though their own are as
+{#- The same, and records of jobs that what is new chains, sizes, blames or explains otherwise, though their own are as
     they were. -#}
-{% macro renewed_jobs_only(chained_jobs, failures, planned_ends) -%}
+{% macro renewed_jobs_only(chained_jobs, het_jobs, failures, planned_ends) -%}
     {%- if is_incremental() -%}
         {%- set blamed = 'select cluster_id, attempt_id, failure_category, incident_id from ' ~ failures -%}
         where (cluster_id, job_id_raw) in (
@@ -20,6 +20,13 @@
             union all
             select cluster_id, {{ job_id_of_attempt('cluster_id', 'job_key') }}
             from ({{ jobs_chained_otherwise(chained_jobs) }})
+            union all
+            select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
+            from (
+                (from {{ het_jobs }} except from touched.het_jobs_sized)
+                union all
+                (from touched.het_jobs_sized except from {{ het_jobs }})
+            )
             union all
             select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
             from (
@@ -57,13 +64,13 @@
 
 
 {#- The attempts of these runs, and of those of which a record is renewed. -#}
-{% macro renewed_runs_only(attempts, chained_jobs, failures, planned_ends) -%}
+{% macro renewed_runs_only(attempts, chained_jobs, het_jobs, failures, planned_ends) -%}
     {%- if is_incremental() -%}
         where run_id in (
             {{ touched_run_ids(chained_jobs) }}
             union all
             select run_id from {{ attempts }}
-            {{ renewed_jobs_only(chained_jobs, failures, planned_ends) }}
+            {{ renewed_jobs_only(chained_jobs, het_jobs, failures, planned_ends) }}
         )
     {%- endif -%}
 {%- endmacro %}

@@ -120,12 +120,12 @@ sizes as (
 
     select
         cluster_id,
-        count(*) filter (where gpu_count >= 512) as count_512,
-        count(*) filter (where gpu_count >= 256) as count_256,
-        count(*) filter (where gpu_count >= 128) as count_128,
-        count(*) filter (where gpu_count >= 64) as count_64,
-        count(*) filter (where gpu_count >= 32) as count_32,
-        count(*) filter (where gpu_count >= 16) as count_16
+        count(*) filter (where job_gpu_count >= 512) as count_512,
+        count(*) filter (where job_gpu_count >= 256) as count_256,
+        count(*) filter (where job_gpu_count >= 128) as count_128,
+        count(*) filter (where job_gpu_count >= 64) as count_64,
+        count(*) filter (where job_gpu_count >= 32) as count_32,
+        count(*) filter (where job_gpu_count >= 16) as count_16
     from attempts
     group by cluster_id
 

@@ -8,6 +8,12 @@ chained_jobs as (
 
 ),
 
+het_jobs as (
+
+    select * from {{ ref('int_het_jobs_sized') }}
+
+),
+
 failures as (
 
     select * from {{ ref('fct_failures') }}
@@ -23,7 +29,7 @@ planned_ends as (
 attempts as (
 
     select * from {{ ref('int_attempts_resolved') }}
-    {{ renewed_jobs_only('chained_jobs', 'failures', 'planned_ends') }}
+    {{ renewed_jobs_only('chained_jobs', 'het_jobs', 'failures', 'planned_ends') }}
 
 )
 
@@ -61,6 +67,7 @@ select
     cast(attempts.node_count as integer) as node_count,
     attempts.requested_node_count,
     attempts.gpu_count,
+    {{ job_gpu_count('attempts', 'het_jobs') }} as job_gpu_count,
     attempts.gpu_count_source,
     attempts.requested_gpu_count,
     attempts.gpu_type,
@@ -87,6 +94,10 @@ left join chained_jobs
     on
         attempts.cluster_id = chained_jobs.cluster_id
         and attempts.job_key = chained_jobs.job_key
+left join het_jobs
+    on
+        attempts.cluster_id = het_jobs.cluster_id
+        and attempts.attempt_id = het_jobs.attempt_id
 left join failures
     on
         attempts.cluster_id = failures.cluster_id

@@ -6,7 +6,11 @@ attempts as (
 
     select * from {{ ref('fct_attempts') }}
     {{ renewed_runs_only(
-        ref('fct_attempts'), ref('int_jobs_chained'), ref('fct_failures'), ref('int_planned_attempt_ends')
+        ref('fct_attempts'),
+        ref('int_jobs_chained'),
+        ref('int_het_jobs_sized'),
+        ref('fct_failures'),
+        ref('int_planned_attempt_ends')
     ) }}
 
 ),
@@ -31,6 +35,7 @@ totals as (
         run_id,
         {{ last_by('state', 'run_attempt_number') }} as final_state,
         max(case when started_at is not null then gpu_count end) as gpu_count,
+        max(case when started_at is not null then job_gpu_count end) as job_gpu_count,
         max(case when started_at is not null then node_count end) as node_count,
         count(distinct job_id_raw) as job_count,
         count(*) as attempt_count,
@@ -62,6 +67,7 @@ select
     first_attempts.qos,
     first_attempts.job_name,
     totals.gpu_count,
+    totals.job_gpu_count,
     totals.node_count,
     cast(totals.job_count as integer) as job_count,
     cast(totals.attempt_count as integer) as attempt_count,

@@ -175,6 +175,5 @@ select
     pending_reason,
     warnings,
     allocated_gpu_count * exposure_seconds / 3600 as gpu_hours,
-    node_count * exposure_seconds / 86400 as node_days,
-    {{ gpu_size_bin('allocated_gpu_count') }} as gpu_size_bin
+    node_count * exposure_seconds / 86400 as node_days
 from exposed_records

@@ -6,6 +6,12 @@ attempts as (
 
 ),
 
+het_jobs as (
+
+    select * from {{ ref('int_het_jobs_sized') }}
+
+),
+
 culprits as (
 
     select * from {{ ref('int_culprits_named') }}
@@ -51,7 +57,7 @@ ends as (
         attempts.cluster_id,
         attempts.attempt_id,
         attempts.state,
-        attempts.gpu_size_bin,
+        {{ job_gpu_count('attempts', 'het_jobs') }} as job_gpu_count,
         attempts.started_at,
         attempts.ended_at,
         attempts.ended_at - {{ seconds_interval('reaches.before_seconds') }} as window_start_at,
@@ -63,6 +69,10 @@ ends as (
         on
             attempts.cluster_id = named.cluster_id
             and attempts.attempt_id = named.attempt_id
+    left join het_jobs
+        on
+            attempts.cluster_id = het_jobs.cluster_id
+            and attempts.attempt_id = het_jobs.attempt_id
     where
         attempts.is_terminal
         and attempts.state in ('COMPLETED', 'NODE_FAIL', 'FAILED', 'REQUEUED')
@@ -94,7 +104,7 @@ select
     evidence.cluster_id,
     evidence.attempt_id,
     ends.state = 'COMPLETED' as is_control,
-    ends.gpu_size_bin,
+    {{ gpu_size_bin('ends.job_gpu_count') }} as gpu_size_bin,
     evidence.event_id,
     evidence.failure_category,
     evidence.lag_seconds

@@ -63,7 +63,7 @@ select distinct
     attempt_id,
     state,
     is_terminal,
-    gpu_size_bin,
+    gpu_count,
     started_at,
     ended_at,
     node_ids
