@@ -22,6 +22,14 @@ from orchestration.values import plain
 Answer = dict[str, Any]
 
 CLUSTERS = """
+    -- Accounting in which nothing was found to judge a node by.
+    with not_judged as (
+        select cluster_id, bool_or(started_at is not null) as has_run, bool_or(has_ended) as has_ended
+        from marts.fct_attempts
+        where cluster_id not in (select cluster_id from estimates.est_lemon_nodes)
+        group by cluster_id
+    )
+
     select
         clusters.cluster_id,
         clusters.is_simulated,
@@ -44,17 +52,15 @@ CLUSTERS = """
         sum(nodes.exposure) as node_days,
         count(nodes.rank) > 0 as is_ranked,
         case
-            when count(nodes.node_id) = 0 then 'accounting does not say which nodes a job had'
-            else any_value(nodes.note)
+            when count(nodes.node_id) > 0 then any_value(nodes.note)
+            when not any_value(not_judged.has_run) then 'no job has run'
+            when not any_value(not_judged.has_ended) then 'no job has ended'
+            else 'accounting does not say which nodes a job had'
         end as refusal
     from marts.dim_clusters as clusters
     left join estimates.est_lemon_nodes as nodes using (cluster_id)
-    where
-        nodes.cluster_id is not null
-        or (
-            clusters.cluster_id in (select cluster_id from marts.fct_attempts)
-            and clusters.cluster_id not in (select cluster_id from marts.dim_nodes)
-        )
+    left join not_judged using (cluster_id)
+    where nodes.cluster_id is not null or not_judged.cluster_id is not null
     group by clusters.cluster_id, clusters.is_simulated
     order by clusters.is_simulated, clusters.cluster_id
 """

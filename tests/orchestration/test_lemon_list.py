@@ -122,17 +122,25 @@ def test_a_cluster_that_is_not_there_is_wrong_usage(run):
     assert "there is no cluster 'moon'; there are: short, planted" in " ".join(result.output.replace("│", "").split())
 
 
-def test_a_cluster_whose_accounting_names_no_nodes_says_so(run, lemon_home, tmp_path):
+@pytest.mark.parametrize(
+    ("attempt", "reason"),
+    [
+        ("now() as started_at, true as has_ended", "accounting does not say which nodes a job had"),
+        ("now() as started_at, false as has_ended", "no job has ended"),
+        ("null as started_at, false as has_ended", "no job has run"),
+    ],
+)
+def test_a_cluster_without_a_node_to_judge_says_why(run, lemon_home, tmp_path, attempt, reason):
     own = Home.at(tmp_path)
     own.published_file.parent.mkdir(parents=True)
     own.published_file.write_bytes(lemon_home.published_file.read_bytes())
     with duckdb.connect(str(own.published_file)) as con:
-        for table in ("estimates.est_lemon_nodes", "marts.dim_nodes"):
-            con.execute(f"delete from {table} where cluster_id = 'short'")
-        con.execute("insert into marts.fct_attempts by name select 'short' as cluster_id")
+        con.execute("delete from estimates.est_lemon_nodes where cluster_id = 'short'")
+        con.execute("delete from marts.fct_attempts where cluster_id = 'short'")
+        con.execute(f"insert into marts.fct_attempts by name select 'short' as cluster_id, {attempt}")
     result = run("--cluster", "short", root=tmp_path)
     assert result.exit_code == 0, result.output
-    assert "nothing can be told of its nodes: accounting does not say which nodes a job had" in result.output
+    assert f"nothing can be told of its nodes: {reason}" in result.output
 
 
 def test_nothing_published_says_what_to_do(run, tmp_path):
@@ -146,7 +154,7 @@ def test_a_publication_without_any_cluster_says_so(run, lemon_home, tmp_path):
     own.published_file.parent.mkdir(parents=True)
     own.published_file.write_bytes(lemon_home.published_file.read_bytes())
     with duckdb.connect(str(own.published_file)) as con:
-        con.execute("delete from estimates.est_lemon_nodes")
+        con.execute("delete from estimates.est_lemon_nodes; delete from marts.fct_attempts")
     result = run(root=tmp_path)
     assert result.exit_code == 1
     assert "faultline doctor" in result.output
