@@ -50,8 +50,9 @@ create table marts.fct_attempt_exposures as
 create table marts.dim_study_gaps (cluster_id varchar, from_at timestamp, to_at timestamp);
 create table marts.fct_attempts as
     select
-        *, gpu_count as job_gpu_count, attempt_id as run_id, true as is_terminal, is_paper_failure as is_infrastructure_failure,
-        exit_seconds as runtime_seconds, timestamp '2025-01-01' as started_at, timestamp '2025-03-01' as ended_at
+        *, gpu_count as job_gpu_count, attempt_id as run_id, true as is_terminal,
+        is_paper_failure as is_infrastructure_failure, exit_seconds as runtime_seconds,
+        timestamp '2025-01-01' as started_at, timestamp '2025-03-01' as ended_at
     from marts.fct_attempt_exposures;
 create table marts.fct_incidents as
     select distinct cluster_id, incident_id, 1 as touched_node_count from rows where incident_id is not null;

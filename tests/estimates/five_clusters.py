@@ -265,8 +265,9 @@ def attempt_row(
     return {
         "cluster_id": cluster_id, "attempt_id": attempt_id, "run_id": run_id, "is_terminal": is_terminal,
         "is_infrastructure_failure": is_failure, "incident_id": incident_id, "gpu_count": gpu_count,
-        "job_gpu_count": gpu_count, "gpu_size_bin": gpu_size_bin, "node_count": node_count, "runtime_seconds": round(days * 86400),
-        "node_days": node_count * days, "started_at": started_at, "ended_at": started_at + timedelta(days=days),
+        "job_gpu_count": gpu_count, "gpu_size_bin": gpu_size_bin, "node_count": node_count,
+        "runtime_seconds": round(days * 86400), "node_days": node_count * days, "started_at": started_at,
+        "ended_at": started_at + timedelta(days=days),
     }  # fmt: skip
 
 

@@ -25,7 +25,8 @@ CLUSTERS = {"two-components": of_two_components()}
 def test_components_have_the_size_of_their_job_and_their_own_gpus(minimal):
     assert minimal.execute(
         "select job_id, attempt_number, gpu_count, job_gpu_count, gpu_size_bin, gpu_hours, node_days "
-        "from marts.fct_attempts where cluster_id = 'two-components' and job_id_raw != 99 order by job_id_raw, attempt_number"
+        "from marts.fct_attempts where cluster_id = 'two-components' and job_id_raw != 99 "
+        "order by job_id_raw, attempt_number"
     ).fetchall() == [
         ("3", 1, 64, 64, 64, 64 * 240, 80),
         ("23+0", 1, 96, 160, 256, 96 * 240, 120),
