@@ -46,7 +46,7 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "gpus_gt_128: attempts with more than 128 GPUs, the paper's population; whole_nodes: attempts that held "
+            "gpus_gt_128: attempts of jobs above 128 GPUs, the paper's population; whole_nodes: attempts that held "
             "all GPUs of their nodes; all: every attempt; nodes: the nodes themselves, each day of a node that several "
             "jobs shared counted once.",
             is_required=True,

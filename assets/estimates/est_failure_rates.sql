@@ -33,6 +33,7 @@ attempts as (
     from marts.fct_attempt_exposures
 ),
 
+-- Sizes are powers of two: those above 128 are the jobs of more than 128 GPUs.
 exposures as (
     select
         cluster_id,
