@@ -104,7 +104,8 @@ LOG_KINDS = {
             "other_cluster": Gap(
                 "Records of another cluster",
                 "The file names another cluster than its folder does: two machines may be mixed up here.",
-                "put each cluster's exports into its own folder under sources",
+                "put each cluster's exports into its own folder under sources; if this is Slurm's name of the cluster, "
+                "set slurm_cluster in cluster.toml",
             ),
             "unknown_excluded_nodes": Gap(
                 "Excluded nodes that are unknown",

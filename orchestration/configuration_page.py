@@ -30,8 +30,8 @@ This page is written by `make configuration` from the code that reads the settin
 
 A mistake in a `cluster.toml` is told at once by `faultline refresh` and `faultline doctor`, with file, key and what is
 allowed. The cluster keeps its last good numbers until it is corrected, and the other clusters are built. A change takes
-effect with the next refresh. Logs are read again only where a change concerns their reading: `timezone`, `[nodes]`,
-`[sacct]`, `[tickets]`, `privacy`, and a health check with `sticky = false`.
+effect with the next refresh. Logs are read again only where a change concerns their reading: `timezone`,
+`slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `privacy`, and a health check with `sticky = false`.
 """
 RULES = """The rules in `[[health.checks]]`, `[[node_reasons]]` and `[[xids]]` come before the built-in ones. What no
 rule knows is counted by `faultline status`; `faultline doctor` and the report's page on data quality print the lines to

@@ -77,7 +77,7 @@ create table if not exists ops.quarantine (
 create table if not exists ops.skips (
     cluster_id varchar not null,
     path varchar not null,
-    reason varchar not null,                  -- header, blank, comment, continuation, step, pending_array, duplicate, coalesced, untrusted_source, not_relevant, ...
+    reason varchar not null,                  -- header, blank, comment, continuation, step, pending_array, other_cluster, duplicate, coalesced, untrusted_source, not_relevant, ...
     line_count bigint not null
 );
 

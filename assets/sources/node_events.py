@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import duckdb
+
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
+from assets.sources.named_clusters import files_to_divide, names_another
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import delimited, times
 from assets.sources.sql.delimited import named_field
 from assets.sources.sql.repeats import mark_repeats
-from assets.sql import literal
 
 KIND = "events"
 TABLE = "node_events"
 DIALECTS = ("sacctmgr_parsable",)
-VERSION = 3
+VERSION = 4
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 
@@ -46,13 +48,12 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the rows are read."""
     zone = batch.cluster.settings.timezone
     is_header = f"list_has_any(names, {list(_STARTS)}) and list_has_any(names, ['nodename', 'clusternodes', 'cluster'])"
-    warn_of_others = f"""
-insert into file_warnings
-select distinct file_id, 'other_cluster' as warning
-from event_rows
-where lower(cluster_name) <> {literal(batch.cluster.cluster_id.lower())}"""
     return ReadingPlan(
-        prepare=[*delimited.field_steps(is_header, "reason", "event_fields"), _typed(zone), warn_of_others],
+        prepare=[
+            *delimited.field_steps(is_header, "reason", "event_fields"),
+            _typed(zone),
+            _divide_step(batch.cluster),
+        ],
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
@@ -67,6 +68,25 @@ def _moment(text: str, zone: str, *, second_of_fold: bool = False) -> str:
         f"when {times.has_offset(text)} and {times.is_dated(text)} then try_cast({text} as timestamptz)::timestamp "
         f"else {times.utc(f'{text}_local', zone, second_of_fold=second_of_fold)} end"
     )
+
+
+def _divide_step(cluster: ClusterSettings) -> Step:
+    """Return the step that moves the rows of other clusters from `event_rows` to `event_rows_of_others`."""
+
+    def divide(con: duckdb.DuckDBPyConnection) -> None:
+        named = con.execute("select distinct file_id, cluster_name from event_rows where cluster_name is not null")
+        files = files_to_divide(con, cluster, named.fetchall())
+        is_other = f"list_contains($files::integer[], file_id) and {names_another('cluster_name', cluster)}"
+        con.execute(
+            f"""
+            create or replace temp table event_rows_of_others as
+            select file_id, line_number from event_rows where {is_other}
+            """,
+            {"files": files},
+        )
+        con.execute(f"delete from event_rows where {is_other}", {"files": files})
+
+    return divide
 
 
 def _typed(zone: str) -> str:
@@ -159,7 +179,9 @@ where problem is not null"""
 SKIPPED = """
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
-select file_id, line_number, 'header' as reason from event_fields_headers"""
+select file_id, line_number, 'header' as reason from event_fields_headers
+union all
+select file_id, line_number, 'other_cluster' as reason from event_rows_of_others"""
 
 
 def dispositions() -> Sequence[Step]:

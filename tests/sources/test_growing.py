@@ -213,6 +213,30 @@ def test_a_record_that_goes_on_in_the_next_line_is_read_again(tmp_path) -> None:
     assert read_on(tmp_path, [{SACCT: text[:cut]}, {SACCT: text}])["sacct"] == 1
 
 
+FAR = [{**record, "Cluster": "far"} for record in RECORDS]
+UNNAMED = [{**record, "Cluster": ""} for record in RECORDS]
+
+
+@pytest.mark.parametrize(
+    ("before", "added"),
+    [
+        pytest.param(FAR[:3], RECORDS[3:], id="its own appears"),
+        pytest.param(RECORDS[:3], FAR[3:], id="another appears"),
+        pytest.param([RECORDS[0], FAR[1], RECORDS[2]], RECORDS[3:], id="another was there"),
+        pytest.param([RECORDS[0], UNNAMED[1]], FAR[2:], id="another appears after a record without a name"),
+        pytest.param([FAR[0], UNNAMED[1]], RECORDS[2:], id="its own appears after a record without a name"),
+        pytest.param(UNNAMED[:2], FAR[2:], id="a name appears"),
+    ],
+)
+def test_accounting_of_several_clusters_is_read_whole(tmp_path, before, added) -> None:
+    texts = [export(records).encode() for records in (before, [*before, *added])]
+    assert read_on(tmp_path, [{SACCT: text} for text in texts])["sacct"] == 0
+
+
+def test_accounting_of_one_other_cluster_is_read_on(tmp_path) -> None:
+    assert read_on(tmp_path, [{SACCT: export(FAR[:count]).encode()} for count in (3, 5)])["sacct"] == 1
+
+
 TWO, OTHERS = export(RECORDS[:2]), export(RECORDS[2:]).partition("\n")[2]
 
 

@@ -71,7 +71,7 @@ def test_an_interval_within_the_doubled_hour_does_not_end_before_it_starts(end: 
 @pytest.mark.parametrize(("named", "warnings"), [("c1", []), ("C1", []), ("", []), ("c2", ["other_cluster"])])
 def test_rows_of_another_cluster_are_told_of(named: str, warnings: list[str], tmp_path: Path) -> None:
     files = {
-        "c1/events/a.psv": f"Cluster|{HEADER}c1|n1|1714550400|1714554000|DOWN|x|root(0)\n"
+        "c1/events/a.psv": f"Cluster|{HEADER}{named}|n1|1714550400|1714554000|DOWN|x|root(0)\n"
         f"{named}|n1|1714560000|1714564000|DOWN|x|root(0)\n",
         "c1/sacct/a.psv": export([{}]),
     }

@@ -14,7 +14,6 @@ from assets.sources.reader import Step
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.counts import count_of
 from assets.sources.sacct.moments import MOMENTS
-from assets.sources.sacct.seen import seen_in
 from assets.sources.sacct.values import (
     OPEN_STATES,
     ValueProblem,
@@ -74,16 +73,9 @@ def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
 
 
 def lookup_step(cluster: ClusterSettings) -> Step:
-    """Return the step that makes the lookup tables of `sacct_texts`, and keeps new node lists in `raw.node_lists`."""
+    """Return the step that makes the lookup tables of `sacct_seen`, and keeps new node lists in `raw.node_lists`."""
 
     def look_up(con: duckdb.DuckDBPyConnection) -> None:
-        con.execute(
-            f"""
-            create or replace temp table sacct_seen as
-            {seen_in("sacct_line_texts")} union all by name from sacct_seen_in_files
-            """,
-            {"cluster_id": cluster.cluster_id},
-        )
         STATES.fill(con, [_state_row(text) for text in _distinct(con, "states")])
         TRES.fill(con, [_tres_row(text) for text in _distinct(con, "allocated", "requested")])
         durations = _distinct(con, "suspended", "elapsed", "time_limits")
@@ -160,7 +152,7 @@ def _printed(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Prin
     rows = con.execute(
         f"""
         select {TEXTS["NodeList"]}, count(*), max({count_of(TEXTS["NNodes"])})
-        from (from sacct_line_texts union all from sacct_file_texts)
+        from sacct_texts
         where {TEXTS["NodeList"]} in (select unnest($large)) and left_out is null
         group by {TEXTS["NodeList"]}
         """,

@@ -14,6 +14,7 @@ import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES
 from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.sacct.clusters import see_step
 from assets.sources.sacct.detection import DIALECTS, detect
 from assets.sources.sacct.lines import split_step
 from assets.sources.sacct.lookups import lookup_step, years_printed
@@ -32,7 +33,7 @@ PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 7
+VERSION = 8
 _SEEN_RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
@@ -49,8 +50,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     return ReadingPlan(
         prepare=[
             split_step(batch.cluster),
+            see_step(batch.cluster),
             lookup_step(batch.cluster),
-            "create or replace temp view sacct_texts as from sacct_line_texts union all from sacct_file_texts",
             _type_step(batch.cluster.settings.timezone),
         ],
         loaded="select * exclude (problem, detail) from sacct_typed where problem is null",
@@ -76,7 +77,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 # The last record on a line of its own: odd lines may be joined with those that follow. Of a job that runs and does not
-# say for how long, the modification of the file decides whether it is taken for lost.
+# say for how long, the modification of the file decides whether it is taken for lost. Of rows
+# that name several clusters, or of which some name none, all together tell which are read.
 _RESUME_POINTS = """
 with headers as (
     select file_id, max(line_number) as lines_again
@@ -92,6 +94,12 @@ timed as (
     from raw.sacct inner join batch_files
         on batch_files.path = sacct.path and batch_files.cluster_id = sacct.cluster_id
     where sacct.state = 'RUNNING' and sacct.elapsed_seconds is null
+),
+several as (
+    select file_id from (select unnest(clusters, recursive := true) from sacct_seen)
+    group by file_id having count(distinct coalesce(lower(name), '')) > 1
+    union all
+    select file_id from sacct_aside where reason = 'other_cluster'
 )
 select
     kept.file_id,
@@ -103,6 +111,7 @@ from loaded_lines as kept
 inner join headers on headers.file_id = kept.file_id
 anti join sacct_odd_places as odd on odd.file_id = kept.file_id and odd.line_number = kept.line_number
 anti join timed on timed.file_id = kept.file_id
+anti join several on several.file_id = kept.file_id
 group by kept.file_id"""
 
 
@@ -175,8 +184,6 @@ _WARN_ABOUT_FILES = """
         group by kept.file_id
     )
     select file_id, 'truncated_window' from starts where submit_count >= 10
-    union all
-    select unnest(other_cluster_files), 'other_cluster' from sacct_seen
     union all
     select distinct file_id, unnest(warnings) from kept where len(warnings) > 0
 """

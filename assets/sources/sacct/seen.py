@@ -25,16 +25,17 @@ SEEN_IN_FILES = TempTable(
     {
         **{name: "varchar[]" for name in _TEXTS},
         "exclusions": "varchar[]",
-        "other_cluster_files": "integer[]",
+        "clusters": "struct(file_id integer, name varchar)[]",
         **{f"years_{name}": "varchar[]" for name in MOMENTS},
     },
 )
 
 
 def seen_in(texts: str, *more: str) -> str:
-    """Return the query of the one row, for the parameter `cluster_id`.
+    """Return the query of the one row.
 
-    Beside the lists of texts: exclusions, years of local times, and files that name another cluster.
+    Beside the lists of texts: exclusions, years of local times, and the names of clusters in each file, NULL
+    where a record has none.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def seen_in(texts: str, *more: str) -> str:
     """
     lists = {name: (TEXTS[field], condition) for name, (field, condition) in _TEXTS.items()}
     lists["exclusions"] = exclusion_text(), "true"
-    lists["other_cluster_files"] = "file_id", f"lower({TEXTS['Cluster']}) <> lower($cluster_id)"
+    lists["clusters"] = f"{{'file_id': file_id, 'name': {TEXTS['Cluster']}}}", "true"
     lists |= {f"years_{name}": (f"left({TEXTS[name]}, 4)", f"length({TEXTS[name]}) >= 19") for name in MOMENTS}
     columns = [
         f"coalesce(list(distinct {text}) filter (left_out is null and {condition} and {text} is not null), [])"

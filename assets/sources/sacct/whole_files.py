@@ -137,7 +137,7 @@ def take(
     found_exports = [_look_at_readable(file_id, file, copies) for file_id, file in files.items()]
     exports = sorted(filter(None, found_exports), key=lambda export: (export.layout.delimiter, export.layout.columns))
     while exports:
-        counts = _see(con, exports, cluster.cluster_id)
+        counts = _see(con, exports)
         irregular = [export for export in exports if counts.get(export.file_id, 0) != export.record_count]
         if not irregular:
             _note(con, exports)
@@ -168,7 +168,7 @@ def _copy_without_odd_lines(copies: Copies, file_id: int) -> Path:
     return copies.folder / f"{file_id}.regular.txt"
 
 
-def _see(con: duckdb.DuckDBPyConnection, exports: list[Export], cluster_id: str) -> dict[int, int]:
+def _see(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> dict[int, int]:
     """Put what the exports say into `sacct_seen_now`, and count the records of each.
 
     A line with other fields gives no record here, so a record for every line means that each gave one. A header among
@@ -178,8 +178,7 @@ def _see(con: duckdb.DuckDBPyConnection, exports: list[Export], cluster_id: str)
         f"""
         create or replace temp table sacct_seen_now as
         {seen_in(_texts(exports, "ignore_errors = true"), _RECORD_COUNTS, _OTHERS)}
-        """,
-        {"cluster_id": cluster_id},
+        """
     )
     ((counts,),) = con.execute("select record_counts from sacct_seen_now").fetchall()
     return counts or {}

@@ -30,7 +30,7 @@ from assets.sources.settings.sections import (
     Tickets,
     Trace,
 )
-from assets.sources.settings.values import Name, NotNegative, TimeZone
+from assets.sources.settings.values import Name, NotNegative, SlurmCluster, TimeZone
 
 
 class Settings(Section):
@@ -39,6 +39,10 @@ class Settings(Section):
     timezone: TimeZone = "UTC"
     """IANA time zone of the times in the logs that tell no offset: the zone of the hosts on which sacct and slurmctld
     ran."""
+    slurm_cluster: SlurmCluster | None = None
+    """Slurm's name of the cluster, where it is not that of the folder. Without it `slurm_cluster` under `[pull]` holds,
+    else the folder's name. Of a file with rows of several clusters, those that name this one are read. Case means
+    nothing."""
     simulated: bool = False
     """Whether the logs are simulated. Every place that shows the cluster then says so."""
     gpus_per_node: Annotated[int, Field(ge=0, le=10_000)] = 8
@@ -111,6 +115,12 @@ class ClusterSettings(BaseModel):
     config_sha256: str | None = None
 
     @property
+    def slurm_cluster(self) -> str:
+        """Slurm's name of the cluster."""
+        pulled = self.settings.pull.slurm_cluster if self.settings.pull else None
+        return self.settings.slurm_cluster or pulled or self.cluster_id
+
+    @property
     def is_pseudonymous(self) -> bool:
         """Whether no name of a user, account or job may be stored."""
         return self.settings.privacy == "pseudonymous"
@@ -126,6 +136,8 @@ class ClusterSettings(BaseModel):
         if self.settings.tickets.components:
             # The first pattern that fits wins, so their order matters too.
             parts["tickets"]["components"] = [*self.settings.tickets.components.items()]
+        if self.slurm_cluster != self.cluster_id:
+            parts["slurm_cluster"] = self.slurm_cluster
         if unfolded := self.settings.health.unfolded:
             parts["unfolded"] = unfolded
         if self.is_pseudonymous:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, Field, model_validator
 
 from assets.sources.settings.sections import Section
-from assets.sources.settings.values import Days, Finite, Name, Text, in_known_years
+from assets.sources.settings.values import Days, Finite, Name, SlurmCluster, Text, in_known_years
 
 PulledKind = Literal["sacct", "events", "inventory", "squeue"]
 """The kinds of logs that Slurm's commands give."""
@@ -41,7 +41,7 @@ class Pull(Section):
     """Words before each command on that host, such as ["sudo", "-n", "-u", "slurm"]."""
     bin: Word | None = None
     """Folder of Slurm's commands on that host, where they are not on its PATH."""
-    slurm_cluster: Annotated[Name, Field(pattern=r"^[A-Za-z0-9][^\s,]*$")] | None = None
+    slurm_cluster: SlurmCluster | None = None
     """Slurm's name of the cluster, where the commands run on a host of another one (-M)."""
     kinds: list[PulledKind] = Field(default_factory=lambda: list(get_args(PulledKind)))
     """What is fetched."""

@@ -78,6 +78,7 @@ Minutes = Annotated[float, Field(ge=0, le=YEAR_SECONDS / 60, allow_inf_nan=False
 Seconds = Annotated[int, Field(ge=0, le=YEAR_SECONDS)]
 Days = Annotated[int, Field(ge=1, le=36_600)]
 Name = Annotated[str, Field(max_length=255)]
+SlurmCluster = Annotated[Name, Field(pattern=r"^[A-Za-z0-9][^\s,]*$")]
 Text = Annotated[str, Field(max_length=1_000)]
 TimeZone = Annotated[str, AfterValidator(known_zone)]
 

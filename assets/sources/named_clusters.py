@@ -1,0 +1,68 @@
+"""Which cluster the rows of a file belong to, where they name one.
+
+One export may hold the rows of several clusters, whose job ids and node names collide. If one of them is the folder's,
+only its rows are read. If none is, nobody can tell which rows to read. If all rows name one and the same cluster, they
+are read, whatever its name.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import duckdb
+
+from assets.sources.errors import SourceError
+from assets.sources.settings import ClusterSettings
+from assets.sql import literal
+
+_NAMES_TOLD = 5
+
+
+def files_to_divide(
+    con: duckdb.DuckDBPyConnection, cluster: ClusterSettings, named: Iterable[tuple[int, str | None]]
+) -> list[int]:
+    """Return the files that name the cluster and others; warn of those that name one other.
+
+    The answer depends on each file alone, and not on the order of its rows.
+
+    Parameters
+    ----------
+    con
+        A connection in a batch.
+    cluster
+        The cluster of the folder.
+    named
+        Files with the names of clusters in their rows; None for rows that name none.
+
+    Raises
+    ------
+    SourceError
+        A file names several clusters, and the folder's is none of them.
+    """
+    names: defaultdict[int, set[str]] = defaultdict(set)
+    for file_id, name in named:
+        if name is not None:
+            names[file_id].add(name.lower())
+    own = cluster.slurm_cluster.lower()
+    for file_id in sorted(file_id for file_id, found in names.items() if own not in found):
+        if len(names[file_id]) > 1:
+            raise _refusal(con, file_id, sorted(names[file_id]), cluster)
+        con.execute("insert into file_warnings values (?, 'other_cluster')", [file_id])
+    return sorted(file_id for file_id, found in names.items() if own in found and len(found) > 1)
+
+
+def names_another(name: str, cluster: ClusterSettings) -> str:
+    """Return SQL that is true where the name of a cluster, if there is one, is not that of the cluster."""
+    return f"coalesce(lower({name}) <> {literal(cluster.slurm_cluster.lower())}, false)"
+
+
+def _refusal(con: duckdb.DuckDBPyConnection, file_id: int, names: list[str], cluster: ClusterSettings) -> SourceError:
+    told = ", ".join(name[:80] for name in names[:_NAMES_TOLD])
+    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+    (path,) = con.execute("select path from batch_files where file_id = ?", [file_id]).fetchall()[0]
+    return SourceError(
+        path,
+        f"several_clusters: its rows are of {told}{more}, and none of these is {cluster.slurm_cluster}",
+        f"Set slurm_cluster in {cluster.cluster_id}/cluster.toml to Slurm's name of this cluster, or export it alone.",
+    )

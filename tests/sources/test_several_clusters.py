@@ -1,0 +1,176 @@
+"""Of an export with the rows of several clusters those of the folder's cluster are read, or it is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.sources.formats import READERS
+from assets.sources.sacct import reader as sacct
+from assets.sources.sacct import whole_files
+from tests.sources.folders import BASE, connect, export, facts, load, load_results, make, rows
+
+Record = Mapping[str, str]
+OWN = [{"JobID": str(number), "JobIDRaw": str(number), "User": "alice"} for number in range(1, 21)]
+OTHERS = [{**record, "User": "bob", "Cluster": "far", "NodeList": "far001"} for record in OWN]
+
+
+def mixed(seed: int) -> list[Record]:
+    records: list[Record] = [*OWN, *OTHERS]
+    random.Random(seed).shuffle(records)
+    return records
+
+
+def as_json(records: Sequence[Record]) -> str:
+    full = [{**BASE, **record} for record in records]
+    return json.dumps(
+        {
+            "jobs": [
+                {
+                    "job_id": int(record["JobIDRaw"]), "user": record["User"], "cluster": record["Cluster"],
+                    "association": {"cluster": record["Cluster"]}, "nodes": record["NodeList"],
+                    "state": {"current": ["COMPLETED"]},
+                    "time": {"submission": 1714550000, "start": 1714550100, "end": 1714553700, "elapsed": 3600},
+                    "exit_code": {"return_code": 0},
+                }
+                for record in full
+            ],
+            "meta": {"plugin": {"data_parser": "data_parser/v0.0.41"}},
+        }
+    )  # fmt: skip
+
+
+FORMS = {
+    "whole": export,
+    "by lines": lambda records: export(records).replace("\n", "\r\n"),
+    "json": as_json,
+}
+
+
+def accounts(con: Any) -> list[dict[str, Any]]:
+    return rows(con, "select loaded, quarantined, status, reason, next_step, warnings from ops.files order by path")
+
+
+def skips(con: Any) -> dict[str, int]:
+    return dict(con.execute("select reason, line_count from ops.skips").fetchall())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_only_the_rows_of_the_own_cluster_are_read(form, seed, tmp_path):
+    write = FORMS[form]
+    alone = load(make(tmp_path / "alone", {"c1/sacct/a": write(OWN)}))
+    con = load(make(tmp_path / "mixed", {"c1/sacct/a": write(mixed(seed))}))
+    assert facts(con) == facts(alone)
+    assert skips(con) == skips(alone) | {"other_cluster": len(OTHERS)}
+    assert accounts(con) == accounts(alone)
+    assert rows(con, "select node_id, name_as_seen from raw.node_names order by all") == rows(
+        alone, "select node_id, name_as_seen from raw.node_names order by all"
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("settings", "read"),
+    [
+        ("", None),
+        ('slurm_cluster = "Far"', OTHERS),
+        ('slurm_cluster = "c1"', OWN),
+        ('[pull]\nslurm_cluster = "far"', OTHERS),
+        ('slurm_cluster = "c1"\n[pull]\nslurm_cluster = "far"', OWN),
+        ('slurm_cluster = "near"', None),
+    ],
+)
+def test_where_the_folder_has_another_name_slurms_name_decides(form, settings, read, tmp_path):
+    write = FORMS[form]
+    con = connect()
+    folder = make(tmp_path, {"gpus/sacct/a": write(mixed(1)), "gpus/cluster.toml": settings})
+    load_results(folder, con)
+    (file,) = accounts(con)
+    if read is None:
+        assert (file["status"], facts(con)) == ("refused", [])
+        assert file["reason"].startswith("several_clusters: its rows are of c1, far, and none of these is ")
+        assert file["next_step"].startswith("Set slurm_cluster in gpus/cluster.toml")
+    else:
+        assert (file["status"], file["warnings"]) == ("read", [])
+        assert {row["user_name"] for row in rows(con, "select user_name from raw.sacct")} == {read[0]["User"]}
+
+
+@pytest.mark.parametrize("settings", ["", 'slurm_cluster = "far"', 'slurm_cluster = "FAR"'])
+def test_a_file_of_one_cluster_is_read_whatever_its_name(settings, tmp_path):
+    con = load(make(tmp_path, {"c1/sacct/a": export(OTHERS), "c1/cluster.toml": settings}))
+    assert len(facts(con)) == len(OTHERS)
+    assert accounts(con)[0]["warnings"] == ([] if settings else ["other_cluster"])
+
+
+@pytest.mark.parametrize("by_lines", [False, True])
+def test_odd_records_and_steps_of_other_clusters(by_lines, tmp_path, monkeypatch):
+    """Records over two lines, with the delimiter in a name, steps, wrong values, and records that name no cluster."""
+    odd = [
+        {**OTHERS[0], "JobName": "two\nlines"},
+        {**OTHERS[1], "JobName": "a|b"},
+        {**OTHERS[2], "JobID": "3.batch"},
+        {**OTHERS[3], "State": "STRANGE"},
+        {**OWN[4], "JobName": "a|b"},
+        {**OWN[5], "State": "STRANGE"},
+        {**OWN[6], "Cluster": ""},
+        {**OWN[7], "Cluster": "C1"},
+    ]
+    if by_lines:
+        monkeypatch.setattr(sacct, "take", lambda con, _files, *others: whole_files.take(con, {}, *others))
+    con = load(make(tmp_path, {"c1/sacct/a": export([*odd, *OWN[8:]])}))
+    assert skips(con) == {"continuation": 1, "header": 1, "other_cluster": 3, "step": 1}
+    assert rows(con, "select reason from ops.quarantine") == [{"reason": "unknown_state"}]
+    assert {row["job_id_raw"] for row in rows(con, "select job_id_raw from raw.sacct")} == {5, 7, 8, *range(9, 21)}
+
+
+def test_files_of_one_night_are_judged_each_alone(tmp_path):
+    """What one file of a batch names changes nothing of another, and one that is refused stops none."""
+    texts = {"mixed": mixed(1), "own": OWN, "far": OTHERS, "strange": [*OTHERS[:9], {**OTHERS[9], "Cluster": "x"}]}
+    found = {}
+    for name, records in texts.items():
+        con = connect()
+        load_results(make(tmp_path / name, {f"c1/sacct/{name}": export(records)}), con)
+        found[name] = accounts(con)[0]
+    con = connect()
+    load_results(make(tmp_path / "all", {f"c1/sacct/{name}": export(records) for name, records in texts.items()}), con)
+    together = rows(con, "select path, status, warnings from ops.files order by path")
+    assert [(row["path"].split("/")[-1], row["status"], row["warnings"]) for row in together] == [
+        (name, found[name]["status"], found[name]["warnings"]) for name in sorted(texts)
+    ]
+    assert [row["status"] for row in together] == ["read", "read", "read", "refused"]
+
+
+EVENTS = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+OWN_EVENT, FAR_EVENT, ODD_EVENT = (
+    "c1|node001|1714550400|1714554000|DOWN|x|root(0)\n",
+    "far|node001|1714560000|1714564000|DOWN|y|root(0)\n",
+    "far|node001|yesterday|1714564000|DOWN|y|root(0)\n",
+)
+
+
+@pytest.mark.parametrize("rows_in_order", [(OWN_EVENT, FAR_EVENT, ODD_EVENT), (ODD_EVENT, FAR_EVENT, OWN_EVENT)])
+@pytest.mark.parametrize(
+    ("folder", "settings", "reasons"),
+    [("c1", "", ["x"]), ("gpus", 'slurm_cluster = "far"', ["y"]), ("gpus", "", None)],
+)
+def test_node_events_of_several_clusters(rows_in_order, folder, settings, reasons, tmp_path: Path):
+    files = {f"{folder}/events/a.psv": EVENTS + "".join(rows_in_order), f"{folder}/sacct/a": export([{}])}
+    con = connect()
+    readers = {kind: READERS[kind] for kind in ("sacct", "events")}
+    load_results(
+        make(tmp_path, {**files, f"{folder}/cluster.toml": settings + "\n[quarantine]\nmax_share = 1"}), con, readers
+    )
+    (file,) = rows(con, "select * from ops.files where kind = 'events'")
+    if reasons is None:
+        assert (file["status"], file["reason"].split(":")[0]) == ("refused", "several_clusters")
+        return
+    others = 2 if folder == "c1" else 1
+    assert [row["reason"] for row in rows(con, "select reason from raw.node_events")] == reasons
+    assert (file["lines_in"], file["loaded"], file["skipped"], file["warnings"]) == (4, 1, 1 + others, [])
+    assert skips(con)["other_cluster"] == others
