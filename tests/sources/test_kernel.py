@@ -77,6 +77,47 @@ def test_the_journal_s_time_wins_over_syslog_s() -> None:
     ]
 
 
+@pytest.mark.parametrize("uptime", ["-1.250000", "   -0.000001", "12345", "1.2.3", "123.456,3"])
+def test_an_odd_uptime_hides_no_fault(uptime: str) -> None:
+    """The time of the line is believed; without one, the line is quarantined. No boot is told by such an uptime."""
+    text = (
+        f"Nov 21 07:34:23 n1 kernel: [{uptime}] {XID}\n"
+        f"2026-11-21T07:34:24+00:00 n1 kernel: [{uptime}] {XID}\n"
+        f"Nov 21 07:34:25 n1 kernel: message repeated 2 times: [ [{uptime}] {XID}]\n"
+        f"[{uptime}] {XID}\n"
+    )
+    outcome = read(kernel, text)
+    assert [(str(row["occurred_at"])[-8:], row["code"], row["message"]) for row in outcome.loaded] == [
+        ("07:34:23", 79, XID),
+        ("07:34:24", 79, XID),
+        ("07:34:25", 79, XID),
+    ]
+    assert [(row["line_number"], row["reason"]) for row in outcome.quarantined] == [(4, "missing_time_or_node")]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "detail"),
+    [
+        (
+            "2025-05-01T10:00:00+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): 0, pid=1",
+            "bad_xid",
+            "missing, 0 or too large",
+        ),
+        (
+            "2025-05-01T10:00:00+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): , pid=1",
+            "bad_xid",
+            "missing, 0 or too large",
+        ),
+        (f"Feb 29 10:00:00 n1 kernel: {XID}", "bad_timestamp", "like 29 February, in the year"),
+        (f"2025-02-29T10:00:00 n1 kernel: {XID}", "bad_timestamp", "no time in a form that is known"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_told(line: str, reason: str, detail: str) -> None:
+    (row,) = read(kernel, line + "\n").quarantined
+    assert row["reason"] == reason
+    assert detail in row["detail"]
+
+
 def test_like_lines_of_one_file_are_repeats_not_copies() -> None:
     line = f"Nov 21 07:34:23 n1 kernel: {XID}\n"
     table = load(kernel, {"syslog": line * 3, "copy/syslog": line * 2})

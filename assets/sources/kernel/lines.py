@@ -18,6 +18,8 @@ _ISO_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)
 # `<4>` of /dev/kmsg's syslog form and pstore, `kern  :warn  : ` of `dmesg -x`; the version 1 of RFC 5424 stays.
 _PRIORITY = r"^(?:<\d+>|[a-z]+ *:[a-z]+ *: )"
 _HOST_AND_TAG = r"(?:(?P<host>\S*[^\s:]) (?P<tag>[\w./()@-]+)(?:\[\d+\])?: ?|kernel: )(?P<body>.*)$"
+# Of an uptime that is negative or odd, nothing is believed but that the message begins behind it.
+_SECONDS = r"[-+\d.,]*\d[-+\d.,]*"
 _SHAPES = {
     "protocol": (
         rf"^1 (?P<stamp>{_ISO_STAMP}) (?P<host>\S+) (?P<tag>\S+) \S+ \S+ (?:-|\[.*?\]) ?\x{{FEFF}}?(?P<body>.*)$"
@@ -26,12 +28,12 @@ _SHAPES = {
     "iso": rf"^(?P<stamp>{_ISO_STAMP}) {_HOST_AND_TAG}",
     "month": rf"^(?P<stamp>{_MONTH_STAMP})(?:\.\d+)? {_HOST_AND_TAG}",
     "ctime": rf"^\[(?P<stamp>[A-Z][a-z]{{2}} {_MONTH_STAMP} \d{{4}})\] (?P<body>.*)$",
-    "plain": r"^\[ *(?P<uptime>\d+\.\d+)\] (?P<body>.*)$",
+    "plain": rf"^\[ *(?P<uptime>{_SECONDS})\] (?P<body>.*)$",
     "kmsg": r"^\d+,\d+,(?P<uptime>\d+),[^;]*;(?P<body>.*)$",
     "bare": r"^(?P<host>\S+) (?P<tag>[A-Za-z][\w./()@-]*)(?:\[\d+\])?: (?P<body>.*)$",
 }
-_REPEATED = r"^message repeated (?P<count>\d+) times: \[ ?(?:\[ *(?P<uptime>\d+\.\d+)\] )?(?P<body>.*?)\]?$"
-_UPTIME = r"^\[ *(?P<uptime>\d+\.\d+)\] (?:\[ *[TC]\d+\] )?(?P<body>.*)$"
+_REPEATED = rf"^message repeated (?P<count>\d+) times: \[ ?(?:\[ *(?P<uptime>{_SECONDS})\] )?(?P<body>.*?)\]?$"
+_UPTIME = rf"^\[ *(?P<uptime>{_SECONDS})\] (?:\[ *[TC]\d+\] )?(?P<body>.*)$"
 _LOG_NAMES = "dmesg|kern|kernel|syslog|messages|journal|journalctl|kmsg|xid|xids|all"
 _JOURNAL = (
     "$._HOSTNAME",
@@ -52,6 +54,10 @@ def _shape(name: str) -> str:
 def _first(part: str, *shapes: str) -> str:
     places = [f"nullif({shape}.{part}, '')" for shape in shapes]
     return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+
+
+def _seconds(uptime: str) -> str:
+    return f"try_cast(regexp_extract({uptime}, '^\\d+\\.\\d+$') as double)"
 
 
 def _host_of_file(path: str) -> str:
@@ -107,7 +113,7 @@ chosen as (
         {_first("stamp", "protocol", "dmesg_iso", "iso")} as iso_stamp,
         {_first("stamp", "month")} as month_stamp,
         {_first("stamp", "ctime")} as ctime_stamp,
-        coalesce(try_cast(plain.uptime as double), try_cast(kmsg.uptime as double) / 1e6) as uptime_seconds,
+        coalesce({_seconds("plain.uptime")}, try_cast(kmsg.uptime as double) / 1e6) as uptime_seconds,
         text
     from shapes
 )
@@ -214,7 +220,7 @@ select
     unrepeated.* exclude (host, body, bracket, repeated, uptime_seconds),
     coalesce(host, files.host_of_file) as host,
     coalesce(
-        uptime_seconds, try_cast(bracket.uptime as double), try_cast(repeated.uptime as double)
+        uptime_seconds, {_seconds("bracket.uptime")}, {_seconds("repeated.uptime")}
     ) as uptime_seconds,
     greatest(1, coalesce(try_cast(repeated.count as integer), 1)) as repeat_count,
     trim(coalesce(nullif(repeated.body, ''), body)) as message

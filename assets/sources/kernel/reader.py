@@ -20,7 +20,7 @@ from assets.sources.sql import doubled_hours, times, undated
 KIND = "kernel"
 TABLE = "kernel_messages"
 DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
-VERSION = 3
+VERSION = 4
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
@@ -224,9 +224,12 @@ select
     end as problem,
     case
         when is_bad_json then 'not a complete JSON object'
-        when kind in ('xid', 'sxid') and coalesce(code, 0) = 0 then 'no code after the device'
+        when kind in ('xid', 'sxid') and coalesce(code, 0) = 0
+            then 'the code after the device is missing, 0 or too large'
         when occurred_at is null and uptime_seconds is not null
             then 'seconds since a boot whose time the file does not tell; export with journalctl or dmesg -T'
+        when occurred_at is null and stamp_kind = 'month'
+            then 'no such moment, like 29 February, in the year that the name or modification of the file tells'
         when occurred_at is null then 'no time in a form that is known'
         when host is null then 'no host in the line or the name of the file'
         else occurred_at || ' (UTC)'
