@@ -233,6 +233,16 @@ def test_accounting_of_several_clusters_is_read_whole(tmp_path, before, added) -
     assert read_on(tmp_path, [{SACCT: text} for text in texts])["sacct"] == 0
 
 
+def test_accounting_is_refused_when_a_second_strange_cluster_appears(tmp_path) -> None:
+    con = connect()
+    for records in (FAR[:3], [*FAR[:3], {**FAR[3], "Cluster": "third"}]):
+        load_results(make(tmp_path, {SACCT: export(records)}), con)
+    assert con.execute("select status, split_part(reason, ':', 1) from ops.files").fetchall() == [
+        ("refused", "several_clusters")
+    ]
+    assert con.execute("select count(*) from raw.sacct").fetchall() == [(0,)]
+
+
 def test_accounting_of_one_other_cluster_is_read_on(tmp_path) -> None:
     assert read_on(tmp_path, [{SACCT: export(FAR[:count]).encode()} for count in (3, 5)])["sacct"] == 1
 
