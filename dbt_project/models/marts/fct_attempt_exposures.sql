@@ -136,7 +136,10 @@ exposed as (
 
     select
         *,
-        exit_seconds - entry_seconds - gap_seconds as seen_seconds
+        exit_seconds - entry_seconds - gap_seconds as seen_seconds,
+        -- A failure in a gap is left out. As a condition of the join that would make DuckDB compare every attempt with
+        -- every failure.
+        case when not has_unseen_end then attempt_id end as attempt_id_of_seen_end
     from clipped
 
 )
@@ -178,7 +181,6 @@ from exposed
 left join failures
     on
         exposed.cluster_id = failures.cluster_id
-        and exposed.attempt_id = failures.attempt_id
+        and exposed.attempt_id_of_seen_end = failures.attempt_id
         and exposed.study_from_at < failures.failed_at
         and exposed.study_to_at >= failures.failed_at
-        and not exposed.has_unseen_end
