@@ -13,7 +13,6 @@ with divided as (
             attempts.cluster_id = gaps.cluster_id
             and attempts.seen_from_at < gaps.from_at
             and attempts.seen_to_at > gaps.to_at
-    where attempts.gap_seconds > 0
 ),
 
 stretches as (
@@ -40,6 +39,8 @@ pieces as (
         (epoch(stretch_from_at) - epoch(seen_from_at)) / (epoch(seen_to_at) - epoch(seen_from_at)) as from_share,
         (epoch(stretch_to_at) - epoch(seen_from_at)) / (epoch(seen_to_at) - epoch(seen_from_at)) as to_share
     from stretches
+    -- Not where attempts are divided: DuckDB would read all of them, though there is no gap.
+    where gap_seconds > 0
 ),
 
 timed as (

@@ -1,5 +1,18 @@
 {{ config(post_hook='{{ name_tables_by_schema() }}') }}
 
+{%- set observed_until_at -%}
+    coalesce(
+            attempts.ended_at,
+            attempts.started_at
+            + {{ seconds_interval('attempts.exposure_seconds + coalesce(attempts.suspended_seconds, 0)') }}
+        )
+{%- endset -%}
+{%- set begins_at = 'greatest(attempts.started_at, clusters.study_from_at)' -%}
+{#- The condition is needed: least() passes over NULL, and a job that lost its end would get one. -#}
+{%- set ends_at -%}
+    case when {{ observed_until_at }} is not null then least({{ observed_until_at }}, clusters.study_to_at) end
+{%- endset %}
+
 with
 
 attempts as (
@@ -20,67 +33,52 @@ clusters as (
 
 ),
 
-gaps as (
-
-    select * from {{ name_table(ref('dim_study_gaps'), by_schema) }}
-
-),
-
 failures as (
 
     select * from {{ name_table(ref('fct_failures'), by_schema) }}
 
 ),
 
-observed as (
+bounded as (
 
     select
         attempts.*,
         clusters.gpus_per_node,
         clusters.study_from_at,
         clusters.study_to_at,
-        coalesce(
-            attempts.ended_at,
-            attempts.started_at
-            + {{ seconds_interval('attempts.exposure_seconds + coalesce(attempts.suspended_seconds, 0)') }}
-        ) as observed_until_at
+        {{ observed_until_at }} as observed_until_at,
+        {{ begins_at }} as begins_at,
+        {{ ends_at }} as ends_at
     from attempts
     inner join clusters on attempts.cluster_id = clusters.cluster_id
 
 ),
 
-bounded as (
-
-    select
-        *,
-        greatest(started_at, study_from_at) as begins_at,
-        -- The condition is needed: least() passes over NULL, and a job that lost its end would get one.
-        case when observed_until_at is not null then least(observed_until_at, study_to_at) end as ends_at
-    from observed
-
-),
-
 -- What an attempt ran in a gap is left out. One that began or ended in a gap is seen from its end, or to its beginning.
+-- It reads the tables themselves: DuckDB keeps a CTE that two others read, and most clusters have no gap to read it for.
 gaps_met as (
 
     select
-        bounded.cluster_id,
-        bounded.attempt_id,
-        max(case when gaps.from_at <= bounded.begins_at then gaps.to_at end) as begins_at,
-        min(case when gaps.to_at >= bounded.ends_at then gaps.from_at end) as ends_at,
+        attempts.cluster_id,
+        attempts.attempt_id,
+        max(case when gaps.from_at <= {{ begins_at }} then gaps.to_at end) as begins_at,
+        min(case when gaps.to_at >= {{ ends_at }} then gaps.from_at end) as ends_at,
         sum(
             case
-                when gaps.from_at > bounded.begins_at and gaps.to_at < bounded.ends_at
+                when gaps.from_at > {{ begins_at }} and gaps.to_at < {{ ends_at }}
                     then {{ seconds_between('gaps.from_at', 'gaps.to_at') }}
             end
         ) as gap_seconds
-    from bounded
-    inner join gaps
+    from {{ name_table(ref('fct_attempts'), by_schema) }} as attempts
+    inner join {{ name_table(ref('dim_clusters'), by_schema) }} as clusters
+        on attempts.cluster_id = clusters.cluster_id
+    inner join {{ name_table(ref('dim_study_gaps'), by_schema) }} as gaps
         on
-            bounded.cluster_id = gaps.cluster_id
-            and bounded.begins_at <= gaps.to_at
-            and bounded.ends_at > gaps.from_at
-    group by bounded.cluster_id, bounded.attempt_id
+            attempts.cluster_id = gaps.cluster_id
+            and {{ begins_at }} <= gaps.to_at
+            and {{ ends_at }} > gaps.from_at
+    where attempts.started_at is not null
+    group by attempts.cluster_id, attempts.attempt_id
 
 ),
 
