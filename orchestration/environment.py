@@ -253,8 +253,8 @@ def collect_garbage_seldom() -> None:
 
     Loading Dagster, dbt and Great Expectations makes millions of objects that stay. Python went through them again and
     again, which took 6% of a refresh of next to no data. It went through them once more at the end of each of the two
-    processes, which took 10%. What dbt leaves behind of every model is circular too. Together it is 125 MB, and to free
-    it took another 10%.
+    processes, which took 10%. dbt leaves circular garbage behind after every model, 125 MB in all. Freeing it took
+    another 10%.
     """
     gc.set_threshold(2_000_000)
     atexit.register(gc.freeze)

@@ -92,14 +92,13 @@ def actions_of(own: Own) -> list[Action]:
     lemons = sorted(own.rows("nodes", verdict="lemon"), key=lambda row: (row["rank"] is None, row["rank"]))
     broken = sorted((row for row in nodes if row["needs_repair"]), key=lambda row: row["open_since"])
     to_repair = [row for row in broken if row["verdict"] != "lemon"]
+    groups = [to_repair] if len(to_repair) > MAX_SINGLE_OUTAGES else [[row] for row in to_repair]
+    days = own.cluster["study_days"]
     return [
-        *([_repair(to_repair)] if len(to_repair) > MAX_SINGLE_OUTAGES else [_repair([row]) for row in to_repair]),
+        *(_repair(rows, days) for rows in groups),
         *(_drain(row, costs.get("all")) for row in lemons),
-        *(_repair_again(row, costs.get("all")) for row in nodes if _has_relapsed(row)),
-        *(
-            _look_for_cause(row, costs.get(row["failure_category"]), own.cluster["study_days"])
-            for row in _grown(own.rows("rate_changes"))
-        ),
+        *(_repair_again(row, costs.get("all"), days) for row in nodes if _has_relapsed(row)),
+        *(_look_for_cause(row, costs.get(row["failure_category"]), days) for row in _grown(own.rows("rate_changes"))),
         *_about_sources(own),
     ]
 
@@ -132,7 +131,7 @@ def drain_command(node_name: str, reason: str) -> str:
     return f"scontrol update nodename={node_name} state=drain reason={shlex.quote(printable(reason, 120))}"
 
 
-def _repair(nodes: list[Row]) -> Action:
+def _repair(nodes: list[Row], days: float | None) -> Action:
     first, names = nodes[0], [node["node_name"] for node in nodes]
     what, longest = printable(names[0]), ""
     if len(names) > 1:
@@ -147,7 +146,7 @@ def _repair(nodes: list[Row]) -> Action:
         f"Out of service{longest} since {moment(first['open_since'])} UTC{said}; no open ticket tells of a repair",
         tuple(names),
         float(sum(node["incident_count"] or 0 for node in nodes)),
-        first["study_days"],
+        days,
         Saving(note=f"an outage is no failure; {gives_back if gpus else 'its GPUs are unknown'}"),
         f"scontrol update nodename={fold(safe)} state=resume" if safe else "",
     )
@@ -176,7 +175,7 @@ def _has_relapsed(node: Row) -> bool:
     return is_recent and node["verdict"] not in {"lemon", "ok"} and node["open_since"] is None
 
 
-def _repair_again(node: Row, lost: float | None) -> Action:
+def _repair_again(node: Row, lost: float | None, days: float | None) -> Action:
     name = node["node_name"]
     step = NEXT_STEP.get(node["relapsed_category"], "read the evidence by hand: no rule knows its cause")
     back = f"{printable(node['relapsed_label'])} came back {node['relapsed_at']:%Y-%m-%d}"
@@ -186,7 +185,7 @@ def _repair_again(node: Row, lost: float | None) -> Action:
         f"{back} after an outage that ended {node['returned_at']:%Y-%m-%d}: that repair did not hold",
         (name,),
         float(node["incident_count"]),
-        node["study_days"],
+        days,
         _saved_at_normal_rate(node, lost),
         drain_command(name, f"{node['relapsed_label']} came back after its repair"),
         exclude_option([name]) or "",

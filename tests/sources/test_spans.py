@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from assets.sources import manifests, node_events
+from assets.sources.intake.covered_times import CoveredFile, Interval, by_times, joined
 from assets.sources.intake.folder import survey
-from assets.sources.intake.spans import CoveredFile, Interval, by_times, joined, write_spans
+from assets.sources.intake.spans import write_spans
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from assets.sources.settings import read_settings

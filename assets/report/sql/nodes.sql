@@ -100,12 +100,6 @@ outages as (
     group by cluster_id, node_id
 ),
 
-gaps as (
-    select cluster_id, sum(epoch(to_at - from_at)) / 86400 as days
-    from marts.dim_study_gaps
-    group by cluster_id
-),
-
 repairs as (
     select
         tickets.cluster_id, tickets.node_id,
@@ -128,11 +122,9 @@ select
     lemons.* exclude (cluster_id, node_id),
     date_diff('day', lemons.window_start_date, lemons.window_end_date) + 1 as window_days,
     date_diff('day', counted.last_failed_at, clusters.last_at) as days_since_last_incident,
-    epoch(clusters.last_at - relapses.relapsed_at) / 86400 as days_since_relapse,
-    epoch(clusters.study_to_at - clusters.study_from_at) / 86400 - coalesce(gaps.days, 0) as study_days
+    epoch(clusters.last_at - relapses.relapsed_at) / 86400 as days_since_relapse
 from marts.dim_nodes as nodes
 inner join marts.dim_clusters as clusters using (cluster_id)
-left join gaps using (cluster_id)
 left join counted using (cluster_id, node_id)
 left join outages using (cluster_id, node_id)
 left join causes using (cluster_id, node_id)

@@ -1,4 +1,4 @@
-"""Which pass of an hour that comes twice the lines of a log are of, told by their order.
+"""Tells by the order of a log's lines whether they are of the first or the second pass of an hour that comes twice.
 
 When summer time ends, the clock goes back by an hour, and local times of that hour are written twice. The lines of one
 host follow each other in time: where one is earlier than the one before it by more than a minute, the second pass has

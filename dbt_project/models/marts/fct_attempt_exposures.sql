@@ -55,7 +55,7 @@ bounded as (
 ),
 
 -- What an attempt ran in a gap is left out. One that began or ended in a gap is seen from its end, or to its beginning.
--- It reads the tables themselves: DuckDB keeps a CTE that two others read, and most clusters have no gap.
+-- This reads the tables directly: DuckDB keeps a CTE that two others read in memory, and most clusters have no gap.
 gaps_met as (
 
     select
