@@ -15,6 +15,7 @@ import duckdb
 import pandas as pd
 import yaml
 
+from assets.estimates.prepared import QUERIES
 from assets.estimates.table import TableSpec
 from assets.warehouse import create_raw_and_ops
 
@@ -88,6 +89,13 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
         ]
         statements.append(f"create table {table} ({', '.join(declared)})")
     con.execute(";\n".join(statements))
+    prepare(con)
+
+
+def prepare(con: duckdb.DuckDBPyConnection) -> None:
+    """Make what several estimates read, as views: these are always of the attempts that a test has put in."""
+    for name, query in QUERIES.items():
+        con.execute(f"create view intermediate.{name} as {query}")
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> None:

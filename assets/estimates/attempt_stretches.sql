@@ -62,11 +62,15 @@ select
     exit_seconds,
     exposure_seconds,
     node_days,
+    gpu_hours,
     seen_from_at,
     seen_to_at,
     failed_at,
     failure_probability,
     incident_id,
+    has_ended,
+    state,
+    is_paper_failure,
     true as is_last
 from marts.fct_attempt_exposures
 where coalesce(gap_seconds, 0) = 0
@@ -81,10 +85,14 @@ select
     stretch_exit_seconds as exit_seconds,
     stretch_exit_seconds - stretch_entry_seconds as exposure_seconds,
     node_days * stretch_share as node_days,
+    gpu_hours * stretch_share as gpu_hours,
     stretch_from_at as seen_from_at,
     stretch_to_at as seen_to_at,
     case when is_last then failed_at end as failed_at,
     case when is_last then failure_probability else 0 end as failure_probability,
     case when is_last then incident_id end as incident_id,
+    has_ended,
+    state,
+    is_paper_failure,
     is_last
 from timed

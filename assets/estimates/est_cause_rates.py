@@ -90,6 +90,7 @@ TABLE = TableSpec(
             GARWOOD_METHODS, "Failures to expect, as failure_count.", FAILURES, "GPU-hours, as gpu_hours.", GPU_HOURS
         ),
     ),
+    prepared=("exposure_days", "failed_exposures"),
 )
 
 

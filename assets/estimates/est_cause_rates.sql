@@ -15,13 +15,12 @@ categories as (
     where is_infrastructure and is_cause
 ),
 
--- sums of decimals do not depend on the order in which threads deliver them
 exposures as (
     select
         cluster_id,
-        cast(sum(cast(gpu_hours as decimal(38, 9))) as double) as gpu_hours,
-        count(*) filter (where gpu_hours is null) as unknown_count
-    from marts.fct_attempt_exposures
+        cast(sum(gpu_hours) as double) as gpu_hours,
+        sum(without_gpu_hours_count) as unknown_count
+    from intermediate.exposure_days
     group by cluster_id
 ),
 
@@ -34,7 +33,7 @@ failures as (
         coalesce(attempts.incident_id, attempts.attempt_id) as incident_id,
         attempts.failure_probability as probability,
         attempts.gpu_hours is not null or exposures.gpu_hours is null as is_counted
-    from marts.fct_attempt_exposures as attempts
+    from intermediate.failed_exposures as attempts
     inner join exposures using (cluster_id)
     where attempts.failure_probability > 0
 ),

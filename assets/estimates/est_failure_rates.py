@@ -124,6 +124,7 @@ TABLE = TableSpec(
         ),
     ),
     shared=("node_incidents",),
+    prepared=("exposure_days", "failed_exposures"),
 )
 
 

@@ -18,39 +18,24 @@ clusters as (
     left join gaps using (cluster_id)
 ),
 
-attempts as (
-    select
-        cluster_id,
-        attempt_id,
-        coalesce(incident_id, attempt_id) as incident_id,
-        gpu_size_bin,
-        is_whole_node,
-        has_ended,
-        cast(node_days as decimal(38, 9)) as node_days,
-        failure_probability,
-        is_paper_failure,
-        state in ('FAILED', 'REQUEUED') and not is_paper_failure as is_unexplained
-    from marts.fct_attempt_exposures
-),
-
 -- Sizes are powers of two: those above 128 are the jobs of more than 128 GPUs.
 exposures as (
     select
         cluster_id,
-        count(*) as attempt_count,
-        count(*) filter (where gpu_size_bin > 128) as large_attempt_count,
-        count(*) filter (where is_whole_node) as whole_node_attempt_count,
-        count(*) filter (where gpu_size_bin is null) as unknown_size_count,
-        count(*) filter (where is_whole_node is null) as unknown_share_count,
-        count(*) filter (where not has_ended and node_days is null) as unmeasured_running_count,
-        count(*) filter (where is_unexplained) as unexplained_count,
-        count(*) filter (where is_unexplained and gpu_size_bin > 128) as large_unexplained_count,
-        count(*) filter (where is_unexplained and is_whole_node) as whole_node_unexplained_count,
+        sum(attempt_count) as attempt_count,
+        sum(attempt_count) filter (where gpu_size_bin > 128) as large_attempt_count,
+        sum(attempt_count) filter (where is_whole_node) as whole_node_attempt_count,
+        sum(attempt_count) filter (where gpu_size_bin is null) as unknown_size_count,
+        sum(attempt_count) filter (where is_whole_node is null) as unknown_share_count,
+        sum(unmeasured_running_count) as unmeasured_running_count,
+        sum(unexplained_count) as unexplained_count,
+        sum(unexplained_count) filter (where gpu_size_bin > 128) as large_unexplained_count,
+        sum(unexplained_count) filter (where is_whole_node) as whole_node_unexplained_count,
         sum(node_days) as node_days,
         sum(node_days) filter (where gpu_size_bin > 128) as large_node_days,
         sum(node_days) filter (where gpu_size_bin > 128 and not is_whole_node) as large_shared_node_days,
         sum(node_days) filter (where is_whole_node) as whole_node_days
-    from attempts
+    from intermediate.exposure_days
     group by cluster_id
 ),
 
@@ -64,8 +49,16 @@ physical as (
 ),
 
 failures as (
-    select * from attempts
-    where failure_probability > 0 or is_paper_failure
+    select
+        cluster_id,
+        attempt_id,
+        coalesce(incident_id, attempt_id) as incident_id,
+        gpu_size_bin,
+        is_whole_node,
+        node_days,
+        failure_probability,
+        is_paper_failure
+    from intermediate.failed_exposures
 ),
 
 members as (
@@ -271,7 +264,7 @@ select
     if(joined.is_unknowable, null, joined.failure_count) as failure_count,
     if(joined.is_unknowable, null, joined.failure_variance) as failure_variance,
     if(joined.is_unknowable, null, joined.node_days) as node_days,
-    if(joined.is_unknowable, null, joined.unexplained_count) as unexplained_count,
+    cast(if(joined.is_unknowable, null, joined.unexplained_count) as bigint) as unexplained_count,
     joined.unexplained_count > 0 or (joined.attempt_count > 0 and not joined.has_evidence) as is_lower_bound,
     joined.population = reference.population
     and joined.counted_as = if(reference.population = 'nodes', 'incidents', 'attempts') as is_reference,

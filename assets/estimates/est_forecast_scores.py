@@ -148,7 +148,8 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    shared=("attempt_stretches", "node_incidents"),
+    shared=("node_incidents",),
+    prepared=("exposure_days", "failed_exposures"),
 )
 
 

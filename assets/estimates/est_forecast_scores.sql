@@ -46,62 +46,19 @@ missing as (
     group by months.cluster_id, months.month_date
 ),
 
-attempts as (
-    select
-        exposures.cluster_id,
-        exposures.attempt_id,
-        coalesce(exposures.incident_id, exposures.attempt_id) as incident_id,
-        exposures.seen_from_at,
-        exposures.seen_to_at,
-        exposures.node_days,
-        exposures.failed_at,
-        exposures.failure_probability
-    from attempt_stretches as exposures
-    inner join reference using (cluster_id)
-    where
-        exposures.node_days is not null
-        and case reference.population
-            when 'gpus_gt_128' then exposures.gpu_size_bin > 128
-            when 'whole_nodes' then exposures.is_whole_node
-            when 'all' then true
-        end
-),
-
--- Most attempts touch one month and need no expansion.
-attempt_months as (
-    select
-        cluster_id,
-        cast(date_trunc('month', seen_from_at) as date) as month_date,
-        node_days
-    from attempts
-    where date_trunc('month', seen_from_at) = date_trunc('month', seen_to_at)
-    union all
-    select
-        cluster_id,
-        month_date,
-        node_days
-        * (
-            epoch(least(seen_to_at, cast(month_date as timestamp) + interval 1 month))
-            - epoch(greatest(seen_from_at, cast(month_date as timestamp)))
-        )
-        / (epoch(seen_to_at) - epoch(seen_from_at)) as node_days
-    from (
-        select
-            *,
-            cast(unnest(generate_series(date_trunc('month', seen_from_at), seen_to_at, interval 1 month)) as date)
-                as month_date
-        from attempts
-        where date_trunc('month', seen_from_at) < date_trunc('month', seen_to_at)
-    ) as longer_attempts
-),
-
 exposures as (
     select
-        cluster_id,
-        month_date,
-        cast(sum(cast(node_days as decimal(38, 9))) as double) as node_days
-    from attempt_months
-    group by cluster_id, month_date
+        days.cluster_id,
+        cast(date_trunc('month', days.day_date) as date) as month_date,
+        cast(sum(days.node_days) as double) as node_days
+    from intermediate.exposure_days as days
+    inner join reference using (cluster_id)
+    where case reference.population
+        when 'gpus_gt_128' then days.gpu_size_bin > 128
+        when 'whole_nodes' then days.is_whole_node
+        when 'all' then true
+    end
+    group by days.cluster_id, date_trunc('month', days.day_date)
     union all
     -- Jobs that share a node use it once.
     select
@@ -116,13 +73,23 @@ exposures as (
 
 failures as (
     select
-        cluster_id,
-        attempt_id,
-        incident_id,
-        cast(date_trunc('month', min(failed_at) over (partition by cluster_id, incident_id)) as date) as month_date,
-        failure_probability
-    from attempts
-    where failure_probability > 0
+        exposures.cluster_id,
+        exposures.attempt_id,
+        coalesce(exposures.incident_id, exposures.attempt_id) as incident_id,
+        cast(date_trunc('month', min(exposures.failed_at) over (
+            partition by exposures.cluster_id, coalesce(exposures.incident_id, exposures.attempt_id)
+        )) as date) as month_date,
+        exposures.failure_probability
+    from intermediate.failed_exposures as exposures
+    inner join reference using (cluster_id)
+    where
+        exposures.failure_probability > 0
+        and exposures.node_days is not null
+        and case reference.population
+            when 'gpus_gt_128' then exposures.gpu_size_bin > 128
+            when 'whole_nodes' then exposures.is_whole_node
+            when 'all' then true
+        end
 ),
 
 -- w is the probability that an incident is real, and w m what it is expected to have taken, attempts or nodes.

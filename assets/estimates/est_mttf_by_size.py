@@ -86,6 +86,7 @@ TABLE = TableSpec(
             RUNTIME,
         ),
     ),
+    prepared=("exposure_days", "failed_exposures"),
 )
 
 

@@ -6,18 +6,6 @@ with clusters as (
     from marts.dim_clusters
 ),
 
-attempts as (
-    select
-        cluster_id,
-        attempt_id,
-        gpu_size_bin,
-        coalesce(incident_id, attempt_id) as incident_id,
-        cast(exposure_seconds as decimal(38, 6)) as exposure_seconds,
-        cast(node_days as decimal(38, 9)) as node_days,
-        failure_probability
-    from marts.fct_attempt_exposures
-),
-
 rates as (
     select
         cluster_id,
@@ -33,13 +21,24 @@ exposures as (
     select
         cluster_id,
         gpu_size_bin,
-        count(*) as attempt_count,
+        cast(sum(attempt_count) as bigint) as attempt_count,
         coalesce(cast(sum(exposure_seconds) as double), 0) / 3600 as runtime_hours,
         -- A bin holds all sizes up to its upper edge: the line is drawn at the mean, weighted by time.
         cast(sum(node_days) as double) * 86400
-        / nullif(cast(sum(exposure_seconds) filter (where node_days is not null) as double), 0) as mean_node_count
-    from attempts
+        / nullif(cast(sum(exposure_seconds_with_nodes) as double), 0) as mean_node_count
+    from intermediate.exposure_days
     group by cluster_id, gpu_size_bin
+),
+
+failed_attempts as (
+    select
+        cluster_id,
+        attempt_id,
+        gpu_size_bin,
+        coalesce(incident_id, attempt_id) as incident_id,
+        failure_probability
+    from intermediate.failed_exposures
+    where failure_probability > 0 and exposure_seconds is not null
 ),
 
 incidents as (
@@ -49,21 +48,19 @@ incidents as (
         incident_id,
         max(failure_probability) as incident_probability,
         cast(sum(cast(failure_probability as decimal(38, 15))) as double) as expected_count
-    from attempts
-    where failure_probability > 0 and exposure_seconds is not null
+    from failed_attempts
     group by cluster_id, gpu_size_bin, incident_id
 ),
 
 draw_counts as (
     select
-        attempts.cluster_id,
-        attempts.gpu_size_bin,
+        failed_attempts.cluster_id,
+        failed_attempts.gpu_size_bin,
         draws.draw,
         cast(sum(cast(draws.probability as decimal(38, 15))) as double) as expected_count
-    from attempts
+    from failed_attempts
     inner join intermediate.int_failure_draws as draws using (cluster_id, attempt_id)
-    where attempts.failure_probability > 0 and attempts.exposure_seconds is not null
-    group by attempts.cluster_id, attempts.gpu_size_bin, draws.draw
+    group by failed_attempts.cluster_id, failed_attempts.gpu_size_bin, draws.draw
 ),
 
 parameter_variances as (

@@ -51,7 +51,7 @@ TABLE = TableSpec(
         "and way of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
-    shared=("attempt_stretches",),
+    prepared=("exposure_days", "failed_exposures"),
     columns=(
         Column(
             "comparison",

@@ -62,71 +62,27 @@ pairs as (
     inner join reference_populations as other_reference on other.cluster_id = other_reference.cluster_id
 ),
 
--- A failure whose node-days are unknown would raise the rate without its exposure.
-attempts as (
-    select
-        cluster_id,
-        attempt_id,
-        coalesce(incident_id, attempt_id) as incident_id,
-        seen_from_at,
-        seen_to_at,
-        node_days,
-        failed_at,
-        failure_probability
-    from attempt_stretches
-    where node_days is not null
-),
-
--- Most attempts touch one day and need no expansion.
-attempt_days as (
-    select
-        cluster_id,
-        cast(seen_from_at as date) as day_date,
-        node_days
-    from attempts
-    where node_days > 0 and cast(seen_from_at as date) = cast(seen_to_at as date)
-    union all
-    select
-        cluster_id,
-        day_date,
-        node_days
-        * (
-            epoch(least(seen_to_at, cast(day_date as timestamp) + interval 1 day))
-            - epoch(greatest(seen_from_at, cast(day_date as timestamp)))
-        )
-        / (epoch(seen_to_at) - epoch(seen_from_at)) as node_days
-    from (
-        select
-            *,
-            cast(
-                unnest(generate_series(cast(seen_from_at as date), cast(seen_to_at as date), interval 1 day)) as date
-            ) as day_date
-        from attempts
-        where node_days > 0 and cast(seen_from_at as date) < cast(seen_to_at as date)
-    ) as longer_attempts
-),
-
 exposure_days as (
     select
         cluster_id,
         day_date,
-        sum(cast(node_days as decimal(38, 9))) as node_days
-    from attempt_days
+        sum(node_days) as node_days
+    from intermediate.exposure_days
     group by cluster_id, day_date
 ),
 
 -- An incident falls on the day of its first failure. w is the probability that it is real, w m what it is expected to
--- have taken.
+-- have taken. A failure whose node-days are unknown would raise the rate without its exposure.
 incidents as (
     select
         cluster_id,
-        incident_id,
+        coalesce(incident_id, attempt_id) as incident_id,
         cast(min(failed_at) as date) as day_date,
         max(failure_probability) as real_probability,
         cast(sum(cast(failure_probability as decimal(38, 15))) as double) as expected_count
-    from attempts
-    where failure_probability > 0
-    group by cluster_id, incident_id
+    from intermediate.failed_exposures
+    where failure_probability > 0 and node_days is not null
+    group by cluster_id, coalesce(incident_id, attempt_id)
 ),
 
 -- Variance as in est_failure_rates, without that of the parameters of the posterior: they move both sides alike.

@@ -96,6 +96,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
+    prepared=("exposure_days", "failed_exposures"),
 )
 
 

@@ -7,49 +7,36 @@ with clusters as (
     from marts.dim_clusters
 ),
 
-attempts as (
-    select
-        cluster_id,
-        gpu_size_bin,
-        node_days,
-        exposure_seconds,
-        failure_probability,
-        coalesce(incident_id, attempt_id) as incident_id,
-        gpu_size_bin is null or node_days is null as is_size_unknown,
-        coalesce(is_whole_node and gpu_size_bin is not null and node_days is not null, false) as is_whole_node
-    from marts.fct_attempt_exposures
-    where exposure_seconds > 0 or failure_probability > 0
-),
-
--- summed as decimals: exactly, so that the sum does not depend on the order in which threads deliver it
 sizes as (
     select
         cluster_id,
         gpu_size_bin,
-        cast(sum(cast(failure_probability as decimal(28, 12))) as double) as failure_count,
-        cast(sum(cast(node_days as decimal(38, 9))) as double) as node_days,
-        cast(sum(cast(exposure_seconds as decimal(38, 6))) as double) / 86400 as runtime_days
-    from attempts
-    where is_whole_node
+        cast(sum(node_days) as double) as node_days,
+        cast(sum(exposure_seconds_with_nodes) as double) / 86400 as runtime_days
+    from intermediate.exposure_days
+    where is_whole_node and gpu_size_bin is not null
     group by cluster_id, gpu_size_bin
 ),
 
--- w m^2 (2 - w) of an incident of probability w that takes m attempts of a size if it is real
+-- Summed as decimals: exactly, so that the sum does not depend on the order in which threads deliver it. An incident of
+-- probability w that takes m attempts of a size if it is real adds w m^2 (2 - w) to the variance.
 incidents as (
     select
         cluster_id,
         gpu_size_bin,
+        sum(cast(failure_probability as decimal(28, 12))) as failure_count,
         cast(sum(cast(failure_probability as decimal(38, 15))) as double) ** 2
         / max(failure_probability) * (2 - max(failure_probability)) as variance
-    from attempts
-    where is_whole_node and failure_probability > 0
-    group by cluster_id, gpu_size_bin, incident_id
+    from intermediate.failed_exposures
+    where failure_probability > 0 and is_whole_node and gpu_size_bin is not null and node_days is not null
+    group by cluster_id, gpu_size_bin, coalesce(incident_id, attempt_id)
 ),
 
-variances as (
+failures as (
     select
         cluster_id,
         gpu_size_bin,
+        cast(sum(failure_count) as double) as failure_count,
         cast(sum(cast(variance as decimal(28, 9))) as double) as failure_variance
     from incidents
     group by cluster_id, gpu_size_bin
@@ -58,17 +45,18 @@ variances as (
 counts as (
     select
         cluster_id,
-        count(*) as attempt_count,
-        count(*) filter (where is_size_unknown) as unknown_size_count
-    from attempts
+        cast(sum(exposed_count) as bigint) as attempt_count,
+        cast(sum(if(gpu_size_bin is null, exposed_count, exposed_without_nodes_count)) as bigint)
+            as unknown_size_count
+    from intermediate.exposure_days
     group by cluster_id
 )
 
 select
     clusters.cluster_id,
     sizes.gpu_size_bin,
-    sizes.failure_count,
-    coalesce(variances.failure_variance, 0) as failure_variance,
+    if(sizes.cluster_id is not null, coalesce(failures.failure_count, 0), null) as failure_count,
+    coalesce(failures.failure_variance, 0) as failure_variance,
     sizes.node_days,
     sizes.node_days / nullif(sizes.runtime_days, 0) as node_count,
     coalesce(clusters.gpus_per_node, 0) > 0 as has_gpus_per_node,
@@ -80,9 +68,9 @@ left join sizes
         clusters.cluster_id = sizes.cluster_id
         and sizes.node_days > 0
         and sizes.runtime_days > 0
-left join variances
+left join failures
     on
-        sizes.cluster_id = variances.cluster_id
-        and sizes.gpu_size_bin is not distinct from variances.gpu_size_bin
+        sizes.cluster_id = failures.cluster_id
+        and sizes.gpu_size_bin = failures.gpu_size_bin
 left join counts on clusters.cluster_id = counts.cluster_id
 order by clusters.cluster_id, sizes.gpu_size_bin

@@ -11,6 +11,7 @@ with clusters as (
 attempts as (
     select
         cluster_id,
+        attempt_id,
         gpu_size_bin,
         entry_seconds,
         exit_seconds,
@@ -22,61 +23,53 @@ attempts as (
     where exposure_seconds > 0 or exposure_seconds is null or failure_probability > 0
 ),
 
--- a failure within the first second is one at one second; what entered as it ended was not watched
+-- A failure within the first second is one at one second; what entered as it ended was not watched.
 ages as (
     select
         *,
-        greatest(exit_seconds, 1) as age_seconds
+        greatest(exit_seconds, 1) as age_seconds,
+        coalesce(entry_seconds < greatest(exit_seconds, 1), false) as is_watched
     from attempts
-    where entry_seconds < greatest(exit_seconds, 1)
 ),
 
 classes as (
     select
         cluster_id,
         gpu_size_bin,
-        count(*) as attempt_count,
+        is_watched,
+        count(*) as stretch_count,
+        count(*) filter (where is_last) as attempt_count,
+        count(*) filter (where exposure_seconds is null) as unknown_runtime_count,
+        count(*) filter (where is_watched and entry_seconds > 0) as late_entry_count,
         cast(sum(cast(age_seconds as decimal(38, 6))) as double) / count(*) / 3600 as age_hours,
         cast(sum(cast(entry_seconds as decimal(38, 6))) as double) / count(*) / 3600 as entry_hours,
-        cast(0 as double) as failure_probability,
-        cast(null as varchar) as incident_id
+        max(failure_probability) as failure_probability,
+        any_value(incident_id) filter (where failure_probability > 0) as incident_id
     from ages
-    where failure_probability = 0
     group by
-        cluster_id, gpu_size_bin, round(ln(age_seconds) / 0.02), round(ln(greatest(entry_seconds, 0.5)) / 0.02)
-
-    union all
-
-    select
-        cluster_id,
-        gpu_size_bin,
-        1 as attempt_count,
-        age_seconds / 3600 as age_hours,
-        entry_seconds / 3600 as entry_hours,
-        failure_probability,
-        incident_id
-    from ages
-    where failure_probability > 0
+        cluster_id, gpu_size_bin, is_watched,
+        round(ln(age_seconds) / 0.02), round(ln(greatest(entry_seconds, 0.5)) / 0.02),
+        case when failure_probability > 0 then attempt_id end
 ),
 
 sizes as (
     select
         cluster_id,
         gpu_size_bin,
-        count(*) filter (where is_last) as attempt_count,
-        count(*) filter (where exposure_seconds is null) as unknown_runtime_count,
-        count(*) filter (where entry_seconds > 0 and entry_seconds < greatest(exit_seconds, 1)) as late_entry_count
-    from attempts
+        sum(attempt_count) as attempt_count,
+        sum(unknown_runtime_count) as unknown_runtime_count,
+        sum(late_entry_count) as late_entry_count
+    from classes
     group by cluster_id, gpu_size_bin
 )
 
 select
     clusters.cluster_id,
     sizes.gpu_size_bin,
-    coalesce(sizes.attempt_count, 0) as size_attempt_count,
-    coalesce(sizes.unknown_runtime_count, 0) as unknown_runtime_count,
-    coalesce(sizes.late_entry_count, 0) as late_entry_count,
-    classes.attempt_count,
+    cast(coalesce(sizes.attempt_count, 0) as bigint) as size_attempt_count,
+    cast(coalesce(sizes.unknown_runtime_count, 0) as bigint) as unknown_runtime_count,
+    cast(coalesce(sizes.late_entry_count, 0) as bigint) as late_entry_count,
+    classes.stretch_count as attempt_count,
     classes.age_hours,
     classes.entry_hours,
     classes.failure_probability,
@@ -87,6 +80,7 @@ left join classes
     on
         clusters.cluster_id = classes.cluster_id
         and sizes.gpu_size_bin is not distinct from classes.gpu_size_bin
+        and classes.is_watched
 order by
     clusters.cluster_id, sizes.gpu_size_bin nulls last, classes.age_hours, classes.entry_hours,
     classes.failure_probability, classes.incident_id

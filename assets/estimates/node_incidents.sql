@@ -8,7 +8,7 @@ with struck_nodes as (
         min(failed_at) as failed_at,
         count(*) as failure_count,
         max(failure_probability) as node_probability
-    from marts.fct_attempt_exposures
+    from intermediate.failed_exposures
     where failure_probability > 0
     group by cluster_id, coalesce(incident_id, attempt_id), culprit_node_id
 ),

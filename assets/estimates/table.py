@@ -53,6 +53,7 @@ class TableSpec:
     """One table of schema `estimates`: name without schema, meaning and grain, key columns, columns.
 
     `shared` names queries of this folder that the table's query has in common with others, and reads by their names.
+    `prepared` names tables of schema `intermediate` that assets of this folder make for several estimates.
     """
 
     table: str
@@ -60,6 +61,7 @@ class TableSpec:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     shared: tuple[str, ...] = ()
+    prepared: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -87,11 +89,7 @@ class TableSpec:
 
         The shared queries stand before its first one.
         """
-        own, *shared = (
-            (Path(__file__).parent / f"{name}.sql").read_text(encoding="utf-8") for name in (self.table, *self.shared)
-        )
-        before = "".join(f"{name} as (\n{text}),\n\n" for name, text in zip(self.shared, shared, strict=True))
-        return re.sub("^with ", lambda found: found[0] + before, own, count=1, flags=re.MULTILINE)
+        return read_query(self.table, *self.shared)
 
     @property
     def comments(self) -> list[str]:
@@ -112,7 +110,8 @@ class TableSpec:
     @property
     def upstream_keys(self) -> list[dg.AssetKey]:
         """The assets whose tables this one reads."""
-        return [dg.AssetKey(table.split(".")) for table in sorted({row[2] for row in self.lineage})]
+        tables = {row[2] for row in self.lineage} | {f"intermediate.{name}" for name in self.prepared}
+        return [dg.AssetKey(table.split(".")) for table in sorted(tables)]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -125,6 +124,13 @@ class TableSpec:
             "dagster/column_schema": dg.TableSchema(columns=schema),
             "dagster/column_lineage": dg.TableColumnLineage(deps_by_column=deps),
         }
+
+
+def read_query(name: str, *shared: str) -> str:
+    """Read a query of this folder, and put the shared ones that it reads before its first one."""
+    own, *texts = ((Path(__file__).parent / f"{file}.sql").read_text(encoding="utf-8") for file in (name, *shared))
+    before = "".join(f"{part} as (\n{text}),\n\n" for part, text in zip(shared, texts, strict=True))
+    return re.sub("^with ", lambda found: found[0] + before, own, count=1, flags=re.MULTILINE)
 
 
 def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeResult[None]]], dg.AssetsDefinition]:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from assets.warehouse import Warehouse
+from tests.warehouses import prepare
 
 GPUS = np.array([8, 16, 64, 256, 512, 1024])
 ATTEMPTS = np.array([40, 30, 24, 24, 12, 6])
@@ -103,4 +104,5 @@ def fill(folder: Path, sets: dict[str, pd.DataFrame]) -> Warehouse:
     with house.writing() as con:
         con.register("rows", rows)
         con.execute(TABLES)
+        prepare(con)
     return house

@@ -14,12 +14,14 @@ insert into marts.fct_attempts by name
 select
     'fleet' as cluster_id, nodes || ':' || i as attempt_id, true as is_terminal, i % every = 0 as
     is_infrastructure_failure, nodes * 8 as gpu_count, nodes * 8 as gpu_size_bin, nodes as node_count,
-    86400 as runtime_seconds, nodes::double as node_days
+    86400 as runtime_seconds, nodes::double as node_days,
+    timestamp '2026-02-01' as started_at, timestamp '2026-02-02' as ended_at
 from (values {sizes}) sizes(nodes, every, attempts), range(1, attempts + 1) attempts(i)
 union all by name
 select
     'fleet' as cluster_id, 'x' || i as attempt_id, true as is_terminal, true as is_infrastructure_failure,
-    1 as gpu_count, 1 as gpu_size_bin, 1 as node_count, 86400 as runtime_seconds, 1.0::double as node_days
+    1 as gpu_count, 1 as gpu_size_bin, 1 as node_count, 86400 as runtime_seconds, 1.0::double as node_days,
+    timestamp '2026-02-01' as started_at, timestamp '2026-02-02' as ended_at
 from range(50) attempts(i);
 """
 
