@@ -56,6 +56,22 @@ def test_the_first_lines_name_a_mixed_file_and_every_line_is_read() -> None:
     assert {row["occurred_at"].hour for row in outcome.loaded} == {10, 11}
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "gpu7.log",
+        "gpu7/kern.log",
+        "2024-05-03/gpu7.log",
+        "2024/05/03/gpu7.log",
+        "syslog/gpu7.log",
+        "gpu7/2024-05/dmesg",
+    ],
+)
+def test_the_host_of_lines_without_one_names_the_file_or_its_folder(path: str) -> None:
+    (row,) = load(kernel, {path: f"kern  :warn  : 2024-05-03T04:41:44,283302+00:00 {XID}\n"})
+    assert row["node_name"] == "gpu7"
+
+
 def test_the_same_line_in_syslog_and_kern_log_counts_once() -> None:
     line = f"Nov 21 07:34:23 n1 kernel: [246463.378747] {XID}\n"
     table = load(kernel, {"syslog": line, "kern.log": line})

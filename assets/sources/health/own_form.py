@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from assets.sources.intake.json_records import Damaged
 from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sql.undated import moment_of_name
+from assets.sources.sql.undated import TIME_FOLDER, moment_of_name
 
 OK, WARN, CRITICAL, UNKNOWN = "OK", "WARN", "CRITICAL", "UNKNOWN"
 _ENDINGS = r"gz|zst|log|txt|jsonl?|csv|out|sel|dcgmi|diag|events|states|\d{1,3}|20\d\d-?\d\d-?\d\d|1\d{9}"
@@ -59,14 +59,19 @@ def xids_in(text: str) -> tuple[int, ...]:
 def host_of(path: str) -> str | None:
     """Return the host that names a file or the folder it lies in, below the folder of the kind.
 
+    Folders for a time name no host.
+
     >>> host_of("c1/health/gpu012/diag-20240503.json"), host_of("c1/health/gpu013.sel.log")
+    ('gpu012', 'gpu013')
+    >>> host_of("c1/health/2024-05-03/gpu012.json"), host_of("c1/health/gpu013/2024/05/diag.json")
     ('gpu012', 'gpu013')
     >>> host_of("c1/health/diag.json") is None
     True
     """
     *folders, name = path.split("/")[2:]
-    if folders:
-        return folders[-1]
+    hosts = [folder for folder in folders if not re.fullmatch(TIME_FOLDER, folder)]
+    if hosts:
+        return hosts[-1]
     bare = re.sub(rf"(?:[._-](?:{_ENDINGS}))+$", "", name, flags=re.I)
     return None if re.fullmatch(r"(?:dcgmi?|diag|ipmi|ipmitool|sel|elist|gpud|events|states)?", bare, re.I) else bare
 

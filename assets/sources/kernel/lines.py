@@ -61,8 +61,12 @@ def _seconds(uptime: str) -> str:
 
 
 def _host_of_file(path: str) -> str:
-    """Return SQL for the host that names a file, `<host>.log` or `<host>/syslog`; NULL for `syslog`, `kern.log.1`."""
+    """Return SQL for the host that names a file, `<host>.log` or `<host>/syslog`; NULL for `syslog`, `kern.log.1`.
+
+    Folders for a time or a kind of log, as in `2024-05-03/<host>.log`, name no host.
+    """
     below = f"regexp_replace({path}, '^[^/]*/[^/]*/', '')"
+    below = rf"regexp_replace({below}, '(^|/)(?:(?:{undated.TIME_FOLDER}|{_LOG_NAMES})/)+([^/]+)$', '\1\2')"
     folder = f"nullif(regexp_extract({below}, '([^/]+)/[^/]+$', 1), '')"
     endings = rf"{_LOG_NAMES}|gz|zst|log|txt|jsonl?|out|\d{{1,3}}|20\d\d-?\d\d-?\d\d|1\d{{9}}"
     bare_name = (

@@ -18,6 +18,8 @@ BACKWARD_DAYS = 35
 
 
 _EPOCH, _DAY = r"(?:^|\D)(1\d{9})(?:\D|$)", r"(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(?:\D|$)"
+TIME_FOLDER = r"20\d\d(?:[._-]?\d\d){0,2}|\d{1,2}|1\d{9}"
+"""The whole name of a folder for a time: a year, a month, a day, an hour, a number of a night, an epoch."""
 
 
 def file_moment(path: str, modified_at: str) -> str:
