@@ -111,7 +111,15 @@ instigator_candidates as (
         on
             instigators_named.cluster_id = attempts.cluster_id
             and instigators_named.instigator_job_id_raw = attempts.job_id_raw
-            and instigators_named.logged_at - interval 60 second <= attempts.started_at
+            and (
+                instigators_named.logged_at - interval 60 second <= attempts.started_at
+                -- Still waiting, or withdrawn before it got the nodes: room was made for it all the same.
+                or (
+                    attempts.started_at is null
+                    and instigators_named.logged_at >= attempts.submitted_at
+                    and (attempts.ended_at is null or instigators_named.logged_at - interval 2 second <= attempts.ended_at)
+                )
+            )
 
     union all
 
@@ -137,7 +145,7 @@ instigator_attempts as (
     qualify
         row_number() over (
             partition by cluster_id, logged_at, instigator
-            order by started_at, attempt_id
+            order by started_at asc nulls last, attempt_id asc
         ) = 1
 
 ),
