@@ -117,7 +117,8 @@ instigator_candidates as (
                 or (
                     attempts.started_at is null
                     and instigators_named.logged_at >= attempts.submitted_at
-                    and (attempts.ended_at is null or instigators_named.logged_at - interval 2 second <= attempts.ended_at)
+                    and instigators_named.logged_at - interval 2 second
+                    <= coalesce(attempts.ended_at, instigators_named.logged_at)
                 )
             )
 
