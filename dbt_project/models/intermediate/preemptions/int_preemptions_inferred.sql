@@ -18,7 +18,11 @@ attempts as (
 logged as (
 
     select * from {{ ref('int_preemptions_logged') }}
-    where instigator_attempt_id is not null
+    -- A job that the log names is the instigator, even if accounting does not have it: exports of ended jobs lack it as
+    -- long as it runs.
+    where
+        is_named
+        or instigator_attempt_id is not null
 
 ),
 

@@ -159,6 +159,7 @@ named as (
         victim_lines.logged_at,
         victim_lines.preempt_mode,
         instigator_attempts.attempt_id as instigator_attempt_id,
+        true as is_named,
         false as is_inferred
     from victim_lines
     left join instigator_attempts
@@ -234,6 +235,7 @@ beside_named as (
         victim_lines.logged_at,
         victim_lines.preempt_mode,
         instigators_inferred.instigator_attempt_id,
+        false as is_named,
         instigators_inferred.attempt_id is not null as is_inferred
     from victim_lines
     left join instigators_inferred
