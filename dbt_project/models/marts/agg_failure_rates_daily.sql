@@ -42,7 +42,9 @@ daily as (
         causes.failure_category,
         coalesce(failures_of_days.failure_count, 0) as failure_count,
         coalesce(failures_of_days.expected_failure_count, 0) as expected_failure_count,
-        days.node_days
+        days.node_days,
+        case when days.is_cut_off then 0 else 1 end as counted_day,
+        case when days.is_cut_off then 0 else days.node_days end as counted_node_days
     from days
     inner join causes on days.cluster_id = causes.cluster_id
     left join failures_of_days
@@ -53,19 +55,19 @@ daily as (
 
 ),
 
--- A window holds the days of the last 30 that are covered.
+-- A window counts the days of the last 30 that are covered and not cut off.
 windowed as (
 
     select
         *,
-        count(*) over trailing_month as window_day_count,
-        cast(sum(failure_count) over trailing_month as bigint) as failure_count_30d,
-        cast(sum(cast(expected_failure_count as decimal(28, 12))) over trailing_month as double)
+        sum(counted_day) over trailing_month as window_day_count,
+        cast(sum(counted_day * failure_count) over trailing_month as bigint) as failure_count_30d,
+        cast(sum(cast(counted_day * expected_failure_count as decimal(28, 12))) over trailing_month as double)
             as expected_failure_count_30d,
         -- A month with a day of unknown exposure has none that is known: its failures would still be counted.
         case
-            when count(node_days) over trailing_month = count(*) over trailing_month
-                then cast(sum(cast(node_days as decimal(28, 12))) over trailing_month as double)
+            when count(counted_node_days) over trailing_month = count(*) over trailing_month
+                then cast(sum(cast(counted_node_days as decimal(28, 12))) over trailing_month as double)
         end as node_days_30d
     from daily
     window trailing_month as (

@@ -23,7 +23,10 @@ select
     days_covered.cluster_id,
     days_covered.day_date,
     -- A day without attempts had no exposure; one whose attempts' nodes are unknown had an unknown one.
-    case when exposures.cluster_id is null then 0 else exposures.node_days end as node_days
+    case when exposures.cluster_id is null then 0 else exposures.node_days end as node_days,
+    -- Where exports show no running jobs, what still ran at the end of the last days is on no record.
+    clusters.study_to_at < clusters.data_through_at
+    and clusters.study_to_at < cast(days_covered.day_date as timestamp) + interval 1 day as is_cut_off
 from days_covered
 inner join clusters on days_covered.cluster_id = clusters.cluster_id
 left join exposures
