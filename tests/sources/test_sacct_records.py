@@ -282,3 +282,41 @@ def test_what_is_no_job_id_makes_no_number(tmp_path, shown):
     columns = [name for name in BASE if name != "JobIDRaw"]
     con = load(make(tmp_path, {"c1/sacct/a.txt": export([{"JobID": "51"}, {"JobID": shown}], columns=columns)}))
     assert con.execute("select job_id from raw.sacct").fetchall() == [("51",)]
+
+
+REQUEUED_AT_ONCE = [
+    {
+        "JobIDRaw": "66",
+        "DBIndex": "1",
+        "State": "REQUEUED",
+        "Start": "2024-05-01T08:00:00",
+        "End": "2024-05-01T08:00:00",
+    },
+    {"JobIDRaw": "66", "DBIndex": "2", "State": "PENDING", "Start": "Unknown", "End": "Unknown"},
+    {
+        "JobIDRaw": "66",
+        "DBIndex": "2",
+        "State": "COMPLETED",
+        "Start": "2024-05-01T08:02:00",
+        "End": "2024-05-01T09:00:00",
+    },
+]
+"""A prolog that fails at once, and the attempt after it, which was submitted in the same second."""
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_an_attempt_requeued_in_the_second_of_its_submission_is_not_its_successor(tmp_path, is_indexed):
+    submitted = {"JobID": "66", "Submit": "2024-05-01T08:00:00", "Eligible": "2024-05-01T08:00:00"}
+    records = [submitted | record for record in REQUEUED_AT_ONCE]
+    columns = [*(name for name in BASE if name != "DBIndex"), *(["DBIndex"] if is_indexed else [])]
+    files = {
+        "c1/sacct/1.txt": export(records[:2], columns=columns),
+        "c1/sacct/2.txt": export([records[0], records[2]], columns=columns),
+    }
+    found = rows(load(make(tmp_path, files)), "select state, disposition from raw.sacct order by state, disposition")
+    assert [(row["state"], row["disposition"]) for row in found] == [
+        ("COMPLETED", "loaded"),
+        ("PENDING", "duplicate"),
+        ("REQUEUED", "duplicate"),
+        ("REQUEUED", "loaded"),
+    ]

@@ -192,8 +192,10 @@ _WARN_ABOUT_FILES = """
 def dispositions() -> Sequence[Step]:
     """Return the steps that mark all but one of the records stating the same attempt.
 
-    The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. A finished record beats
-    an unfinished one, then the later end, the longer run, the fuller row; what is left equal is decided by place.
+    The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. Without it, an attempt
+    that was requeued in the second of its submission, as a prolog that fails at once has it, is one of its own: its
+    successor has the same Submit. A finished record beats an unfinished one, then the later end, the longer run, the
+    fuller row; what is left equal is decided by place.
     """
     return [
         f"""
@@ -216,7 +218,10 @@ def dispositions() -> Sequence[Step]:
             row_number() over (
                 partition by
                     cluster_id, job_id_raw, submitted_at,
-                    case when record_count = indexed_count then db_index end
+                    case
+                        when record_count = indexed_count then db_index
+                        else (state = 'REQUEUED' and ended_at is not distinct from submitted_at)::bigint
+                    end
                 order by
                     (state not in {tuple(sorted(OPEN_STATES))})::integer desc,
                     ended_at desc nulls last,
