@@ -6,20 +6,23 @@ import gzip
 import random
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assets.sources.formats import READERS
 from assets.sources.health import stretches
 from assets.sources.intake import growing as reading
+from assets.sources.intake.file_batches import FileBatch, Outcome
 from tests.benchmarks import growing
-from tests.sources.folders import connect, export, load_results, make
+from tests.sources.folders import connect, export, load_results, make, rows
 from tests.sources.nights import simulated
-from tests.sources.test_nights import everything
+from tests.sources.test_nights import everything, tables_left
 
 GROWING = ("sacct", "health", "kernel", "slurmctld")
 SACCT, HEALTH, KERNEL, SLURMCTLD = (
@@ -27,9 +30,11 @@ SACCT, HEALTH, KERNEL, SLURMCTLD = (
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def every_file_is_large(monkeypatch) -> None:
-    monkeypatch.setattr(reading, "RESUMABLE_BYTES", 0)
+@pytest.fixture(autouse=True, scope="module")
+def every_file_is_large() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "RESUMABLE_BYTES", 0)
+        yield
 
 
 def read_on(folder: Path, steps: Sequence[Mapping[str, bytes]]) -> Counter[str]:
@@ -50,8 +55,8 @@ def read_on(folder: Path, steps: Sequence[Mapping[str, bytes]]) -> Counter[str]:
     at_once = connect()
     load_results(folder, at_once, readers)
     grown, whole = everything(con), everything(at_once)
-    for name, rows in whole.items():
-        assert grown[name] == rows, name
+    for name, expected in whole.items():
+        assert grown[name] == expected, name
     return counts
 
 
@@ -207,30 +212,8 @@ def test_a_job_that_ran_at_one_edge_and_ended_by_the_next_counts_once(tmp_path) 
     assert con.execute("select lines_in, loaded, skipped, quarantined from ops.files").fetchall() == [(5, 3, 2, 0)]
 
 
-def test_a_record_that_goes_on_in_the_next_line_is_read_again(tmp_path) -> None:
-    text = export([*RECORDS[:3], {**RECORDS[3], "JobName": "two\nlines"}, RECORDS[4]]).encode()
-    cut = text.index(b"lines")
-    assert read_on(tmp_path, [{SACCT: text[:cut]}, {SACCT: text}])["sacct"] == 1
-
-
 FAR = [{**record, "Cluster": "far"} for record in RECORDS]
 UNNAMED = [{**record, "Cluster": ""} for record in RECORDS]
-
-
-@pytest.mark.parametrize(
-    ("before", "added"),
-    [
-        pytest.param(FAR[:3], RECORDS[3:], id="its own appears"),
-        pytest.param(RECORDS[:3], FAR[3:], id="another appears"),
-        pytest.param([RECORDS[0], FAR[1], RECORDS[2]], RECORDS[3:], id="another was there"),
-        pytest.param([RECORDS[0], UNNAMED[1]], FAR[2:], id="another appears after a record without a name"),
-        pytest.param([FAR[0], UNNAMED[1]], RECORDS[2:], id="its own appears after a record without a name"),
-        pytest.param(UNNAMED[:2], FAR[2:], id="a name appears"),
-    ],
-)
-def test_accounting_of_several_clusters_is_read_whole(tmp_path, before, added) -> None:
-    texts = [export(records).encode() for records in (before, [*before, *added])]
-    assert read_on(tmp_path, [{SACCT: text} for text in texts])["sacct"] == 0
 
 
 def test_accounting_is_refused_when_a_second_strange_cluster_appears(tmp_path) -> None:
@@ -243,89 +226,206 @@ def test_accounting_is_refused_when_a_second_strange_cluster_appears(tmp_path) -
     assert con.execute("select count(*) from raw.sacct").fetchall() == [(0,)]
 
 
-def test_accounting_of_one_other_cluster_is_read_on(tmp_path) -> None:
-    assert read_on(tmp_path, [{SACCT: export(FAR[:count]).encode()} for count in (3, 5)])["sacct"] == 1
+@dataclass
+class GrownTogether:
+    """Files that grew in one folder, each a case: their rows, those of one load of them, and which were read on."""
+
+    grown: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    whole: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    read_on: set[str] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
+
+    def is_read_on(self, path: str) -> bool:
+        """Tell whether a file was read from where it grew; what is left must be what reading it whole leaves."""
+        for name, expected in self.whole.items():
+            assert of_file(self.grown[name], path) == of_file(expected, path), name
+        assert of_file(self.whole["ops.files"], path)
+        assert not [warning for warning in self.warnings if path in warning and "where it grew" in warning]
+        return path in self.read_on
+
+
+def of_file(found: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:
+    """Return the rows of a file, and those that are of no file."""
+    return [row for row in found if row.get("path", path) == path]
+
+
+def grow_together(folder: Path, cases: Mapping[str, tuple[bytes, bytes]]) -> GrownTogether:
+    """Load a folder with each file as it was, and as it is: a load costs the same for one file and for many."""
+    together, con = GrownTogether(), connect()
+
+    def watched(batch: FileBatch, con: Any) -> Outcome:
+        outcome = read_batch(batch, con)
+        if outcome.files_read_on:
+            together.read_on.add(batch.files[0].path)
+        return outcome
+
+    read_batch = FileBatch.read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileBatch, "read", watched)
+        for step in (0, 1):
+            for path, texts in cases.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(texts[step])
+            for result in load_results(folder, con, READERS).values():
+                together.warnings += result.warnings
+    at_once = connect()
+    load_results(folder, at_once, READERS)
+    for loaded, left in ((con, together.grown), (at_once, together.whole)):
+        left |= {name: rows(loaded, query) for name, query in tables_left(loaded).items()}
+    return together
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory) -> GrownTogether:
+    """The cases below."""
+    folder = tmp_path_factory.mktemp("together")
+    make(folder, {"berlin/cluster.toml": 'timezone = "Europe/Berlin"\n', "berlin/sacct/a.psv": ACCOUNTING[SACCT]})
+    return grow_together(folder, {**growing_accounting(), **growing_kernel_logs(), **growing_logs_in_local_time()})
+
+
+CLUSTERS = {
+    "its own appears": (FAR[:3], RECORDS[3:]),
+    "another appears": (RECORDS[:3], FAR[3:]),
+    "another was there": ([RECORDS[0], FAR[1], RECORDS[2]], RECORDS[3:]),
+    "another appears after a record without a name": ([RECORDS[0], UNNAMED[1]], FAR[2:]),
+    "its own appears after a record without a name": ([FAR[0], UNNAMED[1]], RECORDS[2:]),
+    "a name appears": (UNNAMED[:2], FAR[2:]),
+}
+"""Records before, and those that are added, by case."""
+
+
+@pytest.mark.parametrize("case", CLUSTERS)
+def test_accounting_of_several_clusters_is_read_whole(together, case) -> None:
+    assert not together.is_read_on(f"c1/sacct/{case}.psv")
 
 
 TWO, OTHERS = export(RECORDS[:2]), export(RECORDS[2:]).partition("\n")[2]
+NEED_OTHER_LINES = {
+    "a header where it grew": (TWO, export(RECORDS[2:])),
+    "a header among the records": (TWO + export(RECORDS[2:4]), OTHERS.splitlines(keepends=True)[-1]),
+    "carriage returns": (TWO, OTHERS.replace("\n", "\r\n")),
+    "a line that is very long": (TWO, "x" * (2 * reading.LONGEST_LINE) + "\n"),
+}
+"""Text before, and what is added, by case."""
 
 
-@pytest.mark.parametrize(
-    ("before", "added"),
-    [
-        pytest.param(TWO, export(RECORDS[2:]), id="a header where it grew"),
-        pytest.param(TWO + export(RECORDS[2:4]), OTHERS.splitlines(keepends=True)[-1], id="a header among the records"),
-        pytest.param(TWO, OTHERS.replace("\n", "\r\n"), id="carriage returns"),
-        pytest.param(TWO, "x" * (2 * reading.LONGEST_LINE) + "\n", id="a line that is very long"),
-    ],
-)
-def test_accounting_whose_lines_need_those_before_is_read_whole(tmp_path, before, added) -> None:
-    assert read_on(tmp_path, [{SACCT: before.encode()}, {SACCT: (before + added).encode()}])["sacct"] == 0
+@pytest.mark.parametrize("case", NEED_OTHER_LINES)
+def test_accounting_whose_lines_need_those_before_is_read_whole(together, case) -> None:
+    assert not together.is_read_on(f"c1/sacct/{case}.psv")
 
 
-def test_a_running_job_of_unknown_age_has_accounting_read_whole(tmp_path) -> None:
+RUNNING = {**RECORDS[0], "State": "RUNNING", "End": "Unknown", "Elapsed": None, "ElapsedRaw": None}
+
+
+def test_a_running_job_of_unknown_age_has_accounting_read_whole(together) -> None:
     """Whether its record was forgotten is told by when the file was modified."""
-    running = {**RECORDS[0], "State": "RUNNING", "End": "Unknown", "Elapsed": None, "ElapsedRaw": None}
-    texts = [export([running, *RECORDS[1:count]]).encode() for count in (3, 5)]
-    assert read_on(tmp_path, [{SACCT: text} for text in texts])["sacct"] == 0
+    assert not together.is_read_on("c1/sacct/running.psv")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(lambda text: text.replace(b"n[1-2]", b"n[1-3]", 1) + text[-200:], id="changed before"),
-        pytest.param(lambda text: text[: len(text) * 2 // 3], id="shortened"),
-    ],
-)
-def test_a_file_that_did_not_just_grow_is_read_whole(tmp_path, change) -> None:
-    text = export(RECORDS).encode()
-    assert read_on(tmp_path, [{SACCT: text}, {SACCT: change(text)}])["sacct"] == 0
+FIVE = export(RECORDS).encode()
+DID_NOT_JUST_GROW = {
+    "changed before": FIVE.replace(b"n[1-2]", b"n[1-3]", 1) + FIVE[-200:],
+    "shortened": FIVE[: len(FIVE) * 2 // 3],
+}
+"""What becomes of a text by case."""
 
 
-def test_a_kernel_log_is_read_on_but_where_a_line_needs_others(tmp_path) -> None:
-    stamp = "2026-03-0{}T10:00:00.000000+00:00 n1 kernel: NVRM:"
-    xid = f"{stamp} Xid (PCI:0000:3b:00): {{}}, pid=1, name=x, fault"
-    gone = [
-        f"{stamp} GPU 0000:3b:00.0: GPU has fallen off the bus.",
-        f"{stamp} installed in this system has",
-        f"{stamp} fallen off the bus and is not responding to commands.",
-    ]
-    dated, later = lines(xid.format(1, 79), xid.format(2, 31)), lines(xid.format(5, 48))
-    expected = {
-        "of one line": (dated, b"", 1),
-        "of three": (dated + lines(gone[0].format(4)), lines(gone[1].format(4), gone[2].format(4)), 1),
+@pytest.mark.parametrize("case", DID_NOT_JUST_GROW)
+def test_a_file_that_did_not_just_grow_is_read_whole(together, case) -> None:
+    assert not together.is_read_on(f"c1/sacct/{case}.psv")
+
+
+TWO_LINES = export([*RECORDS[:3], {**RECORDS[3], "JobName": "two\nlines"}, RECORDS[4]]).encode()
+
+
+def test_a_record_that_goes_on_in_the_next_line_is_read_again(together) -> None:
+    assert together.is_read_on("c1/sacct/two lines.psv")
+
+
+def test_accounting_of_one_other_cluster_is_read_on(together) -> None:
+    assert together.is_read_on("c1/sacct/far.psv")
+
+
+def growing_accounting() -> dict[str, tuple[bytes, bytes]]:
+    """Give the accounting of each case, before and after."""
+    cases = {
+        **{case: (export(before), export([*before, *added])) for case, (before, added) in CLUSTERS.items()},
+        **{case: (before, before + added) for case, (before, added) in NEED_OTHER_LINES.items()},
+        "running": (export([RUNNING, *RECORDS[1:3]]), export([RUNNING, *RECORDS[1:5]])),
+        "far": (export(FAR[:3]), export(FAR)),
     }
-    for name, odd in {
-        "no year": "Mar  4 10:00:00 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 48, pid=1, name=x, fault",
-        "no date": "[   12.5] NVRM: Xid (PCI:0000:3b:00): 48, pid=1, name=x, fault",
-    }.items():
-        expected |= {f"{name} before": (lines(odd) + dated, b"", 0), f"{name} behind": (dated, lines(odd), 0)}
-    for name, (before, added, times_read_on) in expected.items():
-        steps = [{**ACCOUNTING, KERNEL: before}, {KERNEL: before + added + later}]
-        assert read_on(tmp_path / name, steps)["kernel"] == times_read_on, name
-
-
-@pytest.mark.parametrize(
-    ("before", "added", "times_read_on"),
-    [
-        pytest.param(["01:50", "02:50"], ["02:10", "02:20", "03:10"], 0, id="grows within the hour that comes twice"),
-        pytest.param(["02:50", "02:10"], ["02:20", "03:10"], 0, id="and within its second pass"),
-        pytest.param(["02:50", "02:10", "03:10"], ["02:20"], 0, id="a line of that hour comes late"),
-        pytest.param(["02:50", "02:10", "03:10"], ["03:20"], 1, id="grows after it"),
-        pytest.param(["02:50", "03:10"], ["03:20"], 0, id="a pass that is not told"),
-        pytest.param(["01:40", "01:50"], ["02:50", "02:10"], 1, id="grows before it"),
-    ],
-)
-def test_a_log_in_local_time_is_read_on_but_where_the_hour_that_came_twice_needs_all(
-    tmp_path, before, added, times_read_on
-) -> None:
-    logs = {
-        KERNEL: "2024-10-27T{}:00.000000 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, fault",
-        SLURMCTLD: "[2024-10-27T{}:00.000] Requeuing JobId=1",
+    cases_of_bytes = {
+        **{case: (before.encode(), after.encode()) for case, (before, after) in cases.items()},
+        **{case: (FIVE, changed) for case, changed in DID_NOT_JUST_GROW.items()},
+        "two lines": (TWO_LINES[: TWO_LINES.index(b"lines")], TWO_LINES),
     }
-    make(tmp_path, {"c1/cluster.toml": 'timezone = "Europe/Berlin"\n'})
-    steps = [
-        {path: lines(*map(line.format, clocks)) for path, line in logs.items()} for clocks in (before, before + added)
-    ]
-    counts = read_on(tmp_path, [{**ACCOUNTING, **steps[0]}, steps[1]])
-    assert counts["kernel"] == counts["slurmctld"] == times_read_on
+    return {f"c1/sacct/{case}.psv": texts for case, texts in cases_of_bytes.items()}
+
+
+STAMP = "2026-03-0{}T10:00:00.000000+00:00 {{node}} kernel: NVRM:"
+XID = f"{STAMP} Xid (PCI:0000:3b:00): {{}}, pid=1, name=x, fault"
+GONE = [
+    f"{STAMP} GPU 0000:3b:00.0: GPU has fallen off the bus.",
+    f"{STAMP} installed in this system has",
+    f"{STAMP} fallen off the bus and is not responding to commands.",
+]
+NO_YEAR = "Mar  4 10:00:00 {node} kernel: NVRM: Xid (PCI:0000:3b:00): 48, pid=1, name=x, fault"
+NO_DATE = "[   12.5] NVRM: Xid (PCI:0000:3b:00): 48, pid=1, name=x, fault"
+DATED, LATER = [XID.format(1, 79), XID.format(2, 31)], XID.format(5, 48)
+KERNEL_LOGS = {
+    "of one line": (DATED, [], True),
+    "of three": ([*DATED, GONE[0].format(4)], [GONE[1].format(4), GONE[2].format(4)], True),
+    "no year before": ([NO_YEAR, *DATED], [], False),
+    "no year behind": (DATED, [NO_YEAR], False),
+    "no date before": ([NO_DATE, *DATED], [], False),
+    "no date behind": (DATED, [NO_DATE], False),
+}
+"""Lines before, those that are added before a later one, and whether the log is read on, by case."""
+
+
+def growing_kernel_logs() -> dict[str, tuple[bytes, bytes]]:
+    """Give the kernel log of each case, each of a node of its own, before and after."""
+    cases = {}
+    for number, (case, (before, added, _)) in enumerate(KERNEL_LOGS.items()):
+        steps = (before, [*before, *added, LATER])
+        cases[f"c1/kernel/{case}.log"] = tuple(lines(*(line.format(node=f"k{number}") for line in x)) for x in steps)
+    return cases
+
+
+@pytest.mark.parametrize("case", KERNEL_LOGS)
+def test_a_kernel_log_is_read_on_but_where_a_line_needs_others(together, case) -> None:
+    assert together.is_read_on(f"c1/kernel/{case}.log") == KERNEL_LOGS[case][-1]
+
+
+IN_LOCAL_TIME = {
+    "grows within the hour that comes twice": (["01:50", "02:50"], ["02:10", "02:20", "03:10"], False),
+    "and within its second pass": (["02:50", "02:10"], ["02:20", "03:10"], False),
+    "a line of that hour comes late": (["02:50", "02:10", "03:10"], ["02:20"], False),
+    "grows after it": (["02:50", "02:10", "03:10"], ["03:20"], True),
+    "a pass that is not told": (["02:50", "03:10"], ["03:20"], False),
+    "grows before it": (["01:40", "01:50"], ["02:50", "02:10"], True),
+}
+"""Clocks of lines before, those of lines that are added, and whether the log is read on, by case."""
+LINES_IN_LOCAL_TIME = {
+    "kernel": "2024-10-27T{}:00.000000 {} kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, fault",
+    "slurmctld": "[2024-10-27T{}:00.000] Requeuing JobId={}",
+}
+
+
+def growing_logs_in_local_time() -> dict[str, tuple[bytes, bytes]]:
+    """Give the logs of each case, each of a node and a job of its own, before and after."""
+    cases = {}
+    for number, (case, (before, added, _)) in enumerate(IN_LOCAL_TIME.items(), 1):
+        for kind, line in LINES_IN_LOCAL_TIME.items():
+            whose = f"n{number}" if kind == "kernel" else number
+            steps = (before, before + added)
+            cases[f"berlin/{kind}/{case}.log"] = tuple(
+                lines(*(line.format(clock, whose) for clock in x)) for x in steps
+            )
+    return cases
+
+
+@pytest.mark.parametrize("kind", LINES_IN_LOCAL_TIME)
+@pytest.mark.parametrize("case", IN_LOCAL_TIME)
+def test_a_log_in_local_time_is_read_on_but_where_the_hour_that_came_twice_needs_all(together, case, kind) -> None:
+    assert together.is_read_on(f"berlin/{kind}/{case}.log") == IN_LOCAL_TIME[case][-1]

@@ -14,19 +14,21 @@ from tests.sources.folders import connect, load, load_results
 from tests.sources.nights import DAYS, nights, simulated
 
 
-def everything(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
-    """Return every row of raw and of the accounts, save which run read a file."""
+def tables_left(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return by table the query for every row of raw and of the accounts, save which run read a file."""
     names = con.execute(
         """
         select schema_name || '.' || table_name from duckdb_tables()
         where schema_name = 'raw' or table_name in ('files', 'skips', 'quarantine')
         """
     ).fetchall()
-    columns = "* exclude (run_id)"
-    return {
-        name: con.execute(f"select {columns if name == 'ops.files' else '*'} from {name} order by all").fetchall()
-        for (name,) in names
-    }
+    columns = {"ops.files": "* exclude (run_id)"}
+    return {name: f"select {columns.get(name, '*')} from {name} order by all" for (name,) in names}
+
+
+def everything(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
+    """Return these rows by table."""
+    return {name: con.execute(query).fetchall() for name, query in tables_left(con).items()}
 
 
 EVENTFUL = (0, 3, 4, 5, 6, 10, 11, 27, 28, DAYS)
