@@ -210,21 +210,31 @@ def test_a_file_that_turns_odd_leaves_no_row_and_no_span(odd_folder):
     )
 
 
-@pytest.mark.parametrize(
-    ("files", "reason"),
-    [
-        ({"c2/sacct/b.txt": ""}, "c2/sacct/b.txt: empty file. Export it again or remove it."),
-        ({"c2/cluster.toml": "unheard_of = 1"}, "c2/cluster.toml: unknown key 'unheard_of'. Allowed there:"),
-        ({"c2/sacct/b.txt": "sacct: error: no connection\n"}, "c2/sacct/b.txt: command_error_output: holds sacct's"),
-    ],
-)
-def test_what_is_wrong_with_the_accounting_of_a_cluster_concerns_that_cluster_alone(files, reason, tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD, **files})
+SPOILT = {
+    "empty": ("sacct/b.txt", "", "empty file. Export it again or remove it."),
+    "unknown-key": ("cluster.toml", "unheard_of = 1", "unknown key 'unheard_of'. Allowed there:"),
+    "error-message": ("sacct/b.txt", "sacct: error: no connection\n", "command_error_output: holds sacct's"),
+}
+"""By cluster: a file beside its accounting, its text, and what is said of it."""
+
+
+@pytest.fixture(scope="module")
+def failing_of_spoilt(tmp_path_factory):
+    """Load the spoilt clusters beside one that is well, and return which of them fail and why."""
+    files = {f"{cluster}/{name}": text for cluster, (name, text, _) in SPOILT.items()}
+    accounting = {f"{cluster}/sacct/a.txt": GOOD for cluster in ("c1", *SPOILT)}
+    folder = make(tmp_path_factory.mktemp("spoilt"), {**accounting, **files})
     con = load(folder)
     assert "c1" in [row[0] for row in facts(con)]
-    failing = failing_by_sources(con, survey(folder, ONLY_SACCT))
-    assert list(failing) == ["c2"]
-    assert failing["c2"][0].startswith(reason)
+    return failing_by_sources(con, survey(folder, ONLY_SACCT))
+
+
+@pytest.mark.parametrize("cluster", SPOILT)
+def test_what_is_wrong_with_the_accounting_of_a_cluster_concerns_that_cluster_alone(cluster, failing_of_spoilt):
+    name, _, reason = SPOILT[cluster]
+    assert sorted(failing_of_spoilt) == sorted(SPOILT)
+    assert failing_of_spoilt[cluster][0].startswith(f"{cluster}/{name}: {reason}")
+    assert not [told for told in failing_of_spoilt[cluster] if not told.startswith(f"{cluster}/")]
 
 
 def test_an_empty_folder_in_place_of_accounting_makes_the_cluster_stale(tmp_path):
@@ -240,63 +250,93 @@ def test_an_empty_folder_in_place_of_accounting_makes_the_cluster_stale(tmp_path
     }
 
 
-MANY = export([{"JobID": str(number), "JobIDRaw": str(number)} for number in range(1, 2001)]).encode()
 TIMES = {"submission": 1714550400, "start": 1714550400, "end": 1714554000, "elapsed": 3600}
-DOCUMENT = {"jobs": [{"job_id": number, "state": "COMPLETED", "time": TIMES} for number in range(1, 2001)]}
-PRETTY, COMPACT = (json.dumps(DOCUMENT, indent=indent).encode() for indent in (1, None))
-LINES = b"".join(json.dumps({"sacct": {"JobID": str(number)}}).encode() + b"\n" for number in range(1, 200))
+
+
+def many(first):
+    numbers = range(first, first + 2000)
+    return export([{"JobID": str(number), "JobIDRaw": str(number)} for number in numbers]).encode()
+
+
+def document(first, indent=None):
+    jobs = [{"job_id": number, "state": "COMPLETED", "time": TIMES} for number in range(first, first + 2000)]
+    return json.dumps({"jobs": jobs}, indent=indent).encode()
 
 
 def half(content):
     return content[: len(content) // 2]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.txt.gz", half(gzip.compress(MANY))),
-        ("a.txt.zst", half(zstandard.ZstdCompressor().compress(MANY))),
-        ("a.json", half(PRETTY)),
-        ("a.json", half(COMPACT)),
-        ("a.json.gz", gzip.compress(half(PRETTY))),
-        ("a.json", PRETTY[: PRETTY.index(b'"job_id": 1000,')] + b"}}} what stood here is lost"),
-    ],
-    ids=["gz", "zst", "pretty", "compact", "in-an-archive", "never-valid-again"],
-)
-def test_accounting_whose_end_is_missing_makes_the_cluster_stale_until_it_is_whole(name, content, tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, f"c2/sacct/{name}": content})
+PRETTY = document(10_000, indent=1)
+CUT_OFF = {
+    "gz": ("txt.gz", half(gzip.compress(many(0)))),
+    "zst": ("txt.zst", half(zstandard.ZstdCompressor().compress(many(2_000)))),
+    "pretty": ("json", half(document(4_000, indent=1))),
+    "compact": ("json", half(document(6_000))),
+    "in-an-archive": ("json.gz", gzip.compress(half(document(8_000, indent=1)))),
+    "never-valid-again": ("json", PRETTY[: PRETTY.index(b'"job_id": 11000,')] + b"}}} what stood here is lost"),
+}
+"""Accounting whose end is missing, each of other jobs: suffix and content."""
+
+
+@pytest.fixture(scope="module")
+def cut_off(tmp_path_factory):
+    """Load a cluster that is well and one of files that are cut off; mend them, and load again.
+
+    Returns what became of the files, why clusters fail, and why they do when all is mended.
+    """
+    files = {f"c2/sacct/{case}.{suffix}": content for case, (suffix, content) in CUT_OFF.items()}
+    folder = make(tmp_path_factory.mktemp("cut_off"), {"c1/sacct/a.txt": GOOD, **files})
     con = load(folder)
-    assert con.execute("select status, is_partial, loaded > 0 from ops.files where cluster_id = 'c2'").fetchall() == [
-        ("cut_off", True, True)
-    ]
+    accounts = rows(con, "select path, status, is_partial, loaded > 0 as is_loaded from ops.files")
     mark_doubtful_files(con)
-    told = f"c2/sacct/{name}: cut off: its end is missing, and what it told there is unknown. Copy or export it again. "
     failing = failing_by_sources(con, survey(folder, ONLY_SACCT))
-    assert list(failing) == ["c2"]
-    assert failing["c2"][0].startswith(told)
-    (folder / "c2/sacct" / name).unlink()
+    for path in files:
+        (folder / path).unlink()
     make(folder, {"c2/sacct/b.txt": GOOD})
     load(folder, con)
-    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {}
+    return {row["path"]: row for row in accounts}, failing, failing_by_sources(con, survey(folder, ONLY_SACCT))
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.txt", MANY[:-30]),
-        ("a.json", LINES[:-10]),
-        ("a.json", LINES + b'{"sacct"'),
-        ("a.json", LINES + b'[{"sacct": {"JobID": "200"}}, {"sac'),
-        ("a.json", PRETTY),
-        ("a.json", COMPACT.replace(b'"job_id": 2000,', b'"job_id": ,')),
-    ],
-    ids=["text", "record", "first-words", "array-a-line", "whole", "last-record-broken"],
-)
-def test_a_file_that_is_being_written_and_one_broken_record_stop_nothing(name, content, tmp_path):
-    folder = make(tmp_path, {f"c1/sacct/{name}": content})
+@pytest.mark.parametrize("case", CUT_OFF)
+def test_accounting_whose_end_is_missing_makes_the_cluster_stale_until_it_is_whole(case, cut_off):
+    accounts, failing, failing_when_mended = cut_off
+    path = f"c2/sacct/{case}.{CUT_OFF[case][0]}"
+    assert accounts[path] == {"path": path, "status": "cut_off", "is_partial": True, "is_loaded": True}
+    told = f"{path}: cut off: its end is missing, and what it told there is unknown. Copy or export it again. "
+    assert list(failing) == ["c2"]
+    assert [reason for reason in failing["c2"] if reason.startswith(told)]
+    assert failing_when_mended == {}
+
+
+MANY, COMPACT = many(1), document(1)
+LINES = b"".join(json.dumps({"sacct": {"JobID": str(number)}}).encode() + b"\n" for number in range(1, 200))
+NOT_CUT_OFF = {
+    "text": ("txt", MANY[:-30]),
+    "record": ("json", LINES[:-10]),
+    "first-words": ("json", LINES + b'{"sacct"'),
+    "array-a-line": ("json", LINES + b'[{"sacct": {"JobID": "200"}}, {"sac'),
+    "whole": ("json", document(1, indent=1)),
+    "last-record-broken": ("json", COMPACT.replace(b'"job_id": 2000,', b'"job_id": ,')),
+}
+"""Files that are being written or hold a broken record: suffix and content."""
+
+
+@pytest.fixture(scope="module")
+def not_cut_off(tmp_path_factory):
+    """Load these files, and return what became of each and why clusters fail."""
+    files = {f"c1/sacct/{case}.{suffix}": content for case, (suffix, content) in NOT_CUT_OFF.items()}
+    folder = make(tmp_path_factory.mktemp("not_cut_off"), files)
     con = load(folder)
-    assert con.execute("select status from ops.files").fetchall() == [("read",)]
-    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {}
+    statuses = con.execute("select split_part(split_part(path, '/', 3), '.', 1), status from ops.files").fetchall()
+    return dict(statuses), failing_by_sources(con, survey(folder, ONLY_SACCT))
+
+
+@pytest.mark.parametrize("case", NOT_CUT_OFF)
+def test_a_file_that_is_being_written_and_one_broken_record_stop_nothing(case, not_cut_off):
+    statuses, failing = not_cut_off
+    assert statuses[case] == "read"
+    assert failing == {}
 
 
 def test_a_cluster_without_accounting_is_left_out_and_the_others_go_on(tmp_path):

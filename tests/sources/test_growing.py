@@ -249,7 +249,7 @@ def of_file(found: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:
     return [row for row in found if row.get("path", path) == path]
 
 
-def grow_together(folder: Path, cases: Mapping[str, tuple[bytes, bytes]]) -> GrownTogether:
+def grow_together(folder: Path, cases: Mapping[str, Sequence[bytes]]) -> GrownTogether:
     """Load a folder with each file as it was, and as it is: a load costs the same for one file and for many."""
     together, con = GrownTogether(), connect()
 
@@ -346,7 +346,7 @@ def test_accounting_of_one_other_cluster_is_read_on(together) -> None:
     assert together.is_read_on("c1/sacct/far.psv")
 
 
-def growing_accounting() -> dict[str, tuple[bytes, bytes]]:
+def growing_accounting() -> dict[str, Sequence[bytes]]:
     """Give the accounting of each case, before and after."""
     cases = {
         **{case: (export(before), export([*before, *added])) for case, (before, added) in CLUSTERS.items()},
@@ -383,12 +383,12 @@ KERNEL_LOGS = {
 """Lines before, those that are added before a later one, and whether the log is read on, by case."""
 
 
-def growing_kernel_logs() -> dict[str, tuple[bytes, bytes]]:
+def growing_kernel_logs() -> dict[str, Sequence[bytes]]:
     """Give the kernel log of each case, each of a node of its own, before and after."""
     cases = {}
     for number, (case, (before, added, _)) in enumerate(KERNEL_LOGS.items()):
         steps = (before, [*before, *added, LATER])
-        cases[f"c1/kernel/{case}.log"] = tuple(lines(*(line.format(node=f"k{number}") for line in x)) for x in steps)
+        cases[f"c1/kernel/{case}.log"] = [lines(*(line.format(node=f"k{number}") for line in step)) for step in steps]
     return cases
 
 
@@ -412,7 +412,7 @@ LINES_IN_LOCAL_TIME = {
 }
 
 
-def growing_logs_in_local_time() -> dict[str, tuple[bytes, bytes]]:
+def growing_logs_in_local_time() -> dict[str, Sequence[bytes]]:
     """Give the logs of each case, each of a node and a job of its own, before and after."""
     cases = {}
     for number, (case, (before, added, _)) in enumerate(IN_LOCAL_TIME.items(), 1):
