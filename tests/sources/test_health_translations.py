@@ -10,15 +10,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.sources.formats import READERS
 from assets.sources.health import reader as health
 from assets.sources.health.own_form import utc_of, xids_in
-from tests.sources.folders import export, load, make, rows
+from tests.sources.folders import load, make, rows
 
 
 def read(folder: Path, name: str, text: str, config: str = "") -> duckdb.DuckDBPyConnection:
-    files = {f"c1/health/{name}": text, "c1/sacct/a.psv": export([{}]), "c1/cluster.toml": config}
-    return load(make(folder, files), readers={"sacct": READERS["sacct"], "health": health})
+    return load(make(folder, {f"c1/health/{name}": text, "c1/cluster.toml": config}), readers={"health": health})
 
 
 def checks(con: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:

@@ -12,19 +12,18 @@ import duckdb
 import pytest
 
 from assets.sources.errors import SourceError
-from assets.sources.formats import READERS
 from assets.sources.inventory import reader as inventory
 from tests.sources.batches import cluster_of
-from tests.sources.folders import PROJECT, export, load, make, rows
+from tests.sources.folders import PROJECT, load, make, rows
 
 FIXTURES = PROJECT / "tests" / "fixtures"
 SLURM = FIXTURES / "slurm-22.05"
+ONLY_INVENTORY = {"inventory": inventory}
 DRAINED = "lemon: repeated job failures, ticket 4802"
 
 
 def read(folder: Path, name: str, text: str | bytes, config: str = "") -> duckdb.DuckDBPyConnection:
-    files = {f"c1/inventory/{name}": text, "c1/sacct/a.psv": export([{}]), "c1/cluster.toml": config}
-    return load(make(folder, files), readers={kind: READERS[kind] for kind in ("sacct", "inventory")})
+    return load(make(folder, {f"c1/inventory/{name}": text, "c1/cluster.toml": config}), readers=ONLY_INVENTORY)
 
 
 def nodes(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
@@ -115,9 +114,8 @@ def test_a_state_counts_more_than_a_newer_configuration(tmp_path: Path) -> None:
     files = {
         "c1/inventory/a.txt": "NodeName=n1 CPUTot=4 State=DOWN Gres=gpu:8 BootTime=2020-01-01T00:00:00\n",
         "c1/inventory/slurm.conf": "NodeName=n[1-2] Gres=gpu:4\n",
-        "c1/sacct/a.psv": export([{}]),
     }
-    found = nodes(load(make(tmp_path, files), readers={kind: READERS[kind] for kind in ("sacct", "inventory")}))
+    found = nodes(load(make(tmp_path, files), readers=ONLY_INVENTORY))
     assert {name: row["gpu_count"] for name, row in found.items()} == {"n1": 8, "n2": 4}
 
 
@@ -128,11 +126,10 @@ def test_of_two_snapshots_the_one_with_the_later_name_counts(tmp_path: Path) -> 
     files = {
         "c1/inventory/sinfo.2024-05-01.txt": table(8),
         "c1/inventory/sinfo.2024-05-02.txt": table(4),
-        "c1/sacct/a.psv": export([{}]),
     }
     folder = make(tmp_path, files)
     os.utime(next(tmp_path.rglob("sinfo.2024-05-01.txt")), (1714800000, 1714800000))  # copied last
-    found = nodes(load(folder, readers={kind: READERS[kind] for kind in ("sacct", "inventory")}))
+    found = nodes(load(folder, readers=ONLY_INVENTORY))
     assert (found["n1"]["gpu_count"], found["n1"]["captured_at"]) == (4, datetime(2024, 5, 2))
 
 

@@ -191,22 +191,30 @@ def test_a_file_without_a_record_covers_what_its_manifest_says(tmp_path):
     assert spans(tmp_path, files) == [("events", MAY, MAY + timedelta(days=1), "manifest")]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('["2024-05-01"]', "not a JSON object"),
-        ('{"from": "2024-05-01"}', "'to' is missing"),
-        ('{"from": "May", "to": "2024-05-01"}', "'May', which is no time"),
-        ('{"from": "2024-05-02", "to": "2024-05-01"}', "must lie after"),
-        ('{"from": ', "Expecting value"),
-    ],
-)
-def test_what_is_no_manifest_is_quarantined(tmp_path, text, problem):
-    folder = make(tmp_path, {"c1/sacct/all.psv": export([{}]), "c1/sacct/all.psv.manifest.json": f"{text}\n"})
-    con = load(folder, readers=READERS)
-    (found,) = rows(con, "select reason, detail from ops.quarantine")
+NO_MANIFESTS = {
+    "array": ('["2024-05-01"]', "not a JSON object"),
+    "no end": ('{"from": "2024-05-01"}', "'to' is missing"),
+    "no time": ('{"from": "May", "to": "2024-05-01"}', "'May', which is no time"),
+    "backwards": ('{"from": "2024-05-02", "to": "2024-05-01"}', "must lie after"),
+    "cut off": ('{"from": ', "Expecting value"),
+}
+"""Texts, and what is said of them."""
+
+
+@pytest.fixture(scope="module")
+def of_no_manifests(tmp_path_factory):
+    """Load an export beside each of them, and return what was quarantined."""
+    exports = {f"c1/sacct/{case}.psv": export([{}]) for case in NO_MANIFESTS}
+    texts = {f"c1/sacct/{case}.psv.manifest.json": f"{text}\n" for case, (text, _) in NO_MANIFESTS.items()}
+    folder = make(tmp_path_factory.mktemp("no_manifests"), {**exports, **texts})
+    return rows(load(folder, readers=READERS), "select path, reason, detail from ops.quarantine")
+
+
+@pytest.mark.parametrize("case", NO_MANIFESTS)
+def test_what_is_no_manifest_is_quarantined(case, of_no_manifests):
+    (found,) = (row for row in of_no_manifests if row["path"].startswith(f"c1/sacct/{case}.psv"))
     assert found["reason"] == "bad_manifest"
-    assert problem in found["detail"]
+    assert NO_MANIFESTS[case][1] in found["detail"]
 
 
 def test_a_span_that_cannot_be_meant_is_refused_with_what_is_allowed(tmp_path):
