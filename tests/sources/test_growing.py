@@ -170,13 +170,13 @@ def test_unchanged_results_of_the_day_that_goes_on_are_found_together(tmp_path, 
     """The stretch of a day that looked unchanged may end, or go on; results of the day before come late."""
     morning = [*results(2, QUARTERS), *results(3, QUARTERS[:1]), *results(2, [725, 740]), *results(3, QUARTERS[1:9])]
     evening = [*morning, *results(3, QUARTERS[9:]), *results(3, [725], last)]
-    assert read_on(tmp_path, [{**ACCOUNTING, HEALTH: lines(*morning)}, {HEALTH: lines(*evening)}])["health"] == 1
+    assert read_on(tmp_path, [{HEALTH: lines(*morning)}, {HEALTH: lines(*evening)}])["health"] == 1
 
 
 def test_a_late_result_of_an_earlier_day_has_the_file_read_whole(tmp_path) -> None:
     before = [*results(2, QUARTERS), *results(3, QUARTERS)]
     after = [*before, *results(2, [725])]
-    assert read_on(tmp_path, [{**ACCOUNTING, HEALTH: lines(*before)}, {HEALTH: lines(*after)}])["health"] == 0
+    assert read_on(tmp_path, [{HEALTH: lines(*before)}, {HEALTH: lines(*after)}])["health"] == 0
 
 
 @pytest.mark.parametrize("blank", [[], [""]], ids=["clean", "with a blank line"])
@@ -189,7 +189,7 @@ def test_logs_of_nodes_one_behind_the_other_are_in_no_order(tmp_path, blank) -> 
         for number in range(stretches.MOST_LINES_BEHIND // 2 + 1)
     ]
     later = results(3, [1439])
-    steps = [{**ACCOUNTING, HEALTH: lines(*of_nodes, *blank)}, {HEALTH: lines(*of_nodes, *blank, *later)}]
+    steps = [{HEALTH: lines(*of_nodes, *blank)}, {HEALTH: lines(*of_nodes, *blank, *later)}]
     assert read_on(tmp_path, steps)["health"] == 0
 
 

@@ -16,7 +16,8 @@ from assets.sources.slurmctld import reader as slurmctld
 from assets.sources.squeue import reader as squeue
 from tests.sources.folders import export, load, make, rows
 
-READERS = {reader.KIND: reader for reader in (sacct, kernel, node_events, slurmctld, squeue, manifests)}
+LOGS = {reader.KIND: reader for reader in (kernel, node_events, slurmctld, squeue, manifests)}
+READERS = {sacct.KIND: sacct, **LOGS}
 MAY = datetime(2024, 5, 1)
 
 
@@ -33,13 +34,10 @@ def in_hours(intervals):
 
 def spans(tmp_path, files, settings=""):
     """Kind, beginning, end and source of what a folder's files cover."""
-    folder = make(tmp_path, {f"c1/{path}": text for path, text in {"sacct/all.psv": export([{}]), **files}.items()})
-    (folder / "c1" / "cluster.toml").write_text(settings)
-    con = load(folder, readers=READERS)
-    write_spans(con, survey(folder, READERS))
-    return con.execute(
-        "select kind, from_at, to_at, known_by from ops.spans where kind <> 'sacct' order by all"
-    ).fetchall()
+    folder = make(tmp_path, {"c1/cluster.toml": settings, **{f"c1/{path}": text for path, text in files.items()}})
+    con = load(folder, readers=LOGS)
+    write_spans(con, survey(folder, LOGS))
+    return con.execute("select kind, from_at, to_at, known_by from ops.spans order by all").fetchall()
 
 
 def test_quiet_weeks_within_a_file_are_no_gap():
