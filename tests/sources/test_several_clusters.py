@@ -60,12 +60,18 @@ def skips(con: Any) -> dict[str, int]:
     return dict(con.execute("select reason, line_count from ops.skips").fetchall())
 
 
+@pytest.fixture(scope="module")
+def loaded_alone(tmp_path_factory):
+    """The own cluster's rows without those of others, by form."""
+    folder = tmp_path_factory.mktemp("alone")
+    return {form: load(make(folder / form, {"c1/sacct/a": write(OWN)})) for form, write in FORMS.items()}
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_only_the_rows_of_the_own_cluster_are_read(form, seed, tmp_path):
-    write = FORMS[form]
-    alone = load(make(tmp_path / "alone", {"c1/sacct/a": write(OWN)}))
-    con = load(make(tmp_path / "mixed", {"c1/sacct/a": write(mixed(seed))}))
+def test_only_the_rows_of_the_own_cluster_are_read(form, seed, loaded_alone, tmp_path):
+    alone = loaded_alone[form]
+    con = load(make(tmp_path, {"c1/sacct/a": FORMS[form](mixed(seed))}))
     assert facts(con) == facts(alone)
     assert skips(con) == skips(alone) | {"other_cluster": len(OTHERS)}
     assert accounts(con) == accounts(alone)
@@ -74,31 +80,39 @@ def test_only_the_rows_of_the_own_cluster_are_read(form, seed, tmp_path):
     )
 
 
+OTHER_NAMES = {
+    "none": ("", None),
+    "other-case": ('slurm_cluster = "Far"', OTHERS),
+    "own": ('slurm_cluster = "c1"', OWN),
+    "pulled": ('[pull]\nslurm_cluster = "far"', OTHERS),
+    "own-before-pulled": ('slurm_cluster = "c1"\n[pull]\nslurm_cluster = "far"', OWN),
+    "stranger": ('slurm_cluster = "near"', None),
+}
+"""By folder: what its cluster.toml says, and the records that are read of c1's and far's; None if it is refused."""
+
+
+@pytest.fixture(scope="module")
+def loaded_by_other_names(tmp_path_factory):
+    """Every form in each of these folders, loaded at once."""
+    texts = {f"{name}/cluster.toml": settings for name, (settings, _) in OTHER_NAMES.items()}
+    files = {f"{name}/sacct/{form}": write(mixed(1)) for name in OTHER_NAMES for form, write in FORMS.items()}
+    return load(make(tmp_path_factory.mktemp("names"), {**texts, **files}))
+
+
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    ("settings", "read"),
-    [
-        ("", None),
-        ('slurm_cluster = "Far"', OTHERS),
-        ('slurm_cluster = "c1"', OWN),
-        ('[pull]\nslurm_cluster = "far"', OTHERS),
-        ('slurm_cluster = "c1"\n[pull]\nslurm_cluster = "far"', OWN),
-        ('slurm_cluster = "near"', None),
-    ],
-)
-def test_where_the_folder_has_another_name_slurms_name_decides(form, settings, read, tmp_path):
-    write = FORMS[form]
-    con = connect()
-    folder = make(tmp_path, {"gpus/sacct/a": write(mixed(1)), "gpus/cluster.toml": settings})
-    load_results(folder, con)
-    (file,) = accounts(con)
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_where_the_folder_has_another_name_slurms_name_decides(form, name, loaded_by_other_names):
+    is_file = f"where path = '{name}/sacct/{form}'"
+    (file,) = rows(loaded_by_other_names, f"select status, reason, next_step, warnings from ops.files {is_file}")
+    found = rows(loaded_by_other_names, f"select user_name from raw.sacct {is_file}")
+    read = OTHER_NAMES[name][1]
     if read is None:
-        assert (file["status"], facts(con)) == ("refused", [])
+        assert (file["status"], found) == ("refused", [])
         assert file["reason"].startswith("several_clusters: its rows are of c1, far, and none of these is ")
-        assert file["next_step"].startswith("Set slurm_cluster in gpus/cluster.toml")
+        assert file["next_step"].startswith(f"Set slurm_cluster in {name}/cluster.toml")
     else:
         assert (file["status"], file["warnings"]) == ("read", [])
-        assert {row["user_name"] for row in rows(con, "select user_name from raw.sacct")} == {read[0]["User"]}
+        assert {row["user_name"] for row in found} == {read[0]["User"]}
 
 
 @pytest.mark.parametrize("settings", ["", 'slurm_cluster = "far"', 'slurm_cluster = "FAR"'])
@@ -160,13 +174,10 @@ OWN_EVENT, FAR_EVENT, ODD_EVENT = (
     [("c1", "", ["x"]), ("gpus", 'slurm_cluster = "far"', ["y"]), ("gpus", "", None)],
 )
 def test_node_events_of_several_clusters(rows_in_order, folder, settings, reasons, tmp_path: Path):
-    files = {f"{folder}/events/a.psv": EVENTS + "".join(rows_in_order), f"{folder}/sacct/a": export([{}])}
-    con = connect()
-    readers = {kind: READERS[kind] for kind in ("sacct", "events")}
-    load_results(
-        make(tmp_path, {**files, f"{folder}/cluster.toml": settings + "\n[quarantine]\nmax_share = 1"}), con, readers
-    )
-    (file,) = rows(con, "select * from ops.files where kind = 'events'")
+    files = {f"{folder}/events/a.psv": EVENTS + "".join(rows_in_order)}
+    make(tmp_path, {**files, f"{folder}/cluster.toml": settings + "\n[quarantine]\nmax_share = 1"})
+    con = load(tmp_path, readers={"events": READERS["events"]})
+    (file,) = rows(con, "select * from ops.files")
     if reasons is None:
         assert (file["status"], file["reason"].split(":")[0]) == ("refused", "several_clusters")
         return
