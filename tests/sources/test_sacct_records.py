@@ -277,11 +277,22 @@ def test_without_jobidraw_parts_of_arrays_and_of_heterogeneous_jobs_are_jobs_of_
     ).fetchall() == [(12, 3, None, None), (None, None, 23, 1)]
 
 
-@pytest.mark.parametrize("shown", ["70_", "_1", "7 0", "70-1", "0x1f", "7e3", "7.0"])
-def test_what_is_no_job_id_makes_no_number(tmp_path, shown):
+NO_JOB_IDS = ["70_", "_1", "7 0", "70-1", "0x1f", "7e3", "7.0"]
+
+
+@pytest.fixture(scope="module")
+def of_no_job_ids(tmp_path_factory):
+    """An export for each of them, with a good record before it, loaded at once."""
     columns = [name for name in BASE if name != "JobIDRaw"]
-    con = load(make(tmp_path, {"c1/sacct/a.txt": export([{"JobID": "51"}, {"JobID": shown}], columns=columns)}))
-    assert con.execute("select job_id from raw.sacct").fetchall() == [("51",)]
+    texts = {shown: export([{"JobID": "51"}, {"JobID": shown}], columns=columns) for shown in NO_JOB_IDS}
+    folder = tmp_path_factory.mktemp("no_job_ids")
+    return load(make(folder, {f"c1/sacct/{shown}.txt": text for shown, text in texts.items()}))
+
+
+@pytest.mark.parametrize("shown", NO_JOB_IDS)
+def test_what_is_no_job_id_makes_no_number(of_no_job_ids, shown):
+    found = of_no_job_ids.execute("select job_id from raw.sacct where path = ?", [f"c1/sacct/{shown}.txt"]).fetchall()
+    assert found == [("51",)]
 
 
 REQUEUED_AT_ONCE = [

@@ -360,10 +360,24 @@ def test_the_hint_counts_the_columns_of_an_unknown_layout() -> None:
     assert 'delimiter = ";"' in refusal.value.next_step
 
 
-@pytest.mark.parametrize(("printed", "code"), [("143:0", 15), ("134:0", 6), ("128:0", 128), ("15:0", 15), ("0:9", 0)])
-def test_exit_codes_above_128_are_those_of_older_slurm(printed: str, code: int, tmp_path: Any) -> None:
-    con = load(make(tmp_path, {"c1/sacct/a.psv": export([{"State": "FAILED", "ExitCode": printed}])}))
-    assert [row["exit_code"] for row in attempts(con)] == [code]
+EXIT_CODES = {"143:0": 15, "134:0": 6, "128:0": 128, "15:0": 15, "0:9": 0}
+
+
+@pytest.fixture(scope="module")
+def exit_codes_read(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The attempts of one export with a job for each exit code."""
+    numbered = [(str(number), printed) for number, printed in enumerate(EXIT_CODES, 1)]
+    jobs = [
+        {"JobID": number, "JobIDRaw": number, "JobName": printed, "State": "FAILED", "ExitCode": printed}
+        for number, printed in numbered
+    ]
+    return attempts(load(make(tmp_path_factory.mktemp("exit_codes"), {"c1/sacct/a.psv": export(jobs)})))
+
+
+@pytest.mark.parametrize("printed", EXIT_CODES)
+def test_exit_codes_above_128_are_those_of_older_slurm(printed: str, exit_codes_read: list[dict[str, Any]]) -> None:
+    found = [row["exit_code"] for row in exit_codes_read if row["job_name"] == printed]
+    assert found == [EXIT_CODES[printed]]
 
 
 def test_columns_and_states_of_the_newest_slurm(tmp_path: Any) -> None:
