@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.sources.sacct import lines as sacct_lines
 from assets.sources.sacct import records as sacct_records
 from assets.sources.sacct.columns import COLUMNS as COLUMNS_READ
 from assets.sources.sacct.layout import Layout, header_layout
-from assets.sources.sacct.lines import MAX_LAYOUTS
 from assets.sources.sacct.records import OddLine, assemble, repair
 from assets.sources.sacct.values import (
     LARGEST_ID,
@@ -241,10 +241,12 @@ def test_a_job_within_the_doubled_hour_does_not_start_before_its_submission(tmp_
     ]
 
 
-def test_an_export_of_very_many_headers_is_read_up_to_a_bound(tmp_path):
-    parts = [export([{**job, f"Extra{'x' * n}": "1"}]) for n, job in enumerate(jobs(MAX_LAYOUTS + 4))]
+def test_an_export_of_very_many_headers_is_read_up_to_a_bound(tmp_path, monkeypatch):
+    most = 4
+    monkeypatch.setattr(sacct_lines, "MAX_LAYOUTS", most)
+    parts = [export([{**job, f"Extra{'x' * n}": "1"}]) for n, job in enumerate(jobs(most + 4))]
     con = load(make(tmp_path, {"c1/sacct/a.txt": "".join(parts)}))
-    assert counts(con) == (2 * MAX_LAYOUTS + 8, MAX_LAYOUTS, MAX_LAYOUTS, 8)
+    assert counts(con) == (2 * most + 8, most, most, 8)
     assert rows(con, "select distinct reason from ops.quarantine") == [{"reason": "no_header"}]
 
 
