@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -78,7 +78,27 @@ def _escape(character: str) -> str:
 
 
 class _VisibleConsole(Console):
-    """A console of rich that applies its own styles only; control characters in texts become visible escapes."""
+    """A console of rich that applies its own styles only; control characters in texts become visible escapes.
+
+    Attributes
+    ----------
+    is_optional
+        The work goes on where its stream cannot be written, for instance because its disk is full.
+    """
+
+    is_optional = False
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as rich does; an optional console is silent from the first error of its stream on."""
+        try:
+            super().print(*objects, **options)
+        except OSError as error:
+            if not self.is_optional:
+                raise
+            self.quiet = True
+            silence(self.file)
+            if self.file is not sys.stderr:
+                say(f"the output cannot be written ({error.strerror}); the work goes on", is_error=True)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Render as rich does. Control segments are rich's own; all other text goes through `visible`."""
@@ -91,10 +111,10 @@ class _VisibleConsole(Console):
     def on_broken_pipe(self) -> None:
         """Go on without printing: a refresh does not fail because its output is not read."""
         self.quiet = True
-        silence()
+        silence(self.file)
 
 
-def console(out: TextIO | None = None, *, is_error: bool = False) -> Console:
+def console(out: TextIO | None = None, *, is_error: bool = False, is_optional: bool = False) -> Console:
     """Make a console without markup, emoji codes, highlighting or wrapping.
 
     Parameters
@@ -103,10 +123,14 @@ def console(out: TextIO | None = None, *, is_error: bool = False) -> Console:
         Where to write, by default stdout.
     is_error
         Write to stderr.
+    is_optional
+        What is printed is not the answer: the work goes on where it cannot be written. So it is on stderr.
     """
     # Look up the stream at the call: a refresh redirects sys.stdout while it runs.
     stream = out or (sys.stderr if is_error else sys.stdout)
-    return _VisibleConsole(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, tab_size=1)
+    made = _VisibleConsole(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, tab_size=1)
+    made.is_optional = is_optional or is_error
+    return made
 
 
 def say_lines(lines: Iterable[str | Text], *, is_error: bool = False) -> None:
@@ -181,6 +205,7 @@ def _write_columns(rows: Sequence[Sequence[str]], right: Sequence[int], out: Tex
 @contextmanager
 def streams() -> Iterator[None]:
     """Print characters that the encoding lacks as escapes, and exit quietly when the pipe is closed."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -189,6 +214,20 @@ def streams() -> Iterator[None]:
     finally:
         with ending_with_the_reader():
             sys.stdout.flush()
+
+
+def _open_closed_streams() -> None:
+    """Lead standard streams that the caller closed (`>&-`) nowhere; else the next file opened takes their place.
+
+    A child process would then print into that file, which may be a warehouse.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, number)
+            if nowhere != number:
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", closefd=False))
 
 
 @contextmanager
@@ -223,13 +262,13 @@ def ending_with_the_reader() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        silence()
+        silence(sys.stdout)
         raise SystemExit(0) from None
 
 
-def silence() -> None:
-    """Discard further output; otherwise Python reports the broken pipe when it exits."""
+def silence(stream: IO[str]) -> None:
+    """Discard what is printed on a stream from now on; otherwise Python reports its error when it exits."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

@@ -5,10 +5,12 @@ Exit status 0 done, 1 failed (what, why and what to do next on stderr), 2 wrong 
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from assets.sources.masking import mask
 from orchestration import terminal
 from orchestration.cli import (
     alerts,
@@ -91,6 +93,13 @@ app.command(epilog=serve.EXAMPLES)(serve.serve)
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    with terminal.streams():
-        app()
+    """Entry point of the console script; an error of the system becomes one line, whatever command meets it."""
+    try:
+        with terminal.streams():
+            app()
+    except OSError as error:
+        terminal.silence(sys.stdout)
+        what = error.strerror or str(error)
+        where = "the output cannot be written" if error.filename is None else error.filename
+        terminal.say(f"faultline: {mask(f'{where}: {what}')}; look at its permissions and its disk", is_error=True)
+        raise SystemExit(1) from None

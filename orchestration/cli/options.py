@@ -13,7 +13,11 @@ from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.terminal import say
 
 HomeOption = Annotated[
-    Path | None, typer.Option("--home", help="Folder of everything Faultline keeps [env FAULTLINE_HOME, default data]")
+    Path | None,
+    # A reader of the publish group may pass through a home, and not list it.
+    typer.Option(
+        "--home", readable=False, help="Folder of everything Faultline keeps [env FAULTLINE_HOME, default data]"
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 

@@ -38,7 +38,7 @@ def refresh(  # noqa: PLR0917
     from orchestration.metrics.collecting import keep_metrics
     from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh, to_stderr
 
-    console = terminal.console(is_error=as_json)
+    console = terminal.console(is_error=as_json, is_optional=True)
     try:
         settings = replace(read_settings(home, sources, full), is_pulling=not no_pull)
         check_sources_of_a_new_home(settings.home)

@@ -73,7 +73,7 @@ def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
                 yield family, _rows_of(seen, family)
         holder = stack.enter_context(free_of_refresh(home.lock_file))
         runs = seen
-        if holder is None and home.working_file.exists():
+        if holder is None and os.access(home.working_file, os.R_OK):
             runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
         if runs is not None:
             for family in OF_RUNS:

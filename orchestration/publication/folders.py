@@ -341,9 +341,12 @@ def _last_number(home: Home) -> int:
 
 
 def _described(home: Home) -> list[Publication]:
-    if not home.publications.is_dir():
+    try:
+        entries = [*home.publications.iterdir()]
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        # A reader of the publish group may pass through the folder, and not list it.
         return []
-    folders = [path for path in home.publications.iterdir() if path != home.current and not path.name.startswith(".")]
+    folders = [path for path in entries if path != home.current and not path.name.startswith(".")]
     return [found for folder in folders if (found := _read(folder)) is not None and found.run_id == folder.name]
 
 

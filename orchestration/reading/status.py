@@ -6,6 +6,7 @@ It reads the published file, and opens the working file only while no refresh ca
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -123,7 +124,7 @@ def status(home: Home) -> dict[str, Any]:
     with free_of_refresh(home.lock_file) as holder:
         if holder is not None:
             found["running"] = {"process": holder}
-        elif home.working_file.exists():
+        elif os.access(home.working_file, os.R_OK):
             found |= _state_of_working_file(home.working_file)
             run = found["last_run"]
             if run and run["status"] == "running":
@@ -137,7 +138,7 @@ def status(home: Home) -> dict[str, Any]:
 
 def _pulls(home: Home) -> list[dict[str, Any]]:
     """Tell how the last pull of each cluster with `[pull]` ended; of homes without one nothing is read."""
-    if not home.pulls.is_dir():
+    if not os.access(home.pulls, os.R_OK):
         return []
     from orchestration.pull.clusters import clusters_to_pull
 

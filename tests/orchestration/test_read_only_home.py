@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +11,8 @@ from typer.testing import CliRunner
 from orchestration import failures
 from orchestration.cli import app
 from orchestration.home import Home
+
+FAULTLINE = Path(sys.executable).with_name("faultline")
 
 
 @pytest.fixture
@@ -49,6 +53,43 @@ def test_what_would_write_says_why_it_cannot(run, arguments):
     (line,) = done.output.strip().splitlines()
     assert "Traceback" not in line
     assert "no publication is kept" in line or "ead-only" in line or "ermission denied" in line
+
+
+@pytest.fixture
+def as_reader(small_home):
+    """Run a command as a reader of the publish group, who may pass through the folders of a home and not list them."""
+    closed = [small_home.work, small_home.dagster]
+    for path in closed:
+        path.mkdir(exist_ok=True)
+    passed = [small_home.published_file.parent, small_home.report.parent.parent, small_home.publications]
+    passed = [small_home.root, *(path for path in passed if path.is_dir())]
+    for path in (*closed, *passed):
+        path.chmod(0o000 if path in closed else 0o111)
+    no_override = "-dac_override,-dac_read_search"
+    drop = ["setpriv", f"--bounding-set={no_override}", f"--inh-caps={no_override}"] if os.geteuid() == 0 else []
+
+    def run(*arguments):
+        command = [*drop, str(FAULTLINE), *arguments, "--home", str(small_home.root)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    yield run
+    for path in (*passed, *closed):
+        path.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("status",), ("status", "--json"), ("query", "select count(*) from marts.fct_attempts"), ("tables",)]
+)
+def test_who_may_only_pass_through_the_home_can_read_what_is_published(as_reader, arguments):
+    done = as_reader(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_a_reader_may_not_see_is_an_error_of_one_line(as_reader):
+    done = as_reader("doctor")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "Permission denied" in line
 
 
 def test_a_refresh_names_the_next_step(run):

@@ -228,6 +228,53 @@ def test_a_reader_who_has_seen_enough_ends_it_quietly(small_home, fmt):
     assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("status",),
+        ("status", "--json"),
+        ("tables",),
+        ("query", "from marts.fct_attempts"),
+        ("query", "from marts.fct_attempts", "--format", "csv"),
+        ("query", "from marts.fct_attempts", "--format", "json"),
+    ],
+    ids=" ".join,
+)
+def test_an_answer_that_cannot_be_written_is_an_error_of_one_line(small_home, arguments):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [str(FAULTLINE), *arguments, "--home", str(small_home.root)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "faultline: the output cannot be written: No space left on device; look at its permissions and its disk\n"
+    )
+
+
+def test_an_answer_that_nobody_wants_is_no_error(small_home):
+    command = f"'{FAULTLINE}' tables --home '{small_home.root}' >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_refresh_goes_on_where_its_progress_cannot_be_written(capsys):
+    with Path("/dev/full").open("w") as full:
+        console = terminal.console(full, is_optional=True)
+        console.print("progress")
+        console.print("more of it")
+    assert capsys.readouterr().err == ("the output cannot be written (No space left on device); the work goes on\n")
+
+
+def test_a_warning_that_cannot_be_written_stops_nothing(monkeypatch):
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        terminal.say("a warning", is_error=True)
+
+
 @pytest.mark.parametrize("signals", [1, 2])
 def test_ctrl_c_ends_any_query_within_a_second(small_home, signals):
     process = ask(small_home, CROSS_JOIN)
