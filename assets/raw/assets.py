@@ -115,7 +115,10 @@ def raw(
         metadata = {table: account(con, table, results) for table in TABLES}
     metadata["raw.clusters"]["files"] = len(found.files)
     metadata["raw.node_names"]["unknown"] = len(unknown)
-    for warning in [*found.warnings, *(warning for result in results.values() for warning in result.warnings)]:
+    for warning in [
+        *map(str, found.warnings),
+        *(warning for result in results.values() for warning in result.warnings),
+    ]:
         context.log.warning(warning)
     for cluster_id, reasons in failing.items():
         context.log.warning(f"{cluster_id} cannot be built: {'; '.join(reasons)}")

@@ -8,8 +8,9 @@ import shutil
 from pathlib import Path
 
 from assets.log_kinds import LOG_KINDS
-from assets.sources.errors import SourceErrors
-from assets.sources.intake.candidates import IGNORED_SUFFIXES, shown
+from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.formats import READERS
+from assets.sources.intake.candidates import Candidate, candidates, shown, unreachable_folders
 from assets.sources.intake.folder import cluster_folders
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import KINDS, ClusterSettings, Pull, read_settings
@@ -29,13 +30,13 @@ def sources_findings(sources: Path) -> list[Finding]:
         first = LOG_KINDS["sacct"].export_to(sources / "CLUSTER" / "sacct", START)
         step = f"{first}, or name the folder with --sources"
         return [Finding("error", error.what, str(sources), step) for error in caught.errors]
-    findings = []
+    findings = [_finding("error", unreadable(link.name, why)) for link, why in unreachable_folders(sources)]
     for folder in folders:
-        settings, errors = read_settings(folder, folder.name)
-        findings += [Finding("error", error.what, error.path, error.next_step) for error in errors]
+        cluster, errors = read_settings(folder, folder.name)
+        findings += [_finding("error", error) for error in errors]
         if not errors:
-            findings += _settings_findings(folder, settings)
-        findings += _kind_findings(folder, None if errors else settings.settings.pull)
+            findings += _settings_findings(folder, cluster)
+        findings += _log_findings(folder, cluster, None if errors else cluster.settings.pull)
     return findings
 
 
@@ -47,54 +48,51 @@ def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
     return [Finding("warning", what, f"{folder.name}/cluster.toml", step)]
 
 
-def _kind_findings(folder: Path, pull: Pull | None) -> list[Finding]:
+def _log_findings(folder: Path, cluster: ClusterSettings, pull: Pull | None) -> list[Finding]:
+    """Look at what a refresh would read of a cluster, without reading it."""
+    ignored: list[SourceError] = []
+    try:
+        found = [*candidates(cluster, folder, READERS, ignored)]
+    except OSError as error:
+        return [_finding("error", unreadable(folder.name, error))]
     findings = []
     for kind in KINDS:
-        files = _log_files(folder / kind)
-        if not files:
-            log = LOG_KINDS[kind]
-            next_step = f"{_by_pull(folder, kind)}{log.export_to(folder / kind, START)}"
-            if pull is not None and pull.via != "slurmrestd" and kind in pull.kinds:
-                next_step = "nothing to do: [pull] asks for it, and a file comes as soon as Slurm has any"
-            findings.append(
-                Finding(log.weight, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
-            )
-        for path in files:
-            place = shown(path, folder.parent)
-            level: Level = "error" if kind == "sacct" else "warning"
-            try:
-                size = require_regular(path).st_size
-            except OSError as error:
-                problem = unreadable(place, error)
-                findings.append(Finding(level, problem.what, place, problem.next_step))
-                continue
-            if not os.access(path, os.R_OK):
-                findings.append(Finding(level, "unreadable", place, f"chmod a+r {shlex.quote(str(path))}"))
-            elif size == 0:
-                findings.append(Finding(level, "empty", place, f"export it again, or rm {shlex.quote(str(path))}"))
-    unknown = sorted(
-        entry.name
-        for entry in folder.iterdir()
-        if entry.is_dir() and entry.name not in (*KINDS,) and entry.name[0] != "."
-    )
-    for name in unknown:
-        step = f"rename it to one of {', '.join(KINDS)}"
-        findings.append(Finding("warning", "not read: its name is no kind of log", f"{folder.name}/{name}", step))
-    return findings
+        files = [candidate for candidate in found if candidate.path.is_relative_to(folder / kind)]
+        findings += [] if files else [_missing_kind(folder, kind, pull)]
+        for candidate in files:
+            place = shown(candidate.path, folder.parent)
+            findings += _file_findings(candidate, place, "error" if kind == "sacct" else "warning")
+    return [*findings, *(_finding("warning", told) for told in ignored)]
+
+
+def _missing_kind(folder: Path, kind: str, pull: Pull | None) -> Finding:
+    log = LOG_KINDS[kind]
+    next_step = f"{_by_pull(folder, kind)}{log.export_to(folder / kind, START)}"
+    if pull is not None and pull.via != "slurmrestd" and kind in pull.kinds:
+        next_step = "nothing to do: [pull] asks for it, and a file comes as soon as Slurm has any"
+    return Finding(log.weight, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
+
+
+def _file_findings(candidate: Candidate, place: str, level: Level) -> list[Finding]:
+    if candidate.error is not None:
+        return [_finding(level, candidate.error)]
+    path = candidate.path
+    try:
+        size = require_regular(path).st_size
+    except OSError as error:
+        return [_finding(level, unreadable(place, error))]
+    if not os.access(path, os.R_OK):
+        return [Finding(level, "unreadable", place, f"chmod a+r {shlex.quote(str(path))}")]
+    if size == 0:
+        return [Finding(level, "empty", place, f"export it again, or rm {shlex.quote(str(path))}")]
+    return []
+
+
+def _finding(level: Level, error: SourceError) -> Finding:
+    return Finding(level, error.what, error.path, error.next_step)
 
 
 def _by_pull(folder: Path, kind: str) -> str:
     """Name the command that fetches a kind of logs where Slurm's commands are at hand."""
     is_here = kind in PULLED_KINDS and shutil.which(PULLED_KINDS[kind]) is not None
     return f"faultline pull {shlex.quote(folder.name)}, as Slurm's commands are on this machine; or " if is_here else ""
-
-
-def _log_files(folder: Path) -> list[Path]:
-    """List what a refresh would read: no hidden files, no leftovers of editors."""
-    return [
-        path
-        for path in sorted(folder.rglob("*"))
-        if not path.is_dir()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and not path.name.endswith(IGNORED_SUFFIXES)
-    ]

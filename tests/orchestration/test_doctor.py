@@ -1,10 +1,12 @@
 """`faultline doctor`: its findings, and the next step that each of them names."""
 
+import errno
 import json
 import os
 import shlex
 import subprocess
 import tomllib
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -75,6 +77,35 @@ class TestDoctor:
         assert "named pipe" in found["alpha/sacct/pipe.psv"].what
         assert "leads back to itself" in found["alpha/sacct/loop.psv"].next_step
         assert "leads nowhere" in found["alpha/sacct/nowhere.psv"].next_step
+
+    def test_logs_behind_a_link_to_a_folder_are_found(self, home, findings, tmp_path):
+        elsewhere = tmp_path / "archive" / "events"
+        elsewhere.mkdir(parents=True)
+        (elsewhere / "events.psv").write_text("x")
+        (home.sources / "alpha" / "events").mkdir(exist_ok=True)
+        (home.sources / "alpha" / "events" / "archive").symlink_to(elsewhere)
+        assert "alpha/events" not in findings()
+
+    def test_a_link_to_nowhere_is_told_where_logs_belong(self, home, findings):
+        (home.sources / "alpha" / "events").symlink_to("/nonexistent/events")
+        (home.sources / "gamma").symlink_to("/nonexistent/gamma")
+        (home.sources / "alpha" / "kern.log").write_text("x")
+        found = findings()
+        assert "leads nowhere" in found["alpha/events"].next_step
+        assert found["gamma"].level == "error"
+        assert found["alpha/kern.log"].what.startswith("not read")
+
+    def test_a_cluster_that_cannot_be_listed_is_an_error(self, home, monkeypatch):
+        closed = home.sources / "alpha"
+        list_folder = Path.iterdir
+
+        def refuse(path):
+            if path == closed:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return list_folder(path)
+
+        monkeypatch.setattr(Path, "iterdir", refuse)
+        assert ("error", "alpha") in {(finding.level, finding.where) for finding in doctor(home)}
 
     def test_a_shell_finds_nothing_to_run_in_the_names_of_advised_commands(self, home, findings):
         cluster = home.sources / "x'$(touch owned);y"

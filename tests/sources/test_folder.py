@@ -129,7 +129,41 @@ def test_folders_without_meaning_are_told_and_notes_are_not_read(tmp_path):
     )
     found = survey(folder, READERS)
     assert [file.path for file in found.files] == ["c1/sacct/a.txt"]
-    assert found.warnings[0].startswith("c1/kernal: not read; folders with a meaning are sacct, health, kernel")
+    (warning,) = map(str, found.warnings)
+    assert warning.startswith("c1/kernal: not read: its name is no kind of log. Rename it to one of sacct, health")
+
+
+def test_files_beside_the_folders_of_logs_are_told(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c1/cluster.toml": "", "c1/kern.log": "x", "c1/README.md": "#"})
+    found = survey(folder, READERS)
+    (warning,) = map(str, found.warnings)
+    assert warning.startswith("c1/kern.log: not read: it lies beside the folders of logs. Move it into the folder of")
+
+
+def test_a_folder_of_logs_that_is_a_link_to_nowhere_is_refused(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD, "c2/kernel": "a file"})
+    (folder / "c1" / "kernel").symlink_to("/nonexistent/kernel")
+    (folder / "c3").mkdir()
+    (folder / "c3" / "sacct").symlink_to("/nonexistent/sacct")
+    found = survey(folder, READERS)
+    assert [str(refused.error).split(". ")[0] for refused in found.refused] == [
+        "c1/kernel: unreadable (No such file or directory)",
+        "c2/kernel: not a folder but a file",
+        "c3/sacct: unreadable (No such file or directory)",
+    ]
+    assert list(found.failing) == ["c3"]
+
+
+def test_a_cluster_that_is_a_link_to_nowhere_is_left_out_and_stops_no_other(tmp_path):
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD})
+    (folder / "c2").symlink_to("/nonexistent/c2")
+    (folder / "c3").symlink_to("c3")
+    found = survey(folder, READERS)
+    assert list(found.clusters) == ["c1"]
+    assert {name: str(error).split(". ")[0] for name, (error,) in found.failing.items()} == {
+        "c2": "c2: unreadable (No such file or directory)",
+        "c3": "c3: unreadable (Too many levels of symbolic links)",
+    }
 
 
 def test_files_in_folders_below(tmp_path):

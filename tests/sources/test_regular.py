@@ -102,7 +102,7 @@ def test_no_folder_is_read_twice_whatever_links_lead_to_it(tmp_path):
     assert [file.path for file in found.files] == [
         "c1/sacct/2024/a.txt", "c1/sacct/b.txt", "c1/sacct/elsewhere/c.txt",
     ]  # fmt: skip
-    assert sorted(warning.split(": ")[0].split("/")[-1] for warning in found.warnings) == ["again", "up"]
+    assert sorted(warning.path.split("/")[-1] for warning in found.warnings) == ["again", "up"]
 
 
 @pytest.mark.parametrize("is_link", [False, True])

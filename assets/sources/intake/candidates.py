@@ -52,13 +52,23 @@ def is_utf8(name: str) -> bool:
 
 def visible_folders(folder: Path) -> list[Path]:
     """List the folders in a folder, save hidden ones."""
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    return sorted(entry for entry in folder.iterdir() if _is_folder(entry) and not entry.name.startswith("."))
+
+
+def unreachable_folders(folder: Path) -> Iterator[tuple[Path, OSError]]:
+    """Yield the links in a folder that lead nowhere, such as to a disk that is not mounted."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_symlink() and not _is_ignored(entry) and entry.suffix not in SUFFIXES_OF_FILES:
+            try:
+                entry.stat()
+            except OSError as error:
+                yield entry, error
 
 
 def candidates(
-    cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[str]
+    cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[SourceError]
 ) -> Iterator[Candidate]:
-    """Yield what there is to read of a cluster; folders without a meaning add a warning.
+    """Yield what there is to read of a cluster; folders without a meaning and files beside them add a warning.
 
     Raises
     ------
@@ -66,19 +76,51 @@ def candidates(
         The cluster's own folder cannot be listed.
     """
     sources = folder.parent
-    for kind_folder in visible_folders(folder):
-        kind = kind_folder.name
+    for entry in sorted(entry for entry in folder.iterdir() if not _is_ignored(entry)):
+        kind = entry.name
         if kind not in KINDS:
-            place = shown(kind_folder, sources)
-            warnings.append(f"{place}: not read; folders with a meaning are {', '.join(KINDS)}")
+            if kind != "cluster.toml":
+                warnings.append(_without_meaning(entry, sources))
         elif kind in readers:
-            for path, error in _files(kind_folder, sources, warnings):
+            for path, error in _files(entry, sources, warnings) if _is_folder(entry) else [_no_folder(entry, sources)]:
                 read_as = MANIFEST if path.name.endswith(MANIFEST_SUFFIX) else kind
                 if read_as in readers:
                     yield Candidate(cluster, read_as, path, readers[read_as], error)
 
 
-def _files(top: Path, sources: Path, warnings: list[str]) -> Iterator[tuple[Path, SourceError | None]]:
+def _without_meaning(entry: Path, sources: Path) -> SourceError:
+    kinds = ", ".join(KINDS)
+    if _is_folder(entry):
+        return SourceError(
+            shown(entry, sources), "not read: its name is no kind of log", f"Rename it to one of {kinds}."
+        )
+    what = "not read: it lies beside the folders of logs"
+    return SourceError(shown(entry, sources), what, f"Move it into the folder of its kind: {kinds}.")
+
+
+def _no_folder(entry: Path, sources: Path) -> tuple[Path, SourceError]:
+    """Refuse what stands where the folder of a kind belongs; a link to a disk that is not mounted leads nowhere."""
+    place = shown(entry, sources)
+    try:
+        entry.stat()
+    except OSError as error:
+        return entry, unreadable(place, error)
+    return entry, SourceError(place, "not a folder but a file", "Make a folder of that name, and put the file into it.")
+
+
+def _is_folder(entry: Path) -> bool:
+    """Tell whether a path leads to a folder; what nobody may look at is none, and is told by what opens it."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_ignored(entry: Path) -> bool:
+    return entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES)
+
+
+def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tuple[Path, SourceError | None]]:
     """Yield every file below a kind's folder, save hidden ones, editors' leftovers and notes, in order.
 
     No folder is entered twice, whatever links lead to it: a link to a folder above would never end.
@@ -90,7 +132,7 @@ def _files(top: Path, sources: Path, warnings: list[str]) -> Iterator[tuple[Path
         for entry in _entries(folder, sources, found):
             if not is_utf8(entry.name):
                 found.append((entry, SourceError(shown(entry, sources), "its name is not UTF-8", "Rename it.")))
-            elif not entry.is_dir():
+            elif not _is_folder(entry):
                 found.append((entry, None))
             elif entry.suffix in SUFFIXES_OF_FILES and not _entries(entry, sources, found):
                 found.append((entry, _in_place_of_a_file(entry, sources)))
@@ -101,7 +143,8 @@ def _files(top: Path, sources: Path, warnings: list[str]) -> Iterator[tuple[Path
                 folders.append(entry)
         for link in links:
             if (identity := _identity(link)) in seen:
-                warnings.append(f"{shown(link, sources)}: not read; it leads to a folder that is read already")
+                what = "not read: it leads to a folder that is read already"
+                warnings.append(SourceError(shown(link, sources), what, "Remove the link."))
             else:
                 seen.add(identity)
                 folders.append(link)
@@ -114,7 +157,7 @@ def _entries(folder: Path, sources: Path, found: list[tuple[Path, SourceError | 
     except OSError as error:
         found.append((folder, unreadable(shown(folder, sources), error)))
         return []
-    return [entry for entry in entries if not (entry.name.startswith(".") or entry.name.endswith(IGNORED_SUFFIXES))]
+    return [entry for entry in entries if not _is_ignored(entry)]
 
 
 def _in_place_of_a_file(folder: Path, sources: Path) -> SourceError:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assets.log_kinds import LOG_KINDS
 from assets.sources.errors import SourceError, SourceErrors, without_quotes
-from assets.sources.intake.candidates import Candidate, candidates, is_utf8, shown, visible_folders
+from assets.sources.intake.candidates import Candidate, candidates, is_utf8, shown, unreachable_folders, visible_folders
 from assets.sources.intake.growing import hash_of_grown
 from assets.sources.intake.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
@@ -62,7 +62,8 @@ class Survey:
     refused: list[RefusedFile] = field(default_factory=list)
     left_out: dict[str, list[SourceError]] = field(default_factory=dict)
     """Clusters whose files are not looked at, and why."""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[SourceError] = field(default_factory=list)
+    """What is not read and stops nothing."""
 
     def of_kind(self, kind: str) -> list[SourceFile]:
         """Return the files of one kind, in the order of their names."""
@@ -99,14 +100,14 @@ def no_progress(_doing: str, _done: int, _total: int, _bytes: int) -> None:
 
 
 def cluster_folders(folder: Path) -> list[Path]:
-    """List the cluster folders; raises `SourceErrors` when the sources folder has none."""
+    """List the cluster folders; raises `SourceErrors` when the sources folder has none, not even one out of reach."""
     place = str(folder)
     if not folder.exists():
         raise SourceErrors(
             [SourceError(place, "the sources folder does not exist", "Create it or name another with --sources.")]
         )
     try:
-        found = visible_folders(folder)
+        found, unreachable = visible_folders(folder), [*unreachable_folders(folder)]
     except OSError as error:
         raise SourceErrors(
             [SourceError(place, f"unreadable ({error.strerror})", "It must be a folder this user can read.")]
@@ -121,7 +122,7 @@ def cluster_folders(folder: Path) -> list[Path]:
                 )
             ]
         )
-    if not found:
+    if not found and not unreachable:
         raise SourceErrors(
             [
                 SourceError(
@@ -166,6 +167,9 @@ def survey(
     found: list[Candidate] = []
     for cluster_folder in cluster_folders(folder):
         found.extend(_cluster_candidates(cluster_folder, readers, result, with_history))
+    for link, why in unreachable_folders(folder):
+        name = shown(link, folder)
+        result.left_out[name] = [unreadable(name, why)]
     done_bytes = 0
     for count, candidate in enumerate(found, start=1):
         file = _described(folder, candidate)
