@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.options import HomeOption, JsonOption, answer, fail, settings_of
+from orchestration.cli.options import HomeOption, JsonOption, SourcesOption, answer, fail, settings_of
 from orchestration.terminal import say_json, say_lines
 
 EXAMPLES = "Example: `faultline alerts --test`"
@@ -14,6 +14,7 @@ SHOWN = 20
 
 
 def alerts(
+    sources: SourcesOption = None,
     home: HomeOption = None,
     test: Annotated[bool, typer.Option("--test", help="Send a test message on every channel.")] = False,
     as_json: JsonOption = False,
@@ -22,7 +23,7 @@ def alerts(
     from orchestration.alerts.ledger import Ledger
     from orchestration.alerts.sending import all_channels, send_test
 
-    settings = settings_of(home)
+    settings = settings_of(home, sources)
     if test:
         results = answer(lambda: send_test(settings))
         if as_json:

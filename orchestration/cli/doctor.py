@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
+from orchestration.cli.options import HomeOption, JsonOption, SourcesOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline doctor --sources /var/log/clusters`"
 
 
 def doctor(
-    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
+    sources: SourcesOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:

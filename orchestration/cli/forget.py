@@ -8,7 +8,7 @@ import typer
 
 from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
-from orchestration.cli.options import HomeOption, JsonOption, fail, settings_of
+from orchestration.cli.options import HomeOption, JsonOption, SourcesOption, fail, settings_of
 
 EXAMPLES = """Examples:
 
@@ -18,11 +18,12 @@ Forget it, and publish without it: `faultline forget gpu1 'sacct/2023-*' --yes &
 """
 
 
-def forget(
+def forget(  # noqa: PLR0917
     cluster: Annotated[str, typer.Argument(help="The cluster.", autocompletion=complete_clusters)],
     paths: Annotated[
         list[str] | None, typer.Argument(help="Files below the cluster's folder, `*` for any text [default: all]")
     ] = None,
+    sources: SourcesOption = None,
     home: HomeOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would be forgotten.")] = False,
     as_json: JsonOption = False,
@@ -33,7 +34,7 @@ def forget(
     from orchestration.upkeep.lock import RefreshRunning
 
     try:
-        found = forget_files(settings_of(home).home, cluster, paths or [], is_confirmed=yes)
+        found = forget_files(settings_of(home, sources).home, cluster, paths or [], is_confirmed=yes)
     except (CannotForget, RefreshRunning) as error:
         fail(str(error))
     if as_json:

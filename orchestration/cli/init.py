@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, answer, settings_of
+from orchestration.cli.options import HomeOption, SourcesOption, answer, settings_of
 
 EXAMPLES = """Examples:
 
@@ -22,7 +21,7 @@ Only show what would be written: `faultline init gpu1 --print`
 
 def init(
     cluster: Annotated[str, typer.Argument(help="The cluster's name, which becomes that of its folder.")],
-    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
+    sources: SourcesOption = None,
     home: HomeOption = None,
     ssh: Annotated[
         str | None, typer.Option("--ssh", help="Host on which Slurm is asked [default: this machine, if it can].")

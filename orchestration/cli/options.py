@@ -19,6 +19,13 @@ HomeOption = Annotated[
         "--home", readable=False, help="Folder of everything Faultline keeps [env FAULTLINE_HOME, default data]"
     ),
 ]
+SourcesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--sources",
+        help="Folder of the clusters' logs [env FAULTLINE_SOURCES where --home is not given, default HOME/sources]",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.options import HomeOption, fail, settings_of
+from orchestration.cli.options import HomeOption, SourcesOption, fail, settings_of
 from orchestration.terminal import say
 from orchestration.upkeep.permissions import private_files
 
@@ -27,7 +27,7 @@ Behind a proxy with single sign-on (docs/ui.md):
 
 def ui(  # noqa: PLR0917
     home: HomeOption = None,
-    sources: Annotated[Path | None, typer.Option("--sources", help="Folder of the clusters' logs.")] = None,
+    sources: SourcesOption = None,
     host: Annotated[
         str,
         typer.Option(

@@ -50,12 +50,15 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: b
     Raises
     ------
     CannotForget
-        No removed file of the cluster matches, or the working file cannot be opened.
+        No removed file of the cluster matches, there is no sources folder, or the working file cannot be opened.
     RefreshRunning
         A refresh is under way.
     """
     if not home.working_file.exists():
         raise CannotForget(f"nothing was read yet: there is no {home.working_file}; run `faultline refresh` first")
+    if not home.sources.is_dir():
+        # Then nobody can tell which files are gone.
+        raise CannotForget(f"the sources folder {home.sources} does not exist; name it with --sources")
     lock = RefreshLock(home.lock_file)
     lock.acquire()
     try:

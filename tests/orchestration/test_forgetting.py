@@ -182,3 +182,15 @@ def test_a_working_file_that_another_program_has_open_is_not_called_damaged(home
         other.kill()
     assert status == 1
     assert "close what else has it open" in said
+
+
+def test_what_is_gone_is_told_by_the_sources_that_are_named(home, forget, tmp_path):
+    elsewhere = tmp_path / "logs"
+    home.sources.rename(elsewhere)
+    before = content(home)
+    status, said = forget("a", "--yes")
+    assert status == 1
+    assert f"the sources folder {home.sources} does not exist" in said
+    assert content(home) == before
+    status, said = forget("a", "--sources", str(elsewhere))
+    assert (status, "a/sacct/2024-01.txt" in said, "a/sacct/2023-01.txt" in said) == (0, False, True)
