@@ -182,10 +182,11 @@ def stale_event(home: Home, hours: int) -> Event | None:
         since, key = _moment_of(newest), newest.run_id
         line = f"the newest publication is of {since:%Y-%m-%d %H:%M} UTC, more than {hours} hours ago"
     else:
-        # Dagster's folder is made by the first refresh or web server of a home.
-        if not home.dagster.is_dir():
+        # Dagster's folder is made by the first refresh or web server of a home; a home may wait for it in vain.
+        made = next((folder for folder in (home.dagster, home.root) if folder.is_dir()), None)
+        if made is None:
             return None
-        since, key = datetime.fromtimestamp(home.dagster.stat().st_ctime, UTC), "never"
+        since, key = datetime.fromtimestamp(made.stat().st_ctime, UTC), "never"
         line = f"nothing was ever published, and the home was made more than {hours} hours ago"
     if datetime.now(UTC) - since <= timedelta(hours=hours):
         return None

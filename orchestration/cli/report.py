@@ -25,7 +25,10 @@ def report(
     if out is None:
         _list(chosen)
         return
-    say(str(answer(lambda: write_files(chosen, out), writes=True)))
+    try:
+        say(str(answer(lambda: write_files(chosen, out), writes=True)))
+    except OSError as error:
+        fail(f"{out} cannot be written: {error.strerror or error}; name another folder")
 
 
 def _list(home: Home) -> None:

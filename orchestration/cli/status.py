@@ -37,6 +37,8 @@ def status(
         event = answer(lambda: tell_if_stale(settings, lambda text: say(text, is_error=True)))
         if event is not None:
             fail(event.line)
+        if not settings.home.root.is_dir():
+            fail(f"there is no home {settings.home.root}; name it with --home or FAULTLINE_HOME")
         return
     from orchestration.reading.status import show_status
 

@@ -6,6 +6,7 @@ All three are safe on a terminal: what `terminal.visible` escapes is escaped her
 from __future__ import annotations
 
 import csv
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -53,6 +54,10 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
 
 def ask(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
     """Execute one statement that reads, on a connection that `published` opened."""
+    try:
+        sql.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ReadingError("the statement is not UTF-8; check the terminal's encoding, or set LC_ALL=C.UTF-8") from None
     statements = con.extract_statements(sql)
     if len(statements) != 1 or statements[0].type.name not in READING_STATEMENTS:
         found = ", ".join(statement.type.name for statement in statements) or "nothing"
@@ -83,7 +88,11 @@ def write_csv(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) ->
 
 
 def write_json(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -> int:
-    """Write an array with an object per row: times ISO 8601 in UTC, NaN and infinity as null."""
+    """Write an array with an object per row: times ISO 8601 in UTC, NaN and infinity as null.
+
+    A name that comes again gets a number, as DuckDB gives it in a table: `a`, `a_1`. An object keeps one value a name.
+    """
+    names = _distinct(names)
     count = 0
     for count, row in enumerate(rows, start=1):
         item = json_text(dict(zip(names, row, strict=True)))
@@ -108,6 +117,20 @@ def write_table(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) 
     if count > MAX_TABLE_ROWS:
         out.write(f"the first {MAX_TABLE_ROWS:,} of {count:,} rows; --format csv or json gives all\n")
     return count
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Give names that come again a number.
+
+    >>> _distinct(["a", "b", "a", "a_1"])
+    ['a', 'b', 'a_2', 'a_1']
+    """
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in itertools.count(1))
+        free = (other for other in numbered if other not in names and other not in found)
+        found.append(next(free) if name in found else name)
+    return found
 
 
 def _cell(value: Any) -> Any:

@@ -88,11 +88,18 @@ FRESHNESS = """
 
 
 def show_status(home: Home, as_json: bool = False) -> bool:
-    """Print the last publication, the last run and how fresh the data is; tell whether the last run succeeded."""
-    found = status(home)
+    """Print the last publication, the last run and how fresh the data is; tell whether the last run succeeded.
+
+    Raises
+    ------
+    ReadingError
+        As `status`; the JSON, without values, is printed before.
+    """
+    found = _gathered(home)
     if as_json:
         say_json(found, indent=2)
-    else:
+    _require_something(found, home)
+    if not as_json:
         say_lines(lines_of(found))
     return (found["last_run"] or {}).get("status") != "failed" and not (found["published"] or {}).get("problem")
 
@@ -105,6 +112,17 @@ def status(home: Home) -> dict[str, Any]:
     ReadingError
         The home has neither a publication nor a run.
     """
+    found = _gathered(home)
+    _require_something(found, home)
+    return found
+
+
+def _require_something(found: dict[str, Any], home: Home) -> None:
+    if not (found["published"] or found["last_run"] or found["running"]):
+        raise ReadingError(f"nothing is published in {home.root} yet; run `faultline refresh` first")
+
+
+def _gathered(home: Home) -> dict[str, Any]:
     found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
     current, pinned = current_publication(home), pinned_publication(home)
     if home.published_file.exists():
@@ -131,8 +149,6 @@ def status(home: Home) -> dict[str, Any]:
                 run |= {"status": "failed", "message": "stopped without an end"}
             if run and run["status"] == "succeeded" and not was_published(home, run["run_id"]):
                 run |= {"status": "failed", "message": "stopped before its publication was finished"}
-    if not (found["published"] or found["last_run"] or found["running"]):
-        raise ReadingError(f"nothing is published in {home.root} yet; run `faultline refresh` first")
     return found
 
 

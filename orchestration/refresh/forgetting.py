@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 import duckdb
 
 from assets.sources.formats import READERS
+from assets.sources.intake.candidates import is_utf8
 from assets.sources.intake.known_files import forget_files
 from assets.warehouse import Warehouse, transaction
 from orchestration.home import Home
@@ -80,9 +81,13 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: b
 
 
 def _matching(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: Sequence[str]) -> list[Forgettable]:
-    rows = con.execute(
-        "select path, kind, loaded from ops.files where cluster_id = ? order by path", [cluster_id]
-    ).fetchall()
+    rows = (
+        con.execute(
+            "select path, kind, loaded from ops.files where cluster_id = ? order by path", [cluster_id]
+        ).fetchall()
+        if is_utf8(cluster_id)
+        else []
+    )
     if not rows:
         raise CannotForget(f"nothing was read of a cluster {cluster_id!r}; `faultline status` names the clusters")
     patterns = [pattern for path in paths for pattern in (path, f"{cluster_id}/{path}")] or ["*"]

@@ -194,3 +194,8 @@ def test_what_is_gone_is_told_by_the_sources_that_are_named(home, forget, tmp_pa
     assert content(home) == before
     status, said = forget("a", "--sources", str(elsewhere))
     assert (status, "a/sacct/2024-01.txt" in said, "a/sacct/2023-01.txt" in said) == (0, False, True)
+
+
+def test_a_cluster_that_no_text_can_name_is_unknown(forget):
+    status, said = forget("a\udcff")
+    assert (status, "nothing was read of a cluster" in said) == (1, True)

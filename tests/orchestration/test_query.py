@@ -30,6 +30,13 @@ def ask(home):
 
 
 class TestQuery:
+    def test_json_keeps_every_column_of_equal_names(self, ask):
+        assert ask("select 1 as a, 2 as a, 3 as a_1, 4 as a") == [{"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}]
+
+    def test_a_statement_of_odd_bytes_is_refused(self, ask):
+        with pytest.raises(ReadingError, match="not UTF-8"):
+            ask("select '\udcff'")
+
     def test_json_is_strict_and_its_times_are_utc(self, ask):
         sql = """
             select timestamp '2026-01-01 12:00' as at, date '2026-01-01' as day, 'nan'::double as a, 'inf'::double as b,

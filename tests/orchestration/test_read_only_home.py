@@ -1,5 +1,6 @@
 """A home on a read-only disk: reading commands work, and a refresh says in one line what is wrong."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from orchestration import failures
 from orchestration.cli import app
+from orchestration.cli import report as reporting
 from orchestration.home import Home
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
@@ -112,3 +114,16 @@ def test_an_error_that_nobody_foresaw_is_told_even_where_its_details_cannot_be_k
 def test_a_disk_that_fails_is_named(tmp_path, words):
     said = failures.explain(words, "OSError", "", Home.at(tmp_path))
     assert said.startswith(f"the disk of {tmp_path} does not work")
+
+
+def test_a_report_that_cannot_be_written_is_an_error_of_one_line(small_home, monkeypatch, tmp_path):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(reporting, "write_files", refuse)
+    done = CliRunner().invoke(app, ["report", "--home", str(small_home.root), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 1
+    assert (
+        done.stderr
+        == f"faultline: {tmp_path / 'out'} cannot be written: No space left on device; name another folder\n"
+    )

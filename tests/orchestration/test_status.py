@@ -78,6 +78,15 @@ class TestStatus:
         with home.lock_file.open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
+    def test_the_json_of_nothing_at_all_has_the_usual_keys(self, home, tmp_path, capsys):
+        show_status(home, as_json=True)
+        usual = json.loads(capsys.readouterr().out)
+        with pytest.raises(ReadingError):
+            show_status(Home.at(tmp_path / "none"), as_json=True)
+        found = json.loads(capsys.readouterr().out)
+        assert {key: value for key, value in found.items() if value} == {}
+        assert found.keys() <= usual.keys()
+
     def test_nothing_at_all(self, tmp_path):
         with pytest.raises(ReadingError, match="run `faultline refresh`"):
             status(Home.at(tmp_path))

@@ -336,10 +336,16 @@ def test_a_publication_without_a_moment_is_as_old_as_its_file(settings, home, mo
 
 def test_a_home_without_any_publication_is_stale_once_it_is_old_enough(tmp_path):
     home = HomeSettings(events.Home.at(tmp_path))
-    assert events.stale_event(home.home, 36) is None
-    home.home.dagster.mkdir()
-    assert events.stale_event(home.home, 36) is None
-    assert "nothing was ever published" in events.stale_event(home.home, -1).line
+    for folder in (home.home.root, home.home.dagster):
+        folder.mkdir(exist_ok=True)
+        assert events.stale_event(home.home, 36) is None
+        assert "nothing was ever published" in events.stale_event(home.home, -1).line
+
+
+def test_the_check_for_a_stale_night_fails_where_there_is_no_home(tmp_path):
+    done = run(events.Home.at(tmp_path / "none"), "status", "--alert")
+    assert done.exit_code == 1
+    assert "there is no home" in done.stderr
 
 
 def run(home, *arguments, **environment):
