@@ -60,7 +60,10 @@ NOT_PULLED = """
     select cluster_id, status, reason, next_step, pulled_to from ops.pulls where status <> 'pulled' order by cluster_id
 """
 CHECKS = """
-    select count(*) filter (passed) as passed, count(*) filter (not passed) as failed
+    select
+        count(*) filter (passed) as passed,
+        count(*) filter (not passed and is_blocking) as failed,
+        count(*) filter (not passed and not is_blocking) as warned
     from ops.checks
     where run_id = (select run_id from ops.published order by rowid desc limit 1)
 """
@@ -119,7 +122,7 @@ class Outcome:
         say(
             f"\nlines     {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
             f" + {counts['quarantined']:,} quarantined\nchecks    {self.checks['passed']:,} passed,"
-            f" {self.checks['failed']:,} failed"
+            f" {self.checks['failed']:,} failed, {self.checks['warned']:,} warnings"
         )
         if self.status != "unchanged":
             say(f"published in {self.seconds:.0f} s")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 
+import duckdb
 import pytest
 from rich.console import Console
 
-from orchestration.refresh.outcome import Outcome
+from orchestration.reading.status import status
+from orchestration.refresh.outcome import Outcome, read_outcome
 
 ROW = {
     "cluster_id": "c1", "is_simulated": False, "is_stale": False, "node_count": 16, "attempts": 102, "failures": 8,
@@ -34,6 +36,18 @@ ROW = {
 def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
     out = io.StringIO()
     lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    told = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0})
+    told = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
     told.print(Console(file=out, width=1000))
     assert f"  failure rate {words}\n" in out.getvalue()
+
+
+def test_a_check_that_warns_is_no_failed_one_as_in_status(small_home) -> None:
+    with duckdb.connect(str(small_home.published_file)) as con:
+        con.execute(
+            "insert into ops.checks (run_id, table_name, check_name, passed, is_blocking, checked_at)"
+            " select run_id, 'marts.dim_clusters', 'odd', false, false, published_at from ops.published"
+            " order by rowid desc limit 1"
+        )
+    checks = read_outcome(small_home, "unchanged", 0.0).checks
+    assert checks == status(small_home)["checks"]
+    assert checks == {"passed": 0, "failed": 0, "warned": 1}
