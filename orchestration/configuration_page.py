@@ -52,7 +52,7 @@ def variables() -> list[Variable]:
     defaults = HomeSettings(Home.at(Path("data")))
     return [
         Variable(environment.HOME, "`data`", "The folder that holds everything."),
-        Variable(environment.SOURCES, "`HOME/sources`", "The folder that holds the logs."),
+        Variable(environment.SOURCES, "`HOME/sources`", "The folder that holds the logs; not used with `--home`."),
         Variable(environment.SCHEDULE, f"`{defaults.schedule}`", "Cron line of the nightly refresh."),
         Variable(environment.TIMEZONE, f"`{defaults.schedule_timezone}`", "IANA time zone of that line."),
         Variable(environment.MEMORY, f"`{defaults.memory_limit}`", "DuckDB's memory; what needs more goes to disk."),

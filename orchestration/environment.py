@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from orchestration.alert_settings import AlertSettings, parse_alert_settings
 from orchestration.home import Home
@@ -41,6 +42,9 @@ CACHE = "XDG_CACHE_HOME"
 PARSED = "DBT_TARGET_PATH"
 """Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
 
+_MEMORY = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)? ?[kmgt](i?b)?", re.I)
+_CRON_FIELD = re.compile(r"[0-9A-Za-z*,/-]+")
+_CRON_HIGHEST = (59, 23, 31, 12, 7)
 _OWNER = re.compile(r"team:\S+|[^@\s:]+@[^@\s]+\.[^@\s]+")
 
 
@@ -139,10 +143,10 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
     return HomeSettings(
         home=defaults.home,
         is_full=is_full,
-        memory_limit=os.environ.get(MEMORY) or defaults.memory_limit,
+        memory_limit=_read_memory(defaults.memory_limit),
         threads=_read_count(THREADS, defaults.threads),
-        schedule=os.environ.get(SCHEDULE) or defaults.schedule,
-        schedule_timezone=os.environ.get(TIMEZONE) or defaults.schedule_timezone,
+        schedule=_read_schedule(defaults.schedule),
+        schedule_timezone=_read_timezone(defaults.schedule_timezone),
         keep_publications=_read_count(KEEP_PUBLICATIONS, defaults.keep_publications),
         publish_group=os.environ.get(PUBLISH_GROUP) or None,
         freshness_hours=_read_count(FRESHNESS_HOURS, defaults.freshness_hours),
@@ -160,6 +164,38 @@ def _read_owners() -> tuple[str, ...]:
     if wrong:
         raise WrongSetting(f"{OWNERS} has {wrong[0]!r}: an owner is an address, or team: and a name; correct it")
     return owners
+
+
+def _read_memory(default: str) -> str:
+    """Read an amount of memory as DuckDB takes it; it takes a negative one for no limit at all."""
+    text = os.environ.get(MEMORY) or default
+    if not _MEMORY.fullmatch(text.strip()):
+        raise WrongSetting(f"{MEMORY} is an amount of memory such as 2GB, not {text!r}; correct it or unset it")
+    return text
+
+
+def _read_schedule(default: str) -> str:
+    """Read a cron line, or a name such as @daily."""
+    text = os.environ.get(SCHEDULE) or default
+    fields = text.split()
+    is_cron = len(fields) == len(_CRON_HIGHEST) and all(
+        _CRON_FIELD.fullmatch(field) and all(int(number) <= highest for number in re.findall(r"\d+", field))
+        for field, highest in zip(fields, _CRON_HIGHEST, strict=True)
+    )
+    if not is_cron and not re.fullmatch(r"@[a-z]+", text):
+        raise WrongSetting(f"{SCHEDULE} is a cron line such as '0 2 * * *', not {text!r}; correct it or unset it")
+    return text
+
+
+def _read_timezone(default: str) -> str:
+    name = os.environ.get(TIMEZONE) or default
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        raise WrongSetting(
+            f"{TIMEZONE} is an IANA time zone such as Europe/Berlin, not {name!r}; correct it or unset it"
+        ) from None
+    return name
 
 
 def _read_count(name: str, default: int) -> int:

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,30 @@ class TestSettings:
         monkeypatch.setenv(name, value)
         with pytest.raises(WrongSetting, match=f"{name} is a whole number of at least 1, not '{value}'"):
             read_settings()
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            *[("FAULTLINE_MEMORY", value) for value in ("foo", "-1GB", "0GB", "2", "80%", "2GB or so")],
+            *[("FAULTLINE_SCHEDULE", value) for value in ("nightly", "0 2 * *", "0 25 * * *", "0 2 * * * ; rm")],
+            *[("FAULTLINE_TIMEZONE", value) for value in ("Mars", "../etc/passwd", "Europe/")],
+        ],
+    )
+    def test_a_value_that_cannot_be_is_named(self, monkeypatch, name, value):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(WrongSetting, match=f"{name} is .*, not '{re.escape(value)}'; correct it or unset it"):
+            read_settings()
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            *[("FAULTLINE_MEMORY", value) for value in ("512MB", "1.5 GiB", "0.5gb", "3G")],
+            *[("FAULTLINE_SCHEDULE", value) for value in ("*/30 1-5 * jan-mar MON,FRI", "@daily", "0 0 29 2 *")],
+        ],
+    )
+    def test_other_ways_to_write_a_value_are_taken(self, monkeypatch, name, value):
+        monkeypatch.setenv(name, value)
+        assert value in (read_settings().memory_limit, read_settings().schedule)
 
     @pytest.mark.parametrize("command", [["refresh"], ["refresh", "--json"], ["status"], ["ui"]], ids=" ".join)
     def test_a_command_says_which_variable_is_wrong(self, monkeypatch, tmp_path, command):

@@ -221,3 +221,11 @@ def test_a_ticket_that_raises_in_python(tmp_path, monkeypatch):
     assert rows(con, "select line_number, detail from ops.quarantine") == [
         {"line_number": 3, "detail": "RuntimeError: boom"}
     ]
+
+
+def test_a_file_for_which_memory_does_not_suffice_names_the_setting(tmp_path):
+    folder = make(tmp_path, {"c1/kernel/k.log": log([13])})
+    con = connect()
+    load_results(folder, con, {"kernel": raising_at(13, error=duckdb.OutOfMemoryException)})
+    ((status, next_step),) = con.execute("select status, next_step from ops.files").fetchall()
+    assert (status, "FAULTLINE_MEMORY" in next_step) == ("refused", True)

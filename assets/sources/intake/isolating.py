@@ -132,7 +132,11 @@ def _named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedF
 
 def _refusal(file: SourceFile, error: Exception) -> RefusedFile:
     what = f"the reader failed on it ({described(error)})"
-    next_step = "Export it again, or send the message and a few lines to the maintainers."
+    next_step = (
+        "Give DuckDB more memory (FAULTLINE_MEMORY), and run `faultline refresh` again."
+        if isinstance(error, MemoryError | duckdb.OutOfMemoryException)
+        else "Export it again, or send the message and a few lines to the maintainers."
+    )
     return RefusedFile(file, SourceError(file.path, what, next_step))
 
 
