@@ -85,6 +85,15 @@ def test_a_vanished_file_that_comes_back_is_as_it_was(tmp_path):
     assert everything(con) == before
 
 
+def test_a_command_that_is_advised_can_be_pasted(tmp_path):
+    files = {"gpu 1/sacct/a b.txt": export(numbered([1])), "gpu 1/sacct/c.txt": export(numbered([2]))}
+    folder = make(tmp_path, files)
+    con = load(folder)
+    (folder / "gpu 1/sacct/a b.txt").unlink()
+    (warning,) = load_results(folder, con)["sacct"].warnings
+    assert "`faultline forget 'gpu 1' 'gpu 1/sacct/a b.txt'`" in warning
+
+
 def test_accounting_that_vanished_wholly_still_builds_its_cluster(tmp_path):
     folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1])), "c2/sacct/a.txt": export(numbered([2]))})
     con = load(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
@@ -47,7 +48,7 @@ def failing_by_sources(
     known_clusters = con.execute("select distinct cluster_id from ops.files order by 1").fetchall()
     for (cluster_id,) in known_clusters:
         if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
-            next_step = f"Put it back, or run `faultline forget {cluster_id}`."
+            next_step = f"Put it back, or run `faultline forget {shlex.quote(cluster_id)}`."
             errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
     for cluster_id, error in (spared or {}).items():
         errors.setdefault(cluster_id, []).append(error)

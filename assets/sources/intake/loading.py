@@ -5,6 +5,7 @@ What the warehouse holds afterwards depends only on the files that are there, no
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -211,7 +212,8 @@ def _keep_vanished(
             con.executemany("update ops.files set is_present = false where cluster_id = ? and path = ?", news)
     result.files_removed, result.files_vanished = len(moved), len(kept)
     result.warnings += [
-        f"{path}: gone from the sources folder; its rows stay until `faultline forget {cluster_id} {path}` is run"
+        f"{path}: gone from the sources folder; its rows stay until"
+        f" `faultline forget {shlex.join([cluster_id, path])}` is run"
         for cluster_id, path in news
     ]
 

@@ -6,6 +6,7 @@ rows are put aside while the step runs for the others, and are put back unchange
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
@@ -88,8 +89,8 @@ def _is_machine_error(error: Exception, survey: Survey) -> bool:
 def _explained(cluster_id: str, error: Exception) -> SourceError:
     what = f"its rows could not be settled ({'; '.join([described(error), *getattr(error, '__notes__', [])])})"
     next_step = (
-        f"Take its newest files out of the folder, run `faultline forget {cluster_id}` and `faultline refresh`, and "
-        "send this message to the maintainers."
+        f"Take its newest files out of the folder, run `faultline forget {shlex.quote(cluster_id)} FILE...` for these"
+        " alone and then `faultline refresh`, and send this message to the maintainers."
     )
     return SourceError(cluster_id, what, next_step)
 
