@@ -52,11 +52,11 @@ class RefreshFailed(Exception):
 
 
 class RefreshInterrupted(RefreshFailed):
-    """A refresh that somebody stopped with Ctrl-C."""
+    """A refresh that was stopped by Ctrl-C or SIGTERM."""
 
     def __init__(self) -> None:
         super().__init__(
-            "stopped by Ctrl-C; nothing was published, readers see the last publication as before; "
+            "stopped by Ctrl-C or SIGTERM; nothing was published, readers see the last publication as before; "
             "`faultline refresh` takes up what was read",
             is_alert=False,
         )

@@ -32,7 +32,7 @@ def test_ctrl_c_stops_a_refresh_in_one_line_and_harms_nothing(testbed_home, tmp_
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130, said
     assert len(said.splitlines()) == 1, said
-    assert said.startswith("faultline: stopped by Ctrl-C; nothing was published")
+    assert said.startswith("faultline: stopped by Ctrl-C or SIGTERM; nothing was published")
     assert home.published_file.read_bytes() == before
     lock = RefreshLock(home.lock_file)
     lock.acquire()
