@@ -84,9 +84,12 @@ class _VisibleConsole(Console):
     ----------
     is_optional
         The work goes on where its stream cannot be written, for instance because its disk is full.
+    problem
+        Why an optional console has become silent.
     """
 
     is_optional = False
+    problem: str | None = None
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as rich does; an optional console is silent from the first error of its stream on."""
@@ -96,9 +99,8 @@ class _VisibleConsole(Console):
             if not self.is_optional:
                 raise
             self.quiet = True
+            self.problem = error.strerror
             silence(self.file)
-            if self.file is not sys.stderr:
-                say(f"the output cannot be written ({error.strerror}); the work goes on", is_error=True)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Render as rich does. Control segments are rich's own; all other text goes through `visible`."""
@@ -114,7 +116,7 @@ class _VisibleConsole(Console):
         silence(self.file)
 
 
-def console(out: TextIO | None = None, *, is_error: bool = False, is_optional: bool = False) -> Console:
+def console(out: TextIO | None = None, *, is_error: bool = False, is_optional: bool = False) -> _VisibleConsole:
     """Make a console without markup, emoji codes, highlighting or wrapping.
 
     Parameters
@@ -124,7 +126,8 @@ def console(out: TextIO | None = None, *, is_error: bool = False, is_optional: b
     is_error
         Write to stderr.
     is_optional
-        What is printed is not the answer: the work goes on where it cannot be written. So it is on stderr.
+        What is printed is not the answer: the work goes on where it cannot be written, and `problem` says why. So it
+        is on stderr.
     """
     # Look up the stream at the call: a refresh redirects sys.stdout while it runs.
     stream = out or (sys.stderr if is_error else sys.stdout)

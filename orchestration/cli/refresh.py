@@ -58,5 +58,7 @@ def refresh(  # noqa: PLR0917
         terminal.say_json(outcome.as_dict())
     else:
         outcome.print(console)
+    if console.problem is not None:
+        to_stderr(f"the output could not be written ({console.problem}); what was published is complete")
     if strict and (outcome.failing or outcome.not_pulled):
         raise typer.Exit(1)

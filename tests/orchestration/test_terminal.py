@@ -20,6 +20,8 @@ from typer.testing import CliRunner
 from orchestration import terminal
 from orchestration.cli import app
 from orchestration.reading.query import run_query
+from orchestration.refresh import run as refreshing
+from orchestration.refresh.outcome import Outcome
 from orchestration.terminal import json_text, visible
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
@@ -261,12 +263,27 @@ def test_an_answer_that_nobody_wants_is_no_error(small_home):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_refresh_goes_on_where_its_progress_cannot_be_written(capsys):
+def test_a_refresh_goes_on_where_its_progress_cannot_be_written():
     with Path("/dev/full").open("w") as full:
         console = terminal.console(full, is_optional=True)
         console.print("progress")
         console.print("more of it")
-    assert capsys.readouterr().err == ("the output cannot be written (No space left on device); the work goes on\n")
+    assert console.problem == "No space left on device"
+
+
+def test_a_refresh_whose_output_was_lost_says_so(small_home, monkeypatch):
+    lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
+    checks = dict.fromkeys(("passed", "failed", "warned"), 0)
+    outcome = Outcome("unchanged", 1.0, "r", "w", [], lines, checks)
+    monkeypatch.setattr(refreshing, "_nothing_new", lambda _: True)
+    monkeypatch.setattr(refreshing, "read_outcome", lambda *_: outcome)
+    with Path("/dev/full").open("w") as full, contextlib.redirect_stdout(full):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+            app(["refresh", "--home", str(small_home.root)])
+    assert said.getvalue() == (
+        "the output could not be written (No space left on device); what was published is complete\n"
+    )
 
 
 def test_a_warning_that_cannot_be_written_stops_nothing(monkeypatch):
