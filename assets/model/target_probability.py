@@ -7,6 +7,7 @@ are a rule that a few lines of any language repeat: a hash of run and attempt, a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,7 +102,7 @@ def target_probability(
     failures = np.zeros(run_count)
     running, attempt = np.arange(run_count), 0
     while running.size:
-        draws = -np.log((_hash(running, attempt) + 0.5) / WORD) / per_day[running]
+        draws = _lives(run_count, attempt)[running] / per_day[running]
         left = lengths[running] - elapsed[running]
         is_last = draws >= left
         work = np.maximum(np.where(is_last, left, draws) - restart, 0.0)
@@ -145,6 +146,12 @@ def possible_rates(
     shape, mean = (float(x) for x in rates_to_come(rate, relative_variance))
     levels = (np.arange(run_count) + 0.5) / run_count
     return np.asarray(special.gammaincinv(shape, levels) * mean / shape)
+
+
+@cache
+def _lives(run_count: int, attempt: int) -> NDArray[np.float64]:
+    """How long an attempt of each run lasts at a rate of one: the same for every question, so worked out once."""
+    return -np.log((_hash(np.arange(run_count), attempt) + 0.5) / WORD)
 
 
 def _hash(run: NDArray[np.int64], attempt: int) -> NDArray[np.float64]:
