@@ -10,6 +10,8 @@ fork of one process, because a new one would take longer than all that it does. 
 from __future__ import annotations
 
 import errno
+import gc
+import importlib
 import json
 import os
 import shutil
@@ -146,6 +148,9 @@ def attempt(home: Home, points: Points, at: int | None, kind: str) -> dict[str, 
 
 def main(template: Path, scratch: Path, every: int, first: int) -> None:
     """Try one of so many points, beginning at some point, with each kind of fault."""
+    # DuckDB loads it for the first parameter of a statement, which would take each fork longer than all else it does.
+    importlib.import_module("pandas")
+    gc.freeze()
     assert in_a_fork(lambda: prepare(Home.at(template)))[0] == 0
     home = Home.at(scratch)
     points = Points(home)
