@@ -1,12 +1,15 @@
-"""The small warehouse: built once, and copied for each test that changes it."""
+"""The small warehouse: built once, and changed by each test in a transaction that is undone."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from tests.expectations.judging import Undone
 from tests.expectations.small_warehouse import build
 
 
@@ -18,9 +21,18 @@ def good_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def own_warehouse(good_warehouse: Path, tmp_path: Path) -> Path:
-    """A copy that a test may change."""
-    path = tmp_path / "faultline.duckdb"
+@pytest.fixture(scope="session")
+def open_copy(good_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undone]:
+    """A copy of the good warehouse that stays open: to open it anew takes longer than what a test asks of it."""
+    path = tmp_path_factory.mktemp("copy") / "faultline.duckdb"
     shutil.copy(good_warehouse, path)
-    return path
+    with duckdb.connect(str(path)) as con:
+        yield Undone(path=str(path), con=con)
+
+
+@pytest.fixture
+def own_warehouse(open_copy: Undone) -> Iterator[Undone]:
+    """A warehouse that a test may change: all that it does is undone."""
+    open_copy.con.begin()
+    yield open_copy
+    open_copy.con.rollback()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 
@@ -12,18 +15,45 @@ from orchestration.checks.asset_checks import judge
 from orchestration.checks.verdicts import Verdict
 
 
-def spoil(path: Path, *statements: str) -> None:
-    """Run statements on the file, and mark doubtful files as a refresh does."""
-    with duckdb.connect(str(path)) as con:
+@dataclass(frozen=True, kw_only=True)
+class Undone(Warehouse):
+    """A warehouse on an open connection, in a transaction that whoever opened it ends."""
+
+    con: duckdb.DuckDBPyConnection
+
+    @contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Give the connection, on which nobody else begins or ends a transaction."""
+        yield _InTransaction(self.con)
+
+
+class _InTransaction:
+    """A connection whose transaction stays open: SQLAlchemy would end it after reading, and then close the connection."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._con, name)
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    commit = rollback = close = begin
+
+
+def spoil(warehouse: Undone, *statements: str) -> None:
+    """Run statements on the warehouse, and mark doubtful files as a refresh does."""
+    with warehouse.reading() as con:
         for statement in statements:
             con.execute(statement)
         mark_doubtful_files(con)
 
 
-def failed(path: Path, schema: str, table: str) -> dict[str, Verdict]:
+def failed(warehouse: Warehouse, schema: str, table: str) -> dict[str, Verdict]:
     """Return the failed checks of a table by name; if a check failed for several clusters, the first one."""
     found: dict[str, Verdict] = {}
-    for verdict in judge(Warehouse(path=str(path)), [(schema, table)])[schema, table]:
+    for verdict in judge(warehouse, [(schema, table)])[schema, table]:
         if not verdict.passed:
             found.setdefault(verdict.check_name, verdict)
     return found

@@ -49,7 +49,7 @@ def test_an_empty_table_crashes_nothing(own_warehouse, schema, table):
     spoil(own_warehouse, f"delete from {schema}.{table}")
     assert not [
         v
-        for v in judge(Warehouse(path=str(own_warehouse)), [(schema, table)])[schema, table]
+        for v in judge(own_warehouse, [(schema, table)])[schema, table]
         if "could not be computed" in v.observed
     ]
 
