@@ -28,7 +28,7 @@ class Undone(Warehouse):
 
 
 class _InTransaction:
-    """A connection whose transaction stays open: SQLAlchemy would end it after reading, and then close the connection."""
+    """A connection whose transaction stays open: SQLAlchemy would end it after reading, and close the connection."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con

@@ -270,7 +270,10 @@ def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
     assert "last run   succeeded" in told
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[1, 2", GARBAGE, b'{"metadata": {}}', b"[]", b"null"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[1, 2", pytest.param(GARBAGE, id="garbage"), b'{"metadata": {}}', b"[]", b"null"],
+)
 def test_dbts_manifest_is_made_again_when_it_cannot_be_read(tmp_path, monkeypatch, content):
     home, said, manifest = Home.at(tmp_path), [], tmp_path / "manifest.json"
     monkeypatch.setattr(dbt, "cache_folder", lambda home: tmp_path)
