@@ -14,6 +14,7 @@ import pytest
 
 from tests.dbt.conftest import MODEL
 from tests.dbt.on_a_copy import compiled_in
+from tests.warehouses import insert
 
 BEGIN, DAYS = datetime(2026, 1, 1), 30
 SUBJECTS = ("sssd", "slurmd", "munge")
@@ -26,7 +27,7 @@ def queries(testbed_home, compiled):
     return of_all, of_touched, compiled.working_file
 
 
-def results(generator: random.Random) -> list[tuple]:
+def results(generator: random.Random) -> list[dict]:
     """Results as awkward as they come: of one second, after weeks of silence, repeated, switched off, in stretches."""
     rows = []
     for line in range(600):
@@ -67,7 +68,7 @@ def results(generator: random.Random) -> list[tuple]:
             rows.append({**row, "line_number": line + 1000, "started_at": begun, "observed_at": begun})
             row["unchanged_since"] = begun
         rows.append(row)
-    return [tuple(row.values()) for row in rows]
+    return rows
 
 
 COLUMNS = """
@@ -101,10 +102,7 @@ def test_what_follows_a_day_is_the_same_beside_what_stays(seed, queries):
             "('c1', 'check pci', timestamp '2026-01-01', 1800), ('c2', 'nhc', timestamp '2026-01-02', 21600)) "
             "repeats(cluster_id, check_stream, first_failed_at, silence_seconds)"
         )
-        con.executemany(
-            f"insert into raw.health_checks ({COLUMNS}) values ({', '.join('?' * len(COLUMNS.split(',')))})",
-            results(generator),
-        )
+        insert(con, "raw.health_checks", results(generator))
         con.execute(FILES)
         boots = [
             (generator.choice(["c1", "c2"]), generator.choice(["n1", "n2"]), generator.randrange(DAYS * 86400))
