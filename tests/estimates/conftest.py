@@ -4,18 +4,19 @@ import shutil
 
 import pytest
 
-from assets.warehouse import Warehouse
+from assets.warehouse import OpenWarehouse, Warehouse
 from tests.estimates.five_clusters import ASSETS, build, read
 
 
 @pytest.fixture(scope="session")
 def fitted(tmp_path_factory):
     """The five clusters with all their estimates; read it, never change it."""
-    house = Warehouse(path=str(tmp_path_factory.mktemp("estimates") / "faultline.duckdb"))
+    house = OpenWarehouse(path=str(tmp_path_factory.mktemp("estimates") / "faultline.duckdb"))
     build(house)
     for asset in ASSETS:
         asset(warehouse=house)
-    return house
+    house.close()
+    return Warehouse(path=house.path)
 
 
 @pytest.fixture
@@ -26,5 +27,7 @@ def rows(fitted):
 
 @pytest.fixture
 def warehouse(fitted, tmp_path):
-    """A copy to change."""
-    return Warehouse(path=shutil.copy(fitted.path, tmp_path))
+    """A copy to change. It stays open, as in a refresh: to open it takes longer than most of what it is asked."""
+    house = OpenWarehouse(path=shutil.copy(fitted.path, tmp_path))
+    yield house
+    house.close()
