@@ -11,8 +11,6 @@ import gc
 import io
 import shutil
 import signal
-import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -115,24 +113,6 @@ def little_patience() -> Iterator[None]:
     """Wait only a moment for a lock that another process holds throughout a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("orchestration.upkeep.lock.PATIENCE_SECONDS", 0.3)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_throwaway_instance() -> Iterator[None]:
-    """Have all assets that are called as functions share one instance of Dagster.
-
-    Dagster makes one for each call, migrations of its tables included: 35 ms, which many an asset does not take.
-    """
-    if "dagster" not in sys.modules:
-        yield
-        return
-    import dagster as dg
-
-    with dg.DagsterInstance.ephemeral() as shared, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "dagster._core.execution.api.ephemeral_instance_if_missing", lambda given: nullcontext(given or shared)
-        )
         yield
 
 

@@ -7,7 +7,7 @@ are a rule that a few lines of any language repeat: a hash of run and attempt, a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,7 +148,7 @@ def possible_rates(
     return np.asarray(special.gammaincinv(shape, levels) * mean / shape)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _lives(run_count: int, attempt: int) -> NDArray[np.float64]:
     """How long an attempt of each run lasts at a rate of one: the same for every question, so worked out once."""
     return -np.log((_hash(np.arange(run_count), attempt) + 0.5) / WORD)

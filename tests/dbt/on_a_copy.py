@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from orchestration.dbt.build import DBT, manifest_of
-from orchestration.home import DBT_PROJECT, PROJECT, Home
+from orchestration.home import DBT_PROJECT, Home
 
 
 def copy_of(refreshed: Home, folder: Path) -> Home:
@@ -23,17 +21,12 @@ def copy_of(refreshed: Home, folder: Path) -> Home:
     return home
 
 
-UNIT_TESTS = (sys.executable, "-m", "tests.dbt.known_columns")
-"""What is run for `dbt test` of unit tests."""
-
-
-def dbt(home: Home, *arguments: str, program: Sequence[str] = DBT) -> subprocess.CompletedProcess[str]:
+def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of dbt as a refresh does, which leaves what it makes in the home's folder."""
-    command = [*program, *arguments, "--target-path", home.root, "--log-path", home.root]
+    command = [*DBT, *arguments, "--target-path", home.root, "--log-path", home.root]
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
     files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
-    environment = {**os.environ, **files}
-    return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=False)
 
 
 def compiled_in(folder: Path, name: str) -> str:

@@ -6,14 +6,14 @@ import duckdb
 import pytest
 
 from orchestration.dbt.build import TESTS_OF_SEEDS
-from tests.dbt.on_a_copy import UNIT_TESTS, copy_of, dbt
+from tests.dbt.on_a_copy import copy_of, dbt
 
 
 @pytest.fixture(scope="module")
 def results(testbed_home, tmp_path_factory):
     """Status and message of every unit test, and of every test of a seed."""
     home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
-    done = dbt(home, "test", "--select", "test_type:unit", TESTS_OF_SEEDS, program=UNIT_TESTS)
+    done = dbt(home, "test", "--select", "test_type:unit", TESTS_OF_SEEDS)
     report = home.root / "run_results.json"
     assert report.exists(), done.stdout
     return {
