@@ -1,9 +1,9 @@
 """Run with `make bench`: prints the page, with progress on stderr; `--write FILE` keeps it as a page of the docs.
 
-Per workload, scale 1/16 takes about five minutes, scale 1 half an hour, scale 4 hours; the first time each makes its
-logs. Beside FILE stand its results as FILE.json, and `cost-model.md`, which is worked out from them. `--keep` begins
-with these results and replaces what is measured again: `--scales= --keep --write FILE` writes both pages anew without
-measuring. `--spark 1` builds the dbt project on Spark as well, in twenty minutes (`make spark` sets Spark up).
+Per workload, scale 1/16 takes about two minutes, scale 1 seven, scale 4 a quarter of an hour; the first time each makes
+its logs. Beside FILE stand its results as FILE.json, and `cost-model.md`, which is worked out from them. `--keep`
+begins with these results and replaces what is measured again: `--scales= --keep --write FILE` writes both pages anew
+without measuring. `--spark 1` builds the dbt project on Spark as well, in twenty minutes (`make spark` sets Spark up).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ select
     cast(attempts.node_count as integer) as node_count,
     attempts.requested_node_count,
     attempts.gpu_count,
-    {{ job_gpu_count('attempts', 'het_jobs') }} as job_gpu_count,
+    {{ job_gpu_count('attempts', 'het_jobs') }} - attempts.gpu_count as other_components_gpu_count,
     attempts.gpu_count_source,
     attempts.requested_gpu_count,
     attempts.gpu_type,

@@ -5,7 +5,10 @@ with
 
 records as (
 
-    select * from {{ name_table(ref('fct_attempt_records'), by_schema) }}
+    select
+        *,
+        gpu_count + other_components_gpu_count as job_gpu_count
+    from {{ name_table(ref('fct_attempt_records'), by_schema) }}
 
 )
 
