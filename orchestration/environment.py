@@ -167,7 +167,7 @@ def _read_owners() -> tuple[str, ...]:
 
 
 def _read_memory(default: str) -> str:
-    """Read an amount of memory as DuckDB takes it; it takes a negative one for no limit at all."""
+    """Read an amount of memory in DuckDB's form. A negative one is refused: DuckDB takes it for no limit."""
     text = os.environ.get(MEMORY) or default
     if not _MEMORY.fullmatch(text.strip()):
         raise WrongSetting(f"{MEMORY} is an amount of memory such as 2GB, not {text!r}; correct it or unset it")

@@ -126,8 +126,8 @@ def console(out: TextIO | None = None, *, is_error: bool = False, is_optional: b
     is_error
         Write to stderr.
     is_optional
-        What is printed is not the answer: the work goes on where it cannot be written, and `problem` says why. So it
-        is on stderr.
+        The text is not the answer of the command: where it cannot be written, the work goes on, and `problem` says
+        why. Text on stderr is always of this kind.
     """
     # Look up the stream at the call: a refresh redirects sys.stdout while it runs.
     stream = out or (sys.stderr if is_error else sys.stdout)
@@ -220,7 +220,7 @@ def streams() -> Iterator[None]:
 
 
 def _open_closed_streams() -> None:
-    """Lead standard streams that the caller closed (`>&-`) nowhere; else the next file opened takes their place.
+    """Open standard streams that the caller closed (`>&-`) on the null device; the next file opened would replace them.
 
     A child process would then print into that file, which may be a warehouse.
     """

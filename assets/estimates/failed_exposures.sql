@@ -1,3 +1,3 @@
--- Attempts that may have been failed by infrastructure, and those that the paper counts: a few of all.
+-- Attempts that infrastructure may have failed, and those that the paper counts as failed: a few thousand of millions.
 select * from marts.fct_attempt_exposures
 where failure_probability > 0 or is_paper_failure

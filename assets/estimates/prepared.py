@@ -1,6 +1,6 @@
 """Tables of schema `intermediate` that are made once of all attempts, because many estimates read them.
 
-At four million attempts, each estimate that read marts.fct_attempt_exposures by itself took a second and a half of CPU.
+Each has its query in a file of its name. `docs/decisions.md` says what this saves.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def possible_rates(
 
 @lru_cache(maxsize=256)
 def _lives(run_count: int, attempt: int) -> NDArray[np.float64]:
-    """How long an attempt of each run lasts at a rate of one: the same for every question, so worked out once."""
+    """Return how long an attempt of each run lasts at a rate of one; every question has the same ones."""
     return -np.log((_hash(np.arange(run_count), attempt) + 0.5) / WORD)
 
 

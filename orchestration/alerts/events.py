@@ -182,7 +182,7 @@ def stale_event(home: Home, hours: int) -> Event | None:
         since, key = _moment_of(newest), newest.run_id
         line = f"the newest publication is of {since:%Y-%m-%d %H:%M} UTC, more than {hours} hours ago"
     else:
-        # Dagster's folder is made by the first refresh or web server of a home; a home may wait for it in vain.
+        # Dagster's folder is made by the first refresh or web server of a home. A home that never had one lacks it.
         made = next((folder for folder in (home.dagster, home.root) if folder.is_dir()), None)
         if made is None:
             return None

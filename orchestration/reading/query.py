@@ -90,7 +90,7 @@ def write_csv(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) ->
 def write_json(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -> int:
     """Write an array with an object per row: times ISO 8601 in UTC, NaN and infinity as null.
 
-    A name that comes again gets a number, as DuckDB gives it in a table: `a`, `a_1`. An object keeps one value a name.
+    A name that comes again gets a number, as in a table of DuckDB: `a`, `a_1`. An object has one value per name.
     """
     names = _distinct(names)
     count = 0

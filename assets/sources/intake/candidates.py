@@ -109,7 +109,7 @@ def _no_folder(entry: Path, sources: Path) -> tuple[Path, SourceError]:
 
 
 def _is_folder(entry: Path) -> bool:
-    """Tell whether a path leads to a folder; what nobody may look at is none, and is told by what opens it."""
+    """Return whether a path leads to a folder; False where it cannot be looked at: opening it then tells why."""
     try:
         return entry.is_dir()
     except OSError:
