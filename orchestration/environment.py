@@ -42,8 +42,10 @@ CACHE = "XDG_CACHE_HOME"
 PARSED = "DBT_TARGET_PATH"
 """Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
 
-_MEMORY = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)? ?[kmgt](i?b)?", re.I)
-_CRON_FIELD = re.compile(r"[0-9A-Za-z*,/-]+")
+_MEMORY = re.compile(
+    r"(?=.*[1-9])([0-9]+\.?[0-9]*|\.[0-9]+) ?(b|bytes?|[kmgt](i?b)?|(kilo|mega|giga|tera)bytes?)", re.I
+)
+_CRON_FIELD = re.compile(r"[0-9A-Za-z*,/#-]+")
 _CRON_HIGHEST = (59, 23, 31, 12, 7)
 _OWNER = re.compile(r"team:\S+|[^@\s:]+@[^@\s]+\.[^@\s]+")
 

@@ -113,7 +113,9 @@ class TestSettings:
         ("name", "value"),
         [
             *[("FAULTLINE_MEMORY", value) for value in ("512MB", "1.5 GiB", "0.5gb", "3G")],
+            *[("FAULTLINE_MEMORY", value) for value in ("500000000B", ".5GB", "2 gigabytes")],
             *[("FAULTLINE_SCHEDULE", value) for value in ("*/30 1-5 * jan-mar MON,FRI", "@daily", "0 0 29 2 *")],
+            ("FAULTLINE_SCHEDULE", "0 2 * * 1#2"),
         ],
     )
     def test_other_ways_to_write_a_value_are_taken(self, monkeypatch, name, value):
