@@ -49,6 +49,11 @@ CLUSTERS = {
     "cancelled-while-waiting": Cluster()
     .job(1, "n1", at(1), at(2))
     .job(2, "n1", at(6), at(6), "CANCELLED by 1004", submit=at(3), **WAITED),
+    # A prolog fails at once: the job is requeued in the second of its submission, and both records have that Submit.
+    "requeued-in-its-second": Cluster()
+    .job(1, "n1", at(0), at(1))
+    .job(2, "n1", at(3), at(3), "REQUEUED", submit=at(3))
+    .job(2, "n1", at(4), at(6), submit=at(3)),
     # Room is made for tasks of array 123; 130 starts next, and the one whose own id is 123 an hour later.
     "room-for-an-array": Cluster()
     .job(58, "n1", at(0), at(1), "PREEMPTED")
@@ -163,6 +168,19 @@ def test_a_job_that_was_cancelled_while_it_waited_never_started(minimal):
         (1, at(1), at(2), 3600, 0),
         (2, None, at(6), 0, None),
     ]
+
+
+def test_an_attempt_that_was_requeued_in_its_second_is_one_of_its_own(minimal):
+    """Two attempts of one run: none of the first's time is productive, two hours of the second are."""
+    cluster = "where cluster_id = 'requeued-in-its-second' and job_id_raw = 2"
+    assert minimal.execute(
+        "select state, run_attempt_number, runtime_seconds, is_last_of_run "
+        f"from marts.fct_attempts {cluster} order by run_attempt_number"
+    ).fetchall() == [("REQUEUED", 1, 0, False), ("COMPLETED", 2, 7200, True)]
+    assert minimal.execute(
+        "select sum(lines_in), sum(loaded), sum(skipped) from ops.files "
+        "where cluster_id = 'requeued-in-its-second' and kind = 'sacct'"
+    ).fetchall() == [(4, 3, 1)]
 
 
 def test_a_waiting_array_is_not_its_task_of_the_same_number(minimal):
