@@ -15,7 +15,7 @@ import duckdb
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import REFUSED, KnownFile, Survey, is_unchanged, survey
+from assets.sources.intake.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
 from assets.sources.intake.known_files import known_files, with_accounting
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
@@ -51,8 +51,12 @@ def is_up_to_date(home: Home) -> bool:
         return False
     if last is None or (last[0] != code_version() and not is_pinned):
         return False
+    history = with_accounting(known)
     try:
-        found = survey(home.sources, READERS, known, with_history=with_accounting(known))
+        # Most nights have a new file or a longer one. It is found without reading what the refresh reads anyway.
+        if not are_of_known_sizes(home.sources, READERS, known, with_history=history):
+            return False
+        found = survey(home.sources, READERS, known, with_history=history)
     except SourceErrors:
         return False
     return (

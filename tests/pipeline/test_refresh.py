@@ -13,6 +13,7 @@ import pytest
 
 from assets.model.incident_counts import weighted_interval
 from orchestration.failures import RefreshFailed
+from orchestration.publication import freshness
 from orchestration.publication.freshness import is_up_to_date
 from tests.conftest import CAPTURE, new_home, refresh
 
@@ -61,6 +62,13 @@ def test_touched_logs_are_nothing_new_save_where_rows_tell_the_time(home):
     (home.sources / SACCT).touch()
     assert is_up_to_date(home)
     (home.sources / "testbed/inventory/scontrol_node.txt").touch()
+    assert not is_up_to_date(home)
+
+
+def test_a_longer_log_is_new_before_any_log_is_read(home, monkeypatch):
+    with (home.sources / SACCT).open("a") as log:
+        log.write("\n")
+    monkeypatch.setattr(freshness, "survey", lambda *_, **__: pytest.fail("a log was read"))
     assert not is_up_to_date(home)
 
 

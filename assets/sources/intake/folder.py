@@ -164,9 +164,7 @@ def survey(
         No cluster is left to build; its text has all that is wrong.
     """
     result = Survey()
-    found: list[Candidate] = []
-    for cluster_folder in cluster_folders(folder):
-        found.extend(_cluster_candidates(cluster_folder, readers, result, with_history))
+    found = _all_candidates(folder, readers, result, with_history)
     for link, why in unreachable_folders(folder):
         name = shown(link, folder)
         result.left_out[name] = [unreadable(name, why)]
@@ -185,6 +183,36 @@ def survey(
         left_out_errors = [error for errors in result.left_out.values() for error in errors]
         raise SourceErrors([*left_out_errors, *(refused.error for refused in result.refused)])
     return result
+
+
+def are_of_known_sizes(
+    folder: Path,
+    readers: Mapping[str, Reader],
+    known: Mapping[tuple[str, str], KnownFile],
+    *,
+    with_history: Container[str] = (),
+) -> bool:
+    """Tell whether each file was there before, and has the size that it had where it was read. None is opened.
+
+    A file of another size has other bytes, so a survey would find something new.
+    The parameters, and what is raised, are those of `survey`.
+    """
+    for candidate in _all_candidates(folder, readers, Survey(), with_history):
+        file = _described(folder, candidate)
+        before = known.get(file.key)
+        if before is None or (before.status != REFUSED and before.size_bytes != file.size_bytes):
+            return False
+    return True
+
+
+def _all_candidates(
+    folder: Path, readers: Mapping[str, Reader], survey: Survey, with_history: Container[str]
+) -> list[Candidate]:
+    return [
+        candidate
+        for cluster_folder in cluster_folders(folder)
+        for candidate in _cluster_candidates(cluster_folder, readers, survey, with_history)
+    ]
 
 
 def _cluster_candidates(
