@@ -43,7 +43,11 @@ select
     judged.*
 from {{ model }} as judged
 where ({{ named }}) in (
-    select {{ named }} from {{ model }} except select {{ to_columns | join(', ') }} from {{ reference['to'] }}
+    {#- Not `except`: it reads all rows of the other model into memory where this one has few. #}
+    select {% for column in columns %}referring.{{ column }}{{ ', ' if not loop.last }}{% endfor %}
+    from {{ model }} as referring
+    anti join {{ reference['to'] }} as referred
+        on {% for column in columns %}referring.{{ column }} = referred.{{ to_columns[loop.index0] }}{{ ' and ' if not loop.last }}{% endfor %}
 )
 {{ 'union all' if not loop.last }}
 {%- endfor %}
