@@ -15,6 +15,7 @@ records as (
         db_index,
         -- The number of a user without a name may be that of a name that is gone.
         case when user_name not like 'uid:%' then user_name end as known_user_name,
+        job_name,
         state
     from {{ ref('stg_sacct__records') }}
     {{ touched_jobs_only() }}
@@ -44,6 +45,7 @@ repeated_records as (
         records.started_at,
         records.db_index,
         records.known_user_name,
+        records.job_name,
         records.state,
         coalesce(records.ended_at, records.started_at, records.submitted_at) as last_seen_at
     from records
@@ -54,9 +56,7 @@ repeated_records as (
 
 ),
 
--- A requeue is submitted when the attempt before it ends, by the same user. The same number of another user or 30 days
--- later is another job: ids wrap, and begin anew when the controller loses its state.
-ordered_records as (
+followed_records as (
 
     select
         *,
@@ -65,13 +65,39 @@ ordered_records as (
             order by db_index nulls last, started_at nulls last, source_path, source_line_number
         ) as same_submit_number,
         row_number() over job_id_records as record_number,
-        coalesce(submitted_at > lag(last_seen_at) over job_id_records + interval 30 day, true)
-        or coalesce(known_user_name != lag(known_user_name) over job_id_records, false) as is_first_of_job
+        lag(last_seen_at) over job_id_records as previous_seen_at,
+        coalesce(known_user_name != lag(known_user_name) over job_id_records, false) as is_of_another_user,
+        coalesce(job_name != lag(job_name) over job_id_records, false) as has_another_name,
+        coalesce(
+            lag(state) over job_id_records
+            in ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMEOUT', 'OUT_OF_MEMORY', 'DEADLINE'),
+            false
+        ) as follows_own_end
     from repeated_records
     window job_id_records as (
         partition by cluster_id, job_id_raw
         order by submitted_at, started_at nulls last, db_index nulls last, source_path, source_line_number
     )
+
+),
+
+-- A requeue is submitted when the attempt before it ends, by the same user and under the same name. It hardly ever
+-- follows an end that the job came to by itself, as the controller soon forgets such a job. Records between may be
+-- missing, and jobs are renamed, so one sign is not enough. Ids come round, and begin anew when the controller loses its
+-- state.
+ordered_records as (
+
+    select
+        *,
+        previous_seen_at is null
+        or submitted_at > previous_seen_at + interval 30 day
+        or is_of_another_user
+        or (has_another_name and follows_own_end)
+        or (
+            submitted_at > previous_seen_at + interval 1 day
+            and (has_another_name or follows_own_end)
+        ) as is_first_of_job
+    from followed_records
 
 ),
 
