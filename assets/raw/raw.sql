@@ -120,7 +120,7 @@ create table if not exists raw.health_checks (  -- one row per check result; of 
     node_name varchar not null,               -- as seen
     node_id varchar,                          -- NULL: not a node of this cluster
     check_name varchar not null,              -- as seen
-    check_type varchar,                       -- prolog, epilog, periodic, app, manual
+    check_type varchar,                       -- prolog, epilog, periodic, app, manual, event
     result varchar not null,                  -- OK, WARN, CRITICAL, UNKNOWN
     result_quality varchar not null,          -- ran, disabled, could_not_run
     started_at timestamp,

@@ -1,5 +1,7 @@
 """When a check that fails again tells of a new fault, and when it still tells of the old one."""
 
+import json
+
 from tests.minimal.cluster import Cluster, at
 
 
@@ -11,7 +13,40 @@ def failing(*minutes):
     return cluster
 
 
+def sel(number, clock, event):
+    return f"  {number} | 05/01/2024 | {clock} | {event} | Asserted"
+
+
+def xid_event(clock):
+    return {"time": f"2024-05-01T{clock}Z", "name": "error_xid", "type": "Fatal", "message": "XID 94 contained"}
+
+
 CLUSTERS = {
+    # Entries of one second, of quarters of an hour that follow one another, and some from before the clock was set.
+    "event-log": failing(-60).file(
+        "health/n1/sel.log",
+        "  1 | Pre-Init | 0000000089 | Power Supply #0x51 | Presence detected | Asserted",
+        "  2 | Pre-Init | 0000000090 | Power Supply #0x52 | Presence detected | Asserted",
+        sel(3, "10:00:00", "Power Supply #0x51 | Redundancy lost"),
+        sel(4, "10:00:00", "Power Supply #0x51 | Power Supply AC lost"),
+        sel(5, "10:00:00", "Power Supply #0x52 | Power Supply AC lost"),
+        *(sel(6 + step, f"11:{15 * step:02}:00", "Memory #0x53 | Uncorrectable ECC") for step in range(3)),
+    ),
+    # gpud writes down each Xid as it comes.
+    "events-of-an-agent": Cluster()
+    .job(1, "n1", at(0), at(9))
+    .job(2, "n1", at(10), at(11), "FAILED")
+    .job(3, "n1", at(11, minutes=5), at(12), "FAILED")
+    .job(4, "n1", at(13), at(14))
+    .file(
+        "health/n1/gpud.json",
+        json.dumps(
+            {
+                "component": "accelerator-nvidia-error-xid",
+                "events": [xid_event("10:58:00"), xid_event("10:58:02"), xid_event("11:58:00")],
+            }
+        ),
+    ),
     # Every five minutes; 31 minutes of silence are more than six times as long, 30 are not.
     "failures-every-five-minutes": failing(0, 5, 10, 15, 45, 50, 55, 86, 91, 96),
     # The same, and a good result of the day before: this check would have said that the fault was gone.
@@ -38,3 +73,21 @@ def test_six_repeats_of_silence_end_an_episode_where_only_failures_are_logged(mi
 
 def test_where_good_results_are_logged_they_end_it(minimal):
     assert onsets(minimal, "failures-and-good-results") == [0]
+
+
+def test_entries_of_an_event_log_are_events_of_their_moments(minimal):
+    assert onsets(minimal, "event-log") == [-60, 0, 60, 75, 90]
+
+
+def test_what_a_machine_logged_before_its_clock_was_set_does_not_make_its_log_doubtful(minimal):
+    assert minimal.execute("select distinct status from ops.files where cluster_id = 'event-log'").fetchall() == [
+        ("read",)
+    ]
+
+
+def test_an_xid_that_strikes_again_fails_the_next_job_too(minimal):
+    assert onsets(minimal, "events-of-an-agent") == [58, 118]
+    assert minimal.execute(
+        "select job_id from marts.fct_attempts "
+        "where cluster_id = 'events-of-an-agent' and is_infrastructure_failure order by job_id"
+    ).fetchall() == [("2",), ("3",)]

@@ -11,6 +11,7 @@ from typing import Any
 
 from assets.sources.health.own_form import (
     CRITICAL,
+    EVENT,
     OK,
     UNKNOWN,
     WARN,
@@ -29,6 +30,8 @@ from assets.sources.settings import ClusterSettings
 _GPUD = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)"\s*:.*"component"\s*:', re.S)
 _NVSENTINEL = re.compile(r'"check_?name"\s*:', re.I)
 _TYPES = {"fatal": CRITICAL, "critical": CRITICAL, "warning": WARN}
+_READS_A_LOG = "syslogs"
+"""How the names of NVSentinel's checks begin that tell of lines of the kernel's log, of each line anew."""
 _STATES = {"healthy": OK, "unhealthy": CRITICAL, "degraded": WARN, "initializing": UNKNOWN}
 
 
@@ -82,8 +85,9 @@ def _gpud_result(event: Mapping[str, Any], outer: Mapping[str, Any], host: str |
     message = ". ".join(str(event[key]) for key in ("name", "message", "reason", "error") if event.get(key))
     if result is None:
         return SetAside(f"{check} {event}", "not_relevant")
-    found = Result(node, check, result, utc_of(event.get("time") or outer.get("time")), message, _xids(event, message))
-    return result_line(found if result != OK else Result(node, check, result, found.at, message))
+    at = utc_of(event.get("time") or outer.get("time"))
+    xids = _xids(event, message) if result != OK else ()
+    return result_line(Result(node, check, result, at, message, xids, "periodic" if is_state else EVENT))
 
 
 def _xids(event: Mapping[str, Any], message: str) -> tuple[int, ...]:
@@ -133,4 +137,8 @@ def _nvsentinel_result(told: Mapping[str, Any], host: str | None) -> str:
     codes_found = numbers or (xids_in(message) if is_xid else ())
     at = utc_of(told.get("generatedtimestamp") or told.get("createdat"))
     node = str(told.get("nodename") or "") or host
-    return result_line(Result(node, str(told["checkname"]), result, at, message, codes_found if result != OK else ()))
+    check = str(told["checkname"])
+    if result == OK:
+        return result_line(Result(node, check, result, at, message))
+    kind = EVENT if check.lower().startswith(_READS_A_LOG) else "periodic"
+    return result_line(Result(node, check, result, at, message, codes_found, kind))

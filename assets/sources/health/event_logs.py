@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from assets.sources.health.own_form import CRITICAL, Result, host_of, result_line
+from assets.sources.health.own_form import CRITICAL, EVENT, Result, host_of, result_line
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.times import CLOCK_NOISE_SECONDS
@@ -86,7 +86,7 @@ def _translated(line: str, node: str | None, clock: _WallClock) -> str | SetAsid
         return SetAside(line, "bad_timestamp", f"{fields[1]} {fields[2]}"[:80])
     if re.search(r"\bdeasserted\b", event, re.I) or _HARMLESS.search(event):
         return SetAside(line, "not_relevant")
-    return result_line(Result(node, CHECK, CRITICAL, at, f"Detected error: {event}"))
+    return result_line(Result(node, CHECK, CRITICAL, at, f"Detected error: {event}", kind=EVENT))
 
 
 def _problem(fields: list[str]) -> tuple[str, str] | None:

@@ -32,7 +32,7 @@ _COULD_NOT_RUN = "FAILED to execute|Command timeout|Exception|Invalid .*output|r
 # Millions of rows of these are held while stretches are found: a value takes one byte instead of sixteen.
 _RESULT = "enum('OK', 'WARN', 'CRITICAL', 'UNKNOWN')"
 _QUALITY = "enum('ran', 'disabled', 'could_not_run')"
-_TYPE = "enum('periodic', 'prolog', 'epilog', 'app', 'manual')"
+_TYPE = "enum('periodic', 'prolog', 'epilog', 'app', 'manual', 'event')"
 
 
 def _first(*places: str) -> str:
@@ -86,7 +86,7 @@ from (
         -- what nearly all say is tested as it is: lower and upper case are made of the rest only
         case
             when "type" = 'nagios' or lower("type") in ('nagios', 'periodic') then 'periodic'::{_TYPE}
-            when lower("type") in ('prolog', 'epilog', 'app', 'manual') then lower("type")::{_TYPE}
+            when lower("type") in ('prolog', 'epilog', 'app', 'manual', 'event') then lower("type")::{_TYPE}
         end as check_type,
         code,
         case

@@ -14,6 +14,8 @@ from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sql.undated import TIME_FOLDER, moment_of_name
 
 OK, WARN, CRITICAL, UNKNOWN = "OK", "WARN", "CRITICAL", "UNKNOWN"
+EVENT = "event"
+"""The kind of a result that tells of a moment, as an entry of a log does, and not of a state that lasts."""
 _ENDINGS = r"gz|zst|log|txt|jsonl?|csv|out|sel|dcgmi|diag|events|states|\d{1,3}|20\d\d-?\d\d-?\d\d|1\d{9}"
 _XID = re.compile(
     r"""(?<![a-z])xid["']?(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\["']*(\d{1,3})\b""", re.I

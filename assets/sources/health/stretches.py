@@ -31,7 +31,8 @@ def _quarters(half: int) -> str:
 def stretches(results: str, file: str = "file_id", unfolded: Sequence[tuple[str | None, str | None]] = ()) -> str:
     """Return the query of the stretches of a day in which all results of a check on a node say the same.
 
-    Node Health Check scripts report failures under other names than successes, so theirs are left alone.
+    Node Health Check scripts report failures under other names than successes, so theirs are left alone, and so are
+    results that tell of moments.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ having count(*) > 2
         or min({words}) = max({words})
     )
     -- asked of an aggregate, so that it is asked of groups: a condition on their key is moved down to the results
+    and any_value(check_type) is distinct from 'event'
     and not starts_with(lower(any_value(check_name)), 'check_'){_each_counts(unfolded)}
     and {_quarters(0)} + {_quarters(1)}
     = {_QUARTER.format(moment="max(observed_at)")} - {_QUARTER.format(moment="min(observed_at)")} + 1"""

@@ -29,7 +29,6 @@ files as (
 
     select
         path as source_path,
-        coalesce(dialect, '') = 'ipmi_sel' as is_log_of_moments,
         row_number() over (order by path) * 100000000000 as lines_before
     from {{ ref('stg_ops__files') }}
     where kind = 'health'
@@ -99,6 +98,7 @@ answered as {{ not_materialized_hint() }} (
         source_path,
         source_line_number,
         result = 'OK' as is_good,
+        coalesce(check_type = 'event', false) as is_of_a_moment,
         {{ hash_columns(['result', 'xid_codes']) }} as finding_key,
         {{ hash_columns(['message']) }} as message_key,
         unchanged_since
@@ -127,8 +127,8 @@ spoken_for as (
         followed.is_good,
         followed.finding_key,
         case when message_rules.check_key is not null then followed.message_key end as telling_message_key,
-        -- A machine's event log tells what happened; GCM's check of that log fails until somebody clears it.
-        coalesce(site_rules.is_sticky, true) and not files.is_log_of_moments as is_sticky,
+        -- An entry of a log tells what happened; GCM's check of that log fails until somebody clears it.
+        coalesce(site_rules.is_sticky, true) and not followed.is_of_a_moment as is_sticky,
         followed.message_key
     from followed
     inner join streams
@@ -219,7 +219,8 @@ placed_after_boot as (
             not is_good
             and not was_good
             and (
-                not is_sticky
+                -- One fault is reported several times within seconds, as by a kernel in several lines.
+                (not is_sticky and observed_at > previous_observed_at + interval 5 second)
                 or observed_at > previous_observed_at + {{ seconds_interval('silence_seconds') }}
                 or booted_at > previous_observed_at
             ),

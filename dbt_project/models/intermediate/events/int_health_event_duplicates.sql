@@ -29,7 +29,8 @@ bus_messages as (
 
 ),
 
--- A check that reads the kernel's log repeats what the kernel said since the check's last good result.
+-- A check that reads the kernel's log repeats what the kernel said since the check's last good result. An entry of a log
+-- of events repeats what the kernel said at its moment.
 checks_of_kernel_log as (
 
     select
@@ -45,7 +46,10 @@ checks_of_kernel_log as (
             and checks.code = messages.fault_code
             and messages.observed_at <= checks.observed_at + interval 60 second
             and messages.observed_at
-            >= coalesce(checks.last_ok_at, checks.observed_at - interval 1 day) - interval 60 second
+            >= case
+                when checks.check_type = 'event' then checks.observed_at
+                else coalesce(checks.last_ok_at, checks.observed_at - interval 1 day)
+            end - interval 60 second
     where
         checks.source = 'health_check'
         and messages.source = 'kernel'

@@ -48,7 +48,7 @@ from_checks as (
         severity,
         evidence_class,
         result,
-        coalesce(check_type in ('prolog', 'epilog'), false) as is_point_event,
+        coalesce(check_type in ('prolog', 'epilog', 'event'), false) as is_point_event,
         last_ok_at,
         cleared_at,
         'health_check' as origin,
