@@ -76,6 +76,7 @@ compared as (
 
     select
         *,
+        lag(booted_at) over node_boots is not null as is_later_boot,
         coalesce(
             abs(ahead_seconds - lag(ahead_seconds) over node_boots) > 60,
             false
@@ -88,16 +89,41 @@ compared as (
 
 ),
 
+unchanged as (
+
+    select
+        *,
+        sum(case when is_change then 1 else 0 end) over (
+            partition by cluster_id, node_id
+            order by booted_at
+            rows between unbounded preceding and current row
+        ) as stretch_number
+    from compared
+
+),
+
+agreeing as (
+
+    select
+        *,
+        count(*) over stretch as agreeing_boot_count,
+        max(ahead_seconds) over stretch - min(ahead_seconds) over stretch > 60 as is_drifting
+    from unchanged
+    window stretch as (partition by cluster_id, node_id, stretch_number)
+
+),
+
+-- The boots of a clock that drifts agree each with the next, and not all of them: it is measured anew at each boot.
 numbered as (
 
     select
         *,
-        cast(sum(case when is_change then 1 else 0 end) over (
+        cast(sum(case when is_change or (is_drifting and is_later_boot) then 1 else 0 end) over (
             partition by cluster_id, node_id
             order by booted_at
             rows between unbounded preceding and current row
         ) as integer) as span_number
-    from compared
+    from agreeing
 
 ),
 
@@ -108,8 +134,8 @@ measured as (
         node_id,
         span_number,
         count(*) as boot_count,
+        min(agreeing_boot_count) as agreeing_boot_count,
         median(ahead_seconds) as ahead_seconds,
-        max(ahead_seconds) - min(ahead_seconds) as spread_seconds,
         min(shown_booted_at) as shown_from_at
     from numbered
     group by cluster_id, node_id, span_number
@@ -140,9 +166,7 @@ select
     boot_count,
     ahead_seconds,
     -- Logging starts up to half a minute after the boot, and one boot may be matched with another one.
-    case
-        when boot_count >= 2 and spread_seconds <= 60 and abs(ahead_seconds) > 60 then ahead_seconds else 0
-    end as corrected_seconds,
+    case when agreeing_boot_count >= 2 and abs(ahead_seconds) > 60 then ahead_seconds else 0 end as corrected_seconds,
     from_at,
     lead(from_at) over (partition by cluster_id, node_id order by span_number) as to_at
 from bounded

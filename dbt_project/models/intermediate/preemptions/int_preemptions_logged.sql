@@ -111,12 +111,13 @@ instigator_candidates as (
         on
             instigators_named.cluster_id = attempts.cluster_id
             and instigators_named.instigator_job_id_raw = attempts.job_id_raw
+            -- A job that has the number later, when numbers have come round, is another one.
+            and instigators_named.logged_at >= attempts.submitted_at
             and (
                 instigators_named.logged_at - interval 60 second <= attempts.started_at
                 -- Still waiting, or withdrawn before it got the nodes: room was made for it all the same.
                 or (
                     attempts.started_at is null
-                    and instigators_named.logged_at >= attempts.submitted_at
                     and instigators_named.logged_at - interval 2 second
                     <= coalesce(attempts.ended_at, instigators_named.logged_at)
                 )
@@ -135,6 +136,7 @@ instigator_candidates as (
         on
             instigators_named.cluster_id = attempts.cluster_id
             and instigators_named.instigator_array_job_id = attempts.array_job_id
+            and instigators_named.logged_at >= attempts.submitted_at
             and instigators_named.logged_at - interval 2 second <= attempts.started_at
 
 ),
