@@ -66,7 +66,9 @@ def test_a_list_too_large(text):
     assert caught.value.reason == "nodelist_too_large"
 
 
-RULES = Nodes(aliases={"Storage-A": "gpu007", "old3": "gpu003"}, strip_suffixes=["-ib0", "-ib"])
+RULES = Nodes(
+    aliases={"Storage-A": "gpu007", "old3": "gpu003", "old4.cluster.local": "gpu004"}, strip_suffixes=["-ib0", "-ib"]
+)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,10 @@ RULES = Nodes(aliases={"Storage-A": "gpu007", "old3": "gpu003"}, strip_suffixes=
         ("gpu001-ib0.cluster.local", "gpu001.cluster.local"),
         ("storage-a", "gpu007"),
         ("OLD3-ib", "gpu003"),
+        ("old3.cluster.local", "gpu003"),
+        ("old3-ib0.cluster.local", "gpu003"),
+        ("old4.cluster.local", "gpu004"),
+        ("old4.b", "old4.b"),
         ("-ib", "-ib"),
     ],
 )

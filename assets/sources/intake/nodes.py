@@ -5,16 +5,15 @@ Names differ by case, domain, interface suffix (`-ib0`) and alias. What cannot b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assets.sources.settings import Nodes
 
 
 def basic_name(name: str, rules: Nodes) -> str:
-    """Lower the case, apply the aliases, strip the configured suffixes; the domain stays."""
-    name = name.strip().lower()
+    """Lower the case, apply the aliases, strip the configured suffixes; the domain of a name without alias stays."""
     aliases = {spelled.lower(): meant.lower() for spelled, meant in rules.aliases.items()}
-    name = aliases.get(name, name)
+    name = _meant_name(name.strip().lower(), aliases)
     host, dot, domain = name.partition(".")
     for suffix in sorted(map(str.lower, rules.strip_suffixes), key=len, reverse=True):
         if name.endswith(suffix) and len(name) > len(suffix):
@@ -23,7 +22,11 @@ def basic_name(name: str, rules: Nodes) -> str:
         if dot and host.endswith(suffix) and len(host) > len(suffix):
             name = host[: -len(suffix)] + dot + domain
             break
-    return aliases.get(name, name)
+    return _meant_name(name, aliases)
+
+
+def _meant_name(name: str, aliases: Mapping[str, str]) -> str:
+    return aliases.get(name) or aliases.get(name.partition(".")[0], name)
 
 
 class NodeNames:
