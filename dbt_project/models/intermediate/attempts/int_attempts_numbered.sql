@@ -83,8 +83,8 @@ followed_records as (
 
 -- A requeue is submitted when the attempt before it ends, by the same user and under the same name. It hardly ever
 -- follows an end that the job came to by itself, as the controller soon forgets such a job. Records between may be
--- missing, and jobs are renamed, so one sign is not enough. Ids come round, and begin anew when the controller loses its
--- state.
+-- missing, and jobs are renamed, so one sign is not enough. Ids come round, and begin anew when the controller loses
+-- its state.
 ordered_records as (
 
     select

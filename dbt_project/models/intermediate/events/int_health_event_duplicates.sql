@@ -29,8 +29,8 @@ bus_messages as (
 
 ),
 
--- A check that reads the kernel's log repeats what the kernel said since the check's last good result. An entry of a log
--- of events repeats what the kernel said at its moment.
+-- A check that reads the kernel's log repeats what the kernel said since the check's last good result. An entry of a
+-- log of events repeats what the kernel said at its moment.
 checks_of_kernel_log as (
 
     select

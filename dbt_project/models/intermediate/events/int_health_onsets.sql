@@ -147,10 +147,13 @@ where
     ranked.code is null
     or ranked.code_rank = 1
     or ranked.evidence_class = 'A'
--- What is said of one symptom at one moment is one event: an event log has lost power and lost redundancy in one second.
+-- What is said of one symptom at one moment is one event: an event log tells of lost power and lost redundancy in one
+-- second.
 qualify
     row_number() over (
-        partition by ranked.cluster_id, ranked.node_id, ranked.check_stream, ranked.subject, ranked.symptom, changes.observed_at
+        partition by
+            ranked.cluster_id, ranked.node_id, ranked.check_stream, ranked.subject, ranked.symptom,
+            changes.observed_at
         order by
             {{ evidence_rank('ranked.evidence_class') }},
             {{ severity_rank('ranked.severity') }},
