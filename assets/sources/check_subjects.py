@@ -5,8 +5,12 @@ The macro `health_check_subject` reads the same from the stored messages; a test
 
 from __future__ import annotations
 
-SUBJECTS = ("service status", "mounted directory", "disk usage", "running process", "check module", "check ssh")
+SUBJECTS = (
+    "service status", "mounted directory", "disk usage", "running process", "check module", "check ssh", "gpumemwatch",
+    "gpupciewatch", "gpunvlinkwatch", "gpuinforomwatch", "gpusmwatch", "gpumcuwatch", "gpupmuwatch", "gputhermalwatch",
+    "gpupowerwatch",
+)  # fmt: skip
 """Checks whose good results name what was looked at: a good result says no more than its message."""
 
-SUBJECT = r"(?:(?:Service|Directory|Volume|Process|Module|Host) |service status: |mounted directory )([^\s:]+)"
+SUBJECT = r"(?:(?:Service|Directory|Volume|Process|Module|Host|GPU) |service status: |mounted directory )([^\s:,]+)"
 """What stands before a subject, and the subject."""

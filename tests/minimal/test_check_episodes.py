@@ -21,7 +21,33 @@ def xid_event(clock):
     return {"time": f"2024-05-01T{clock}Z", "name": "error_xid", "type": "Fatal", "message": "XID 94 contained"}
 
 
+def nvsentinel(minutes, is_healthy, *gpus):
+    return json.dumps(
+        {
+            "checkName": "GpuMemWatch",
+            "isFatal": not is_healthy,
+            "isHealthy": is_healthy,
+            "message": "no health failures" if is_healthy else "DBE detected",
+            "entitiesImpacted": [{"entityType": "GPU", "entityValue": gpu} for gpu in gpus],
+            "generatedTimestamp": f"{at(10, minutes=minutes).isoformat()}Z",
+            "nodeName": "n1",
+        }
+    )
+
+
 CLUSTERS = {
+    # The agent starts anew after half an hour and tells the state of each GPU; what it says of all comes last.
+    "gpus-watched-apart": failing(-60).file(
+        "health/nvsentinel.jsonl",
+        nvsentinel(0, False, "3"),
+        nvsentinel(30, True, "0"),
+        nvsentinel(30, False, "3"),
+        nvsentinel(60, False, "5"),
+        nvsentinel(90, True, "3", "5"),
+        nvsentinel(120, False, "3"),
+        nvsentinel(150, True),
+        nvsentinel(180, False, "3"),
+    ),
     # Entries of one second, of quarters of an hour that follow one another, and some from before the clock was set.
     "event-log": failing(-60).file(
         "health/n1/sel.log",
@@ -91,3 +117,7 @@ def test_an_xid_that_strikes_again_fails_the_next_job_too(minimal):
         "select job_id from marts.fct_attempts "
         "where cluster_id = 'events-of-an-agent' and is_infrastructure_failure order by job_id"
     ).fetchall() == [("2",), ("3",)]
+
+
+def test_one_gpu_that_is_healthy_says_nothing_of_another(minimal):
+    assert onsets(minimal, "gpus-watched-apart") == [-60, 0, 60, 120, 180]

@@ -106,7 +106,8 @@ def translate_nvsentinel(pieces: Iterator[str], file: SourceFile, cluster: Clust
         if "checkname" not in told:
             yield strange_line(record.value, "no checkName")
         else:
-            yield _nvsentinel_result(told, host_of(file.path))
+            for entities in _entities_by_gpu(told.get("entitiesimpacted")):
+                yield _nvsentinel_result(told, entities, host_of(file.path))
 
 
 def _nvsentinel_fields(record: Any) -> dict[str, Any]:
@@ -118,16 +119,29 @@ def _nvsentinel_fields(record: Any) -> dict[str, Any]:
     return _nvsentinel_fields(inner) | {"createdat": fields.get("createdat")} if isinstance(inner, dict) else fields
 
 
-def _nvsentinel_result(told: Mapping[str, Any], host: str | None) -> str:
-    codes = told.get("errorcode") if isinstance(told.get("errorcode"), list) else [told.get("errorcode")]
-    texts = [str(code) for code in codes or [] if isinstance(code, str | int) and code != ""]
-    listed = told.get("entitiesimpacted")
-    impacted = listed if isinstance(listed, list) else []
+def _entities_by_gpu(impacted: Any) -> list[list[str]]:
+    """Return what an event tells of, apart for each GPU: one GPU that is healthy says nothing of the others.
+
+    >>> _entities_by_gpu([{"entityType": "GPU", "entityValue": "3"}, {"entityType": "PCI", "entityValue": "0000:9b"}])
+    [['GPU 3', 'PCI 0000:9b']]
+    >>> _entities_by_gpu([{"entitytype": "GPU", "entityvalue": "0"}, {"entitytype": "GPU", "entityvalue": "1"}])
+    [['GPU 0'], ['GPU 1']]
+    >>> _entities_by_gpu(None)
+    [[]]
+    """
     entities = [
         f"{entity.get('entityType', entity.get('entitytype'))} {entity.get('entityValue', entity.get('entityvalue'))}"
-        for entity in impacted
+        for entity in (impacted if isinstance(impacted, list) else [])
         if isinstance(entity, dict)
     ]
+    gpus = [entity for entity in entities if entity.startswith("GPU ")]
+    others = [entity for entity in entities if not entity.startswith("GPU ")]
+    return [[gpu, *others] for gpu in gpus] or [others]
+
+
+def _nvsentinel_result(told: Mapping[str, Any], entities: list[str], host: str | None) -> str:
+    codes = told.get("errorcode") if isinstance(told.get("errorcode"), list) else [told.get("errorcode")]
+    texts = [str(code) for code in codes or [] if isinstance(code, str | int) and code != ""]
     result = OK if told.get("ishealthy") is True else CRITICAL if told.get("isfatal") is True else WARN
     message = " ".join(filter(None, [str(told.get("message") or ""), ", ".join(entities), " ".join(texts)]))
     is_xid = not re.search(r"(?:^|s)sxid", str(told["checkname"]), re.I)
