@@ -111,8 +111,13 @@ def test_of_an_hour_that_comes_twice_the_order_of_an_event_log_tells_the_pass(tm
 
 
 def test_an_event_log_of_freeipmi_and_one_in_csv(tmp_path: Path) -> None:
-    free = "ID,Date,Time,Name,Type,Event\n1,Dec-24-2022,13:58:36,PSU1,Power Supply,Power Supply input lost (AC/DC)\n"
-    (found,) = checks(read(tmp_path / "f", "node001/sel.csv", free, 'timezone = "Europe/Berlin"'))
+    free = (
+        "ID,Date,Time,Name,Type,Event\n1,Dec-24-2022,13:58:36,PSU1,Power Supply,Power Supply input lost (AC/DC)\n"
+        "2,PostInit,PostInit,PSU1,Power Supply,Power Supply input lost (AC/DC)\n"
+    )
+    con = read(tmp_path / "f", "node001/sel.csv", free, 'timezone = "Europe/Berlin"')
+    assert quarantined(con) == {3: "no_event_time"}
+    (found,) = checks(con)
     assert found["observed_at"] == datetime(2022, 12, 24, 12, 58, 36)
     comma = "1,04/24/2024,13:58:36,Memory #0x53,Uncorrectable ECC,Asserted\n"
     (found,) = checks(read(tmp_path / "c", "node001/sel.csv", comma))

@@ -93,7 +93,7 @@ def _problem(fields: list[str]) -> tuple[str, str] | None:
     """Return the reason and the detail with which an event is quarantined; None where its time can be read."""
     if len(fields) < 5:
         return "field_count", f"{len(fields)} fields where an event has five or more"
-    if fields[1].upper() in {"PRE-INIT", "N/A", ""} or fields[1].upper().startswith("PRE-INIT"):
+    if re.match(r"(?:pre|post)-?init|(?:n/a)?$", fields[1], re.I):
         return "no_event_time", "written before the controller's clock was set"
     if re.fullmatch(r"\d{1,2}[/-]\d{1,2}[/-]\d{2}", fields[1]):
         return "ambiguous_date", "a year of two digits: export with LC_TIME=en_DK.UTF-8 ipmitool sel elist"
