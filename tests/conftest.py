@@ -94,10 +94,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(groups[item], len(places)))
 
 
+def pytest_collection() -> None:
+    """Import the modules and collect the tests without looking for cycles: all of them stay to the end."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Look for cycles among what the tests make, and no more among the modules they import: these stay to the end."""
+    """Look for cycles from now on, and only among what the tests make."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _group(item: pytest.Item) -> str:
