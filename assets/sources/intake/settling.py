@@ -18,6 +18,7 @@ from assets.sources.intake.settled_accounts import account_for_dispositions
 from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
 from assets.sources.reader import Reader
 from assets.sources.sql.temp_tables import TempTable
+from assets.sql import literal
 
 TABLES_WITH_NODES = (
     "health_checks",
@@ -171,12 +172,11 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     added_count = _changed_rows(
         con, "insert into raw.node_names from node_names except from raw.node_names order by all"
     )
+    filled = _filled_tables(con)
     if not NAMING_TABLES & unsettled.keys():
-        return {table for table in TABLES_WITH_NODES if table in unsettled and _set_node_ids(con, table)}
+        return {table for table in filled if table in unsettled and _set_node_ids(con, table)}
     changed = {
-        table
-        for table in TABLES_WITH_NODES
-        if (removed_count or added_count or table in unsettled) and _set_node_ids(con, table)
+        table for table in filled if (removed_count or added_count or table in unsettled) and _set_node_ids(con, table)
     }
     if (
         removed_count
@@ -185,6 +185,14 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     ):
         _set_sacct_node_ids(con)
     return changed
+
+
+def _filled_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the tables with names of nodes that hold any rows; most sites keep only some kinds of logs."""
+    rows = con.execute(
+        " union all ".join(f"select {literal(table)} where exists (from raw.{table})" for table in TABLES_WITH_NODES)
+    ).fetchall()
+    return [table for (table,) in rows]
 
 
 def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -70,6 +71,14 @@ def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
     years = [int(year) for year in printed if year.isascii() and year.isdigit()]
     years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
     return (min(years), max(years)) if years else times.EVER
+
+
+def looked_up(con: duckdb.DuckDBPyConnection) -> Collection[str]:
+    """Return which of the lists of `sacct_seen` hold anything; many exports lack fields, or leave them empty."""
+    names = ("suspended", "elapsed", "time_limits", "memory", "failed_nodes", "exclusions")
+    counts = ", ".join(f"sum(len({name}))" for name in names)
+    ((*lengths,),) = con.execute(f"select {counts} from sacct_seen").fetchall()
+    return {name for name, length in zip(names, lengths, strict=True) if length}
 
 
 def lookup_step(cluster: ClusterSettings) -> Step:

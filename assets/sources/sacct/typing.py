@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from assets.sources.masking import masked
 from assets.sources.nodelists import SPARE_FACTOR, SPARE_NAMES
 from assets.sources.sacct.columns import TEXTS, plain_columns
 from assets.sources.sacct.counts import count_of, node_count_of
 from assets.sources.sacct.fields import exclusion_text
+from assets.sources.sacct.lookups import DURATIONS, EXCLUSIONS, MEMORY
 from assets.sources.sacct.moments import MOMENTS, moment_columns, moment_problem, placed
 from assets.sources.sacct.values import LARGEST_ID, MAX_SECONDS
 from assets.sources.sql import times
+from assets.sources.sql.temp_tables import TempTable
+
+SINGLE_NODES = TempTable("single_nodes", {"text": "varchar", "node_id": "varchar"})
 
 
 def _code_of(text: str, place: int) -> str:
@@ -34,7 +40,7 @@ def _job_number(raw: str, shown: str) -> str:
     return f"coalesce({number.format(raw)}, {number.format(shown)}, ({made})::bigint)"
 
 
-def type_records(zone: str, years: times.Years) -> str:
+def type_records(zone: str, years: times.Years, looked_up: Collection[str]) -> str:
     """Return the query that turns `sacct_texts` and the lookups of distinct values into typed records.
 
     Parameters
@@ -43,8 +49,18 @@ def type_records(zone: str, years: times.Years) -> str:
         IANA zone of times without offset.
     years
         First and last year of the local times, or more.
+    looked_up
+        Which lists of `sacct_seen` hold anything.
     """
     t = TEXTS
+
+    def joined(lookup: TempTable, alias: str, text: str, seen: str) -> str:
+        """Join a lookup, or a row of NULL where it holds nothing: a join is set up for every batch, however small."""
+        if seen in looked_up:
+            return f"left join {lookup.name} as {alias} on {alias}.text = {text}"
+        nothing = ", ".join(f"null::{sql_type} as {name}" for name, sql_type in lookup.columns.items())
+        return f"cross join (select {nothing}) as {alias}"
+
     utc = ", ".join(f"case when {n}_at >= timestamp '1970-01-03' then {n}_at end as {n}_utc" for n in MOMENTS)
     problems = " ".join(f"when {n}_problem is not null then {n}_problem" for n in MOMENTS)
     details = " ".join(f"when {n}_problem is not null then '{n}=' || left({t[n]}, 80)" for n in MOMENTS)
@@ -73,9 +89,9 @@ def type_records(zone: str, years: times.Years) -> str:
                     case when timelimit.seconds <= {MAX_SECONDS} then timelimit.seconds end
                 ) as time_limit_seconds
             from alone
-            left join sacct_durations as elapsed on elapsed.text = {t["Elapsed"]}
-            left join sacct_durations as suspended on suspended.text = {t["Suspended"]}
-            left join sacct_durations as timelimit on timelimit.text = {t["Timelimit"]}
+            {joined(DURATIONS, "elapsed", t["Elapsed"], "elapsed")}
+            {joined(DURATIONS, "suspended", t["Suspended"], "suspended")}
+            {joined(DURATIONS, "timelimit", t["Timelimit"], "time_limits")}
         ),
         {placed(zone, years)},
         judged as (
@@ -85,7 +101,9 @@ def type_records(zone: str, years: times.Years) -> str:
             from placed
         ),
         node_lists as (select *, len(node_names) > 0 as has_names from sacct_node_lists),
-        single_nodes as (select node_list, node_ids[1] as node_id from sacct_node_lists where len(node_ids) = 1),
+        single_nodes as (
+            select node_list as text, node_ids[1] as node_id from sacct_node_lists where len(node_ids) = 1
+        ),
         resolved as (
             select
                 judged.*,
@@ -114,9 +132,9 @@ def type_records(zone: str, years: times.Years) -> str:
             left join node_lists as lists on lists.node_list = {t["NodeList"]}
             left join sacct_tres as allocated on allocated.text = {t["AllocTRES"]}
             left join sacct_tres as requested on requested.text = {t["ReqTRES"]}
-            left join sacct_memory as memory on memory.text = {t["ReqMem"]}
-            left join sacct_exclusions as exclusions on exclusions.text = exclusion_text
-            left join single_nodes as failed on failed.node_list = {t["FailedNode"]}
+            {joined(MEMORY, "memory", t["ReqMem"], "memory")}
+            {joined(EXCLUSIONS, "exclusions", "exclusion_text", "exclusions")}
+            {joined(SINGLE_NODES, "failed", t["FailedNode"], "failed_nodes")}
         ),
         reasoned as (
             select
