@@ -148,9 +148,13 @@ def possible_rates(
     return np.asarray(special.gammaincinv(shape, levels) * mean / shape)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2_000)
 def _lives(run_count: int, attempt: int) -> NDArray[np.float64]:
-    """Return how long an attempt of each run lasts at a rate of one; every question has the same ones."""
+    """Return how long an attempt of each run lasts at a rate of one; every question has the same ones.
+
+    A run has hardly more attempts than are kept. Fewer would be of no use: they are asked for one after the other, so
+    each would be gone before its turn comes again.
+    """
     return -np.log((_hash(np.arange(run_count), attempt) + 0.5) / WORD)
 
 

@@ -1,6 +1,7 @@
 """Causes and coincidences: planted ones are told apart, and their number comes out with its uncertainty."""
 
 from dataclasses import fields
+from functools import cache
 
 import numpy as np
 import pytest
@@ -45,9 +46,10 @@ def cause(rng, attempt, at):
             rng.random() < 0.6, rng.integers(NODES), at + lag, False)  # fmt: skip
 
 
-NEVER_AT_REST = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+NEVER_AT_REST = ((), (), ())
 
 
+@cache
 def planted(seed, failed=4000, causes=40, hit_share=0.01, completed=20000, at_rest=NEVER_AT_REST):
     """One-node attempts of two hours: all meet coincidences at one rate, some failed by a cause."""
     rng = np.random.default_rng(seed)
@@ -79,7 +81,7 @@ def planted(seed, failed=4000, causes=40, hit_share=0.01, completed=20000, at_re
             np.full(NODES, completed * (BEFORE + AFTER) / NODES),
             np.zeros(NODES, dtype=np.int64),
             completed * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
-            *at_rest,
+            *map(np.array, at_rest, (np.int64, np.int64, np.float64)),
         ),
         control_episodes=episodes_of(control),
         before_seconds=BEFORE,
@@ -100,7 +102,7 @@ def test_causes_are_told_from_as_many_coincidences():
 
 def test_a_check_that_fails_only_far_from_any_end_is_one_of_the_checks():
     """Checks are numbered over all events: the last may never have failed beside an attempt."""
-    found, truth = planted(0, at_rest=(np.array([7]), np.array([9]), np.array([3.0])))
+    found, truth = planted(0, at_rest=((7,), (9,), (3.0,)))
     assert found.probability.shape == truth.shape and np.isfinite(found.probability).all()
 
 
