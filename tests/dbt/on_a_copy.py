@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from orchestration.dbt.build import DBT, manifest_of
+from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.home import DBT_PROJECT, Home
 
 
@@ -23,9 +24,13 @@ def copy_of(refreshed: Home, folder: Path) -> Home:
 
 def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of dbt as a refresh does, which leaves what it makes in the home's folder."""
-    command = [*DBT, *arguments, "--target-path", home.root, "--log-path", home.root]
+    command = [*DBT, *arguments, RESULTS_ONLY, "--log-path", home.root]
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
-    files = {"FAULTLINE_WAREHOUSE": str(home.working_file), "FAULTLINE_PUBLICATION": str(home.publication)}
+    files = {
+        "FAULTLINE_WAREHOUSE": str(home.working_file),
+        "FAULTLINE_PUBLICATION": str(home.publication),
+        "DBT_TARGET_PATH": str(home.root),
+    }
     return subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=False)
 
 
