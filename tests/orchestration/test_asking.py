@@ -174,4 +174,7 @@ def test_the_command_serves_until_ctrl_c(small_home):
         while cpu_ticks(process.pid) < idle + 20:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        try:
+            assert process.wait(30) == 130
+        finally:
+            process.kill()
