@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -46,13 +46,12 @@ FORMS = {"epoch": "sacct_lean_epoch.psv", "lean": "sacct_lean.psv", "unconverted
 """Clusters of the capture's jobs as other exports show them, by name."""
 
 
-def refresh(home: Home, full: bool = False, **settings: Any) -> str:
-    """Run the main job on a home and return what it printed; it pulls nothing unless the settings say so."""
+def refresh(home: Home, full: bool = False, is_pulling: bool = False) -> str:
+    """Run the main job on a home and return what it printed."""
     from orchestration.refresh.run import run_refresh
 
     text = io.StringIO()
-    read = read_settings(home.root, home.sources, full)
-    run_refresh(replace(read, **{"is_pulling": False, **settings}), console(text))
+    run_refresh(replace(read_settings(home.root, home.sources, full), is_pulling=is_pulling), console(text))
     return text.getvalue()
 
 
@@ -173,8 +172,7 @@ def many_clusters_home(
         not_drawn = all_clusters().keys() - {DRAWN}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("assets.report.page.chapter", partial(_chapter, page.chapter, not_drawn))
-        # A second thread hardly helps where the tables are this small, and its waiting costs a sixth of the CPU time.
-        refresh(home, threads=1)
+        refresh(home)
     return home
 
 
