@@ -239,9 +239,12 @@ def _limits(
 def _quantile(
     below: Callable[[NDArray[np.float64]], NDArray[np.floating]], probability: float, ceiling: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Halve [0, ceiling] down to the smallest whole number whose distribution function reaches the probability."""
+    """Halve [0, ceiling] down to the smallest whole number whose distribution function reaches the probability.
+
+    As often as the ceiling has binary digits: beyond 2^53 not every whole number is a float, and the ends never meet.
+    """
     least, most = np.zeros_like(ceiling), ceiling
-    while np.any(least < most):
+    for _ in range(int(np.max(np.frexp(ceiling)[1], initial=0))):
         middle = np.floor((least + most) / 2.0)
         is_enough = below(middle) >= probability
         least, most = np.where(is_enough, least, np.minimum(middle + 1.0, most)), np.where(is_enough, middle, most)

@@ -11,10 +11,14 @@ from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = "Example: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`"
+# Far beyond any machine; what lies outside is a slip of the keyboard, of which floats would make infinities.
+MOST_GPUS = 1_000_000_000
+RATES = (1e-6, 1e6)
+MOST_DAYS = 36_500
 
 
 def plan(  # noqa: PLR0917
-    gpus: Annotated[int, typer.Option("--gpus", min=1, help="GPUs of the run.")],
+    gpus: Annotated[int, typer.Option("--gpus", min=1, max=MOST_GPUS, help="GPUs of the run.")],
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -48,8 +52,10 @@ def plan(  # noqa: PLR0917
 
     if cluster is not None and rate is not None:
         raise typer.BadParameter("give --cluster or --rate, not both")
-    _demand("--rate", rate is None or 0 < rate < float("inf"), "a rate is above 0")
-    _demand("--days", 0 < days < float("inf"), "a run lasts longer than 0 days")
+    _demand(
+        "--rate", rate is None or RATES[0] <= rate <= RATES[1], f"a rate lies between {RATES[0]:g} and {RATES[1]:,.0f}"
+    )
+    _demand("--days", 0 < days <= MOST_DAYS, f"a run lasts longer than 0 days, and at most {MOST_DAYS:,}")
     _demand("--target", 0 < target < 1, "an ETTR lies between 0 and 1")
     run = planning.RunToPlan(
         gpu_count=gpus,

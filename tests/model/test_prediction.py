@@ -25,6 +25,12 @@ def test_limits_at_a_known_rate_are_those_of_scipys_poisson(mean):
     assert (found.value, found.method) == (mean, "poisson")
 
 
+@pytest.mark.parametrize("mean", [1e15, 1e20, 1e100])
+def test_counts_too_large_to_count_one_by_one_have_limits_all_the_same(mean):
+    for found in (prediction_at_known_rate(mean), prediction_interval(1e6, 1e6, mean)):
+        assert 0 < found.low <= found.value <= found.high < 1.1 * mean
+
+
 def test_limits_hold_the_expectation_also_where_nothing_is_likely_to_happen():
     """The chance of any failure is below 5%, so the quantile is 0."""
     for found in (prediction_interval(40, 1000.0, 1.0), prediction_at_known_rate(0.04)):

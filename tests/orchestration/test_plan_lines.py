@@ -125,8 +125,12 @@ class TestRefusals:
         [
             ([], "--gpus"),
             (["--gpus", "0"], "--gpus"),
-            (["--gpus", "64", "--rate", "0"], "a rate is above 0"),
-            (["--gpus", "64", "--rate", "nan"], "a rate is above 0"),
+            *(
+                (["--gpus", "64", "--rate", rate], "a rate lies between")
+                for rate in ("0", "nan", "inf", "1e-300", "1e300")
+            ),
+            (["--gpus", "999999999999999999999", "--rate", "6.5"], "--gpus"),
+            (["--gpus", "64", "--rate", "6.5", "--days", "1e300"], "longer than 0 days, and at most"),
             (["--gpus", "64", "--rate", "6.5", "--cluster", "large"], "not both"),
             (["--gpus", "64", "--rate", "6.5", "--target", "1.5"], "an ETTR lies between 0 and 1"),
             (["--gpus", "64", "--rate", "6.5", "--days", "0"], "longer than 0 days"),
