@@ -92,9 +92,9 @@ class _VisibleConsole(Console):
     problem: str | None = None
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as rich does; an optional console is silent from the first error of its stream on."""
+        """Print as rich does, each text on one line; an optional console is silent from its stream's first error on."""
         try:
-            super().print(*objects, **options)
+            super().print(*(visible(object) if isinstance(object, str) else object for object in objects), **options)
         except OSError as error:
             if not self.is_optional:
                 raise
@@ -140,7 +140,7 @@ def say_lines(lines: Iterable[str | Text], *, is_error: bool = False) -> None:
     """Print lines for people; a line break inside a line is printed as an escape."""
     to = console(is_error=is_error)
     for line in lines:
-        to.print(visible(line) if isinstance(line, str) else line)
+        to.print(line)
 
 
 def say(text: str, *, is_error: bool = False) -> None:

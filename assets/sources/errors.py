@@ -19,7 +19,8 @@ class SourceError(Exception):
 
     def __init__(self, path: str, what: str, next_step: str, line: int | None = None) -> None:
         self.path, self.what, self.next_step, self.line = path, mask(what), next_step, line
-        where = path if line is None else f"{path}, line {line}"
+        name = path.replace("\n", r"\n")
+        where = name if line is None else f"{name}, line {line}"
         super().__init__(f"{where}: {self.what}. {next_step}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,43 +98,57 @@ class Outcome:
 
     def print(self, console: Console) -> None:
         """Print the summary, the report's path last."""
-        say = console.print
+        for line in self._lines():
+            console.print(line)
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the lines one by one: a name with a line break in it must not begin a line."""
         for row in self.clusters:
             marks = [mark for mark in ("simulated", "stale") if row[f"is_{mark}"]]
             name = f"{row['cluster_id']} ({', '.join(marks)})" if marks else row["cluster_id"]
-            say(
-                f"\n{name}: {row['attempts']:,} attempts on {row['node_count']:,} nodes,"
-                f" {row['failures']:,} infrastructure failures\n  failure rate {_rate_in_words(row)}"
+            yield ""
+            yield (
+                f"{name}: {row['attempts']:,} attempts on {row['node_count']:,} nodes,"
+                f" {row['failures']:,} infrastructure failures"
             )
+            yield f"  failure rate {_rate_in_words(row)}"
         for cluster in self.failing:
             kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
-            say(f"\n{cluster['cluster_id']} could not be built and {kept}:")
-            for reason in cluster["reasons"]:
-                say(f"  {reason}")
+            yield ""
+            yield f"{cluster['cluster_id']} could not be built and {kept}:"
+            yield from (f"  {reason}" for reason in cluster["reasons"])
         for cluster in (*self.not_pulled, *self.pulled_in_part):
-            say(f"\n{_not_pulled_in_words(cluster)}")
+            yield ""
+            yield _not_pulled_in_words(cluster)
             for line in (*cluster["reason"].splitlines(), *cluster["next_step"].splitlines()):
-                say(f"  {line}")
-        for number, file in enumerate(self.refused[:SHOWN_REFUSALS]):
-            say(f"{'' if number else chr(10)}not read  {file['path']}: {file['reason']}. {file['next_step']}")
+                yield f"  {line}"
+        if self.refused:
+            yield ""
+        for file in self.refused[:SHOWN_REFUSALS]:
+            yield f"not read  {file['path']}: {file['reason']}. {file['next_step']}"
         if len(self.refused) > SHOWN_REFUSALS:
-            say(f"not read  {len(self.refused) - SHOWN_REFUSALS:,} more files; `faultline doctor` lists them")
+            yield f"not read  {len(self.refused) - SHOWN_REFUSALS:,} more files; `faultline doctor` lists them"
         counts = self.lines
-        say(
-            f"\nlines     {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
-            f" + {counts['quarantined']:,} quarantined\nchecks    {self.checks['passed']:,} passed,"
-            f" {self.checks['failed']:,} failed, {self.checks['warned']:,} warnings"
+        yield ""
+        yield (
+            f"lines     {counts['lines_in']:,} = {counts['loaded']:,} loaded + {counts['skipped']:,} skipped"
+            f" + {counts['quarantined']:,} quarantined"
+        )
+        yield (
+            f"checks    {self.checks['passed']:,} passed, {self.checks['failed']:,} failed,"
+            f" {self.checks['warned']:,} warnings"
         )
         if self.status != "unchanged":
-            say(f"published in {self.seconds:.0f} s")
+            yield f"published in {self.seconds:.0f} s"
         elif self.pinned is None:
-            say("nothing new since the last publication")
+            yield "nothing new since the last publication"
         else:
-            say(
+            yield (
                 f"nothing new; publication {self.pinned} stays, which `faultline rollback` has pinned, until new logs"
                 " come or `faultline refresh --full` is run"
             )
-        say(f"warehouse {self.warehouse}\nreport    {self.report}")
+        yield f"warehouse {self.warehouse}"
+        yield f"report    {self.report}"
 
 
 def read_outcome(home: Home, status: str, started: float) -> Outcome:

@@ -8,8 +8,10 @@ import duckdb
 import pytest
 from rich.console import Console
 
+from assets.sources.errors import SourceError
 from orchestration.reading.status import status
 from orchestration.refresh.outcome import Outcome, read_outcome
+from orchestration.terminal import console
 
 ROW = {
     "cluster_id": "c1", "is_simulated": False, "is_stale": False, "node_count": 16, "attempts": 102, "failures": 8,
@@ -39,6 +41,20 @@ def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
     told = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
     told.print(Console(file=out, width=1000))
     assert f"  failure rate {words}\n" in out.getvalue()
+
+
+def test_a_name_with_a_line_break_begins_no_line(capsys) -> None:
+    odd = "c1\nreport    /forged"
+    counts = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
+    checks = {"passed": 0, "failed": 0, "warned": 0}
+    failing = [{"cluster_id": odd, "is_stale": True, "reasons": [str(SourceError(odd, "wrong", "Mend it."))]}]
+    refused = [{"path": f"{odd}/sacct/a", "reason": "empty", "next_step": "Export it again."}]
+    Outcome(
+        "published", 1.0, "r", "w", [ROW | {"cluster_id": odd}], counts, checks, failing=failing, refused=refused
+    ).print(console())
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("forged" in line for line in lines) == 4
+    assert [line for line in lines if line.startswith("report")] == ["report    r"]
 
 
 def test_a_check_that_warns_is_no_failed_one_as_in_status(small_home) -> None:
