@@ -14,6 +14,7 @@ clock is not used.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shutil
@@ -105,7 +106,8 @@ def pinned_publication(home: Home) -> Publication | None:
 def problem_of_current(home: Home) -> str | None:
     """Describe the damage of the current publication in one line; return None if there is none.
 
-    A file whose size or time has changed since it was written is read from end to end.
+    A file whose size or time is not the one it was written with is read from end to end: a plain copy of a home has
+    other times.
     """
     if not home.current.is_dir():
         return problem_of(home.published_file) if home.published_file.is_file() else None
@@ -113,12 +115,13 @@ def problem_of_current(home: Home) -> str | None:
     for path in (home.current, file, page):
         make_accessible(path)
     try:
-        written = json.loads((home.current / DESCRIPTION).read_text(encoding="utf-8"))["written"]
-        is_as_written = [written.get(path.name) == _written(path) for path in (file, page)]
+        found = json.loads((home.current / DESCRIPTION).read_text(encoding="utf-8"))
+        is_as_written = [found["written"].get(path.name) == _written(path) for path in (file, page)]
+        is_as_written[1] = is_as_written[1] or _sha256(page) == found["report_sha256"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         is_as_written = [False, page.is_file()]
     if not is_as_written[1]:
-        return "the report is not as it was written"
+        return "the report is not the one that was written"
     return problem_of(file, deep=not is_as_written[0])
 
 
@@ -367,7 +370,9 @@ def _read(folder: Path) -> Publication | None:
 
 def _describe(publication: Publication, folder: Path) -> None:
     facts = {name: value for name, value in asdict(publication).items() if name != "folder"}
-    facts["written"] = {path.name: _written(path) for path in (folder / WAREHOUSE, folder / REPORT / "index.html")}
+    page = folder / REPORT / "index.html"
+    facts["written"] = {path.name: _written(path) for path in (folder / WAREHOUSE, page)}
+    facts["report_sha256"] = _sha256(page)
     (folder / DESCRIPTION).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
@@ -377,3 +382,10 @@ def _written(path: Path) -> list[int] | None:
         return None
     found = path.stat()
     return [found.st_size, found.st_mtime_ns]
+
+
+def _sha256(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,5 +1,6 @@
 """Readers see the warehouse and the report of one run, whatever happens while the next one is published."""
 
+import os
 import shutil
 
 import duckdb
@@ -66,6 +67,17 @@ def test_a_home_that_is_moved_still_leads_to_its_own_publication(home, tmp_path)
     publish(home, "run-1")
     home.root.rename(tmp_path / "elsewhere")
     assert seen(Home.at(tmp_path / "elsewhere")) == ("run-1", "run-1")
+
+
+def test_a_copy_that_keeps_no_times_is_not_damaged_and_a_changed_page_is(home, tmp_path):
+    publish(home, "run-1")
+    copy = Home.at(tmp_path / "copy")
+    shutil.copytree(home.root, copy.root, symlinks=True, copy_function=shutil.copyfile)
+    page = copy.current / "report" / "index.html"
+    os.utime(page, (1, 1))
+    assert folders.problem_of_current(copy) is None
+    page.write_text("run-2")
+    assert folders.problem_of_current(copy) == "the report is not the one that was written"
 
 
 def test_an_open_reader_keeps_what_it_opened(home):
