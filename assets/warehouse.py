@@ -145,6 +145,8 @@ def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
         yield
         con.commit()
     except BaseException:
+        # A signal ends the call of a query, whose threads go on: without this, the rollback waits for its end.
+        con.interrupt()
         # After a full disk DuckDB may have closed the database itself; the first error is the one to report.
         with suppress(duckdb.Error):
             con.rollback()
@@ -152,6 +154,15 @@ def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     finally:
         with suppress(duckdb.Error):
             con.execute("set session preserve_insertion_order = true")
+
+
+def is_interruption(error: BaseException | None) -> bool:
+    """Tell whether an error comes of a signal: DuckDB makes a `RuntimeError` of what the signal's handler raised."""
+    while error is not None:
+        if not isinstance(error, Exception) or isinstance(error, duckdb.InterruptException):
+            return True
+        error = error.__cause__
+    return False
 
 
 @contextmanager
@@ -202,17 +213,13 @@ def replace_table(con: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame
         Column definitions as they stand between the parentheses of `create table`, comments allowed.
     """
     schema, _, _ = name.partition(".")
-    con.begin()
     try:
-        if not con.execute("select 1 from duckdb_schemas() where schema_name = ?", [schema]).fetchall():
-            con.execute(f"create schema {schema}")
-        con.execute(f"create or replace table {name} ({ddl})")
-        con.register("incoming_frame", frame)
-        con.execute(f"insert into {name} by name select * from incoming_frame")
-        con.commit()
-    except Exception:
-        con.rollback()
-        raise
+        with transaction(con):
+            if not con.execute("select 1 from duckdb_schemas() where schema_name = ?", [schema]).fetchall():
+                con.execute(f"create schema {schema}")
+            con.execute(f"create or replace table {name} ({ddl})")
+            con.register("incoming_frame", frame)
+            con.execute(f"insert into {name} by name select * from incoming_frame")
     finally:
         con.unregister("incoming_frame")
     return len(frame)

@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 
 from assets.sql import identifier
+from assets.warehouse import transaction
 from orchestration.home import Home
 from orchestration.interruption import interruptible
 from orchestration.reading.published import ReadingError
@@ -65,8 +66,7 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
     missing = [name for name in names if not any((folder / name).glob("*.parquet"))]
     if missing:
         raise ReadingError(f"{folder} has no Parquet of {', '.join(missing)}; build the whole project, then try again")
-    con.begin()
-    try:
+    with transaction(con):
         for name in names:
             stored = ", ".join(identifier(column) for (column,) in con.execute(STORED, [name]).fetchall())
             con.execute(f"delete from marts.{identifier(name)}")
@@ -74,10 +74,6 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
                 f"insert into marts.{identifier(name)} by name select {stored} from read_parquet($files)",
                 {"files": f"{folder / name}/*.parquet"},
             )
-        con.commit()
-    except duckdb.Error:
-        con.rollback()
-        raise
     counts = {name: con.execute(f"select count(*) from marts.{identifier(name)}").fetchall()[0][0] for name in names}
     return {f"marts.{name}": int(count) for name, count in counts.items()}
 

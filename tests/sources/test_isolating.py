@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from assets.sources.kernel import reader as kernel
 from assets.sources.reader import Batch, ReadingPlan
 from assets.sources.sacct import reader as sacct
 from assets.sources.tickets import reader as tickets
+from assets.warehouse import is_interruption
 from tests.sources.folders import connect, export, load_results, make, rows
 
 XID = "Nov 21 07:34:{second:02d} node001 kernel: NVRM: Xid (PCI:0000:07:00): {code}, pid=1, name=python"
@@ -158,6 +161,27 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
         ("Out of Memory Error: could not allocate block of size 32.0 KiB (1.8 GiB/1.8 GiB used)", False),
     ]:
         assert isolating.is_machine_error(duckdb.Error(text)) is is_machine
+
+
+def test_a_signal_in_the_middle_of_a_query_ends_the_reading_at_once(tmp_path):
+    """DuckDB makes an ordinary error of it, and its threads go on until they are stopped."""
+    folder = make(tmp_path, {"c1/kernel/a.log": log([79]), "c1/kernel/b.log": log([79])})
+
+    def compute_for_minutes(con: duckdb.DuckDBPyConnection) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        con.execute("create temp table slow as select count(*) from range(100000000000) t(i) where hash(i) = 3")
+
+    con, started = connect(), time.monotonic()
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(RuntimeError) as caught:
+            loaded(folder, reader_that(compute_for_minutes), con)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert is_interruption(caught.value)
+    assert time.monotonic() - started < 5
+    assert outcome(con) == []
 
 
 def test_a_file_read_whole_is_read_by_lines_when_that_fails(tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.folder import RefusedFile
 from assets.sources.reader import SourceFile
 from assets.sources.regular import unreadable
+from assets.warehouse import is_interruption
 
 MAX_LINES = 10
 """Lines that are set aside of one file: where more than these stop it, it is no log of this kind."""
@@ -28,7 +29,6 @@ READER_ERROR = "reader_error"
 
 _OF_THE_MACHINE = (
     OSError,
-    duckdb.InterruptException,
     duckdb.FatalException,
     duckdb.InternalException,
     duckdb.ConnectionException,
@@ -67,7 +67,7 @@ class Findings:
 
 def is_machine_error(error: Exception) -> bool:
     """Tell whether an error is not the fault of a file: a full disk, a lost database, an interruption."""
-    if isinstance(error, _OF_THE_MACHINE):
+    if isinstance(error, _OF_THE_MACHINE) or is_interruption(error):
         return True
     return isinstance(error, duckdb.Error) and _NO_ROOM.search(str(error)) is not None
 
