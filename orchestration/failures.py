@@ -69,12 +69,14 @@ def was_interrupted(result: ExecuteInProcessResult) -> bool:
 
 def was_interrupted_by(events: Iterable[DagsterEvent]) -> bool:
     """Tell the same of the events of a run."""
-    for event in events:
-        error = _error_of(event) if event.is_step_failure or event.is_job_failure else None
-        while error is not None:
+    errors = [_error_of(event) for event in events if event.is_step_failure or event.is_job_failure]
+    while errors:
+        error = errors.pop()
+        if error is not None:
             if error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message:
                 return True
-            error = error.cause
+            # What fails while a step is being stopped has the interruption as its context.
+            errors += [error.cause, error.context]
     return False
 
 

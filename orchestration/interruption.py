@@ -7,6 +7,7 @@ while the main thread waits for its result or for the signal.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -20,6 +21,16 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it: 128 and the number of the signal."""
 PATIENCE_SECONDS = 0.5
 _interruptible_connections: set[duckdb.DuckDBPyConnection] = set()
+
+
+@contextmanager
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    """Take SIGTERM, of systemd or a container's end, for Ctrl-C: what is under way is undone, and a line says so."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

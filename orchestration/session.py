@@ -16,6 +16,7 @@ import duckdb
 from pydantic import PrivateAttr
 
 from assets.warehouse import Warehouse
+from orchestration.dbt.processes import end_started
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import remove_leftovers, was_published
 from orchestration.stages import record_stages
@@ -84,6 +85,7 @@ class RefreshSession(dg.ConfigurableResource):
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """Close the run's row as failed unless publication closed it, note its stages, then release the lock."""
+        end_started()
         try:
             with Warehouse(path=self.working_file).writing() as con:
                 con.execute(

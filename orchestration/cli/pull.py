@@ -66,7 +66,7 @@ def pull(  # noqa: PLR0917
     One query runs at a time. What was fetched is not asked for again, except for the last days: Slurm may write late.
     A pull that was stopped goes on where it was.
     """
-    from orchestration.interruption import INTERRUPTED
+    from orchestration.interruption import INTERRUPTED, sigterm_as_ctrl_c
     from orchestration.pull.outcomes import keep_outcome
     from orchestration.pull.pulling import Span
 
@@ -83,13 +83,14 @@ def pull(  # noqa: PLR0917
         return
     results = []
     try:
-        for result in _pulls(chosen, folders, span, terminal.console(is_error=True)):
-            results.append(result)
-            if out is None:
-                keep_outcome(settings.home, result.cluster_id, result.outcome())
-            _print(result, as_json)
+        with sigterm_as_ctrl_c():
+            for result in _pulls(chosen, folders, span, terminal.console(is_error=True)):
+                results.append(result)
+                if out is None:
+                    keep_outcome(settings.home, result.cluster_id, result.outcome())
+                _print(result, as_json)
     except KeyboardInterrupt:
-        fail("stopped by Ctrl-C; what was fetched stays, and the next pull goes on from there", INTERRUPTED)
+        fail("stopped by Ctrl-C or SIGTERM; what was fetched stays, and the next pull goes on from there", INTERRUPTED)
     except OSError as error:
         fail(f"{settings.home.work} cannot be written ({error.strerror}); make it writable, or name another --home")
     if as_json:

@@ -34,7 +34,7 @@ def refresh(  # noqa: PLR0917
     """Ingest what is new, build, fit, validate, publish and write the report."""
     from orchestration.alerts.sending import tell_of_failure
     from orchestration.failures import RefreshFailed, RefreshInterrupted
-    from orchestration.interruption import INTERRUPTED
+    from orchestration.interruption import INTERRUPTED, sigterm_as_ctrl_c
     from orchestration.metrics.collecting import keep_metrics
     from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh, to_stderr
 
@@ -42,7 +42,8 @@ def refresh(  # noqa: PLR0917
     try:
         settings = replace(read_settings(home, sources, full), is_pulling=not no_pull)
         check_sources_of_a_new_home(settings.home)
-        outcome = run_refresh(settings, console)
+        with sigterm_as_ctrl_c():
+            outcome = run_refresh(settings, console)
     except (RefreshFailed, WrongSetting) as error:
         if isinstance(error, RefreshFailed) and error.is_alert:
             tell_of_failure(settings, str(error), error.run_id, to_stderr)

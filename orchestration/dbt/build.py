@@ -25,6 +25,7 @@ from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.descriptions import describe_test
+from orchestration.dbt.processes import end_started, note_started
 from orchestration.dbt.results import record_dbt_results
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
@@ -169,6 +170,7 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
         try:
             yield from build.events()
         finally:
+            end_started()
             release_dbt_adapter()
             build.record()
         build.require_success()
@@ -235,7 +237,9 @@ class Build:
         arguments = build_arguments(without, is_whole=not self._context.is_subset)
         self._warehouse.close()
         with given_to_dbt(self._settings, cache_folder(self._settings.home)):
-            return self._dbt.cli(arguments, context=self._context, target_path=self._target, raise_on_error=False)
+            invocation = self._dbt.cli(arguments, context=self._context, target_path=self._target, raise_on_error=False)
+        note_started(invocation.process)
+        return invocation
 
     def record(self) -> None:
         """Keep the verdicts of dbt's tests and the lineage, however the build ended."""

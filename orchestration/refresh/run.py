@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from assets.sources.privacy_key import WrongKey
+from assets.warehouse import is_interruption
 from orchestration import terminal
 from orchestration.alerts.ledger import Ledger
 from orchestration.alerts.sending import tell_of_publication
@@ -70,6 +71,10 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
         raise RefreshFailed(str(error), is_alert=not isinstance(error, RefreshRunning)) from None
     except OSError as error:
         raise RefreshFailed(explain_error(error, home)) from error
+    except (KeyboardInterrupt, RuntimeError) as error:
+        if not is_interruption(error):
+            raise
+        raise RefreshInterrupted from None
 
 
 def check_sources_of_a_new_home(home: Home) -> None:
@@ -95,11 +100,8 @@ def _pulled(settings: HomeSettings, console: Console) -> HomeSettings:
         from orchestration.pull.clusters import pull_all
         from orchestration.pull.progress import PullProgress, lines_of
 
-        try:
-            with PullProgress(", ".join(clusters), console) as progress:
-                results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
-        except KeyboardInterrupt:
-            raise RefreshInterrupted from None
+        with PullProgress(", ".join(clusters), console) as progress:
+            results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
         for result in results:
             for line in lines_of(result):
                 console.print(line)
@@ -125,11 +127,11 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
         if not result.success and not was_interrupted(result) and heal(home, say, deep=True):
             # Damage in the middle of a file is found only when that part is read.
             result = _execute(settings, console)
-    except Exception as error:
-        raise RefreshFailed(explain_error(error, home)) from error
     except BaseException as error:
+        if isinstance(error, Exception) and not is_interruption(error):
+            raise RefreshFailed(explain_error(error, home)) from error
         # Dagster's error for an interruption is a BaseException.
-        if type(error).__name__ not in INTERRUPTIONS:
+        if not isinstance(error, Exception) and type(error).__name__ not in INTERRUPTIONS:
             raise
         note_failure(home, None, str(RefreshInterrupted()))
         raise RefreshInterrupted from None

@@ -1,9 +1,12 @@
 """A run's session: one refresh at a time, and a row in ops.runs that is right even after the process was killed."""
 
+import subprocess
+
 import dagster as dg
 import pytest
 
 from assets.warehouse import Warehouse
+from orchestration.dbt.processes import note_started
 from orchestration.home import Home
 from orchestration.session import RefreshSession, heal_before_a_run
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning, lock_for_a_run
@@ -29,6 +32,24 @@ def test_a_run_that_nobody_closed_has_failed(session):
         work()
 
     assert job.execute_in_process().success
+    assert statuses(session) == ["failed"]
+
+
+def test_dbt_ends_with_its_run(session):
+    """A step that is stopped between two events of dbt leaves it running."""
+    with subprocess.Popen(["sleep", "60"]) as dbt:
+
+        @dg.op
+        def work(session: RefreshSession):
+            note_started(dbt)
+            raise KeyboardInterrupt
+
+        @dg.job(resource_defs={"session": session}, executor_def=dg.in_process_executor)
+        def job():
+            work()
+
+        assert not job.execute_in_process(raise_on_error=False).success
+        assert dbt.poll() is not None
     assert statuses(session) == ["failed"]
 
 

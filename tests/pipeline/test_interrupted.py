@@ -1,20 +1,34 @@
-"""Ctrl-C during a refresh: one line, no traceback, and a home that is as good as before."""
+"""Ctrl-C or SIGTERM during a refresh: one line, no traceback, and a home that is as good as before."""
 
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
+import pytest
 
+from orchestration.home import Home
 from orchestration.upkeep.lock import RefreshLock
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 
 
-def test_ctrl_c_stops_a_refresh_in_one_line_and_harms_nothing(testbed_home, tmp_path):
+def ctrl_c(process):
+    """A terminal sends it to every process in the foreground, dbt's among them."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def kill_without_dbt(process):
+    """What `kill` and a container's end do: dbt gets nothing, and must not be left behind."""
+    os.kill(process.pid, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("stop", [ctrl_c, kill_without_dbt])
+def test_a_signal_stops_a_refresh_in_one_line_and_harms_nothing(testbed_home, tmp_path, stop):
     home = type(testbed_home).at(tmp_path / "home")
     shutil.copytree(testbed_home.root, home.root, symlinks=True)
     (home.sources / "testbed/kernel/extra-20261121.log").write_text(
@@ -27,8 +41,7 @@ def test_ctrl_c_stops_a_refresh_in_one_line_and_harms_nothing(testbed_home, tmp_
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     assert any(" raw " in line for line in process.stdout)
-    # A terminal sends it to every process in the foreground, dbt's among them.
-    os.killpg(process.pid, signal.SIGINT)
+    stop(process)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130, said
     assert len(said.splitlines()) == 1, said
@@ -41,3 +54,22 @@ def test_ctrl_c_stops_a_refresh_in_one_line_and_harms_nothing(testbed_home, tmp_
         last = con.execute("select status, message from ops.runs order by started_at desc limit 1").fetchone()
     assert last[0] == "failed"
     assert "Ctrl-C" in last[1]
+    left = subprocess.run(["pgrep", "-g", str(process.pid), "-f", "orchestration.dbt"], check=False)
+    assert left.returncode == 1, "dbt is left"
+
+
+def test_sigterm_before_the_first_step_is_told_as_well(tmp_path):
+    home = Home.at(tmp_path / "home")
+    (home.sources / "c1" / "sacct").mkdir(parents=True)
+    slow, asked = tmp_path / "slow", tmp_path / "asked"
+    slow.write_text(f"#!/bin/sh\ntouch {asked}\nexec sleep 60\n")
+    slow.chmod(0o755)
+    (home.sources / "c1" / "cluster.toml").write_text(f'[pull]\nprefix = ["{slow}"]\n')
+    process = subprocess.Popen(
+        [str(FAULTLINE), "refresh", "--home", str(home.root)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not asked.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.terminate()
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.count("stopped by Ctrl-C or SIGTERM")) == (130, 1), said

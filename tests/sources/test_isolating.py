@@ -163,6 +163,20 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
         assert isolating.is_machine_error(duckdb.Error(text)) is is_machine
 
 
+def test_a_file_that_is_removed_while_it_is_read_is_refused_alone(tmp_path):
+    folder = make(tmp_path, {"c1/kernel/a.log": log([48]), "c1/kernel/b.log": log([79])})
+    gone = folder / "c1" / "kernel" / "a.log"
+
+    def lose(con: duckdb.DuckDBPyConnection) -> None:
+        if con.execute("from lines where line like '%: 48,%'").fetchone():
+            gone.unlink(missing_ok=True)
+            gone.stat()
+
+    con, _ = loaded(folder, reader_that(lose))
+    assert outcome(con) == [("c1/kernel/a.log", 0, 0, 0, 0), ("c1/kernel/b.log", 1, 1, 0, 0)]
+    assert "No such file" in rows(con, "select reason from ops.files order by path")[0]["reason"]
+
+
 def test_a_signal_in_the_middle_of_a_query_ends_the_reading_at_once(tmp_path):
     """DuckDB makes an ordinary error of it, and its threads go on until they are stopped."""
     folder = make(tmp_path, {"c1/kernel/a.log": log([79]), "c1/kernel/b.log": log([79])})

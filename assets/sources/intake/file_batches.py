@@ -16,7 +16,7 @@ from assets.sources.intake.batch_lines import MAX_BATCH_BYTES, read_batch_lines,
 from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.folder import RefusedFile
 from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
-from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts
+from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts, named_files
 from assets.sources.intake.known_files import forget_files
 from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader
 from assets.sources.settings import ClusterSettings
@@ -72,7 +72,7 @@ class FileBatch:
             except (duckdb.OutOfMemoryException, MustBeReadAlone):
                 return Outcome(self, must_be_read_alone=True)
             except Exception as error:
-                if is_machine_error(error):
+                if is_machine_error(error) and not named_files(self.files, error):
                     raise
             else:
                 return Outcome(self)

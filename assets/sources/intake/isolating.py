@@ -101,7 +101,7 @@ def load_good_parts(load: Load, count_lines: Callable[[SourceFile], int], files:
         try:
             load(group)
         except Exception as error:
-            refused = _named_files(group, error)
+            refused = named_files(group, error)
             if not refused and is_machine_error(error):
                 raise
             if refused:
@@ -120,7 +120,7 @@ def load_good_parts(load: Load, count_lines: Callable[[SourceFile], int], files:
     return findings
 
 
-def _named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedFile]:
+def named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedFile]:
     """List the files of a group that an error names."""
     if isinstance(error, OSError):
         return [
@@ -164,7 +164,7 @@ def _load_alone(
         error = stopped_by
         # Where memory ran out no single line is at fault, and every trial would take as much again.
         is_untrusted = isinstance(error, AssertionError | MemoryError | duckdb.OutOfMemoryException)
-        if is_untrusted or _named_files([file], error) or error_of(Aside(lines, 0), is_trial=True) is not None:
+        if is_untrusted or named_files([file], error) or error_of(Aside(lines, 0), is_trial=True) is not None:
             break
         good, bad = 0, count_lines(file)
         while bad - good > 1:
@@ -175,4 +175,4 @@ def _load_alone(
         if bad in lines:
             break
         lines[bad] = described(error)
-    findings.refused += _named_files([file], error) or [_refusal(file, error)]
+    findings.refused += named_files([file], error) or [_refusal(file, error)]
