@@ -25,6 +25,12 @@ ERROR = re.compile(
 )
 """Begins a line with which a command of Slurm says that it failed."""
 NOTHING_FOUND = "Nothing found"
+_RECORDS = {"inventory": re.compile("NodeName="), "squeue": re.compile(r"\d+\|")}
+"""How a record begins in answers without a header."""
+_BY_HAND = (
+    "run the command by hand; if a login on that host prints a greeting (.bashrc, /etc/profile.d), let it do so on"
+    " terminals only"
+)
 _JOB = re.compile(r"\d+(?:\.\w+)?")
 _CHUNK = 1 << 20
 MAX_PARSED_BYTES = 64 << 20
@@ -148,8 +154,12 @@ def _judge_events(query: Query, lines: Iterator[str]) -> Answer:
 def _judge_lines(query: Query, lines: Iterator[str]) -> Answer:
     answer = Answer()
     for line in lines:
-        if line.strip():
-            answer.note(query, None)
+        # With -M, Slurm names the cluster first.
+        if not line.strip() or line.startswith("CLUSTER:"):
+            continue
+        if not answer.record_count and not _RECORDS[query.kind].match(line):
+            raise _refusal(query, f"its first line is no record but {line[:120]!r}", _BY_HAND)
+        answer.note(query, None)
     if query.kind == "inventory" and not answer.record_count:
         raise _refusal(query, "it lists no node", "run the command by hand")
     return answer
@@ -193,7 +203,7 @@ def _is_json(path: Path) -> bool:
 
 def _require_header(query: Query, line: str, fields: Sequence[str], delimiter: str) -> None:
     if line.split(delimiter) != list(fields):
-        raise _refusal(query, f"its first line is not the header but {line[:120]!r}", "run the command by hand")
+        raise _refusal(query, f"its first line is not the header but {line[:120]!r}", _BY_HAND)
 
 
 def _refusal(query: Query, what: str, next_step: str) -> PullFailed:

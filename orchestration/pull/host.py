@@ -114,7 +114,8 @@ class Host:
         said = last_line(finished.errors)
         if self._pull.ssh is not None and finished.status == SSH_FAILED:
             trial = in_shell([*SSH, *self._pull.ssh_options, "--", self._pull.ssh, "true"])
-            raise HostUnreachable(f"ssh to {self._pull.ssh} failed: {said}", f"make this work: {trial}")
+            first = "log in once by hand and compare the host's key; then " if "host key" in said.lower() else ""
+            raise HostUnreachable(f"ssh to {self._pull.ssh} failed: {said}", f"{first}make this work: {trial}")
         if finished.status in (NOT_FOUND, NOT_EXECUTABLE):
             where = f"on {self._pull.ssh}" if self._pull.ssh else "on this machine"
             raise PullFailed(

@@ -78,6 +78,23 @@ def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, folder, good, spoi
     assert not list(folder.rglob(".pulling-*"))
 
 
+@pytest.mark.parametrize(
+    ("command", "kind", "record"),
+    [("scontrol", "inventory", "NodeName=n1 CPUTot=64\n"), ("squeue", "squeue", "1|1|RUNNING|1|1|u|p|1|n1||None\n")],
+)
+def test_the_greeting_of_a_login_is_no_record_and_takes_no_files_place(slurm, pull, files, command, kind, record):
+    """A .bashrc that prints writes before each answer: what is stored with it cannot be read."""
+    slurm.answer(command, "answer", record)
+    pull()
+    before = files(kind)
+    slurm.answer(command, "answer", f"Welcome to the cluster!\n{record}")
+    result = pull("2026-03-05T13:00")
+    assert files(kind) == before
+    (problem,) = result.problems
+    assert f"{command}: its first line is no record but 'Welcome to the cluster!'" in problem.what
+    assert ".bashrc" in problem.next_step
+
+
 def test_a_day_that_failed_is_asked_for_by_the_next_pull(slurm, pull, files):
     slurm.jobs("2026-03-02", slurm.job(1, "COMPLETED", "2026-03-02T01:00", "2026-03-02T02:00"))
     slurm.answer("sacct", "2026-03-03", "", stderr=DOWN, status=1)
