@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -36,6 +37,8 @@ TITLES = {
 MAX_LINES = 20
 """A message has at most so many lines of events; it says how many more there are."""
 MAX_LINE = 2_000
+MAX_SECONDS = 60
+"""How long a channel may take in all; most of what it does has a shorter limit of its own."""
 
 
 def tell_of_publication(settings: HomeSettings, say: Say) -> None:
@@ -193,7 +196,18 @@ def _send(channel: Channel, events: Sequence[Event], home: Home, ledger: Ledger,
 
 
 def _problem_of(channel: Channel, message: Message) -> tuple[str, str | None]:
-    """Send a message; return what became of it, and why it did not arrive."""
+    """Send a message; return what became of it, and why it did not arrive.
+
+    A server that sends a byte now and then keeps within every time limit of a single answer, for hours.
+    """
+    found: list[tuple[str, str | None]] = []
+    sending = threading.Thread(target=lambda: found.append(_outcome_of(channel, message)), daemon=True)
+    sending.start()
+    sending.join(MAX_SECONDS)
+    return found[0] if found else (UNCERTAIN, f"no end after {MAX_SECONDS} s")
+
+
+def _outcome_of(channel: Channel, message: Message) -> tuple[str, str | None]:
     try:
         channel.send(message)
     except NotDelivered as error:

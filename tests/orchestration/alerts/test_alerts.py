@@ -6,7 +6,9 @@ import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Thread
+from threading import Event as Signal
 from time import time
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 
 from orchestration.alert_settings import AlertSettings
 from orchestration.alerts import events, sending
+from orchestration.alerts.channels import Message
 from orchestration.alerts.ledger import Event, Ledger, copy_alerts
 from orchestration.alerts.sending import (
     all_channels,
@@ -475,3 +478,13 @@ def test_root_owned_and_own_files_are_trusted(tmp_path):
     tmp_path.chmod(0o755)
     assert sending._only_we_may_write(file)
     assert file.stat().st_uid == os.geteuid()
+
+
+def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_a_refresh_up(monkeypatch):
+    monkeypatch.setattr(sending, "MAX_SECONDS", 0.2)
+    never = Signal()
+    channel = SimpleNamespace(name="email", send=lambda _message: never.wait(30))
+    started = time()
+    assert sending._problem_of(channel, Message("test", None, "t", "t", "h")) == ("uncertain", "no end after 0.2 s")
+    assert time() - started < 10
+    never.set()
