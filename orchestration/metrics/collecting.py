@@ -6,7 +6,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +74,9 @@ def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
         holder = stack.enter_context(free_of_refresh(home.lock_file))
         runs = seen
         if holder is None and os.access(home.working_file, os.R_OK):
-            runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
+            # A process that a killed refresh left behind may still hold the file.
+            with suppress(duckdb.Error):
+                runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
         if runs is not None:
             for family in OF_RUNS:
                 yield family, _rows_of(runs, family)

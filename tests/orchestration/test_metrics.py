@@ -177,6 +177,17 @@ def test_a_home_without_anything_has_metrics_of_its_own(tmp_path):
     }  # fmt: skip
 
 
+def test_what_readers_see_is_given_while_a_process_left_behind_holds_the_working_file(home):
+    hold = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('held', flush=True); time.sleep(60)"
+    home.work.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen([sys.executable, "-c", hold, str(home.working_file)], stdout=subprocess.PIPE) as left:
+        assert left.stdout.readline() == b"held\n"
+        try:
+            assert values(parse(home), "data_through_timestamp_seconds", cluster="alpha")
+        finally:
+            left.kill()
+
+
 def test_a_label_may_hold_anything(home):
     hostile = 'a"b\\c\nd'
     write(home, "update marts.dim_clusters set cluster_id = ? where cluster_id = 'beta'", [hostile])
