@@ -25,6 +25,8 @@ MIN_SEEN_DAYS = 21.0
 """Smallest number of days seen before a month that is forecast."""
 MIN_MONTHS = 2
 """Smallest number of months seen before a month whose node-days are forecast. One month shows no variance."""
+MIN_DAYS_OF_MONTH = 14.0
+"""Smallest number of days seen of a month for its node-days a day to be compared with those of other months."""
 
 EXPOSURES = "marts.fct_attempt_exposures"
 POPULATION = ("estimates.est_failure_rates.population", "estimates.est_failure_rates.is_reference")
@@ -213,22 +215,27 @@ def _forecasts(before: pd.DataFrame, month: pd.Series[Any], is_over: bool) -> di
             count, variance, exposure, future, variation, future_days=days, exposure_variance=relative_variance
         )
 
-    daily = node_days / before["seen_days"].to_numpy()
-    expected_node_days = exposure / before["seen_days"].sum() * days
+    seen_days = before["seen_days"].to_numpy()
+    is_comparable = seen_days >= MIN_DAYS_OF_MONTH
+    daily = node_days[is_comparable] / seen_days[is_comparable]
+    expected_node_days = exposure / seen_days.sum() * days
     found: dict[str, Any] = {
         "month_cv": variation.cv,
         "dispersion": dispersion,
         "node_days_expected": expected_node_days,
     }
     notes = []
-    if len(before) >= MIN_MONTHS:
-        scatter = float(np.var(daily, ddof=1) / np.mean(daily) ** 2) * (1 + 1 / len(before))
+    if daily.size >= MIN_MONTHS and daily.sum() > 0:
+        scatter = float(np.var(daily, ddof=1) / np.mean(daily) ** 2) * (1 + 1 / daily.size)
         found |= _limits("failures_expected", forecast(expected_node_days, scatter), 1.0)
         if is_over:
             low, high = found["failures_expected_low"], found["failures_expected_high"]
             found["has_failures_inside"] = bool(low <= round(month["failure_count"]) <= high)
     else:
-        notes.append("one month before: how node-days scatter is not known, so no number of failures")
+        notes.append(
+            f"months before of which {MIN_DAYS_OF_MONTH:.0f} days were seen: {daily.size}; how node-days scatter is not "
+            "known, so no number of failures"
+        )
     held = month["node_days"] if is_over else expected_node_days
     if held > 0:
         rate = forecast(held)

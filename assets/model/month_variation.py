@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 DAYS_PER_MONTH = 30.0
 USUAL_CV = 0.3
@@ -18,7 +18,8 @@ USUAL_CV = 0.3
 (Kokolis et al. 6.50 and 2.34, Llama 3 3.79, InfiniteHBD 4.195 and others, per 1,000 node-days); the months of one fleet
 are more alike than fleets are. No fleet has published its months with their exposure."""
 USUAL_WEIGHT = 2.0
-"""Months of its own that a cluster must have seen, beyond the first, for both to weigh the same."""
+"""Months of its own that a cluster must have seen, beyond the first, for both to weigh the same, if there were no chance
+in their counts."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,14 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
     -----
     With K and T the totals, ``h_j = T_j / T``, ``S = sum h^2`` and ``S3 = sum h^3``, the sum of squares
     ``sum (k_j - h_j K)^2`` has the expectation ``phi K (1 - S) + CV^2 K^2 (S - 2 S3 + S^2)``. What solves it is
-    averaged with `USUAL_CV`^2 at the weight of `USUAL_WEIGHT` months against the months seen less one, and is 0 at
-    least.
+    averaged with `USUAL_CV`^2 at the weight of `USUAL_WEIGHT` months against what the months seen tell, and is 0 at
+    least. What they tell is ``2 CV^4`` over the variance that the solution has if the usual CV is the true one: the
+    months seen less one where they are alike and have many events, next to nothing where all but one are the few hours
+    that a time zone leaves of a month. The variance is that of a normal distribution, ``2 tr C^2`` with C the covariance
+    of the differences.
 
     Assumptions: months differ independently of each other. If the rate climbs, the next month is unlike the past ones.
-    A calendar month that was only partly seen counts like a whole one.
+    A calendar month that was only partly seen differs from others as much as a whole one.
 
     References
     ----------
@@ -108,7 +112,7 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
 
     >>> found = month_variation([38, 61, 20, 44, 55, 27], [1000] * 6)
     >>> print(f"own {found.observed**0.5:.2f}, used {found.cv:.2f}")
-    own 0.35, used 0.34
+    own 0.35, used 0.33
     >>> month_variation([12], [1000]).cv
     0.3
     """
@@ -127,5 +131,16 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
     if months < 2 or total == 0:
         return MonthVariation(USUAL_CV**2, np.nan, months, squares)
     observed = float((np.sum((count - share * total) ** 2) - dispersion * total * (1.0 - squares)) / total**2 / spread)
-    weight = USUAL_WEIGHT / (USUAL_WEIGHT + months - 1.0)
+    weight = USUAL_WEIGHT / (USUAL_WEIGHT + _months_told(share, total, dispersion, spread))
     return MonthVariation(max(0.0, weight * USUAL_CV**2 + (1 - weight) * observed), observed, months, squares)
+
+
+def _months_told(share: NDArray[np.float64], total: float, dispersion: float, spread: float) -> float:
+    """Say how much the months tell of how they differ: the number of alike months, beyond the first, that tell as much.
+
+    Alike months of endless counts tell as much as there are of them, less one.
+    """
+    variance = dispersion * share * total + USUAL_CV**2 * (share * total) ** 2
+    difference = np.eye(share.size) - share[:, np.newaxis]
+    covariance = (difference * variance) @ difference.T
+    return float((USUAL_CV**2 * total**2 * spread) ** 2 / np.sum(covariance**2))

@@ -13,18 +13,20 @@ from tests.warehouses import create_tables
 # one that runs from January into February, and failures of January (2, and one of 0.5), February (3 in one incident).
 # 'shared': its rate is that of nodes; its one node is in use all the time, and shared by jobs that do not fill it.
 # January: an incident of two attempts on it, and one of 0.6 whose culprit is unknown. February: one of two attempts
-# that two nodes failed, and one that touched no node. 'young': twenty days. 'idle': nothing ran.
+# that two nodes failed, and one that touched no node. 'young': twenty days. 'gappy': seven hours of December, January,
+# a February of which accounting is missing, and March. 'idle': nothing ran.
 MARTS = """
 insert into marts.dim_clusters by name
 from (values
     ('steady', timestamp '2026-01-01', timestamp '2026-04-10'), ('shared', '2026-01-01', '2026-03-01'),
-    ('young', '2026-01-20', '2026-02-09'), ('paused', '2026-01-01', '2026-03-01'), ('idle', null, null)
+    ('young', '2026-01-20', '2026-02-09'), ('paused', '2026-01-01', '2026-03-01'),
+    ('gappy', '2025-12-31 17:00', '2026-04-01'), ('idle', null, null)
 ) as clusters (cluster_id, study_from_at, study_to_at);
 insert into estimates.est_failure_rates by name
 from (values
     ('steady', 'gpus_gt_128', 'attempts', true), ('steady', 'all', 'attempts', false),
     ('shared', 'nodes', 'incidents', true), ('young', 'all', 'attempts', true), ('paused', 'all', 'attempts', true),
-    ('idle', 'all', 'attempts', true)
+    ('gappy', 'all', 'attempts', true), ('idle', 'all', 'attempts', true)
 ) as rates (cluster_id, population, counted_as, is_reference);
 insert into marts.fct_attempt_exposures (
     cluster_id, attempt_id, started_at, entry_seconds, exit_seconds, gpu_size_bin, is_whole_node, node_days, failed_at,
@@ -51,13 +53,17 @@ values
     ('shared', 'f', '2026-02-05', 0, 86400, 1, false, 1, '2026-02-06', 0.5, 'k', 'n2'),
     ('shared', 'g', '2026-02-07', 0, 86400, 1, false, 1, '2026-02-08', 1, 'l', null),
     ('young', 'a', '2026-01-20', 0, 20 * 86400, 8, true, 20, null, 0, null, null),
-    ('paused', 'a', '2026-01-30', 0, 4 * 86400, 8, true, 40, null, 0, null, null);
+    ('paused', 'a', '2026-01-30', 0, 4 * 86400, 8, true, 40, null, 0, null, null),
+    ('gappy', 'jan', '2025-12-31 17:00', 0, 31 * 86400 + 7 * 3600, 8, true, 313, null, 0, null, null),
+    ('gappy', 'mar', '2026-03-01', 0, 31 * 86400, 8, true, 310, null, 0, null, null);
 update marts.fct_attempt_exposures
 set
     seen_from_at = started_at,
     seen_to_at = started_at + to_seconds(exit_seconds) + to_days(if(cluster_id = 'paused', 4, 0));
 insert into marts.fct_incidents (cluster_id, incident_id, touched_node_count)
 values ('shared', 'i', 1), ('shared', 'j', 1), ('shared', 'k', 2), ('shared', 'l', 0);
+insert into marts.dim_study_gaps by name
+select 'gappy' as cluster_id, timestamp '2026-02-01' as from_at, timestamp '2026-03-01' as to_at;
 insert into marts.fct_node_days by name
 select 'shared' as cluster_id, day_date, 24.0::double as study_hours
 from range(date '2026-01-01', date '2026-03-01', interval 1 day) as days (day_date);
@@ -118,7 +124,7 @@ def test_the_second_month_is_forecast_from_the_first(months):
     assert row["log_score_naive"] == pytest.approx(stats.poisson.logpmf(3, 3.0 * 300 / 330))
     assert (row["has_rate_inside"], row["event_count"], row["exposure"]) == (True, 2.5, pytest.approx(330))
     assert row["failures_expected"] is None
-    assert row["note"].startswith("one month before")
+    assert row["note"].startswith("months before of which 14 days were seen: 1;")
 
 
 def test_node_days_are_forecast_from_two_months_on(months):
@@ -179,3 +185,15 @@ def test_the_months_of_nodes_add_up_to_the_rate_that_is_quoted(rows):
         found = rows("est_forecast_scores", cluster_id=rate["cluster_id"])
         assert sum(row["month_failure_count"] for row in found) == rate["failure_count"]
         assert sum(row["month_node_days"] for row in found) == rate["node_days"]
+
+
+def test_a_month_of_which_accounting_is_missing_has_no_node_days_to_compare(months):
+    """Nor have seven hours of a month. Before, the first ended the estimate for all clusters."""
+    assert months["gappy", "2026-02"]["note"] == (
+        "months before of which 14 days were seen: 1; how node-days scatter is not known, so no number of failures; "
+        "no node-days in the month: no rate"
+    )
+    row = months["gappy", "2026-03"]
+    assert row["failures_expected"] is None and row["has_failures_inside"] is None
+    assert row["node_days_expected"] == pytest.approx(313 / (31 + 7 / 24) * 31)
+    assert row["rate_expected"] is not None and row["month_cv"] == pytest.approx(0.3)

@@ -123,9 +123,10 @@ def test_failures_of_a_planned_month_are_predicted_as_a_count(rows):
 
 
 def test_months_that_were_seen_tell_how_far_the_next_may_differ(warehouse):
-    """Two failures of one incident in one of two months are no sign that months differ: CV^2 is 2/3 x 0.09 = 0.06.
+    """Two failures of one incident in one of two months are no sign that months differ, and tell next to nothing of it.
 
-    30 days add 0.06 x (1/2 + 1) = 0.09 to the relative variance, as both months seen have missed the mean, too.
+    Chance scatters them by phi / 1 = 2, months by 0.09: they tell (0.09 / 2.09)^2 of a month. 30 days add CV^2 x
+    (1/2 + 1) to the relative variance, as both months seen have missed the mean, too.
     """
     with warehouse.writing() as con:
         con.execute("""
@@ -137,7 +138,8 @@ def test_months_that_were_seen_tell_how_far_the_next_may_differ(warehouse):
     est_checkpoint_plans(warehouse=warehouse)
     rows = partial(read, warehouse)
     row = projection_of(rows, "large", 16_384)
-    assert limits_of(row) == predicted(1.5, 0.09, 61_440 / 400)
+    relative_variance = 0.09 * 2 / (2 + (0.09 / 2.09) ** 2)
+    assert limits_of(row) == predicted(1.5, 1.5 * relative_variance, 61_440 / 400)
     (plan,) = rows("est_checkpoint_plans", cluster_id="large", gpu_count=16_384)
     assert limits_of(row) == [plan["expected_interruptions_low"], plan["expected_interruptions_high"]]
     assert limits_of(projection_of(rows, "quiet", 1024)) == predicted(0.5, 0.18, 128 * 30 / 105)
