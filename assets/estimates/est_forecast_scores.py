@@ -233,8 +233,8 @@ def _forecasts(before: pd.DataFrame, month: pd.Series[Any], is_over: bool) -> di
             found["has_failures_inside"] = bool(low <= round(month["failure_count"]) <= high)
     else:
         notes.append(
-            f"months before of which {MIN_DAYS_OF_MONTH:.0f} days were seen: {daily.size}; how node-days scatter is not "
-            "known, so no number of failures"
+            f"months before of which {MIN_DAYS_OF_MONTH:.0f} days were seen: {daily.size}; how node-days scatter is "
+            "not known, so no number of failures"
         )
     held = month["node_days"] if is_over else expected_node_days
     if held > 0:

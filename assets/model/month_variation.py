@@ -18,8 +18,8 @@ USUAL_CV = 0.3
 (Kokolis et al. 6.50 and 2.34, Llama 3 3.79, InfiniteHBD 4.195 and others, per 1,000 node-days); the months of one fleet
 are more alike than fleets are. No fleet has published its months with their exposure."""
 USUAL_WEIGHT = 2.0
-"""Months of its own that a cluster must have seen, beyond the first, for both to weigh the same, if there were no chance
-in their counts."""
+"""Months of its own that a cluster must have seen, beyond the first, for both to weigh the same, if chance had no part in
+their counts."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
     averaged with `USUAL_CV`^2 at the weight of `USUAL_WEIGHT` months against what the months seen tell, and is 0 at
     least. What they tell is ``2 CV^4`` over the variance that the solution has if the usual CV is the true one: the
     months seen less one where they are alike and have many events, next to nothing where all but one are the few hours
-    that a time zone leaves of a month. The variance is that of a normal distribution, ``2 tr C^2`` with C the covariance
-    of the differences.
+    that a time zone leaves of a month. The variance is that of normal counts, ``2 tr C^2`` with C the covariance of the
+    differences.
 
     Assumptions: months differ independently of each other. If the rate climbs, the next month is unlike the past ones.
     A calendar month that was only partly seen differs from others as much as a whole one.

@@ -41,7 +41,7 @@ def test_months_that_agree_take_the_variation_down_to_none():
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_the_hours_that_a_time_zone_leaves_of_a_month_say_nothing_of_months(count):
-    """Seven hours with no failure, or with one: neither shows that months are all alike, or that they are worlds apart."""
+    """Seven hours with no failure, or with one: months are neither all alike nor worlds apart."""
     assert month_variation([20, count], [744.0, 7.0]).cv == pytest.approx(USUAL_CV, abs=0.01)
 
 
