@@ -18,8 +18,8 @@ USUAL_CV = 0.3
 (Kokolis et al. 6.50 and 2.34, Llama 3 3.79, InfiniteHBD 4.195 and others, per 1,000 node-days); the months of one fleet
 are more alike than fleets are. No fleet has published its months with their exposure."""
 USUAL_WEIGHT = 2.0
-"""Months of its own that a cluster must have seen, beyond the first, for both to weigh the same, if chance had no part in
-their counts."""
+"""Months of its own that a cluster must have seen, beyond the first, for both to weigh the same, if their counts are so
+large that chance hardly scatters them."""
 
 
 @dataclass(frozen=True)
