@@ -36,15 +36,15 @@ def advised(warehouse: Warehouse, cluster_id: str) -> list[Action]:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Warehouse:
-    """A cluster of four nodes over 90 days, of which nothing is recorded yet."""
+    """A cluster of four nodes over 90 days, of which nothing is recorded yet but an inventory of half a year later."""
     warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"))
     with warehouse.writing() as con:
         create_tables(con)
         con.execute(
             "insert into marts.dim_clusters (cluster_id, is_simulated, first_at, last_at, study_from_at, study_to_at, "
-            "has_health_checks, has_kernel_messages, has_node_events) values ('c', false, $a, $b, $a, $b, true, true, "
-            "true)",
-            {"a": START, "b": START + 90 * DAY},
+            "data_through_at, has_health_checks, has_kernel_messages, has_node_events) values ('c', false, $a, $later, "
+            "$a, $b, $b, true, true, true)",
+            {"a": START, "b": START + 90 * DAY, "later": START + 270 * DAY},
         )
         for name in ("n1", "n2", "n3", "n4"):
             con.execute(

@@ -121,8 +121,8 @@ select
     ),
     lemons.* exclude (cluster_id, node_id),
     date_diff('day', lemons.window_start_date, lemons.window_end_date) + 1 as window_days,
-    date_diff('day', counted.last_failed_at, clusters.last_at) as days_since_last_incident,
-    epoch(clusters.last_at - relapses.relapsed_at) / 86400 as days_since_relapse
+    date_diff('day', counted.last_failed_at, clusters.data_through_at) as days_since_last_incident,
+    epoch(clusters.data_through_at - relapses.relapsed_at) / 86400 as days_since_relapse
 from marts.dim_nodes as nodes
 inner join marts.dim_clusters as clusters using (cluster_id)
 left join counted using (cluster_id, node_id)

@@ -101,9 +101,11 @@ spans as (
     select
         clusters.cluster_id,
         clusters.is_simulated,
-        cast(clusters.last_at as date) as last_date,
-        {{ days_between('cast(clusters.first_at as date)', 'cast(clusters.last_at as date)') }} + 1 as record_days,
-        {{ days_between('cast(clusters.study_from_at as date)', 'cast(clusters.last_at as date)') }} + 1 as day_count,
+        -- Not the end of all records: an inventory or a check may be months younger than accounting.
+        cast(clusters.study_to_at as date) as last_date,
+        {{ days_between('cast(clusters.first_at as date)', 'cast(clusters.study_to_at as date)') }} + 1 as record_days,
+        {{ days_between('cast(clusters.study_from_at as date)', 'cast(clusters.study_to_at as date)') }} + 1
+            as day_count,
         settings.lemon_window_days,
         settings.lemon_rate_days,
         settings.lemon_thresholds,
