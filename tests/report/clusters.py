@@ -31,7 +31,8 @@ def cluster_row(cluster_id: str, node_count: int, length: dt.timedelta, kinds: s
         "gpu_count": 8 * node_count,
         "gpus_per_node": 8,
         "first_at": START,
-        "last_at": START + length,
+        "last_at": START + length + dt.timedelta(days=200),
+        "data_through_at": START + length,
         "study_from_at": START,
         "study_to_at": START + length,
     } | {kind: kind in kinds for kind in KINDS}

@@ -25,7 +25,7 @@ from tests.report.clusters import HOSTILE, START
 DAILY = """
     with days as (
         select cluster_id, cast(unnest(generate_series(
-            cast(first_at as date), cast(last_at as date), interval 1 day)) as date) as day_date
+            cast(first_at as date), cast(data_through_at as date), interval 1 day)) as date) as day_date
         from marts.dim_clusters
     ),
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import doctest
 import importlib
 import io
@@ -22,6 +23,7 @@ from assets.report.folder import ReportFolder
 from assets.report.index import index
 from assets.report.page import build, figures_of, render
 from assets.report.queries import read_frames, tables_read
+from assets.report.sections.headline import period
 from assets.warehouse import Warehouse
 from orchestration import terminal
 from orchestration.refresh.progress import ProgressHandler, progress_logger
@@ -106,6 +108,12 @@ def test_clusters_that_are_stale_or_missing_are_told_first_and_beside_their_name
     chapters = {cluster: pages(root, cluster).text for cluster in ("old", "fresh")}
     assert "old is stale, as of" in chapters["old"]
     assert "stale" not in chapters["fresh"]
+
+
+def test_what_was_observed_ends_with_accounting_however_young_the_inventory_is():
+    row = {"first_at": START, "last_at": START + dt.timedelta(days=300), "gap_days": 0}
+    assert period(row | {"data_through_at": START + dt.timedelta(days=60)}) == "60.0 days"
+    assert period(row | {"data_through_at": None}) == "300 days"
 
 
 def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):

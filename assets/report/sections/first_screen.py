@@ -10,7 +10,7 @@ from assets.report.blocks import Direction, Figure, FirstScreen, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
 from assets.report.queries import Own, Row, grouped, summed
 from assets.report.sections.gaps import missing_kinds
-from assets.report.sections.headline import has_enough, period, reference_of, utilisation
+from assets.report.sections.headline import has_enough, period, reference_of, through, utilisation
 from assets.report.tables import ends
 from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, span
 
@@ -30,16 +30,16 @@ VERDICTS: dict[Direction, tuple[str, str]] = {
 def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section) -> FirstScreen:
     """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
     cluster, enough = own.cluster, has_enough(own)
-    through = cluster.get("data_through_at") or cluster["last_at"]
+    end = through(cluster)
     trend = next((block for block in course.blocks if isinstance(block, Figure)), None)
     return FirstScreen(
-        period=f"{moment(cluster['first_at'])[:10]} to {moment(cluster['last_at'])[:10]} ({period(cluster)}), "
+        period=f"{moment(cluster['first_at'])[:10]} to {moment(end)[:10]} ({period(cluster)}), "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",
         sentence=_sentence(own, actions) if enough else _sentence_of_little(own),
         tiles=(_rate_tile(own), _mttf_tile(own), _ettr_tile(own.rows("ettr")), _loss_tile(own), _allocation_tile(own)),
         actions=tuple(actions),
-        age=_age(cluster, through, made_at),
-        until=moment(through),
+        age=_age(cluster, end, made_at),
+        until=moment(end),
         lost_gpu_hours=lost_of(own)[0] or 0.0,
         trend=trend if enough else None,
     )
@@ -253,10 +253,10 @@ def _main_cause(failed: list[Row]) -> str:
     return f", {100 * lost[worst] / total:.0f}% of what failed attempts lost by {worst}" if total else ""
 
 
-def _age(cluster: Row, through: dt.datetime | None, made_at: dt.datetime) -> str:
-    if through is None:
+def _age(cluster: Row, end: dt.datetime | None, made_at: dt.datetime) -> str:
+    if end is None:
         return "No data."
-    late = (made_at.replace(tzinfo=None) - through).total_seconds() / 3600
+    late = (made_at.replace(tzinfo=None) - end).total_seconds() / 3600
     names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(cluster)]
     missing = f"Missing: {', '.join(names)}." if names else "No kind of log is missing."
-    return f"Data through {moment(through)} UTC, {duration(max(0.0, late))} before this report was made. {missing}"
+    return f"Data through {moment(end)} UTC, {duration(max(0.0, late))} before this report was made. {missing}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.report.blocks import Section, Text, section
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
@@ -67,18 +69,25 @@ def facts(own: Own) -> str:
     more = attempts.get("record_count", 0) - ended
     running = f" ({plural(more, 'more', 'more')} still pending or running: these count as exposure, not as attempts)"
     return (
-        f"{moment(cluster['first_at'])} to {moment(cluster['last_at'])} UTC ({period(cluster)}): "
+        f"{moment(cluster['first_at'])} to {moment(through(cluster))} UTC ({period(cluster)}): "
         f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}; {plural(ended, 'ended attempt')} of "
         f"{plural(attempts.get('job_count', 0), 'job')}{running if more else ''}, "
         f"{short(attempts.get('gpu_hours'))} GPU-hours."
     )
 
 
+def through(cluster: Row) -> dt.datetime | None:
+    """Give the end of what was observed: that of accounting, where there is any. An inventory may be much younger."""
+    end: dt.datetime | None = cluster.get("data_through_at") or cluster["last_at"]
+    return end
+
+
 def period(cluster: Row) -> str:
     """Write the observed span of time, and how much of it accounting lacks."""
-    if cluster["first_at"] is None or cluster["last_at"] is None:
+    end = through(cluster)
+    if cluster["first_at"] is None or end is None:
         return UNKNOWN
-    span = duration((cluster["last_at"] - cluster["first_at"]).total_seconds() / 3600)
+    span = duration((end - cluster["first_at"]).total_seconds() / 3600)
     return f"{span}, {duration(24 * cluster['gap_days'])} of them without accounting" if cluster["gap_days"] else span
 
 
