@@ -62,6 +62,21 @@ node_totals as (
 
 ),
 
+-- GPUs of most nodes that have any and that an inventory describes; the larger number of two that are as common.
+gpus_of_most_nodes as (
+
+    select
+        cluster_id,
+        gpu_count as gpus_per_node
+    from nodes
+    where
+        gpu_count_source = 'inventory'
+        and gpu_count > 0
+    group by cluster_id, gpu_count
+    qualify row_number() over (partition by cluster_id order by count(*) desc, gpu_count desc) = 1
+
+),
+
 -- A log without anything worth reading is still a log: what counts is that a file of the kind was read.
 kinds_read as (
 
@@ -86,7 +101,7 @@ select
     clusters.timezone,
     cast(coalesce(node_totals.node_count, 0) as integer) as node_count,
     cast(coalesce(node_totals.gpu_count, 0) as integer) as gpu_count,
-    clusters.gpus_per_node,
+    coalesce(gpus_of_most_nodes.gpus_per_node, clusters.gpus_per_node) as gpus_per_node,
     clusters.gpu_model,
     clusters.price_per_gpu_hour,
     clusters.currency,
@@ -117,4 +132,5 @@ from clusters
 left join accounting on clusters.cluster_id = accounting.cluster_id
 left join study_periods on clusters.cluster_id = study_periods.cluster_id
 left join node_totals on clusters.cluster_id = node_totals.cluster_id
+left join gpus_of_most_nodes on clusters.cluster_id = gpus_of_most_nodes.cluster_id
 left join kinds_read on clusters.cluster_id = kinds_read.cluster_id
