@@ -16,6 +16,6 @@ METHOD_VERSION = "6"
    evidence at its own time; predictions of runs allow for months that differ; lemons, ratios of periods and forecasts
    of nodes rest on the study period; runs that go on count their time so far; what never ran breaks no chain of jobs.
 6: what accounting lacks of the study period adds neither exposure nor failures; the second pass of an hour that comes
-   twice, and the clocks of nodes, are told apart; months tell of their variation what their counts allow; lists of lemons
-   end with the study period; nodes have the GPUs that the inventory tells.
+   twice, and the clocks of nodes, are told apart; months tell of their variation what their counts allow; lists of
+   lemons end with the study period; nodes have the GPUs that the inventory tells.
 """
