@@ -64,6 +64,22 @@ NEWEST = """
     group by clusters.cluster_id
     order by clusters.cluster_id
 """
+NODE_SIZES = """
+    -- Where no inventory describes nodes: how many GPUs on a node jobs had at most, and how many it is taken to have.
+    select
+        clusters.cluster_id, clusters.gpus_per_node,
+        cast(max(ceil(attempts.gpu_count / attempts.node_count)) as integer) as most_gpus
+    from marts.dim_clusters as clusters
+    inner join marts.fct_attempts as attempts using (cluster_id)
+    where
+        attempts.node_count > 0
+        and clusters.cluster_id not in (
+            select cluster_id from marts.dim_nodes where gpu_count_source = 'inventory' and gpu_count > 0
+        )
+    group by all
+    having most_gpus > 0 and most_gpus <> clusters.gpus_per_node
+    order by clusters.cluster_id
+"""
 
 
 def warehouse_findings(home: Home) -> list[Finding]:
@@ -77,6 +93,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
             *_file_findings(con, home),
             *_quarantine_findings(con),
             *_span_findings(con, home),
+            *_node_size_findings(con, home),
             *_unmapped_findings(con),
             *_age_findings(con),
         ]
@@ -156,6 +173,21 @@ def _span_finding(covered: Row, home: Home) -> Finding:
     command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder, START)
     step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
     return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
+
+
+def _node_size_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
+    """Compare the size that nodes are taken to have with the jobs on them, where no inventory tells it."""
+    return [
+        Finding(
+            "warning",
+            f"jobs had at most {most_gpus} GPUs on a node, which is taken to have {gpus_per_node}: plans and "
+            "projections count nodes by that",
+            f"{cluster_id}/inventory",
+            f"{LOG_KINDS['inventory'].export_to(home.sources / cluster_id / 'inventory')}; or put `gpus_per_node` into "
+            f"{cluster_id}/cluster.toml",
+        )
+        for cluster_id, gpus_per_node, most_gpus in con.execute(NODE_SIZES).fetchall()
+    ]
 
 
 def _unmapped_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:

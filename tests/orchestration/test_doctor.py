@@ -162,6 +162,21 @@ class TestDoctor:
         assert "sacctmgr -P show event" in found["beta/events"].next_step
         assert "beta/health" not in found
 
+    def test_a_wrong_size_of_nodes_is_told_where_no_inventory_tells_it(self, home):
+        def told():
+            return [finding for finding in doctor(home) if "GPUs on a node" in finding.what]
+
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update marts.dim_clusters set gpus_per_node = 8")
+            con.execute("update marts.dim_nodes set gpu_count_source = 'inventory' where cluster_id = 'alpha'")
+        assert told() == []
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update marts.fct_attempts set gpu_count = 4 * node_count")
+        (found,) = told()
+        assert (found.level, found.where) == ("warning", "beta/inventory")
+        assert found.what.startswith("jobs had at most 4 GPUs on a node, which is taken to have 8")
+        assert "scontrol -o show node" in found.next_step and "`gpus_per_node`" in found.next_step
+
     def test_accounting_with_a_gap_is_told_with_a_command_that_can_be_run(self, home):
         with duckdb.connect(str(home.published_file)) as con:
             first, last = con.execute(
