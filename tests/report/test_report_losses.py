@@ -7,8 +7,10 @@ import pytest
 from assets.report.blocks import Text
 from assets.report.numbers import share, short
 from assets.report.queries import Frames, Own
+from assets.report.sections.first_screen import first_screen
 from assets.report.sections.lemons import exclude_table
 from assets.report.sections.losses import losses
+from tests.report.planting import MADE_AT
 from tests.report.reading import Element, pages, parse, table
 
 
@@ -85,6 +87,22 @@ def test_losses_of_unknown_gpus_are_no_zeros(frames):
     assert texts[0].startswith("GPU-hours lost: unknown in failed attempts (first order) and 0 in attempts")
     assert "was the cause: unknown GPU-hours." in texts[0]
     assert not any("adds up" in text for text in texts)
+
+
+def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
+    nothing = {"lost_gpu_hours": None, "gpu_unknown_count": 2}
+
+    def tile(rows):
+        own = Own(Frames({**frames, "lost_by_account": rows}), cluster)
+        return first_screen(own, MADE_AT, [], losses(own)).tiles[3]
+
+    assert "of unknown GPU count" not in " ".join(tile(owed).details)
+    assert tile([row | nothing for row in owed]).value == "unknown"
+    partly = tile([owed[0] | nothing, *owed[1:]])
+    assert "2 losses of unknown GPU count left out" in partly.details
+    assert tile([]).value == "none seen"
 
 
 def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):

@@ -164,11 +164,16 @@ def _by_window(days: list[Row], name: str) -> list[float | None]:
 def _loss_tile(own: Own) -> Tile:
     label = "GPU-hours lost to failures"
     lost, cost, currency = lost_of(own)
+    unknown = sum(row["gpu_unknown_count"] for row in own.rows("lost_by_account"))
+    left_out = f"{plural(unknown, 'loss', 'losses')} of unknown GPU count left out" if unknown else ""
+    if lost is None and unknown:
+        return Tile(label, UNKNOWN, details=(left_out,))
     if lost is None:
         return Tile(label, "none seen", details=("no attempt lost work to an infrastructure failure",))
     days = own.rows("daily_work")
     last, before = _by_window(days, "lost_gpu_hours")
     detail = [f"{money(cost, currency)} in all"] if cost else []
+    detail += [left_out] if left_out else []
     if last is not None:
         detail.append(f"last 30 days: {short(last)}" + ("" if before is None else f"; the 30 before: {short(before)}"))
     starts = range(len(days) % 7, len(days), 7)
