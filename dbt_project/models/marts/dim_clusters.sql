@@ -62,18 +62,28 @@ node_totals as (
 
 ),
 
--- GPUs of most nodes that have any and that an inventory describes; the larger number of two that are as common.
-gpus_of_most_nodes as (
+gpu_node_kinds as (
 
     select
         cluster_id,
-        gpu_count as gpus_per_node
+        gpu_count as gpus_per_node,
+        count(*) as node_count
     from nodes
     where
         gpu_count_source = 'inventory'
         and gpu_count > 0
     group by cluster_id, gpu_count
-    qualify row_number() over (partition by cluster_id order by count(*) desc, gpu_count desc) = 1
+
+),
+
+-- GPUs of most nodes that have any and that an inventory describes; the larger number of two that are as common.
+gpus_of_most_nodes as (
+
+    select
+        cluster_id,
+        gpus_per_node
+    from gpu_node_kinds
+    qualify row_number() over (partition by cluster_id order by node_count desc, gpus_per_node desc) = 1
 
 ),
 
