@@ -13,6 +13,7 @@ clusters as (
         cluster_id,
         coalesce(gpus_per_node, 0) > 0 as has_gpus_per_node,
         has_health_checks or has_kernel_messages or has_node_events or has_slurmctld_log as has_evidence,
+        coalesce(study_from_at >= study_to_at, false) as is_without_time,
         coalesce(gaps.days, 0) as gap_days
     from marts.dim_clusters
     left join gaps using (cluster_id)
@@ -278,6 +279,9 @@ select
             when joined.attempt_count = 0 then 'no attempt ran' || case joined.population
                 when 'gpus_gt_128' then ' with more than 128 GPUs' when 'whole_nodes' then ' on whole nodes' else ''
             end
+            when joined.node_days = 0 and joined.is_without_time
+                then 'no time is studied yet: that begins with the first end of an attempt, or where [[spans]] in '
+                || 'cluster.toml says that accounting is complete'
             when joined.node_days = 0 then 'the attempts add up to no node-days'
             when joined.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the upper limit is known', joined.node_days)

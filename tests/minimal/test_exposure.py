@@ -97,6 +97,7 @@ CLUSTERS = {
     .job(99, "n9", at(0), at(0))
     .job(1, "n1", at(0), None, "RUNNING", ElapsedRaw=str(400 * 86400))
     .job(2, "n1", at(days=1), at(days=2)),
+    "nothing-ended-yet": Cluster().job(1, "n[1-4]", at(0), None, "RUNNING", ElapsedRaw=str(9 * 86400)),
     "suspended-while-running": Cluster()
     .job(99, "n9", at(0), at(0))
     .job(1, "n[1-2]", at(0), None, "RUNNING", ElapsedRaw=str(3 * 86400), Suspended="1-00:00:00"),
@@ -135,6 +136,16 @@ def reference(minimal, cluster):
         "select population, counted_as from estimates.est_failure_rates where cluster_id = $1 and is_reference",
         [cluster],
     ).fetchall()
+
+
+def test_where_nothing_has_ended_yet_a_note_says_when_a_study_begins(minimal):
+    assert rate(minimal, "nothing-ended-yet", "all", "attempts") == (0, 0, None)
+    (note,) = minimal.execute("""
+        select distinct split_part(note, ';', 1)
+        from estimates.est_failure_rates
+        where cluster_id = 'nothing-ended-yet' and population = 'all'
+    """).fetchone()
+    assert note.startswith("no time is studied yet: that begins with the first end of an attempt")
 
 
 def test_an_attempt_that_runs_adds_what_it_ran(minimal):
