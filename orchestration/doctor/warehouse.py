@@ -57,8 +57,17 @@ QUARANTINED = """
     order by path
 """
 NEWEST = """
-    select clusters.cluster_id, max(greatest(attempts.submitted_at, attempts.ended_at)) as newest_at
+    -- A job that runs is as new as the export that shows it. Through JSON: an earlier version published no such column.
+    with exports as (
+        select cluster_id, cast(to_json(clusters)->>'data_through_at' as timestamp) as through_at
+        from marts.dim_clusters as clusters
+    )
+
+    select
+        clusters.cluster_id,
+        max(greatest(attempts.submitted_at, attempts.ended_at, exports.through_at)) as newest_at
     from raw.clusters as clusters
+    inner join exports using (cluster_id)
     inner join marts.fct_attempts as attempts using (cluster_id)
     where not clusters.is_simulated
     group by clusters.cluster_id

@@ -199,6 +199,11 @@ class TestDoctor:
         assert "2026-01-01" in found["alpha/sacct"].what
         assert "beta/sacct" not in found
 
+    def test_data_are_as_new_as_the_export_that_shows_a_job_running(self, home, findings):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update marts.dim_clusters set data_through_at = now()::timestamp where cluster_id = 'alpha'")
+        assert "its newest record" not in getattr(findings().get("alpha/sacct"), "what", "")
+
     def test_a_full_disk_is_told(self, home, findings, monkeypatch):
         monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1 << 20})())
         assert findings()[str(home.root)].level == "warning"
