@@ -99,7 +99,7 @@ class TestRate:
         assert found["failures_per_1000_node_days_incidents"] == 1.25
 
     def test_it_allows_for_months_that_differ_as_the_published_tables_do(self, answer, own_home):
-        """None was seen: a CV of 0.3, twice its square in 30 days. Two months with one incident tell next to nothing."""
+        """None was seen: a CV of 0.3, twice its square in 30 days. Two months of one incident tell next to nothing."""
         found = answer("--gpus", 1024, "--cluster", "large")
         assert found["month_cv"] == pytest.approx(0.3)
         shape = 1 / (1 / 1.5 + 0.18)
