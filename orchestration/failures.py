@@ -52,11 +52,14 @@ class RefreshFailed(Exception):
 
 
 class RefreshInterrupted(RefreshFailed):
-    """A refresh that was stopped by Ctrl-C or SIGTERM."""
+    """A refresh that was stopped by Ctrl-C or SIGTERM, perhaps when readers saw what it had built already."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_published: bool = False) -> None:
         super().__init__(
-            "stopped by Ctrl-C or SIGTERM; nothing was published, readers see the last publication as before; "
+            "stopped by Ctrl-C or SIGTERM; it had published, and the publication is complete; `faultline refresh` sends"
+            " what is left to tell of it"
+            if has_published
+            else "stopped by Ctrl-C or SIGTERM; nothing was published, readers see the last publication as before; "
             "`faultline refresh` takes up what was read",
             is_alert=False,
         )
@@ -106,7 +109,9 @@ def explain_events(events: Iterable[DagsterEvent], run_id: str, home: Home, *, r
 
 
 def note_failure(home: Home, run_id: str | None, message: str) -> None:
-    """Write the reason of a failure to ops.runs, for `faultline status`; without a run id, to the latest run.
+    """Write the reason of a failure to ops.runs, for `faultline status`.
+
+    Without a run id it is that of the latest run, unless one is known: then no run was started.
 
     If it cannot be written, for instance on a full disk, the user has seen it on the terminal.
     """
@@ -115,9 +120,16 @@ def note_failure(home: Home, run_id: str | None, message: str) -> None:
     try:
         with Warehouse(path=str(home.working_file)).writing() as con:
             con.execute(
-                "update ops.runs set message = ? where status = 'failed' and run_id = coalesce("
-                "?, (select run_id from ops.runs order by started_at desc limit 1))",
-                [message, run_id],
+                """
+                update ops.runs set message = $message
+                where status = 'failed' and (
+                    run_id = $run_id
+                    or $run_id is null
+                    and message is null
+                    and run_id = (select run_id from ops.runs order by started_at desc limit 1)
+                )
+                """,
+                {"message": message, "run_id": run_id},
             )
     except (duckdb.IOException, OSError) as error:
         logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)

@@ -36,6 +36,7 @@ from orchestration.publication.folders import (
     problem_of_current,
     put_back_link,
     version_of,
+    was_published,
 )
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.refresh.privacy import follow_privacy
@@ -137,8 +138,9 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
         raise RefreshInterrupted from None
     if not result.success:
         if was_interrupted(result):
-            note_failure(home, result.run_id, str(RefreshInterrupted()))
-            raise RefreshInterrupted
+            interrupted = RefreshInterrupted(has_published=was_published(home, result.run_id))
+            note_failure(home, result.run_id, str(interrupted))
+            raise interrupted
         message = explain_result(result, home)
         note_failure(home, result.run_id, message)
         raise RefreshFailed(message, result.run_id)

@@ -1,0 +1,56 @@
+"""What is told of a refresh that was stopped is true of the moment at which it was stopped."""
+
+from types import SimpleNamespace
+
+import duckdb
+import pytest
+from rich.console import Console
+
+from assets.warehouse import Warehouse
+from orchestration.environment import HomeSettings
+from orchestration.failures import note_failure
+from orchestration.home import Home
+from orchestration.publication import folders
+from orchestration.refresh import run as refreshing
+
+
+def messages(home):
+    with Warehouse(path=str(home.working_file)).reading() as con:
+        return [message for (message,) in con.execute("select message from ops.runs order by started_at").fetchall()]
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home whose last run failed, and whose next publication is ready."""
+    home = Home.at(tmp_path / "home")
+    (home.working_reports / "latest").mkdir(parents=True)
+    (home.working_reports / "latest" / "index.html").write_text("page")
+    duckdb.connect(str(home.publication)).close()
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        con.execute("insert into ops.runs values ('run-1', '2026-01-01', '2026-01-01', 'failed', 'v', 'a full disk')")
+    return home
+
+
+@pytest.mark.parametrize(("is_published", "words"), [(True, "it had published"), (False, "nothing was published")])
+def test_whether_it_had_published_is_told(home, monkeypatch, is_published, words):
+    def execute(*_):
+        if is_published:
+            folders.publish(home, "run-2", "v", home.publication, home.working_reports / "latest")
+        return SimpleNamespace(success=False, run_id="run-2")
+
+    monkeypatch.setattr(refreshing, "_execute", execute)
+    monkeypatch.setattr(refreshing, "was_interrupted", lambda _result: True)
+    with pytest.raises(refreshing.RefreshInterrupted, match=words):
+        refreshing.run_refresh(HomeSettings(home, is_full=True), Console(quiet=True))
+
+
+def test_one_that_is_stopped_before_its_run_leaves_the_last_runs_reason(home, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(refreshing, "_heal_before_a_run", stop)
+    with pytest.raises(refreshing.RefreshInterrupted):
+        refreshing.run_refresh(HomeSettings(home, is_full=True), Console(quiet=True))
+    assert messages(home) == ["a full disk"]
+    note_failure(home, "run-1", "stopped")
+    assert messages(home) == ["stopped"]
