@@ -50,6 +50,19 @@ def plain(tmp_path_factory):
     return facts(load(make(tmp_path_factory.mktemp("plain"), {"c1/sacct/a.txt": export(jobs(20))})))
 
 
+def test_durations_are_read_as_slurm_prints_them(tmp_path):
+    """Of three jobs one tells its time as a number, one as a duration, and one was suspended."""
+    printed = [{"ElapsedRaw": "3600"}, {"Elapsed": "00:59:00"}, {"Elapsed": "00:50:00", "Suspended": "00:10:00"}]
+    records = [
+        {"JobID": str(n), "JobIDRaw": str(n), "ElapsedRaw": None, "Elapsed": None, "Suspended": None, **told}
+        for n, told in enumerate(printed, 1)
+    ]
+    con = load(make(tmp_path, {"c1/sacct/a.psv": export(records)}))
+    assert con.execute("select elapsed_seconds, suspended_seconds from raw.sacct order by job_id_raw").fetchall() == [
+        (3600, None), (3540, None), (3000, 600),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("seed", "delimiter"), enumerate(["|", "|#", "\x1f", ";", "\t"]))
 def test_column_order_and_delimiter_do_not_matter(seed, delimiter, plain, tmp_path):
     shuffled = random.Random(seed).sample(COLUMNS, len(COLUMNS))

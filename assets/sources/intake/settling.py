@@ -6,7 +6,7 @@ Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import duckdb
 
@@ -18,7 +18,6 @@ from assets.sources.intake.settled_accounts import account_for_dispositions
 from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
 from assets.sources.reader import Reader
 from assets.sources.sql.temp_tables import TempTable
-from assets.sql import literal
 
 TABLES_WITH_NODES = (
     "health_checks",
@@ -172,7 +171,7 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     added_count = _changed_rows(
         con, "insert into raw.node_names from node_names except from raw.node_names order by all"
     )
-    filled = _filled_tables(con)
+    filled = _filled(con, TABLES_WITH_NODES)
     if not NAMING_TABLES & unsettled.keys():
         return {table for table in filled if table in unsettled and _set_node_ids(con, table)}
     changed = {
@@ -187,12 +186,11 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     return changed
 
 
-def _filled_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the tables with names of nodes that hold any rows; most sites keep only some kinds of logs."""
-    rows = con.execute(
-        " union all ".join(f"select {literal(table)} where exists (from raw.{table})" for table in TABLES_WITH_NODES)
-    ).fetchall()
-    return [table for (table,) in rows]
+def _filled(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> list[str]:
+    """Return the tables that hold any rows; most sites keep only some kinds of logs."""
+    asked = ", ".join(f"exists (from raw.{table})" for table in tables)
+    ((*are_filled,),) = con.execute(f"select {asked}").fetchall()
+    return [table for table, is_filled in zip(tables, are_filled, strict=True) if is_filled]
 
 
 def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
