@@ -111,7 +111,7 @@ def explain_events(events: Iterable[DagsterEvent], run_id: str, home: Home, *, r
 def note_failure(home: Home, run_id: str | None, message: str) -> None:
     """Write the reason of a failure to ops.runs, for `faultline status`.
 
-    Without a run id it is that of the latest run, unless one is known: then no run was started.
+    Without a run id the latest run gets the reason, unless it has one: then the failure came before any run.
 
     If it cannot be written, for instance on a full disk, the user has seen it on the terminal.
     """
@@ -124,9 +124,11 @@ def note_failure(home: Home, run_id: str | None, message: str) -> None:
                 update ops.runs set message = $message
                 where status = 'failed' and (
                     run_id = $run_id
-                    or $run_id is null
-                    and message is null
-                    and run_id = (select run_id from ops.runs order by started_at desc limit 1)
+                    or (
+                        $run_id is null
+                        and message is null
+                        and run_id = (select run_id from ops.runs order by started_at desc limit 1)
+                    )
                 )
                 """,
                 {"message": message, "run_id": run_id},

@@ -116,13 +116,14 @@ def problem_of_current(home: Home) -> str | None:
         make_accessible(path)
     try:
         found = json.loads((home.current / DESCRIPTION).read_text(encoding="utf-8"))
-        is_as_written = [found["written"].get(path.name) == _written(path) for path in (file, page)]
-        is_as_written[1] = is_as_written[1] or _sha256(page) == found["report_sha256"]
+        written = found["written"]
+        is_file_as_written = written.get(file.name) == _written(file)
+        is_page_as_written = written.get(page.name) == _written(page) or _sha256(page) == found["report_sha256"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        is_as_written = [False, page.is_file()]
-    if not is_as_written[1]:
+        is_file_as_written, is_page_as_written = False, page.is_file()
+    if not is_page_as_written:
         return "the report is not the one that was written"
-    return problem_of(file, deep=not is_as_written[0])
+    return problem_of(file, deep=not is_file_as_written)
 
 
 def was_published(home: Home, run_id: str) -> bool:

@@ -2,10 +2,10 @@
 
 The sources folder and the code are compared with those of the published file. A log file with the same size and
 modification time is unchanged, one of another size has changed, and no file is read where there is one. Otherwise its
-hash decides, and its time too where rows depend on it. A refused file is
-unchanged while it is refused for the same reason. A home is never up to date while no cluster can be built, or while a
-cluster that was built before can no longer be built: then the refresh has to run and report it. So it has to when the
-logs of a cluster cannot be fetched any more, or can be again: the publication says which clusters are stale.
+hash decides, and its time too where rows depend on it. A refused file is unchanged while it is refused for the same
+reason. A home is never up to date while no cluster can be built, or while a cluster that was built before can no longer
+be built: then the refresh has to run and report it. So it has to when the logs of a cluster cannot be fetched any more,
+or can be again: the publication says which clusters are stale.
 """
 
 from __future__ import annotations

@@ -4,18 +4,16 @@ import json
 import os
 import sqlite3
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from threading import Barrier, Thread
 from threading import Event as Signal
 from time import time
 from types import SimpleNamespace
 
-import duckdb
 import pytest
-from typer.testing import CliRunner
 
 from orchestration.alert_settings import AlertSettings
-from orchestration.alerts import events, sending
+from orchestration.alerts import sending
 from orchestration.alerts.channels import Message
 from orchestration.alerts.ledger import Event, Ledger, copy_alerts
 from orchestration.alerts.sending import (
@@ -25,40 +23,10 @@ from orchestration.alerts.sending import (
     tell_of_failure,
     tell_of_publication,
 )
-from orchestration.cli import app
 from orchestration.doctor.doctor import alert_findings
-from orchestration.environment import HomeSettings, WrongSetting, read_settings
-from orchestration.publication.folders import publish
-from tests.orchestration.alerts.receivers import keeping_program, web_server
-
-END = datetime(2026, 3, 1)
-
-
-@pytest.fixture
-def web():
-    with web_server() as web:
-        yield web
-
-
-@pytest.fixture
-def home(small_home):
-    write(small_home, "update marts.dim_clusters set data_through_at = ?, is_simulated = cluster_id = 'beta'", [END])
-    return small_home
-
-
-@pytest.fixture
-def settings(home, web):
-    return HomeSettings(home, alerts=AlertSettings(webhook=web.address))
-
-
-@pytest.fixture
-def said():
-    return []
-
-
-def write(home, sql, values=()):
-    with duckdb.connect(str(home.published_file)) as con:
-        con.execute(sql, list(values))
+from orchestration.environment import HomeSettings
+from tests.orchestration.alerts.homes import END, cluster_file, write
+from tests.orchestration.alerts.receivers import keeping_program
 
 
 def tell(settings, said=None):
@@ -269,14 +237,6 @@ def test_only_the_kinds_of_the_setting_are_told(settings, web):
     assert len(web.texts) == 1
 
 
-def cluster_file(home, text):
-    file = home.sources / "alpha" / "cluster.toml"
-    file.write_text(text)
-    file.chmod(0o600)
-    file.parent.chmod(0o700)
-    return file
-
-
 def test_a_clusters_own_channels_get_its_events_and_no_others(home, web, tmp_path, said):
     words, kept = keeping_program(tmp_path)
     cluster_file(
@@ -305,115 +265,6 @@ def test_a_command_in_a_file_that_others_may_write_is_not_run(home, tmp_path, wh
     assert kept.exists()
 
 
-def old_publication(home, hours):
-    report = home.working_reports / "latest"
-    report.mkdir(parents=True)
-    (report / "index.html").write_text("page")
-    publication = publish(home, "run-2", "0.1.0+abc", home.published_file, report)
-    file = publication.folder / "publication.json"
-    written = json.loads(file.read_text())
-    moment = datetime.now(UTC) - timedelta(hours=hours)
-    file.write_text(json.dumps(written | {"published_at": moment.isoformat(timespec="seconds")}))
-
-
-def test_a_stale_night_is_told_once_per_publication(settings, home, web, said):
-    old_publication(home, 37)
-    event = tell_if_stale(settings, said.append)
-    assert tell_if_stale(settings, said.append) == event
-    (text,) = web.texts
-    assert "more than 36 hours ago" in text
-    assert "no new logs came, or no refresh was started" in text or "`faultline status` says more" in text
-    assert tell_if_stale(replace(settings, freshness_hours=38), said.append) is None
-    assert said == []
-
-
-@pytest.mark.parametrize("days", [1, 3])
-def test_a_publication_without_a_moment_is_as_old_as_its_file(settings, home, monkeypatch, days):
-    old_publication(home, 0)
-    moment = time() - 86_400 * days
-    os.utime(home.current / "faultline.duckdb", (moment, moment))
-    lost = replace(events.newest_publication(home), published_at="")
-    monkeypatch.setattr(events, "newest_publication", lambda _: lost)
-    assert (tell_if_stale(settings, pytest.fail) is None) == (days == 1)
-
-
-def test_a_home_without_any_publication_is_stale_once_it_is_old_enough(tmp_path):
-    home = HomeSettings(events.Home.at(tmp_path))
-    for folder in (home.home.root, home.home.dagster):
-        folder.mkdir(exist_ok=True)
-        assert events.stale_event(home.home, 36) is None
-        assert "nothing was ever published" in events.stale_event(home.home, -1).line
-
-
-def test_the_check_for_a_stale_night_fails_where_there_is_no_home(tmp_path):
-    done = run(events.Home.at(tmp_path / "none"), "status", "--alert")
-    assert done.exit_code == 1
-    assert "there is no home" in done.stderr
-
-
-def run(home, *arguments, **environment):
-    return CliRunner().invoke(app, [*arguments, "--home", str(home.root)], env=environment)
-
-
-def test_status_alert_is_for_cron(home, web):
-    old_publication(home, 40)
-    for _ in range(2):
-        result = run(home, "status", "--alert", FAULTLINE_ALERT_WEBHOOK=web.address)
-        assert result.exit_code == 1
-        assert "more than 36 hours ago" in result.stderr
-        assert result.stdout == ""
-    assert len(web.texts) == 1
-    result = run(home, "status", "--alert", FAULTLINE_FRESHNESS_HOURS="48", FAULTLINE_ALERT_WEBHOOK=web.address)
-    assert (result.exit_code, result.output) == (0, "")
-
-
-def test_a_refresh_whose_home_is_not_there_is_told_and_makes_no_folder(tmp_path, web):
-    home = events.Home.at(tmp_path / "not mounted")
-    for times in (1, 2):
-        result = run(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
-        assert result.exit_code == 1
-        assert len(web.texts) == times
-    assert "the refresh failed" in web.texts[0]
-    assert not home.root.exists()
-    web.status = 500
-    result = run(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
-    assert "alert not delivered by webhook: 127.0.0.1 answered 500" in result.stderr
-    assert result.exit_code == 1
-
-
-def test_the_test_tries_every_channel_and_says_which_does_not_work(home, web, tmp_path):
-    words, kept = keeping_program(tmp_path)
-    both = {"FAULTLINE_ALERT_WEBHOOK": web.address, "FAULTLINE_ALERT_COMMAND": f"{words[0]} '{words[1]}' 0"}
-    result = run(home, "alerts", "--test", **both)
-    assert (result.exit_code, result.stdout) == (0, "webhook: sent\ncommand: sent\n")
-    assert "this is a test" in web.texts[0].lower()
-    assert json.loads(kept.read_text())["kind"] == "test"
-    web.status = 403
-    result = run(home, "alerts", "--test", "--json", **both)
-    assert result.exit_code == 1
-    assert json.loads(result.stdout) == [
-        {"channel": "webhook", "problem": "127.0.0.1 answered 403"}, {"channel": "command", "problem": None},
-    ]  # fmt: skip
-    assert run(home, "alerts", "--test").exit_code == 1
-
-
-def test_the_test_tries_the_channels_of_clusters_whose_logs_lie_elsewhere(home, tmp_path):
-    words, kept = keeping_program(tmp_path)
-    cluster = tmp_path / "logs" / "alpha"
-    cluster.mkdir(parents=True)
-    (cluster / "cluster.toml").write_text(f"[alerts]\ncommand = {json.dumps([*words, '0'])}\n")
-    assert run(home, "alerts", "--test", "--sources", str(tmp_path / "logs")).exit_code == 0
-    assert json.loads(kept.read_text())["cluster_id"] == "alpha"
-
-
-def test_alerts_lists_what_was_sent(settings, home, web):
-    tell(settings)
-    result = run(home, "alerts", FAULTLINE_ALERT_WEBHOOK=web.address)
-    assert result.stdout.startswith("channels   webhook\n")
-    assert "webhook: delivered  lemon alpha node001" in result.stdout
-    assert "hunter2" not in result.stdout
-
-
 def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web, warehouse):
     web.status = 404
     tell_of_failure(settings, "disk full", "run-1", [].append)
@@ -427,48 +278,6 @@ def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web
     assert len(rows) == 6
     assert send_test(replace(settings, alerts=AlertSettings())) == []
     assert "hunter2" not in str(rows)
-
-
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
-        ("FAULTLINE_ALERT_WEBHOOK", "ftp://example.org/hunter2"),
-        ("FAULTLINE_ALERT_EMAIL", "ana"),
-        ("FAULTLINE_ALERT_COMMAND", "page 'hunter2"),
-        ("FAULTLINE_ALERT_ON", "failure,everything"),
-        ("FAULTLINE_SMTP", "mail.example.org"),
-        ("FAULTLINE_SMTP", "smtp://ana:hunter2@mail.example.org"),
-        ("FAULTLINE_SMTP", "smtp://mail.example.org:port"),
-    ],
-)
-def test_a_wrong_setting_is_named_without_its_secret(monkeypatch, tmp_path, variable, value):
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(WrongSetting, match=variable) as told:
-        read_settings(tmp_path)
-    assert "hunter2" not in str(told.value)
-
-
-def test_settings_show_no_secret(monkeypatch, tmp_path):
-    for name, value in {
-        "FAULTLINE_ALERT_WEBHOOK": "https://hooks.example.org/hunter2",
-        "FAULTLINE_ALERT_COMMAND": "page --key hunter2",
-        "FAULTLINE_SMTP": "smtps://ana%40example.org@mail.example.org",
-        "FAULTLINE_SMTP_PASSWORD": "hunter2",
-    }.items():
-        monkeypatch.setenv(name, value)
-    settings = read_settings(tmp_path)
-    assert "hunter2" not in repr(settings)
-    server = settings.alerts.mail_server
-    assert (server.user, server.host, server.port, server.is_tls) == ("ana@example.org", "mail.example.org", 465, True)
-
-
-def test_a_wrong_webhook_of_a_cluster_is_told_without_it(home):
-    from assets.sources.settings import read_settings as read_cluster
-
-    cluster_file(home, "[alerts]\nwebhook = 'hooks.example.org/hunter2'\nemail = ['ana']\n")
-    _, errors = read_cluster(home.sources / "alpha", "alpha")
-    assert len(errors) == 2
-    assert "hunter2" not in str(errors)
 
 
 def test_root_owned_and_own_files_are_trusted(tmp_path):

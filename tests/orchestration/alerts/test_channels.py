@@ -7,18 +7,12 @@ import pytest
 from orchestration.alert_settings import MailServer
 from orchestration.alerts import channels
 from orchestration.alerts.channels import Command, Mail, Message, NotDelivered, Webhook
-from tests.orchestration.alerts.receivers import keeping_program, mail_server, web_server
+from tests.orchestration.alerts.receivers import keeping_program, mail_server
 
 MESSAGE = Message(
     "lemon", "alpha", "alpha: new lemon", "alpha: new lemon\ngpu<!channel>&1: 8 failures", "/srv/faultline", False,
     [{"key": "lemon:alpha:gpu1:2026-01-28", "subject": "gpu1"}],
 )  # fmt: skip
-
-
-@pytest.fixture
-def web():
-    with web_server() as web:
-        yield web
 
 
 def why_not(channel):
