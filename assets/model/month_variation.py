@@ -136,9 +136,9 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
 
 
 def _months_told(share: NDArray[np.float64], total: float, dispersion: float, spread: float) -> float:
-    """Say how much the months tell of how they differ: the number of alike months, beyond the first, that tell as much.
+    """Return the number of equal months, beyond the first, that would tell as much about how months differ.
 
-    Alike months of endless counts tell as much as there are of them, less one.
+    Equal months with very many failures give their own number less one.
     """
     variance = dispersion * share * total + USUAL_CV**2 * (share * total) ** 2
     difference = np.eye(share.size) - share[:, np.newaxis]

@@ -74,6 +74,12 @@ CLUSTERS = {
     .job(3, "n1", at(days=1), at(days=4))
     .job(4, "n2", at(days=3), None, "RUNNING", ElapsedRaw=str(2 * 86400))
     .job(5, "n1", at(days=4), at(days=5)),
+    # 4 GPUs a node, which the inventory alone tells: there is no cluster.toml.
+    "nodes-of-four-gpus": Cluster(gpus_per_node=4)
+    .inventory("n[1-80]")
+    .job(99, "n1", at(0), at(0))
+    .job(1, "n[1-40]", at(0), at(days=10))
+    .job(2, "n[41-80]", at(0), at(days=10), "NODE_FAIL"),
     "no-gpus": Cluster(gpus_per_node=0)
     .inventory("n[1-2]", Gres="(null)", CfgTRES="cpu=64,mem=512000M,billing=64")
     .job(99, "n2", at(0), at(0), AllocTRES="cpu=64,node=1", ReqTRES="cpu=64,node=1")
@@ -222,3 +228,23 @@ def test_an_export_without_a_header_is_read_by_the_columns_of_the_settings(minim
     files = "select lines_in, loaded, quarantined from ops.files where cluster_id = $cluster and kind = 'sacct'"
     assert rows(minimal, cluster, files) == [(2, 2, 0)]
     assert rows(minimal, cluster, "select count(*) from marts.fct_failures where cluster_id = $cluster") == [(1,)]
+
+
+def test_a_run_has_as_many_nodes_as_the_gpus_of_the_inventory_make(minimal):
+    """1 / 800 node-days = 1.25 per 1,000: 256 GPUs are 64 nodes, which last 800 / 64 = 12.5 days (32 would last 25)."""
+    cluster = "nodes-of-four-gpus"
+    assert rate(minimal, cluster, "gpus_gt_128", "attempts") == (1, approx(800), approx(1.25))
+    query = "select gpus_per_node from marts.dim_clusters where cluster_id = $cluster"
+    assert rows(minimal, cluster, query) == [(4,)]
+    query = """
+        select node_count, mttf_hours / 24
+        from estimates.est_mttf_projections
+        where cluster_id = $cluster and gpu_count = 256
+    """
+    assert rows(minimal, cluster, query) == [(64, approx(12.5))]
+    query = """
+        select bool_and(is_whole_node)
+        from marts.fct_attempt_exposures
+        where cluster_id = $cluster and exposure_seconds > 0
+    """
+    assert rows(minimal, cluster, query) == [(True,)]

@@ -31,7 +31,7 @@ _GPUD = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)
 _NVSENTINEL = re.compile(r'"check_?name"\s*:', re.I)
 _TYPES = {"fatal": CRITICAL, "critical": CRITICAL, "warning": WARN}
 _READS_A_LOG = "syslogs"
-"""How the names of NVSentinel's checks begin that tell of lines of the kernel's log, of each line anew."""
+"""The names of NVSentinel's checks of the kernel's log begin so. Such a check reports each line by itself."""
 _STATES = {"healthy": OK, "unhealthy": CRITICAL, "degraded": WARN, "initializing": UNKNOWN}
 
 
