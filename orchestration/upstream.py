@@ -3,7 +3,7 @@
 | patch | gains | upstream |
 |---|---|---|
 | dagster-dbt: no `dbt --version` as a process | 4 s of each build | dbt-core#6085 (it is slow), closed |
-| dagster-dbt: no dbt adapter in this process, and its end | 2 s of each build | none found |
+| dagster-dbt: no dbt adapter in this process | 2 s of each build | none found |
 | dbt: no message is made of an event that no log takes | a sixth of dbt's own time | none found |
 
 `tests/orchestration/test_upstream.py` fails when a private part that is patched here is gone, or when what a patch
@@ -12,11 +12,9 @@ avoids no longer happens. Packages are imported inside the functions, as dbt's p
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version as installed_version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,13 +23,11 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 
-def fast_dbt_resource(lineage: Path, **arguments: Any) -> DbtCliResource:
-    """Make a DbtCliResource that starts no process for dbt's version.
+def fast_dbt_resource(**arguments: Any) -> DbtCliResource:
+    """Make a DbtCliResource that starts no process for dbt's version and opens no database itself.
 
     Parameters
     ----------
-    lineage
-        Where column lineage is kept. dagster-dbt makes an adapter in this process only while this file is missing.
     arguments
         Those of the resource.
     """
@@ -44,21 +40,9 @@ def fast_dbt_resource(lineage: Path, **arguments: Any) -> DbtCliResource:
             return Version(installed_version("dbt-core"))
 
         def _initialize_dbt_core_adapter(self, args: Sequence[str]) -> Any:
-            return None if lineage.exists() else super()._initialize_dbt_core_adapter(args)
+            return None
 
     return FastDbtCliResource(**arguments)
-
-
-def release_dbt_adapter() -> None:
-    """Close the DuckDB connection that dagster-dbt opens in this process to read columns, if it did."""
-    if "dbt.adapters.duckdb" not in sys.modules:
-        return
-    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-
-    environment = DuckDBConnectionManager._ENV
-    if environment is not None:
-        environment.close()
-        DuckDBConnectionManager.close_all_connections()
 
 
 def skip_unwanted_events() -> None:

@@ -4,7 +4,6 @@ It holds no rule about the data. The manifest is made by `prepare`, never at imp
 """
 
 import json
-import logging
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +14,12 @@ from typing import Any
 import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DbtCliResource, DbtProject, dbt_assets
 from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
-from dagster_dbt.core.dbt_event_iterator import DbtEventIterator
 
 from assets.sources.intake.failing import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
-from orchestration.dbt.column_lineage import ColumnLineage
+from orchestration.dbt.column_lineage import ColumnLineage, Statements, columns_of_sources
 from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.descriptions import describe_test
@@ -32,7 +30,7 @@ from orchestration.environment import HomeSettings, environment_of_dbt, given_to
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.upkeep.healing import Say, heal_json
 from orchestration.upkeep.permissions import share_with_everybody
-from orchestration.upstream import fast_dbt_resource, release_dbt_adapter
+from orchestration.upstream import fast_dbt_resource
 
 PROJECT = DbtProject(DBT_PROJECT)
 DBT = (sys.executable, "-P", "-m", "orchestration.dbt.command")
@@ -130,7 +128,6 @@ def dbt_resource(home: Home) -> DbtCliResource:
     """Build the resource."""
     executable, *flags = DBT
     return fast_dbt_resource(
-        lineage_of(home),
         project_dir=PROJECT,
         dbt_executable=executable,
         global_config_flags=flags,
@@ -171,7 +168,6 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
             yield from build.events()
         finally:
             end_started()
-            release_dbt_adapter()
             build.record()
         build.require_success()
 
@@ -192,12 +188,15 @@ class Build:
         self._tried: list[str] = []
         with warehouse.writing() as con:
             self._excluded = sorted(failing_clusters(con, context.run_id))
+            if not (self._lineage.is_known or context.is_subset):
+                manifest = json.loads(manifest_of(settings.home).read_bytes())
+                self._lineage.read_from(Statements(manifest, self._target / "compiled", columns_of_sources(con)))
 
     def events(self) -> Iterator[Any]:
         """Build, and yield what dbt tells of each model and test once."""
         told: set[str] = set()
         invocation = self._begin()
-        for event in invocation.stream() if self._lineage.is_known else _with_column_metadata(invocation):
+        for event in invocation.stream():
             told.add(_name(event))
             yield self._lineage.attach(event, self._context)
         self._has_failed = bool(invocation.process.returncode)
@@ -291,21 +290,3 @@ def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecuti
     warehouse.close()
     # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
     remove_file(home.publication)
-
-
-def _with_column_metadata(invocation: DbtCliInvocation) -> Iterator[Any]:
-    """Give a build's events with their columns' lineage, once dbt has ended.
-
-    The lineage can be read only then; asked earlier, dagster-dbt looks for the end without a pause, on a whole core.
-    Models in Python have none: that dagster-dbt cannot read them as SQL is no news to anybody.
-    """
-    logger = dg.get_dagster_logger()
-    logger.addFilter(_is_not_about_python)
-    try:
-        yield from DbtEventIterator(iter(list(invocation.stream())), invocation).fetch_column_metadata()
-    finally:
-        logger.removeFilter(_is_not_about_python)
-
-
-def _is_not_about_python(record: logging.LogRecord) -> bool:
-    return "column lineage metadata" not in record.getMessage() or ".py`" not in record.getMessage()

@@ -82,5 +82,5 @@ def test_dagster_dbt_runs_a_process_for_dbts_version_and_the_patch_does_not(tmp_
     folders = {"project_dir": str(tmp_path), "profiles_dir": str(tmp_path), "dbt_executable": sys.executable}
     assert str(DbtCliResource(**folders)._cli_version) == "1.2.3"
     assert len(started) == 1
-    assert str(fast_dbt_resource(tmp_path / "lineage", **folders)._cli_version) == version("dbt-core")
+    assert str(fast_dbt_resource(**folders)._cli_version) == version("dbt-core")
     assert len(started) == 1
