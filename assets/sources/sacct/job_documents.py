@@ -43,7 +43,7 @@ def job_texts(job: Mapping[str, Any]) -> dict[str, Any]:
     state_text = state_of(state, job.get("kill_request_user"))
     nodes = job.get("nodes")
     has_nodes = bool(nodes) and nodes != "None assigned"
-    requested = _counts(tres.get("requested"))
+    allocated, requested = _counts(tres.get("allocated")), _counts(tres.get("requested"))
     return {
         "JobID": _shown_id(job, array),
         "JobIDRaw": number(job.get("job_id")),
@@ -64,8 +64,8 @@ def job_texts(job: Mapping[str, Any]) -> dict[str, Any]:
         "DerivedExitCode": exit_text(job.get("derived_exit_code"), state_text, is_derived=True),
         "NodeList": nodes if isinstance(nodes, str) else None,
         "NNodes": number(job.get("allocation_nodes")) if has_nodes else requested.get("node"),
-        "AllocTRES": _tres_text(tres.get("allocated")),
-        "ReqTRES": _tres_text(tres.get("requested")),
+        "AllocTRES": _tres_text(allocated),
+        "ReqTRES": _tres_text(requested),
         "ReqMem": f"{requested['mem']}M" if "mem" in requested else None,
         "TimelimitRaw": number(time.get("limit")),
         "Reason": state.get("reason") if isinstance(state, dict) else None,
@@ -164,5 +164,5 @@ def _counts(tres: Any) -> dict[str, int]:
     return counts
 
 
-def _tres_text(tres: Any) -> str:
-    return ",".join(f"{name}={count}" for name, count in _counts(tres).items())
+def _tres_text(counts: Mapping[str, int]) -> str:
+    return ",".join(f"{name}={count}" for name, count in counts.items())
