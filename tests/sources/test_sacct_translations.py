@@ -219,6 +219,44 @@ def test_lines_of_job_completion(tmp_path: Any) -> None:
     assert rows(con, "select is_partial from ops.files") == [{"is_partial": True}]
 
 
+def test_a_job_that_never_was_eligible_is_read_from_job_completion(tmp_path: Any) -> None:
+    held = JOBCOMP.replace("EligibleTime=2024-05-01T09:00:00", "EligibleTime=unknown")
+    con = load(make(tmp_path, {"c1/sacct/jobcomp.log": held}))
+    assert counts(con) == (1, 1, 0, 0)
+    assert attempts(con)[0]["eligible_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "gpu_count", "source"),
+    [
+        ("NodeCnt=4 ProcCnt=256", 32, "tres"),
+        ("NodeCnt=4 ProcCnt=512", None, "no_tres"),
+        ("NodeCnt=3 ProcCnt=256", None, "no_tres"),
+    ],
+)
+def test_what_a_job_asked_for_counts_where_it_got_no_more(
+    tmp_path: Any, given: str, gpu_count: int | None, source: str
+) -> None:
+    """A job that has whole nodes to itself has GPUs that it did not ask for, and jobcomp/filetxt tells the request."""
+    con = load(make(tmp_path, {"c1/sacct/jobcomp.log": JOBCOMP.replace("NodeCnt=4 ProcCnt=256", given)}))
+    told = [attempts(con)[0][name] for name in ("gpu_count", "gpu_count_source", "requested_gpu_count")]
+    assert told == [gpu_count, source, 32]
+
+
+def test_a_record_that_slurm_cut_takes_nothing_of_the_next_one(tmp_path: Any) -> None:
+    """Slurm's buffer holds 1,023 bytes, so a long folder takes the end of the line with it."""
+    cut = JOBCOMP.replace("WorkDir=/home/a b", f"WorkDir=/{'d' * 1024}")[:1023]
+    con = load(make(tmp_path, {"c1/sacct/jobcomp.log": cut + JOBCOMP.replace("JobId=51 ", "JobId=52 ")}))
+    assert [row["job_id_raw"] for row in attempts(con)] == [52]
+    assert [row["reason"] for row in rows(con, "select reason from ops.quarantine")] == ["truncated_record"]
+
+
+def test_a_job_name_of_two_lines_is_read_from_job_completion(tmp_path: Any) -> None:
+    con = load(make(tmp_path, {"c1/sacct/jobcomp.log": JOBCOMP.replace("train x=y", "train\nx=y")}))
+    assert counts(con) == (1, 1, 0, 0)
+    assert attempts(con)[0]["job_name"] == "train x=y"
+
+
 def test_documents_of_job_completion(tmp_path: Any) -> None:
     document = {
         "jobid": 51, "username": "alice", "user_id": 1001, "@submit": "2024-05-01T09:00:00",

@@ -21,23 +21,43 @@ _KEYS = (
     "ReservationName|Tres|Account|QOS|WcKey|Cluster|SubmitTime|EligibleTime|ArrayJobId|ArrayTaskId|HetJobId|"
     "HetJobOffset|PackJobId|PackJobOffset|DerivedExitCode|ExitCode|Gres"
 )
-FIRST_LINE = re.compile(r"^JobId=\d+ UserId=.* JobState=[A-Z_]+ ", re.M)
+FIRST_LINE = re.compile(r"^JobId=\d+ UserId=\S*\(\d+\) ", re.M)
 _FACT = re.compile(rf"(?:^|(?<= ))({_KEYS})=")
 FIRST_DOCUMENT = re.compile(r'"jobid"\s*:.*"@(?:start|end|submit)"\s*:|"@(?:start|end|submit)"\s*:.*"jobid"\s*:', re.S)
-_NOTHING = {"(null)", "N/A", "Unknown", ""}
+_NEXT_RECORD = re.compile(r"JobId=\d+ UserId=[^ ]*\(\d+\) GroupId=")
+_NOTHING = {"(null)", "N/A", "Unknown", "unknown", ""}
 
 
 def translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the lines of jobcomp/filetxt as those of sacct, line by line."""
-    for line in lines_of(pieces):
+    """Write the lines of jobcomp/filetxt as those of sacct, record by record."""
+    for line in _record_lines(lines_of(pieces)):
         if not line.strip():
             yield SetAside(line, "blank")
         elif not line.startswith("JobId="):
             yield SetAside(line, "unsupported_schema", "the line does not begin with JobId=")
         elif "JobState=" not in line:
             yield SetAside(line, "truncated_record", "no JobState on the line")
+        elif "SubmitTime=" not in line:
+            yield SetAside(line, "truncated_record", "no SubmitTime on the line")
         else:
             yield record_line(line_texts(line))
+
+
+def _record_lines(lines: Iterator[str]) -> Iterator[str]:
+    """Yield a line for each record: Slurm cuts one after 1,023 bytes, its end of line too, and names have line ends."""
+    begun = ""
+    for whole in lines:
+        line = f"{begun} {whole}" if begun and whole.strip() and not whole.startswith("JobId=") else whole
+        if begun and line is whole:
+            yield begun
+        starts = [0, *(found.start() for found in _NEXT_RECORD.finditer(line, 1))]
+        *cut, begun = (line[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
+        yield from cut
+        if "JobState=" in begun or not begun.startswith("JobId="):
+            yield begun
+            begun = ""
+    if begun:
+        yield begun
 
 
 def line_texts(line: str) -> dict[str, Any]:
@@ -51,6 +71,10 @@ def line_texts(line: str) -> dict[str, Any]:
         value = line[fact.end() : following.start() if following else len(line)].strip()
         facts.setdefault(fact[1], "" if value in _NOTHING else value)
     user = re.fullmatch(r"(.*)\((\d+)\)", facts.get("UserId", ""))
+    # Tres is what was asked for. A whole node, or more nodes than asked for, bring GPUs that nobody asked for.
+    asked = facts.get("Tres", "")
+    counts = dict(re.findall(r"(?:^|,)(cpu|node)=(\d+)(?=,|$)", asked))
+    is_given = counts == {"cpu": facts.get("ProcCnt"), "node": facts.get("NodeCnt")}
     return {
         "JobID": _shown_id(facts, "ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset")
         or _shown_id(facts, "", "", "PackJobId", "PackJobOffset")
@@ -71,7 +95,8 @@ def line_texts(line: str) -> dict[str, Any]:
         "End": facts.get("EndTime"),
         "NodeList": facts.get("NodeList"),
         "NNodes": facts.get("NodeCnt"),
-        "AllocTRES": facts.get("Tres"),
+        "AllocTRES": asked if is_given else None,
+        "ReqTRES": asked,
         "AllocCPUS": facts.get("ProcCnt"),
         "ExitCode": facts.get("ExitCode"),
         "DerivedExitCode": facts.get("DerivedExitCode"),

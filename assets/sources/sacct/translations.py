@@ -42,7 +42,7 @@ def recognise(sample: str, path: str, cluster: ClusterSettings) -> str | None:
     SourceError
         It is JSON of something else, or of a command that failed.
     """
-    if completions.FIRST_LINE.match(sample.lstrip()):
+    if completions.FIRST_LINE.search(sample):
         return "jobcomp_text"
     if sample.lstrip()[:1] in {"{", "["} or _GCM.search(sample):
         return _recognise_json(sample, path)

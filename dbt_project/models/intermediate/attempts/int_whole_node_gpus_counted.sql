@@ -7,6 +7,7 @@ records as (
         source_path,
         source_line_number,
         gpu_count,
+        gpu_count_source,
         cpu_count,
         node_ids,
         coalesce(started_at, submitted_at) as allocated_at
@@ -39,7 +40,10 @@ allocated_nodes as (
     inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
     where
         records.gpu_count is null
-        and records.allocated_at < coalesce(gpu_tracking.gpus_tracked_from, timestamp '9999-01-01')
+        and (
+            records.gpu_count_source = 'no_tres'
+            or records.allocated_at < coalesce(gpu_tracking.gpus_tracked_from, timestamp '9999-01-01')
+        )
 
 )
 
