@@ -21,12 +21,15 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "events"
 TABLE = "node_events"
 DIALECTS = ("sacctmgr_parsable",)
-VERSION = 4
+VERSION = 5
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 
 _COMMAND = export_again("events")
 _STARTS, _ENDS = ("timestart", "start"), ("timeend", "end")
+_START_PLACE = f"coalesce({', '.join(f'list_position(names, {name!r})' for name in _STARTS)})"
+_BEGINS_ROW = rf"coalesce(regexp_matches(parts[{_START_PLACE}], '^\s*(\d{{4}}-\d\d-\d\d.*|\d{{9,11}}\s*)$'), false)"
+"""A line of a reason that has several does not tell when a row starts."""
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
@@ -50,7 +53,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     is_header = f"list_has_any(names, {list(_STARTS)}) and list_has_any(names, ['nodename', 'clusternodes', 'cluster'])"
     return ReadingPlan(
         prepare=[
-            *delimited.field_steps(is_header, "reason", "event_fields"),
+            *delimited.field_steps(is_header, "reason", "event_fields", _BEGINS_ROW),
             _typed(zone),
             _divide_step(batch.cluster),
         ],
@@ -180,6 +183,8 @@ SKIPPED = """
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
 select file_id, line_number, 'header' as reason from event_fields_headers
+union all
+select file_id, line_number, 'continuation' as reason from event_fields_continuations
 union all
 select file_id, line_number, 'other_cluster' as reason from event_rows_of_others"""
 

@@ -78,3 +78,21 @@ def test_rows_of_another_cluster_are_told_of(named: str, warnings: list[str], tm
     con = load_folder(make(tmp_path, files), readers={kind: READERS[kind] for kind in ("sacct", "events")})
     (file,) = rows(con, "select warnings from ops.files where kind = 'events'")
     assert file["warnings"] == warnings
+
+
+@pytest.mark.parametrize("gap", ["\n", "\n\n", " \nand another\n", "|"])
+def test_a_reason_of_several_lines_is_one_row(gap: str) -> None:
+    outcome = read(
+        node_events,
+        f"{HEADER}n1|1795248178|1795248208|DRAIN|disk sda{gap}ticket|12|root(0)\n"
+        "n2|1795248178|Unknown|DOWN|x|root(0)\n",
+    )
+    assert not outcome.quarantined
+    assert [(row["node_name"], row["reason_uid"]) for row in outcome.loaded] == [("n1", 0), ("n2", 0)]
+    assert outcome.loaded[0]["reason"].startswith("disk sda") and outcome.loaded[0]["reason"].endswith("ticket|12")
+
+
+def test_a_row_that_was_cut_takes_no_other_row() -> None:
+    outcome = read(node_events, f"{HEADER}n1|1795248178|1795248208|DR\nn2|1795248178|Unknown|DOWN|x|root(0)\nlost\n")
+    assert [row["node_name"] for row in outcome.loaded] == ["n2"]
+    assert [row["reason"] for row in outcome.quarantined] == ["field_count", "field_count"]

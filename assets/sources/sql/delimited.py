@@ -16,7 +16,7 @@ def header_delimiter(header: str) -> str | None:
     return found[0] if found else None
 
 
-def field_steps(is_header: str, free_text: str, into: str) -> list[str]:
+def field_steps(is_header: str, free_text: str, into: str, begins_row: str = "true") -> list[str]:
     """Return the statements that cut lines into named fields.
 
     Parameters
@@ -28,6 +28,9 @@ def field_steps(is_header: str, free_text: str, into: str) -> list[str]:
     into
         Temp table to make: file_id, line_number, names, fields varchar[] (NULL: the count is wrong), field_count.
         Header and blank lines are not in it; `{into}_headers` holds the headers.
+    begins_row
+        SQL condition over `names` and `parts varchar[]`. A line for which it does not hold belongs to the row before
+        it if that one has too few fields: its free text has ends of line. `{into}_continuations` holds such lines.
     """
     # Names of columns have no digits, rows always have some. A table of its own, as DuckDB would try the later
     # conditions on every line.
@@ -64,21 +67,61 @@ select * from named where {is_header}"""
                 lambda left_part, right_part: left_part || delimiter || right_part
             )]
             || parts[place + len(parts) - len(names) + 1:]"""
-    fields = f"""
-create or replace temp table {into} as
+    cut_lines = f"""
+create or replace temp table {into}_cut as
 with cut as (
     select
         lines.file_id,
         lines.line_number,
+        headers.line_number as header_line,
         headers.names,
         headers.delimiter,
-        list_position(headers.names, '{free_text}') as place,
+        lines.line,
         string_split(lines.line, headers.delimiter) as parts
     from lines
     asof left join {into}_headers as headers
         on headers.file_id = lines.file_id and headers.line_number <= lines.line_number
     where lines.line is not null
         and (lines.file_id, lines.line_number) not in (select (file_id, line_number) from {into}_headers)
+),
+begun as (
+    select *, {begins_row} as begins from cut
+),
+runs as (
+    select
+        *,
+        sum(begins::integer) over (
+            partition by file_id, header_line order by line_number rows unbounded preceding
+        ) as run
+    from begun
+),
+-- Where two lines meet, a field is cut into two.
+counted as (
+    select
+        *,
+        coalesce(sum(len(parts) - 1) over (
+            partition by file_id, header_line, run order by line_number
+            rows between unbounded preceding and 1 preceding
+        ), len(names)) + 1 as count_before,
+        min(line_number) over (partition by file_id, header_line, run) as row_line
+    from runs
+)
+select *, not begins and run > 0 and count_before < len(names) as is_continuation from counted"""
+    continuations = f"""
+create or replace temp table {into}_continuations as
+select file_id, line_number from {into}_cut where is_continuation"""
+    fields = f"""
+create or replace temp table {into} as
+with cut as (
+    select
+        file_id,
+        min(line_number) as line_number,
+        first(names) as names,
+        first(delimiter) as delimiter,
+        list_position(first(names), '{free_text}') as place,
+        string_split(string_agg(line, ' ' order by line_number), first(delimiter)) as parts
+    from {into}_cut
+    group by file_id, case when is_continuation then row_line else line_number end
 )
 select
     file_id,
@@ -90,7 +133,7 @@ select
         {surplus}
     end as fields
 from cut"""
-    return [candidates, headers, fields]
+    return [candidates, headers, cut_lines, continuations, fields]
 
 
 def named_field(*names: str) -> str:
