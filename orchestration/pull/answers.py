@@ -79,7 +79,7 @@ def require_success(query: Query, finished: Finished, harmless: Sequence[str]) -
 def _next_step(said: str) -> str:
     text = said.lower()
     if re.search(r"connect|database|slurmdbd|persist|connection|contact|timed out|zero bytes", text):
-        return "see that slurmdbd and slurmctld run and answer (`sacctmgr ping`, `scontrol ping`), then pull again"
+        return "see that slurmdbd and slurmctld run and answer (`sacctmgr list qos`, `scontrol ping`), then pull again"
     if re.search(r"too wide|range", text):
         return "the site limits queries (MaxQueryTimeRange); ask its administrator to allow windows of a day"
     if re.search(r"denied|permission|privilege", text):
