@@ -43,8 +43,7 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "whole_nodes: attempts with at least the GPUs of one node; smaller ones share the node they are charged "
-            "with.",
+            "whole_nodes: attempts that held all GPUs of their nodes; others share a node they are charged with.",
             is_required=True,
         ),
         Column("beta", "double", "exponent", "Exponent of the number of nodes. NULL: see note.", ALL),

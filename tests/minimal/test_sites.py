@@ -80,6 +80,17 @@ CLUSTERS = {
     .job(99, "n1", at(0), at(0))
     .job(1, "n[1-40]", at(0), at(days=10))
     .job(2, "n[41-80]", at(0), at(days=10), "NODE_FAIL"),
+    # Three nodes of 8 GPUs, two of 4 and one of 16, which two jobs share.
+    "nodes-of-three-sizes": Cluster()
+    .inventory("n[1-3]")
+    .inventory("s[1-2]", Gres="gpu:4", CfgTRES="cpu=64,gres/gpu=4")
+    .inventory("w1", Gres="gpu:16", CfgTRES="cpu=64,gres/gpu=16")
+    .job(99, "n1", at(0), at(0))
+    .job(1, "n[1-2]", at(0), at(days=10))
+    .job(2, "s[1-2]", at(0), at(days=10), "NODE_FAIL", AllocTRES="cpu=128,gres/gpu=8,node=2")
+    .job(3, "n3,s1", at(days=10), None, "RUNNING", ElapsedRaw=str(10 * 86400), AllocTRES="cpu=128,gres/gpu=12,node=2")
+    .job(4, "w1", at(0), at(days=10), "NODE_FAIL", AllocTRES="cpu=32,gres/gpu=8,node=1")
+    .job(5, "w1", at(0), at(days=10), AllocTRES="cpu=32,gres/gpu=8,node=1"),
     "no-gpus": Cluster(gpus_per_node=0)
     .inventory("n[1-2]", Gres="(null)", CfgTRES="cpu=64,mem=512000M,billing=64")
     .job(99, "n2", at(0), at(0), AllocTRES="cpu=64,node=1", ReqTRES="cpu=64,node=1")
@@ -163,6 +174,17 @@ def test_what_ran_over_the_edges_counts_for_its_part_in_the_window(minimal):
         from estimates.est_lemon_nodes where cluster_id = $cluster order by 1
     """
     assert rows(minimal, cluster, nodes) == [("n1", approx(4), 0, 1), ("n2", approx(4), 1, 1)]
+
+
+def test_a_job_has_whole_nodes_by_the_gpus_of_its_own_nodes(minimal):
+    """Jobs 1 to 3 fill two nodes each for ten days, and one of them fails; jobs 4 and 5 have half of a node each."""
+    cluster = "nodes-of-three-sizes"
+    whole = """
+        select split_part(attempt_id, ':', 2), is_whole_node from marts.fct_attempt_exposures
+        where cluster_id = $cluster and exposure_seconds > 0 order by 1
+    """
+    assert rows(minimal, cluster, whole) == [("1", True), ("2", True), ("3", True), ("4", False), ("5", False)]
+    assert rate(minimal, cluster, "whole_nodes", "attempts") == (1, approx(60), approx(1000 / 60))
 
 
 def test_a_cluster_without_gpus_has_rates_by_nodes(minimal):
