@@ -3,6 +3,8 @@
 Work that is preempted for the restart of a failed run is lost to the same failure.
 """
 
+from pytest import approx
+
 from tests.minimal.cluster import Cluster, at
 
 FAILED_AFTER_TEN_HOURS = (1, "n1", at(0), at(10), "NODE_FAIL")
@@ -10,6 +12,10 @@ FAILED_AFTER_TEN_HOURS = (1, "n1", at(0), at(10), "NODE_FAIL")
 CLUSTERS = {
     "checkpoints-every-ten-minutes": Cluster("[ettr]\ncheckpoint_minutes = 10\n").job(*FAILED_AFTER_TEN_HOURS),
     "checkpoints-not-told": Cluster().job(*FAILED_AFTER_TEN_HOURS),
+    "three-failures-of-a-second-each": Cluster()
+    .job(1, "n1", at(0), at(seconds=1), "NODE_FAIL")
+    .job(1, "n1", at(seconds=2), at(seconds=3), "NODE_FAIL")
+    .job(1, "n1", at(seconds=4), at(seconds=5), "NODE_FAIL"),
     # A restart and a new job take the victim's nodes in one second; the new one gets more of them.
     "room-for-a-restart": Cluster()
     .job(1, "n[1-3]", at(0), at(2), "PREEMPTED", QOS="low")
@@ -27,6 +33,12 @@ def test_eight_gpus_lose_half_an_interval_each(minimal):
         ).fetchall()
     )
     assert lost == {"checkpoints-every-ten-minutes": 8 * 5 / 60, "checkpoints-not-told": 4.0}
+
+
+def test_an_incident_loses_what_its_failures_lose(minimal):
+    """8 GPUs x 3 seconds."""
+    incidents = "select lost_gpu_hours from marts.fct_incidents where cluster_id = 'three-failures-of-a-second-each'"
+    assert minimal.execute(incidents).fetchall() == [(approx(8 * 3 / 3600, rel=1e-9),)]
 
 
 def test_the_restart_of_a_failed_run_is_the_instigator_before_a_job_on_more_nodes(minimal):

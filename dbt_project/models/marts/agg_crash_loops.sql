@@ -111,9 +111,9 @@ runs as (
         max(attempts.gpu_count) as gpu_count,
         count(*) as attempt_count,
         count(failures.attempt_id) as failure_count,
-        {{ exact_sum('failures.lost_gpu_hours', 12) }} as first_order_gpu_hours,
+        {{ exact_sum('failures.lost_gpu_hours') }} as first_order_gpu_hours,
         {{ exact_sum('failures.posterior_probability') }} as expected_failure_count,
-        {{ exact_sum('failures.posterior_probability * failures.lost_gpu_hours', 12) }} as expected_first_gpu_hours
+        {{ exact_sum('failures.posterior_probability * failures.lost_gpu_hours') }} as expected_first_gpu_hours
     from loops
     inner join attempts
         on
@@ -135,8 +135,8 @@ victims as (
         count(*) as victim_count,
         count(case when preemptions.is_second_order then 1 end) as second_order_victim_count,
         sum(preempted_attempts.gpu_count) as victim_gpu_count,
-        {{ exact_sum('preemptions.lost_gpu_hours', 12) }} as victim_gpu_hours,
-        {{ exact_sum('preemptions.second_order_probability * preemptions.lost_gpu_hours', 12) }}
+        {{ exact_sum('preemptions.lost_gpu_hours') }} as victim_gpu_hours,
+        {{ exact_sum('preemptions.second_order_probability * preemptions.lost_gpu_hours') }}
             as expected_second_gpu_hours
     from loops
     inner join attempts as instigators

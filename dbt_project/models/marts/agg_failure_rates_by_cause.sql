@@ -36,7 +36,7 @@ causes as (
         failure_category,
         count(*) as failure_count,
         {{ exact_sum('posterior_probability') }} as expected_failure_count,
-        {{ exact_sum('posterior_probability * lost_gpu_hours', 12) }} as expected_lost_gpu_hours
+        {{ exact_sum('posterior_probability * lost_gpu_hours') }} as expected_lost_gpu_hours
     from failures
     group by cluster_id, failure_category
 

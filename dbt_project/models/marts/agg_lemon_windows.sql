@@ -90,7 +90,7 @@ incident_counts as (
 
     select
         cluster_id,
-        {{ exact_sum('incident_probability', 12) }} as incident_count
+        {{ exact_sum('incident_probability') }} as incident_count
     from incidents
     group by cluster_id
 

@@ -71,12 +71,12 @@ lost as (
         count(case when loss_order = 'first' then 1 end) as failure_count,
         count(case when loss_order = 'second' then 1 end) as second_order_count,
         count(case when loss_order = 'unknown' then 1 end) as instigator_unknown_count,
-        {{ exact_sum("case when loss_order = 'first' then lost_gpu_hours end", 12) }} as first_order_gpu_hours,
-        {{ exact_sum("case when loss_order = 'second' then lost_gpu_hours end", 12) }} as second_order_gpu_hours,
-        {{ exact_sum("case when loss_order = 'unknown' then lost_gpu_hours end", 12) }} as instigator_unknown_gpu_hours,
+        {{ exact_sum("case when loss_order = 'first' then lost_gpu_hours end") }} as first_order_gpu_hours,
+        {{ exact_sum("case when loss_order = 'second' then lost_gpu_hours end") }} as second_order_gpu_hours,
+        {{ exact_sum("case when loss_order = 'unknown' then lost_gpu_hours end") }} as instigator_unknown_gpu_hours,
         {{ exact_sum("case when loss_order = 'first' then probability end") }} as expected_failure_count,
         count(case when loss_order in ('first', 'second') then 1 end) as loss_count,
-        {{ exact_sum("case when loss_order in ('first', 'second') then probability * lost_gpu_hours end", 12) }}
+        {{ exact_sum("case when loss_order in ('first', 'second') then probability * lost_gpu_hours end") }}
             as expected_lost_gpu_hours
     from losses
     group by cluster_id, gpu_size_bin

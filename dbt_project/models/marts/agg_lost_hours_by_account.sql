@@ -54,12 +54,12 @@ lost as (
         count(case when losses.is_first_order then 1 end) as failure_count,
         count(case when not losses.is_first_order then 1 end) as second_order_count,
         count(case when losses.lost_gpu_hours is null then 1 end) as gpu_unknown_count,
-        {{ exact_sum('losses.lost_gpu_hours', 12) }} as lost_gpu_hours,
-        {{ exact_sum('case when losses.is_first_order then losses.lost_gpu_hours end', 12) }} as first_order_gpu_hours,
-        {{ exact_sum('case when not losses.is_first_order then losses.lost_gpu_hours end', 12) }}
+        {{ exact_sum('losses.lost_gpu_hours') }} as lost_gpu_hours,
+        {{ exact_sum('case when losses.is_first_order then losses.lost_gpu_hours end') }} as first_order_gpu_hours,
+        {{ exact_sum('case when not losses.is_first_order then losses.lost_gpu_hours end') }}
             as second_order_gpu_hours,
         {{ exact_sum('case when losses.is_first_order then losses.probability end') }} as expected_failure_count,
-        {{ exact_sum('losses.probability * losses.lost_gpu_hours', 12) }} as expected_lost_gpu_hours
+        {{ exact_sum('losses.probability * losses.lost_gpu_hours') }} as expected_lost_gpu_hours
     from losses
     inner join attempts
         on

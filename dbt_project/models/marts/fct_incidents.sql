@@ -51,7 +51,7 @@ incidents as (
         {{ exact_sum('failures.lost_gpu_hours') }} as lost_gpu_hours,
         max(failures.posterior_probability) as incident_probability,
         {{ exact_sum('failures.posterior_probability') }} as expected_failure_count,
-        {{ exact_sum('failures.posterior_probability * failures.lost_gpu_hours', 12) }} as expected_lost_gpu_hours
+        {{ exact_sum('failures.posterior_probability * failures.lost_gpu_hours') }} as expected_lost_gpu_hours
     from failures
     left join priorities
         on

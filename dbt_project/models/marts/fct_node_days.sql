@@ -157,7 +157,7 @@ failure_counts as (
         cast(failed_at as date) as day_date,
         count(*) as failure_count,
         {{ exact_sum('posterior_probability') }} as expected_failure_count,
-        {{ exact_sum('posterior_probability * lost_gpu_hours', 12) }} as expected_lost_gpu_hours
+        {{ exact_sum('posterior_probability * lost_gpu_hours') }} as expected_lost_gpu_hours
     from failures
     where culprit_node_id is not null
     group by cluster_id, culprit_node_id, cast(failed_at as date)

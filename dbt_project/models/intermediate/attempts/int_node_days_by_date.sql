@@ -39,6 +39,6 @@ record_days as (
 select
     cluster_id,
     day_date,
-    {{ exact_sum('node_days', 12) }} as node_days
+    {{ exact_sum('node_days') }} as node_days
 from record_days
 group by cluster_id, day_date

@@ -20,7 +20,7 @@ select
     posteriors.cluster_id,
     posteriors.attempt_id,
     posteriors.draw,
-    least({{ exact_sum('posteriors.probability', 12) }}, 1) as probability
+    least({{ exact_sum('posteriors.probability') }}, 1) as probability
 from posteriors
 inner join failures
     on

@@ -29,7 +29,7 @@ posteriors as (
     select
         cluster_id,
         attempt_id,
-        least({{ exact_sum('probability', 12) }}, 1) as probability
+        least({{ exact_sum('probability') }}, 1) as probability
     from {{ ref('int_evidence_posteriors') }}
     where draw = 0
     group by cluster_id, attempt_id

@@ -95,7 +95,7 @@ days as (
         node_key,
         day_date,
         {{ exact_sum('greatest(0, ' ~ seconds_between('counted_from', 'ended_at') ~ ')') }} as used_seconds,
-        case when bool_or(is_allocation) then {{ exact_sum('gpu_hours', 12) }} else 0 end as allocated_gpu_hours
+        case when bool_or(is_allocation) then {{ exact_sum('gpu_hours') }} else 0 end as allocated_gpu_hours
     from counted_stay_days
     group by node_key, day_date
 
