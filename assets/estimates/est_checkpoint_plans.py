@@ -39,7 +39,7 @@ SEED = 20_241_029
 
 RATIO = "ratio 0 to 1"
 RATE_UNIT = "failures per 1,000 node-days"
-NODES = ("marts.dim_clusters.gpus_per_node",)
+NODES = tuple(f"marts.dim_clusters.{column}" for column in ("gpus_per_node", "gpu_count", "gpu_node_count"))
 RESTART = ("staging.stg_config__clusters.restart_minutes",)
 WRITE = ("staging.stg_config__clusters.write_minutes",)
 RATE = (*REFERENCE_RATE, *NODES)
@@ -57,7 +57,14 @@ TABLE = TableSpec(
     columns=(
         CLUSTER,
         Column("gpu_count", "bigint", "GPUs", "Powers of two from 8 to 131,072.", is_required=True),
-        Column("node_count", "bigint", "nodes", "gpu_count / gpus_per_node, rounded up.", NODES),
+        Column(
+            "node_count",
+            "bigint",
+            "nodes",
+            "gpu_count / gpus_per_node, rounded up. Where nodes differ in size: all nodes with GPUs for all GPUs of "
+            "the cluster, no more for fewer, no fewer for more.",
+            NODES,
+        ),
         Column("population", "varchar", "", "Population of est_failure_rates the rate comes from.", REFERENCE_RATE),
         Column(
             "counted_as",
@@ -128,7 +135,9 @@ TABLE = TableSpec(
 
 def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add rate, MTTF, interruptions, intervals and ETTR to sizes with their counts and costs."""
-    nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
+    nodes = nodes_of(
+        *(numbers(sizes, name) for name in ("gpu_count", "gpus_per_node", "fleet_gpu_count", "fleet_node_count"))
+    )
     rate, variance = node_day_rate(sizes), numbers(sizes, "failure_variance")
     months = variance_of_future(sizes, rate, PLANNED_DAYS)
     mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * PLANNED_DAYS, months)

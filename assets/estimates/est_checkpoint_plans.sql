@@ -4,6 +4,8 @@
 with clusters as (
     select
         cluster_id,
+        gpu_count as fleet_gpu_count,
+        gpu_node_count as fleet_node_count,
         if(gpus_per_node > 0, gpus_per_node, null) as gpus_per_node
     from marts.dim_clusters
 ),
@@ -37,6 +39,8 @@ select
     clusters.cluster_id,
     sizes.gpu_count,
     clusters.gpus_per_node,
+    clusters.fleet_gpu_count,
+    clusters.fleet_node_count,
     rates.population,
     rates.counted_as,
     rates.failure_count,

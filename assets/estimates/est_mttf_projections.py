@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CLUSTER_SIZE = ("marts.dim_clusters.gpu_count",)
 LARGEST_JOB = ("marts.fct_attempts.job_gpu_count", "marts.fct_attempts.started_at")
-NODES = ("marts.dim_clusters.gpus_per_node",)
+NODES = tuple(f"marts.dim_clusters.{column}" for column in ("gpus_per_node", "gpu_count", "gpu_node_count"))
 RATE_UNIT = "failures per 1,000 node-days"
 PLANNED_DAYS = 30
 
@@ -51,7 +51,14 @@ TABLE = TableSpec(
             (*CLUSTER_SIZE, *LARGEST_JOB),
             is_required=True,
         ),
-        Column("node_count", "bigint", "nodes", "gpu_count / gpus_per_node, rounded up.", NODES),
+        Column(
+            "node_count",
+            "bigint",
+            "nodes",
+            "gpu_count / gpus_per_node, rounded up. Where nodes differ in size: all nodes with GPUs for all GPUs of "
+            "the cluster, no more for fewer, no fewer for more.",
+            NODES,
+        ),
         Column(
             "is_cluster_size",
             "boolean",
@@ -115,7 +122,9 @@ TABLE = TableSpec(
 
 def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add node counts, and the MTTF with its limits, to sizes and reference rates."""
-    nodes = nodes_of(numbers(sizes, "gpu_count"), numbers(sizes, "gpus_per_node"))
+    nodes = nodes_of(
+        *(numbers(sizes, name) for name in ("gpu_count", "gpus_per_node", "fleet_gpu_count", "fleet_node_count"))
+    )
     rate = node_day_rate(sizes)
     mttf = mttf_at_scale(rate, nodes)
     planned = predict_interruptions(rate, nodes * PLANNED_DAYS, variance_of_future(sizes, rate, PLANNED_DAYS))

@@ -4,6 +4,7 @@ with clusters as (
     select
         cluster_id,
         gpu_count,
+        gpu_node_count,
         gpus_per_node
     from marts.dim_clusters
 ),
@@ -55,6 +56,8 @@ select
     coalesce(sizes.gpu_count = clusters.gpu_count, false) as is_cluster_size,
     coalesce(sizes.gpu_count = largest_jobs.gpu_count, false) as is_largest_job,
     if(clusters.gpus_per_node > 0, clusters.gpus_per_node, null) as gpus_per_node,
+    clusters.gpu_count as fleet_gpu_count,
+    clusters.gpu_node_count as fleet_node_count,
     rates.population,
     rates.failure_count,
     rates.failure_variance,

@@ -38,7 +38,12 @@ class MttfInterval:
     method: NDArray[np.str_]
 
 
-def nodes_of(gpu_count: ArrayLike, gpus_per_node: ArrayLike) -> NDArray[np.float64]:
+def nodes_of(
+    gpu_count: ArrayLike,
+    gpus_per_node: ArrayLike,
+    fleet_gpu_count: ArrayLike = np.nan,
+    fleet_node_count: ArrayLike = np.nan,
+) -> NDArray[np.float64]:
     """Count the nodes that hold so many GPUs, a started node as a whole one.
 
     Parameters
@@ -46,7 +51,9 @@ def nodes_of(gpu_count: ArrayLike, gpus_per_node: ArrayLike) -> NDArray[np.float
     gpu_count
         GPUs of the job.
     gpus_per_node
-        GPUs in one node; `nan` gives `nan`.
+        GPUs in one node, or in most of a fleet; `nan` gives `nan`.
+    fleet_gpu_count, fleet_node_count
+        GPUs of the fleet and its nodes that have any; `nan` or 0: unknown.
 
     Raises
     ------
@@ -56,18 +63,28 @@ def nodes_of(gpu_count: ArrayLike, gpus_per_node: ArrayLike) -> NDArray[np.float
     Notes
     -----
     Slurm charges a job of one GPU with one node, and node-days are counted that way; a fraction of a node would
-    promise such a job eight times the life that its node has.
+    promise such a job eight times the life that its node has. Nodes of a fleet may differ: a job on all its GPUs has
+    all its nodes, a smaller one no more than these, and a larger one no fewer.
 
     Examples
     --------
     >>> nodes_of([1, 8, 1024, 1028], 8).tolist()
     [1.0, 1.0, 128.0, 129.0]
+
+    Sixty nodes of 8 GPUs and forty of 4:
+
+    >>> nodes_of([64, 640, 1280], 8, 640, 100).tolist()
+    [8.0, 100.0, 160.0]
     """
     per_node = np.asarray(gpus_per_node, dtype=float)
     if np.any(per_node <= 0):
         raise ValueError(f"a node of this calculation has GPUs; gpus_per_node is {gpus_per_node!r}")
-    nodes: NDArray[np.float64] = np.ceil(np.asarray(gpu_count, dtype=float) / per_node)
-    return nodes
+    gpus, fleet_gpus = np.asarray(gpu_count, dtype=float), np.asarray(fleet_gpu_count, dtype=float)
+    nodes, fleet_nodes = np.ceil(gpus / per_node), np.asarray(fleet_node_count, dtype=float)
+    bounded = np.where(gpus < fleet_gpus, np.minimum(nodes, fleet_nodes), np.maximum(nodes, fleet_nodes))
+    bounded = np.where((gpus == fleet_gpus) & ~np.isnan(nodes), fleet_nodes, bounded)
+    # Where no fleet is known, the comparisons above are of NaN or 0.
+    return np.where((fleet_gpus > 0) & (fleet_nodes > 0), bounded, nodes)
 
 
 def mttf_from_runtime(

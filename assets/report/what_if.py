@@ -93,6 +93,7 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
         "population": POPULATIONS.get(row["population"], "no population"),
         "gpus_per_node": int(row["gpus_per_node"]),
         "gpu_count": int(row["gpu_count"]),
+        "gpu_node_count": int(row["gpu_node_count"]),
         "run_count": RUN_COUNT,
         "days_per_month": DAYS_PER_MONTH,
         "grid_minutes": list(GRID_MINUTES),

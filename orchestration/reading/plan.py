@@ -48,6 +48,7 @@ RATES = """
         clusters.is_simulated,
         clusters.gpus_per_node,
         -- Through JSON: what an earlier version published has none of these columns.
+        (to_json(clusters)->>'gpu_node_count')::integer as cluster_gpu_node_count,
         coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
         to_json(clusters)->>'stale_reason' as stale_reason,
         (to_json(clusters)->>'built_at')::timestamp as built_at,
@@ -197,7 +198,10 @@ def _answer(
 ) -> dict[str, Any]:
     """Compute the answer; `source` is the cluster's row and `months` its months, empty and None for a given rate."""
     variance = float(months.of_future(run.planned_days)) if months else 0.0
-    nodes = float(nodes_of(run.gpu_count, gpus_per_node))
+    fleet = (
+        () if run.gpus_per_node else (source.get("cluster_gpu_count") or 0, source.get("cluster_gpu_node_count") or 0)
+    )
+    nodes = float(nodes_of(run.gpu_count, gpus_per_node, *fleet))
     node_days = nodes * run.planned_days
     value = np.where(rate.value > 0, rate.value, np.nan)
     per_day = value * nodes

@@ -80,11 +80,11 @@ CLUSTERS = {
     .job(99, "n1", at(0), at(0))
     .job(1, "n[1-40]", at(0), at(days=10))
     .job(2, "n[41-80]", at(0), at(days=10), "NODE_FAIL"),
-    # Three nodes of 8 GPUs, two of 4 and one of 16, which two jobs share.
+    # Three nodes of 8 GPUs, two of 4 and two of 16, one of which two jobs share.
     "nodes-of-three-sizes": Cluster()
     .inventory("n[1-3]")
     .inventory("s[1-2]", Gres="gpu:4", CfgTRES="cpu=64,gres/gpu=4")
-    .inventory("w1", Gres="gpu:16", CfgTRES="cpu=64,gres/gpu=16")
+    .inventory("w[1-2]", Gres="gpu:16", CfgTRES="cpu=64,gres/gpu=16")
     .job(99, "n1", at(0), at(0))
     .job(1, "n[1-2]", at(0), at(days=10))
     .job(2, "s[1-2]", at(0), at(days=10), "NODE_FAIL", AllocTRES="cpu=128,gres/gpu=8,node=2")
@@ -185,6 +185,20 @@ def test_a_job_has_whole_nodes_by_the_gpus_of_its_own_nodes(minimal):
     """
     assert rows(minimal, cluster, whole) == [("1", True), ("2", True), ("3", True), ("4", False), ("5", False)]
     assert rate(minimal, cluster, "whole_nodes", "attempts") == (1, approx(60), approx(1000 / 60))
+
+
+def test_a_job_on_the_whole_cluster_has_all_its_nodes(minimal):
+    """24 + 8 + 32 GPUs on 7 nodes; other jobs have nodes of 8 GPUs."""
+    cluster = "nodes-of-three-sizes"
+    sizes = """
+        select gpu_count, node_count, is_cluster_size from estimates.est_mttf_projections
+        where cluster_id = $cluster and gpu_count between 16 and 128 order by 1
+    """
+    assert rows(minimal, cluster, sizes) == [(16, 2, False), (32, 4, False), (64, 7, True), (128, 16, False)]
+    plans = "select node_count from estimates.est_checkpoint_plans where cluster_id = $cluster and gpu_count = 64"
+    assert rows(minimal, cluster, plans) == [(7,)]
+    gpus = "select gpu_count, gpu_node_count, gpus_per_node from marts.dim_clusters where cluster_id = $cluster"
+    assert rows(minimal, cluster, gpus) == [(64, 7, 8)]
 
 
 def test_a_cluster_without_gpus_has_rates_by_nodes(minimal):

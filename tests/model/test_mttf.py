@@ -56,6 +56,14 @@ def test_a_started_node_is_a_whole_node():
     assert np.isnan(nodes_of(8, np.nan))
 
 
+def test_a_job_on_all_gpus_of_a_fleet_has_all_its_nodes():
+    most_of_8, most_of_1 = (8, 640, 100), (1, 900, 201)
+    assert nodes_of([1, 512, 639, 640, 641, 1280], *most_of_8).tolist() == [1, 64, 80, 100, 100, 160]
+    assert nodes_of([1, 200, 512, 900, 9000], *most_of_1).tolist() == [1, 200, 201, 201, 9000]
+    assert nodes_of([8, 64], 8, [0, np.nan], [0, 3]).tolist() == [1, 8]
+    assert np.isnan(nodes_of(8, np.nan, 640, 100))
+
+
 def test_a_job_without_nodes_and_a_node_without_gpus_are_refused():
     with pytest.raises(ValueError, match="at least one node"):
         mttf_at_scale(RSC1, 0)

@@ -140,6 +140,13 @@ class TestRate:
         assert answer("--gpus", 65, "--rate", 6.5)["node_count"] == 9
         assert answer("--gpus", 65, "--rate", 6.5, "--gpus-per-node", 4)["node_count"] == 17
 
+    def test_a_run_on_the_whole_cluster_has_all_its_nodes(self, answer, own_home):
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("update marts.dim_clusters set gpu_node_count = 300 where cluster_id = 'large'")
+        whole = ("--gpus", 2000, "--cluster", "large")
+        assert answer(*whole, root=own_home.root)["node_count"] == 300
+        assert answer(*whole, "--gpus-per-node", 8, root=own_home.root)["node_count"] == 250
+
     def test_without_failures_there_are_bounds_only(self, answer, run):
         found = answer("--gpus", 1024, "--cluster", "quiet")
         values = ("mttf_hours", "mttf_hours_high", "expected_interruptions", "checkpoint_minutes_young", "ettr_optimal",

@@ -29,6 +29,7 @@ def cluster_row(cluster_id: str, node_count: int, length: dt.timedelta, kinds: s
         "timezone": "UTC",
         "node_count": node_count,
         "gpu_count": 8 * node_count,
+        "gpu_node_count": node_count,
         "gpus_per_node": 8,
         "first_at": START,
         "last_at": START + length + dt.timedelta(days=200),

@@ -161,8 +161,9 @@ def plans(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Plans at the planted reference rates."""
     sizes = con.execute("""
         select
-            cluster_id, cast(gpu_count as bigint) as gpu_count, 8 as gpus_per_node, population, failure_count,
-            failure_variance, node_days, []::double[] as month_failure_counts, []::double[] as month_node_days,
+            cluster_id, cast(gpu_count as bigint) as gpu_count, 8 as gpus_per_node, null as fleet_gpu_count,
+            null as fleet_node_count, population, failure_count, failure_variance, node_days,
+            []::double[] as month_failure_counts, []::double[] as month_node_days,
             5.0 as restart_minutes, 5.0 as write_minutes,
             'write time not configured: 5 minutes assumed' as note
         from estimates.est_failure_rates

@@ -28,7 +28,8 @@ from tests.report.reading import Element
 
 ROW = {
     "cluster_id": "c", "population": "all", "failure_count": 34.0, "failure_variance": 34.0, "node_days": 1886.8,
-    "note": None, "gpus_per_node": 8, "gpu_count": 512, "checkpoint_minutes": 60.0, "restart_minutes": 5.0,
+    "note": None, "gpus_per_node": 8, "gpu_count": 512, "gpu_node_count": 64,
+    "checkpoint_minutes": 60.0, "restart_minutes": 5.0,
     "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9, "repair_count": 161, "repair_hours": 5.0,
     "month_failure_counts": [], "month_node_days": [],
 }  # fmt: skip
@@ -45,6 +46,7 @@ MEASURED = {
         "month_failure_counts": [2_000.0] * 10,
         "month_node_days": [3e5] * 10,
     },
+    "nodes of two sizes": ROW | {"gpu_count": 480, "gpu_node_count": 80},
     "none": ROW | {"failure_count": 0.0, "failure_variance": 0.0, "node_days": 900.0},
 }
 INPUTS = [
@@ -120,7 +122,7 @@ def model(row, question):
         return {"mttf_hours": math.nan, "interruptions": math.nan, "ettr": math.nan, "probability": math.nan}
     months = month_variation(row["month_failure_counts"], row["month_node_days"], float(measured.dispersion))
     variance = float(months.of_future(question["days"]))
-    nodes = float(nodes_of(question["gpus"], row["gpus_per_node"]))
+    nodes = float(nodes_of(question["gpus"], row["gpus_per_node"], row["gpu_count"], row["gpu_node_count"]))
     rates = {"": rate.value, "_low": rate.low, "_high": rate.high}
     per_day = {name: nodes * float(x) if x > 0 else math.nan for name, x in rates.items()}
     without = {name: probability_without_spare(x, question["repair_hours"] / 24, question["spares"])

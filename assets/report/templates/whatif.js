@@ -83,7 +83,7 @@
     function grid(input) {
       const rate = whatIfModel.chosenRate(data, input.rate, input.own, input.days);
       for (const cell of block.querySelectorAll("td[data-gpus]")) {
-        const perDay = rate.value * Math.ceil(Number(cell.dataset.gpus) / data.gpus_per_node);
+        const perDay = rate.value * whatIfModel.nodesOf(data, Number(cell.dataset.gpus));
         const without = whatIfModel.probabilityWithoutSpare(perDay, input.repair_hours / 24, input.spares);
         const costs = { restart: input.restart, write: input.write, queue: input.queue * without };
         const ettr = whatIfModel.ettrExact(perDay, Number(cell.dataset.minutes), costs);

@@ -174,10 +174,17 @@ const whatIfModel = (function () {
     return { value, low: value, high: value, level: data.confidence_level, assumed: true };
   }
 
+  // mttf.nodes_of: nodes of a job where those of the cluster may differ in size.
+  function nodesOf(data, gpus) {
+    const nodes = Math.ceil(gpus / data.gpus_per_node), whole = data.gpu_node_count;
+    if (gpus === data.gpu_count) return whole;
+    return gpus < data.gpu_count ? Math.min(nodes, whole) : Math.max(nodes, whole);
+  }
+
   // Everything the page says, from the positions of its sliders.
   function evaluate(data, input) {
     const rate = chosenRate(data, input.rate, input.own, input.days);
-    const nodes = Math.ceil(input.gpus / data.gpus_per_node);
+    const nodes = nodesOf(data, input.gpus);
     const [value, low, high] = [rate.value, rate.low, rate.high].map((x) => (x > 0 ? x * nodes : NaN));
     const mayBeZero = rate.low === 0;
     const withoutSpare = probabilityWithoutSpare(value, input.repair_hours / 24, input.spares);
@@ -207,5 +214,5 @@ const whatIfModel = (function () {
     };
   }
 
-  return { evaluate, ettrExact, chosenRate, probabilityWithoutSpare, lambertW, gammaQuantiles };
+  return { evaluate, ettrExact, chosenRate, nodesOf, probabilityWithoutSpare, lambertW, gammaQuantiles };
 })();

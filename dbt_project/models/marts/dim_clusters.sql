@@ -55,6 +55,7 @@ node_totals as (
         cluster_id,
         count(*) as node_count,
         sum(gpu_count) as gpu_count,
+        count(case when gpu_count > 0 then 1 end) as gpu_node_count,
         min(first_seen_at) as first_at,
         max(last_seen_at) as last_at
     from nodes
@@ -111,6 +112,7 @@ select
     clusters.timezone,
     cast(coalesce(node_totals.node_count, 0) as integer) as node_count,
     cast(coalesce(node_totals.gpu_count, 0) as integer) as gpu_count,
+    cast(coalesce(node_totals.gpu_node_count, 0) as integer) as gpu_node_count,
     coalesce(gpus_of_most_nodes.gpus_per_node, clusters.gpus_per_node) as gpus_per_node,
     clusters.gpu_model,
     clusters.price_per_gpu_hour,
