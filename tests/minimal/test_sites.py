@@ -176,6 +176,15 @@ def test_what_ran_over_the_edges_counts_for_its_part_in_the_window(minimal):
     assert rows(minimal, cluster, nodes) == [("n1", approx(4), 0, 1), ("n2", approx(4), 1, 1)]
 
 
+def test_a_node_is_last_seen_where_the_export_shows_its_job_running(minimal):
+    """n1's last job ends on day 5, and n2's still runs then."""
+    last = """
+        select node_id, date_diff('day', timestamp '2024-05-01', last_seen_at) from marts.dim_nodes
+        where cluster_id = $cluster order by 1
+    """
+    assert rows(minimal, "edges-of-the-window", last) == [("n1", 5), ("n2", 5)]
+
+
 def test_a_job_has_whole_nodes_by_the_gpus_of_its_own_nodes(minimal):
     """Jobs 1 to 3 fill two nodes each for ten days, and one of them fails; jobs 4 and 5 have half of a node each."""
     cluster = "nodes-of-three-sizes"

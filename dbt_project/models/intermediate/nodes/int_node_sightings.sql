@@ -42,14 +42,19 @@ nodes as (
 
 ),
 
--- Node lists repeat: the times are folded before the lists are unfolded.
+-- Node lists repeat: the times are folded before the lists are unfolded. A job that runs was seen running: its elapsed
+-- time ends where the export does.
 allocations as (
 
     select
         cluster_id,
         node_ids,
         min(started_at) as first_at,
-        max(coalesce(ended_at, started_at)) as last_at
+        max(coalesce(
+            ended_at,
+            started_at + {{ seconds_interval('elapsed_seconds + coalesce(suspended_seconds, 0)') }},
+            started_at
+        )) as last_at
     from records
     where {{ list_length('node_ids') }} > 0
     group by cluster_id, node_ids
