@@ -126,9 +126,14 @@ def simulated_cluster(days: int = 20) -> Tables:
                 "cluster_id": "demo", "node_id": name, "started_at": at, "is_planned": is_planned, "reason": reason,
                 "ended_at": at + dt.timedelta(hours=rng.uniform(0.3, 30)),
             })  # fmt: skip
+    machines: list[dict[str, Any]] = [
+        {"cluster_id": "demo", "node_id": n, "node_name": n, "gpu_count": 8} for n in nodes
+    ]
+    # The last node joined on the third day.
+    machines[-1] |= {"first_seen_at": START + dt.timedelta(days=2), "last_seen_at": START + dt.timedelta(days=days)}
     return {
         "marts.dim_clusters": [cluster_row("demo", 64, dt.timedelta(days=days), set(KINDS))],
-        "marts.dim_nodes": [{"cluster_id": "demo", "node_id": n, "node_name": n, "gpu_count": 8} for n in nodes],
+        "marts.dim_nodes": machines,
         "marts.fct_attempt_nodes": attempt_node_rows(attempts),
         "marts.fct_attempts": attempts,
         "marts.fct_failures": failures,

@@ -10,6 +10,7 @@ import pytest
 from assets.report.page import build
 from assets.report.queries import Frames, Own
 from assets.report.sections.checkpoints import checkpoints
+from assets.report.sections.headline import utilisation_in_words
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, pages, parse, table
@@ -118,6 +119,22 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     text = section(demo, "headline").text
     assert re.search(r"Infrastructure failures ended [\d.]+% of attempts, [\d.]+% of GPU time: k = \d+ of 4,000", text)
     assert re.search(r"Allocated: [\d.]+% of the time in service", text)
+    assert "GPU-hours; 384 of these are of nodes that no log names yet, or any more" in text
+
+
+@pytest.mark.parametrize(
+    ("unknown", "told"),
+    [
+        ((0, 0), "20.0 of 40.0 GPU-hours."),
+        ((0, 3), "20.0 of 40.0 GPU-hours; outages are unknown on 1 day, so none is taken off there."),
+        ((3, 3), "20.0 of 40.0 GPU-hours; no outage is known, so none is taken off."),
+    ],
+)
+def test_outages_are_taken_off_on_days_that_logs_cover(unknown, told):
+    day = {"cluster_id": "c", "allocated_gpu_hours": 10.0, "in_service_gpu_hours": 20.0, "unseen_gpu_hours": 0.0}
+    days = [day | {"unknown_outage_count": count, "unknown_allocation_count": 0} for count in unknown]
+    said = utilisation_in_words(Own(Frames([("daily_work", days)]), {"cluster_id": "c"}))
+    assert said == f"Allocated: 50.0% of the time in service, {told}"
 
 
 def test_what_nobody_ran_is_unknown_and_says_why(hall):

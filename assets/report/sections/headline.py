@@ -48,7 +48,7 @@ def headline(own: Own) -> Section:
             "Attempts measure what users suffer, incidents what machines do.",
         ),
         projected("MTTF of the largest jobs", quoted),
-        f"{_infrastructure(own)} {_utilisation(own)}",
+        f"{_infrastructure(own)} {utilisation_in_words(own)}",
     )
 
 
@@ -111,13 +111,19 @@ def utilisation(own: Own) -> tuple[float | None, float | None]:
     return allocated, in_service
 
 
-def _utilisation(own: Own) -> str:
+def utilisation_in_words(own: Own) -> str:
+    """Say how much of the GPU time in service was allocated, and what that leaves out."""
     allocated, in_service = utilisation(own)
     if allocated is None or not in_service:
         return "How much of the GPU time was allocated is unknown: the GPU counts of nodes or of jobs are."
     ratio, hours = share(allocated / in_service), f"{short(allocated)} of {short(in_service)} GPU-hours"
     days = own.rows("daily_work")
-    without = "; no outage is known, so none is taken off" if any(day["unknown_outage_count"] for day in days) else ""
+    unwatched = sum(day["unknown_outage_count"] > 0 for day in days)
+    without = f"; outages are unknown on {plural(unwatched, 'day')}, so none is taken off there" if unwatched else ""
+    if unwatched == len(days):
+        without = "; no outage is known, so none is taken off"
     unknown = sum(day["unknown_allocation_count"] for day in days)
     bound = f"; a lower bound: the GPU time of {plural(unknown, 'node-day')} is unknown" if unknown else ""
-    return f"Allocated: {ratio} of the time in service, {hours}{without}{bound}."
+    unseen = sum(day["unseen_gpu_hours"] for day in days)
+    absent = f"; {short(unseen)} of these are of nodes that no log names yet, or any more" if unseen else ""
+    return f"Allocated: {ratio} of the time in service, {hours}{absent}{without}{bound}."

@@ -18,6 +18,7 @@ lost_days as (
 node_days as (
     select
         days.*,
+        days.day_date < cast(nodes.first_seen_at as date) or days.day_date > cast(nodes.last_seen_at as date) as is_unseen,
         nodes.gpu_count * greatest(
             0,
             (epoch(least(days.day_date + interval 1 day, coalesce(clusters.data_through_at, clusters.last_at)))
@@ -35,6 +36,7 @@ work_days as (
         day_date,
         sum(allocated_gpu_hours) as allocated_gpu_hours,
         sum(in_service_gpu_hours) as in_service_gpu_hours,
+        coalesce(sum(in_service_gpu_hours) filter (where is_unseen), 0) as unseen_gpu_hours,
         count(*) filter (where out_of_service_hours is null) as unknown_outage_count,
         count(*) filter (where allocated_gpu_hours is null) as unknown_allocation_count
     from node_days
