@@ -60,8 +60,8 @@ class ColumnLineage:
         return dg.Output(event.value, event.output_name, metadata={**event.metadata, KEY: lineage})
 
     def keep(self) -> None:
-        """Write what a complete build has taught; called only when the build succeeded."""
-        if not self.is_known:
+        """Write what the statements of a whole build have told; called only when the build succeeded."""
+        if self._statements is not None:
             beside = self._path.with_suffix(f".{os.getpid()}")
             beside.write_text(json.dumps(self.rows))
             beside.replace(self._path)

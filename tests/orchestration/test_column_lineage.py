@@ -90,3 +90,8 @@ def test_a_table_without_a_lineage_is_built_all_the_same_and_named(statements, t
     assert [text.partition(":")[0] for text in context.warnings] == [
         "staging.stg_nodes is published without the lineage of its columns"
     ]
+
+
+def test_a_build_of_single_tables_keeps_no_lineage_for_the_next_whole_one(tmp_path):
+    ColumnLineage(tmp_path / "lineage.json").keep()
+    assert not ColumnLineage(tmp_path / "lineage.json").is_known

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from assets.report.folder import ReportFolder
-from orchestration.dbt.column_lineage import ColumnLineage
+from orchestration.dbt.column_lineage import ColumnLineage, Statements
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import publish
@@ -103,6 +103,7 @@ def test_what_an_earlier_version_left_open_is_closed_but_not_the_home_itself_or_
 def test_what_is_made_of_the_code_alone_is_for_everybody_who_runs_it(tmp_path):
     with private_files():
         lineage = ColumnLineage(tmp_path / "target" / "column_lineage.json")
+        lineage.read_from(Statements({"nodes": {}, "sources": {}}, tmp_path, {}))
         (tmp_path / "target").mkdir()
         lineage.keep()
         ReportFolder(path=str(tmp_path), parts=str(tmp_path / "parts")).kept("text", lambda: "text")
