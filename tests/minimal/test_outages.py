@@ -25,6 +25,10 @@ CLUSTERS = {
     "a-fault-within-planned-work": used_for_a_month()
     .event("n1", at(8), at(12), "DRAIN", "maint: replace cable")
     .event("n1", at(10), at(14), "DOWN", "PSU failure"),
+    # Switched off in a reservation for maintenance, which took the job with it.
+    "switched-off-in-a-reservation": used_for_a_month()
+    .job(999, "n1", at(8), at(10), "NODE_FAIL")
+    .event("n1", at(10), at(12), "DOWN$", "Not responding", "slurm(64030)"),
     # The node answers again twice while it waits for its repair.
     "not-responding-within-a-repair": used_for_a_month()
     .event("n1", at(8), at(12, days=19), "DRAIN", "rma gpu")
@@ -93,3 +97,14 @@ def test_rows_within_a_longer_row_are_the_same_outage(minimal):
     cluster = "not-responding-within-a-repair"
     assert outages(minimal, cluster) == [(at(8), at(12, days=19), "node_fail_unattributed", "Not responding", 3)]
     assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (1, 16)
+
+
+def test_a_node_switched_off_in_a_reservation_for_maintenance_did_not_fail(minimal):
+    """Slurm marks the state of such a node with a dollar, and its own reports count it as planned."""
+    cluster = "switched-off-in-a-reservation"
+    assert outages(minimal, cluster) == [(at(10), at(12), "planned", "Not responding", 1)]
+    ended = minimal.execute(
+        "select end_reason from marts.fct_attempts where cluster_id = $cluster and state = 'NODE_FAIL'",
+        {"cluster": cluster},
+    ).fetchall()
+    assert ended == [("planned",)]

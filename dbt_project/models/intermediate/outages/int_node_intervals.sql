@@ -274,6 +274,11 @@ classified as (
         coalesce(reasons.severity, 'info') as severity,
         coalesce(reasons.evidence_class, 'none') as evidence_class,
         case
+            -- In a reservation for maintenance a node that stops answering was switched off.
+            when
+                reasons.failure_category = 'node_fail_unattributed'
+                and contains(coalesce(intervals.state_flags, ''), '$')
+                then 'planned'
             when coalesce(reasons.failure_category, 'unmapped') != 'unmapped' then reasons.failure_category
             when
                 {{ regex_matches("coalesce(intervals.state, '')", "'MAINT|POWER|REBOOT'") }}
