@@ -110,6 +110,18 @@ def test_a_name_full_of_delimiters(tmp_path):
     assert counts(con) == (3, 2, 1, 0)
 
 
+def test_a_constraint_of_two_features_beside_the_submit_line_that_asked_for_it():
+    """Columns that are not read tell where a free text ends, too: energy and ids of keys are numbers."""
+    header = "JobIDRaw|Comment|Constraints|ConsumedEnergy|Container|CPUTime|State|Submit|Start|End|SubmitLine|Suspended"
+    header += "|WCKey|WCKeyID|WorkDir"
+    layout = header_layout(header)
+    times = "2026-10-25T02:56:22|2026-10-25T02:56:23|2026-10-25T02:56:44"
+    line = f"16||a100|h100|0||00:00:44|COMPLETED|{times}|sbatch -C a100|h100 run.sh|00:00:00||0|/home/a|b"
+    fields = dict(zip(layout.columns, repair(line, layout), strict=True))
+    assert (fields["Constraints"], fields["WorkDir"]) == ("a100|h100", "/home/a|b")
+    assert fields["SubmitLine"] == "sbatch -C a100|h100 run.sh"
+
+
 def test_a_script_of_many_lines_with_blank_ones(tmp_path):
     record = {"SubmitLine": "sbatch --wrap #!/bin/bash\n\nsrun a | tee log\n\n\nsrun b"}
     con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52", "JobIDRaw": "52"}])}))
