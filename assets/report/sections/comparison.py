@@ -88,6 +88,7 @@ def comparison(owns: Sequence[Own]) -> tuple[Section, ...]:
         "All clusters",
         [{**own.cluster, "own": own} for own in owns],
         CLUSTERS,
+        "Attempts: those that have ended. "
         f"Failure rate: failed attempts per {whole(1000)} node-days; the pages of a cluster also count incidents. "
         f"{LITTLE}: less than {whole(MIN_NODE_DAYS)} node-days were observed. The ratio of the last days is that of "
         "incidents.",
