@@ -37,7 +37,8 @@ MEASURED = {
     "plain": ROW,
     "in bursts": ROW | {"failure_count": 105.99, "failure_variance": 159.96, "node_days": 5373.2},
     "in unlike months": ROW | {"month_failure_counts": [2.0, 25.0, 7.0], "month_node_days": [700.0, 700.0, 486.8]},
-    "few": ROW | {"failure_count": 0.3, "failure_variance": 0.3, "node_days": 12.5},
+    "few, on nodes of two sizes": ROW
+    | {"failure_count": 0.3, "failure_variance": 0.3, "node_days": 12.5, "gpu_count": 500, "gpu_node_count": 80},
     "many": ROW
     | {
         "failure_count": 20_000.0,
@@ -46,7 +47,6 @@ MEASURED = {
         "month_failure_counts": [2_000.0] * 10,
         "month_node_days": [3e5] * 10,
     },
-    "nodes of two sizes": ROW | {"gpu_count": 480, "gpu_node_count": 80},
     "none": ROW | {"failure_count": 0.0, "failure_variance": 0.0, "node_days": 900.0},
 }
 INPUTS = [
