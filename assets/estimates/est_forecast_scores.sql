@@ -71,6 +71,7 @@ exposures as (
     group by nodes.cluster_id, date_trunc('month', nodes.day_date)
 ),
 
+-- What failed at midnight ran on the day before.
 failures as (
     select
         exposures.cluster_id,
@@ -78,7 +79,7 @@ failures as (
         coalesce(exposures.incident_id, exposures.attempt_id) as incident_id,
         cast(date_trunc('month', min(exposures.failed_at) over (
             partition by exposures.cluster_id, coalesce(exposures.incident_id, exposures.attempt_id)
-        )) as date) as month_date,
+        ) - interval 1 microsecond) as date) as month_date,
         exposures.failure_probability
     from intermediate.failed_exposures as exposures
     inner join reference using (cluster_id)
@@ -105,7 +106,7 @@ incidents as (
     union all
     select
         struck.cluster_id,
-        cast(date_trunc('month', struck.failed_at) as date) as month_date,
+        cast(date_trunc('month', struck.failed_at - interval 1 microsecond) as date) as month_date,
         struck.incident_id,
         struck.incident_probability as real_probability,
         struck.expected_count

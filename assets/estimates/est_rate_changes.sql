@@ -34,15 +34,23 @@ probabilities as (
     group by cluster_id, incident_id
 ),
 
+-- What failed at midnight ran on the day before.
+dated_incidents as (
+    select
+        *,
+        cast(started_at - interval 1 microsecond as date) as day_date
+    from marts.fct_incidents
+),
+
 incidents as (
     select
-        incidents.cluster_id,
-        cast(incidents.started_at as date) as day_date,
-        incidents.failure_category,
+        dated_incidents.cluster_id,
+        dated_incidents.day_date,
+        dated_incidents.failure_category,
         probabilities.incident_probability
-    from marts.fct_incidents as incidents
+    from dated_incidents
     inner join probabilities using (cluster_id, incident_id)
-    inner join days on incidents.cluster_id = days.cluster_id and cast(incidents.started_at as date) = days.day_date
+    inner join days using (cluster_id, day_date)
     where probabilities.incident_probability > 0
 ),
 

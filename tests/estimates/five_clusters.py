@@ -219,7 +219,7 @@ insert into marts.fct_incidents by name
 select
     'large' as cluster_id, 'i' || cast(started_at as varchar) as incident_id, started_at, 'pcie' as failure_category
 from (
-    select d, date '2026-01-01' + cast(d as integer) as started_at from range(60) as days (d)
+    select d, timestamp '2026-01-01 12:00' + to_days(cast(d as integer)) as started_at from range(60) as days (d)
 ) where if(d < 40, d % 4 = 0, d % 3 > 0);
 insert into marts.fct_failures (cluster_id, attempt_id, incident_id, culprit_node_id)
 select cluster_id, incident_id, incident_id, null from marts.fct_incidents;

@@ -1,6 +1,7 @@
 """What logs cover, and that outside of it the answer comes from the next best source or is unknown, never zero."""
 
 import json
+from datetime import date
 
 from tests.minimal.cluster import Cluster, at
 
@@ -34,6 +35,18 @@ def exported(cluster, name, jobs):
 WEEKS = [(week, range(168 * week, 168 * week + 168, 2)) for week in (0, 2, 3)]
 
 CLUSTERS = {
+    # A node that fails at midnight every ten days; the study ends with the third time, and with the month.
+    "failures-at-midnight": Cluster(
+        """
+        [[spans]]
+        kind = "sacct"
+        from = 2024-05-02T00:00:00Z
+        to = 2024-06-01T00:00:00Z
+        """
+    )
+    .job(1, "n1", at(0), at(days=11), "NODE_FAIL")
+    .job(2, "n1", at(days=11), at(days=21), "NODE_FAIL")
+    .job(3, "n1", at(days=21), at(days=31), "NODE_FAIL"),
     # sacctmgr's window is a day unless another is asked for: one row, of the last day.
     "one-event-of-the-last-day": drained(busy(), "n1", at(13, days=10), at(15, days=10))
     .slurmctld(at(13, days=59), "update_node: node n1 reason set to: disk")
@@ -122,6 +135,18 @@ def study_period(minimal, cluster):
     columns = ", ".join(since.format(name) for name in ("study_from_at", "study_to_at", "data_through_at"))
     query = f"select {columns} from marts.dim_clusters where cluster_id = $cluster"
     return minimal.execute(query, {"cluster": cluster}).fetchone()
+
+
+def test_a_failure_at_midnight_is_one_of_the_day_and_month_before(minimal):
+    """Three failures in the 30 days of the study, all of them in May. June has only its forecast."""
+    cluster = {"cluster": "failures-at-midnight"}
+    changes = "select event_count, exposure, day_count from estimates.est_rate_changes where cluster_id = $cluster"
+    assert minimal.execute(changes, cluster).fetchall() == [(3, 30, 30)]
+    months = """
+        select month_date, month_failure_count, month_node_days from estimates.est_forecast_scores
+        where cluster_id = $cluster order by 1
+    """
+    assert minimal.execute(months, cluster).fetchall() == [(date(2024, 5, 1), 3, 30), (date(2024, 6, 1), 0, 0)]
 
 
 def test_one_row_of_events_leaves_the_controllers_outages_of_other_days(minimal):
