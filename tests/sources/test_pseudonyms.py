@@ -79,6 +79,7 @@ def test_rules_find_in_a_cut_text_what_they_find_in_the_whole_one(rules: duckdb.
         for part in pattern.split("|")
     }
     texts |= {f"{before}{part}{after}" for part in literals for before, after in (("", " by zoe7"), ("hc: ", ": 3"))}
+    texts |= {"cold-start", "new kernel : reboot issued", "new kernel : reboot issued : reboot timed out"}
     assert len(texts) > 500
     assert told_apart(rules, sorted(texts)) == []
 
