@@ -11,20 +11,29 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, REFERENCE_MONTHS, REFERENCE_RATE, WEIGHTED_METHODS, evidence
+from assets.estimates.evidence import (
+    CLUSTER,
+    NODE_COUNT,
+    NODES_OF_JOBS,
+    REFERENCE_MONTHS,
+    REFERENCE_RATE,
+    WEIGHTED_METHODS,
+    evidence,
+)
 from assets.estimates.table import (
     Column,
     TableSpec,
     bounded,
     estimate,
     node_day_rate,
+    nodes_of_jobs,
     numbers,
     variance_of_future,
     with_limits,
     write,
 )
 from assets.model.incident_counts import weighted_interval
-from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.mttf import mttf_at_scale
 from assets.model.run_plan import plan_checkpoints, predict_interruptions, run_outlook
 from assets.warehouse import Warehouse
 
@@ -39,10 +48,9 @@ SEED = 20_241_029
 
 RATIO = "ratio 0 to 1"
 RATE_UNIT = "failures per 1,000 node-days"
-NODES = tuple(f"marts.dim_clusters.{column}" for column in ("gpus_per_node", "gpu_count", "gpu_node_count"))
 RESTART = ("staging.stg_config__clusters.restart_minutes",)
 WRITE = ("staging.stg_config__clusters.write_minutes",)
-RATE = (*REFERENCE_RATE, *NODES)
+RATE = (*REFERENCE_RATE, *NODES_OF_JOBS)
 INTERVAL = (*RATE, *WRITE)
 ETTR = (*INTERVAL, *RESTART)
 RUN = (*ETTR, *REFERENCE_MONTHS)
@@ -57,14 +65,7 @@ TABLE = TableSpec(
     columns=(
         CLUSTER,
         Column("gpu_count", "bigint", "GPUs", "Powers of two from 8 to 131,072.", is_required=True),
-        Column(
-            "node_count",
-            "bigint",
-            "nodes",
-            "gpu_count / gpus_per_node, rounded up. Where nodes differ in size: all nodes with GPUs for all GPUs of "
-            "the cluster, no more for fewer, no fewer for more.",
-            NODES,
-        ),
+        NODE_COUNT,
         Column("population", "varchar", "", "Population of est_failure_rates the rate comes from.", REFERENCE_RATE),
         Column(
             "counted_as",
@@ -135,9 +136,7 @@ TABLE = TableSpec(
 
 def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add rate, MTTF, interruptions, intervals and ETTR to sizes with their counts and costs."""
-    nodes = nodes_of(
-        *(numbers(sizes, name) for name in ("gpu_count", "gpus_per_node", "fleet_gpu_count", "fleet_node_count"))
-    )
+    nodes = nodes_of_jobs(sizes)
     rate, variance = node_day_rate(sizes), numbers(sizes, "failure_variance")
     months = variance_of_future(sizes, rate, PLANNED_DAYS)
     mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * PLANNED_DAYS, months)

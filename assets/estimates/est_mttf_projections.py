@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, REFERENCE_MONTHS, REFERENCE_RATE, WEIGHTED_METHODS, evidence
+from assets.estimates.evidence import (
+    CLUSTER,
+    NODE_COUNT,
+    NODES_OF_JOBS,
+    REFERENCE_MONTHS,
+    REFERENCE_RATE,
+    WEIGHTED_METHODS,
+    evidence,
+)
 from assets.estimates.table import (
     Column,
     TableSpec,
     bounded,
     estimate,
     node_day_rate,
+    nodes_of_jobs,
     numbers,
     variance_of_future,
     write,
 )
-from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.mttf import mttf_at_scale
 from assets.model.run_plan import predict_interruptions
 from assets.warehouse import Warehouse
 
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
 
 CLUSTER_SIZE = ("marts.dim_clusters.gpu_count",)
 LARGEST_JOB = ("marts.fct_attempts.job_gpu_count", "marts.fct_attempts.started_at")
-NODES = tuple(f"marts.dim_clusters.{column}" for column in ("gpus_per_node", "gpu_count", "gpu_node_count"))
+RATE = (*REFERENCE_RATE, *NODES_OF_JOBS)
 RATE_UNIT = "failures per 1,000 node-days"
 PLANNED_DAYS = 30
 
@@ -51,14 +60,7 @@ TABLE = TableSpec(
             (*CLUSTER_SIZE, *LARGEST_JOB),
             is_required=True,
         ),
-        Column(
-            "node_count",
-            "bigint",
-            "nodes",
-            "gpu_count / gpus_per_node, rounded up. Where nodes differ in size: all nodes with GPUs for all GPUs of "
-            "the cluster, no more for fewer, no fewer for more.",
-            NODES,
-        ),
+        NODE_COUNT,
         Column(
             "is_cluster_size",
             "boolean",
@@ -77,21 +79,21 @@ TABLE = TableSpec(
         ),
         Column("population", "varchar", "", "Population of est_failure_rates the rate comes from.", REFERENCE_RATE),
         Column("failures_per_1000_node_days", "double", RATE_UNIT, "The rate projected.", REFERENCE_RATE),
-        Column("mttf_hours", "double", "hours", "24 / (node_count x rate). NULL: no rate.", (*REFERENCE_RATE, *NODES)),
-        Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", (*REFERENCE_RATE, *NODES)),
+        Column("mttf_hours", "double", "hours", "24 / (node_count x rate). NULL: no rate.", RATE),
+        Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", RATE),
         Column(
             "mttf_hours_high",
             "double",
             "hours",
             "At the lower limit of the rate. NULL: none without failures.",
-            (*REFERENCE_RATE, *NODES),
+            RATE,
         ),
         Column(
             "failures_30d",
             "double",
             "failures",
             f"Failures to expect while such a job runs for {PLANNED_DAYS} days. NULL: no rate.",
-            (*REFERENCE_RATE, *NODES),
+            RATE,
         ),
         Column(
             "failures_30d_low",
@@ -99,14 +101,14 @@ TABLE = TableSpec(
             "failures",
             "Lower limit of that number itself, not of its mean (prediction interval, negative binomial): by the doubt "
             "about the rate, the difference between months, and chance.",
-            (*REFERENCE_RATE, *REFERENCE_MONTHS, *NODES),
+            (*RATE, *REFERENCE_MONTHS),
         ),
         Column(
             "failures_30d_high",
             "double",
             "failures",
             "Upper limit of that number.",
-            (*REFERENCE_RATE, *REFERENCE_MONTHS, *NODES),
+            (*RATE, *REFERENCE_MONTHS),
         ),
         *evidence(
             WEIGHTED_METHODS,
@@ -122,9 +124,7 @@ TABLE = TableSpec(
 
 def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
     """Add node counts, and the MTTF with its limits, to sizes and reference rates."""
-    nodes = nodes_of(
-        *(numbers(sizes, name) for name in ("gpu_count", "gpus_per_node", "fleet_gpu_count", "fleet_node_count"))
-    )
+    nodes = nodes_of_jobs(sizes)
     rate = node_day_rate(sizes)
     mttf = mttf_at_scale(rate, nodes)
     planned = predict_interruptions(rate, nodes * PLANNED_DAYS, variance_of_future(sizes, rate, PLANNED_DAYS))

@@ -37,6 +37,16 @@ REFERENCE_MONTHS = (
     "estimates.est_forecast_scores.month_node_days",
 )
 """The months of the reference rate, which tell how far the rate of the days to come may lie from it."""
+NODES_OF_JOBS = tuple(f"marts.dim_clusters.{column}" for column in ("gpus_per_node", "gpu_count", "gpu_node_count"))
+"""What the number of nodes of a job rests on."""
+NODE_COUNT = Column(
+    "node_count",
+    "bigint",
+    "nodes",
+    "gpu_count / gpus_per_node, rounded up. Where nodes differ in size: all nodes with GPUs for all GPUs of the "
+    "cluster, no more for fewer, no fewer for more.",
+    NODES_OF_JOBS,
+)
 GARWOOD_METHODS = (
     "garwood: exact two-sided limits; garwood_upper_limit: no failure, so only the upper limit of the rate (the lower "
     "limit of the MTTF) says something, and it is one-sided; no_exposure: nothing can be said."

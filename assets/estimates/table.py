@@ -21,6 +21,7 @@ from assets.estimates.method_version import METHOD_VERSION
 from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import month_variation
+from assets.model.mttf import nodes_of
 from assets.warehouse import Warehouse, replace_lineage, replace_table
 
 if TYPE_CHECKING:
@@ -194,6 +195,12 @@ def node_day_rate(frame: pd.DataFrame, prefix: str = "") -> RateInterval:
         numbers(frame, f"{prefix}failure_variance"),
         numbers(frame, f"{prefix}node_days"),
     )
+
+
+def nodes_of_jobs(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Count the nodes of jobs of `gpu_count` GPUs, shape (rows,), on a fleet whose nodes may differ in size."""
+    names = ("gpu_count", "gpus_per_node", "fleet_gpu_count", "fleet_node_count")
+    return nodes_of(*(numbers(frame, name) for name in names))
 
 
 def variance_of_future(frame: pd.DataFrame, rate: RateInterval, future_days: float) -> NDArray[np.float64]:

@@ -97,6 +97,12 @@ def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
 
 
+def attempts(con: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Return what raw.sacct holds of each record, without where it came from, by job and submission."""
+    places = "cluster_id, path, line_number, disposition"
+    return rows(con, f"select * exclude ({places}) from raw.sacct order by job_id_raw, submitted_at")
+
+
 def export(records: Iterable[Mapping[str, str | None]], delimiter: str = "|", columns: list[str] | None = None) -> str:
     """Write records as `sacct -P` does: each takes from `BASE` what it does not say; None leaves a field empty."""
     full = [{**BASE, **record} for record in records]

@@ -16,7 +16,7 @@ def header_delimiter(header: str) -> str | None:
     return found[0] if found else None
 
 
-def field_steps(is_header: str, free_text: str, into: str, begins_row: str = "true") -> list[str]:
+def field_steps(is_header: str, free_text: str, into: str, begins_row: str | None = None) -> list[str]:
     """Return the statements that cut lines into named fields.
 
     Parameters
@@ -29,8 +29,9 @@ def field_steps(is_header: str, free_text: str, into: str, begins_row: str = "tr
         Temp table to make: file_id, line_number, names, fields varchar[] (NULL: the count is wrong), field_count.
         Header and blank lines are not in it; `{into}_headers` holds the headers.
     begins_row
-        SQL condition over `names` and `parts varchar[]`. A line for which it does not hold belongs to the row before
-        it if that one has too few fields: its free text has ends of line. `{into}_continuations` holds such lines.
+        SQL condition over `names` and `parts varchar[]`, for text whose fields may have ends of line. A line for which
+        it does not hold belongs to the row before it if that one has too few fields. `{into}_continuations` holds such
+        lines. Without it every line is a row.
     """
     # Names of columns have no digits, rows always have some. A table of its own, as DuckDB would try the later
     # conditions on every line.
@@ -67,25 +68,46 @@ select * from named where {is_header}"""
                 lambda left_part, right_part: left_part || delimiter || right_part
             )]
             || parts[place + len(parts) - len(names) + 1:]"""
-    cut_lines = f"""
-create or replace temp table {into}_cut as
-with cut as (
-    select
-        lines.file_id,
-        lines.line_number,
-        headers.line_number as header_line,
-        headers.names,
-        headers.delimiter,
-        lines.line,
-        string_split(lines.line, headers.delimiter) as parts
-    from lines
-    asof left join {into}_headers as headers
-        on headers.file_id = lines.file_id and headers.line_number <= lines.line_number
-    where lines.line is not null
-        and (lines.file_id, lines.line_number) not in (select (file_id, line_number) from {into}_headers)
-),
-begun as (
-    select *, {begins_row} as begins from cut
+    cut = f"""
+select
+    lines.file_id,
+    lines.line_number,
+    lines.line,
+    headers.line_number as header_line,
+    headers.names,
+    headers.delimiter,
+    string_split(lines.line, headers.delimiter) as parts
+from lines
+asof left join {into}_headers as headers
+    on headers.file_id = lines.file_id and headers.line_number <= lines.line_number
+where lines.line is not null
+    and (lines.file_id, lines.line_number) not in (select (file_id, line_number) from {into}_headers)"""
+    steps = [candidates, headers]
+    if begins_row is not None:
+        steps += _join_continuations(cut, into, begins_row)
+        cut = f"from {into}_rows"
+    fields = f"""
+create or replace temp table {into} as
+select
+    file_id,
+    line_number,
+    names,
+    len(parts) as field_count,
+    case
+        when len(parts) = len(names) then parts
+        {surplus}
+    end as fields
+from (select *, list_position(names, '{free_text}') as place from ({cut}))"""
+    return [*steps, fields]
+
+
+def _join_continuations(cut: str, into: str, begins_row: str) -> list[str]:
+    """Return the statements that fill `{into}_continuations`, and `{into}_rows` with each row's lines made one."""
+    lines = f"create or replace temp table {into}_cut as {cut}"
+    continuations = f"""
+create or replace temp table {into}_continuations as
+with begun as (
+    select *, {begins_row} as begins from {into}_cut
 ),
 runs as (
     select
@@ -99,41 +121,26 @@ runs as (
 counted as (
     select
         *,
-        coalesce(sum(len(parts) - 1) over (
+        1 + sum(len(parts) - 1) over (
             partition by file_id, header_line, run order by line_number
             rows between unbounded preceding and 1 preceding
-        ), len(names)) + 1 as count_before,
+        ) as count_before,
         min(line_number) over (partition by file_id, header_line, run) as row_line
     from runs
 )
-select *, not begins and run > 0 and count_before < len(names) as is_continuation from counted"""
-    continuations = f"""
-create or replace temp table {into}_continuations as
-select file_id, line_number from {into}_cut where is_continuation"""
-    fields = f"""
-create or replace temp table {into} as
-with cut as (
-    select
-        file_id,
-        min(line_number) as line_number,
-        first(names) as names,
-        first(delimiter) as delimiter,
-        list_position(first(names), '{free_text}') as place,
-        string_split(string_agg(line, ' ' order by line_number), first(delimiter)) as parts
-    from {into}_cut
-    group by file_id, case when is_continuation then row_line else line_number end
-)
+select file_id, line_number, row_line from counted
+where not begins and run > 0 and count_before < len(names)"""
+    rows = f"""
+create or replace temp table {into}_rows as
 select
     file_id,
-    line_number,
-    names,
-    len(parts) as field_count,
-    case
-        when len(parts) = len(names) then parts
-        {surplus}
-    end as fields
-from cut"""
-    return [candidates, headers, cut_lines, continuations, fields]
+    min(line_number) as line_number,
+    first(names) as names,
+    first(delimiter) as delimiter,
+    string_split(string_agg(line, ' ' order by line_number), first(delimiter)) as parts
+from {into}_cut left join {into}_continuations using (file_id, line_number)
+group by file_id, coalesce(row_line, line_number)"""
+    return [lines, continuations, rows]
 
 
 def named_field(*names: str) -> str:
