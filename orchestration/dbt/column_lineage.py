@@ -60,7 +60,7 @@ class ColumnLineage:
         return dg.Output(event.value, event.output_name, metadata={**event.metadata, KEY: lineage})
 
     def keep(self) -> None:
-        """Write what the statements of a whole build have told; called only when the build succeeded."""
+        """Write the rows that were read from statements; called only when a whole build succeeded."""
         if self._statements is not None:
             beside = self._path.with_suffix(f".{os.getpid()}")
             beside.write_text(json.dumps(self.rows))
@@ -69,7 +69,7 @@ class ColumnLineage:
 
 
 class Statements:
-    """The statements that dbt has compiled, each of which tells a table's columns and where they come from.
+    """The statements that dbt has compiled. Each gives the columns of a table and where they come from.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Statements:
                 self._columns[table] = next(csv.reader(file))
             return []
         if node["language"] != "sql":
-            # What a statement in Python returns is written down in its properties.
+            # The columns of a model in Python stand in its properties.
             self._columns[table] = list(node["columns"])
             return []
         schema: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
@@ -114,7 +114,7 @@ class Statements:
                 upstream = leaf.expression.find(exp.Table)
                 if not leaf.downstream and upstream is not None:
                     name = f"{upstream.db}.{upstream.name}"
-                    if name in self._columns:
+                    if self._columns.get(name):
                         rows.add((table, column, name, exp.to_column(leaf.name).name))
         return sorted(rows)
 

@@ -29,6 +29,8 @@ CLUSTERS = {
     "switched-off-in-a-reservation": used_for_a_month()
     .job(999, "n1", at(8), at(10), "NODE_FAIL")
     .event("n1", at(10), at(12), "DOWN$", "Not responding", "slurm(64030)"),
+    # slurmctld began without its state: accounting has a row for every node, though none failed.
+    "cold-start": used_for_a_month().event("n1", at(8), at(10), "DOWN", "cold-start", "slurm(64030)"),
     # The node answers again twice while it waits for its repair.
     "not-responding-within-a-repair": used_for_a_month()
     .event("n1", at(8), at(12, days=19), "DRAIN", "rma gpu")
@@ -97,6 +99,12 @@ def test_rows_within_a_longer_row_are_the_same_outage(minimal):
     cluster = "not-responding-within-a-repair"
     assert outages(minimal, cluster) == [(at(8), at(12, days=19), "node_fail_unattributed", "Not responding", 3)]
     assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (1, 16)
+
+
+def test_a_cold_start_of_the_controller_is_no_fault_of_the_node(minimal):
+    """Two hours out of service, by nobody's fault."""
+    assert outages(minimal, "cold-start") == [(at(8), at(10), "planned", "cold-start", 1)]
+    assert hours_out(minimal, "cold-start") == 2
 
 
 def test_a_node_switched_off_in_a_reservation_for_maintenance_did_not_fail(minimal):

@@ -92,6 +92,14 @@ def test_a_table_without_a_lineage_is_built_all_the_same_and_named(statements, t
     ]
 
 
+def test_columns_that_nobody_wrote_down_have_no_lineage_and_stop_nothing(tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "kept.sql").write_text("select *, node_id from working.intermediate.fitted")
+    models = [node("fitted", "intermediate", language="python", columns={}), node("kept", "marts", "fitted")]
+    statements = Statements({"nodes": {model["name"]: model for model in models}, "sources": {}}, tmp_path, {})
+    assert [statements.lineage(name) for name in ("intermediate.fitted", "marts.kept")] == [[], []]
+
+
 def test_a_build_of_single_tables_keeps_no_lineage_for_the_next_whole_one(tmp_path):
     ColumnLineage(tmp_path / "lineage.json").keep()
     assert not ColumnLineage(tmp_path / "lineage.json").is_known

@@ -35,27 +35,30 @@ def translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSet
             yield SetAside(line, "blank")
         elif not line.startswith("JobId="):
             yield SetAside(line, "unsupported_schema", "the line does not begin with JobId=")
-        elif "JobState=" not in line:
-            yield SetAside(line, "truncated_record", "no JobState on the line")
-        elif "SubmitTime=" not in line:
-            yield SetAside(line, "truncated_record", "no SubmitTime on the line")
+        elif missing := [name for name in ("JobState", "SubmitTime") if f"{name}=" not in line]:
+            yield SetAside(line, "truncated_record", f"no {missing[0]} on the line")
         else:
             yield record_line(line_texts(line))
 
 
 def _record_lines(lines: Iterator[str]) -> Iterator[str]:
-    """Yield a line for each record: Slurm cuts one after 1,023 bytes, its end of line too, and names have line ends."""
+    """Yield a line for each record.
+
+    Slurm cuts a record after 1,023 bytes, with its end of line, so the next record follows on the same line. A job's
+    name may hold ends of line, so a record may go on in the next line.
+    """
     begun = ""
-    for whole in lines:
-        line = f"{begun} {whole}" if begun and whole.strip() and not whole.startswith("JobId=") else whole
-        if begun and line is whole:
-            yield begun
-        starts = [0, *(found.start() for found in _NEXT_RECORD.finditer(line, 1))]
-        *cut, begun = (line[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
-        yield from cut
-        if "JobState=" in begun or not begun.startswith("JobId="):
+    for line in lines:
+        if begun and (line.startswith("JobId=") or not line.strip()):
             yield begun
             begun = ""
+        text = f"{begun} {line}" if begun else line
+        starts = [0, *(found.start() for found in _NEXT_RECORD.finditer(text, 1))]
+        *cut, last = (text[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
+        yield from cut
+        begun = last if last.startswith("JobId=") and "JobState=" not in last else ""
+        if not begun:
+            yield last
     if begun:
         yield begun
 

@@ -40,12 +40,12 @@ failures as (
 ),
 
 -- Nodes with other numbers of GPUs than most of their cluster's. Most clusters have none, and nothing is joined.
-odd_nodes as (
+unusual_nodes as (
 
     select
         nodes.cluster_id,
         nodes.node_id,
-        nodes.gpu_count - clusters.gpus_per_node as further_gpu_count
+        nodes.gpu_count - clusters.gpus_per_node as gpu_count_difference
     from {{ name_table(ref('dim_nodes'), by_schema) }} as nodes
     inner join clusters on nodes.cluster_id = clusters.cluster_id
     where
@@ -55,17 +55,17 @@ odd_nodes as (
 
 ),
 
-odd_node_gpus as (
+unusual_node_gpus as (
 
     select
         attempt_nodes.cluster_id,
         attempt_nodes.attempt_id,
-        sum(odd_nodes.further_gpu_count) as further_gpu_count
+        sum(unusual_nodes.gpu_count_difference) as gpu_count_difference
     from {{ name_table(ref('fct_attempt_nodes'), by_schema) }} as attempt_nodes
-    inner join odd_nodes
+    inner join unusual_nodes
         on
-            attempt_nodes.cluster_id = odd_nodes.cluster_id
-            and attempt_nodes.node_id = odd_nodes.node_id
+            attempt_nodes.cluster_id = unusual_nodes.cluster_id
+            and attempt_nodes.node_id = unusual_nodes.node_id
     group by attempt_nodes.cluster_id, attempt_nodes.attempt_id
 
 ),
@@ -184,7 +184,7 @@ select
         when exposed.gpus_per_node > 0
             then
                 exposed.gpu_count
-                >= exposed.node_count * exposed.gpus_per_node + coalesce(odd_node_gpus.further_gpu_count, 0)
+                >= exposed.node_count * exposed.gpus_per_node + coalesce(unusual_node_gpus.gpu_count_difference, 0)
     end as is_whole_node,
     exposed.entry_seconds,
     exposed.exit_seconds,
@@ -210,10 +210,10 @@ select
     exposed.seen_from_at,
     exposed.seen_to_at
 from exposed
-left join odd_node_gpus
+left join unusual_node_gpus
     on
-        exposed.cluster_id = odd_node_gpus.cluster_id
-        and exposed.attempt_id = odd_node_gpus.attempt_id
+        exposed.cluster_id = unusual_node_gpus.cluster_id
+        and exposed.attempt_id = unusual_node_gpus.attempt_id
 left join failures
     on
         exposed.cluster_id = failures.cluster_id
