@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 from rich.console import Console
 
+from assets.report.wording import plural
 from assets.rows import rows_of
 from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
@@ -108,8 +109,8 @@ class Outcome:
             name = f"{row['cluster_id']} ({', '.join(marks)})" if marks else row["cluster_id"]
             yield ""
             yield (
-                f"{name}: {row['attempts']:,} attempts on {row['node_count']:,} nodes,"
-                f" {row['failures']:,} infrastructure failures"
+                f"{name}: {plural(row['attempts'], 'attempt')} on {plural(row['node_count'], 'node')},"
+                f" {plural(row['failures'], 'infrastructure failure')}"
             )
             yield f"  failure rate {_rate_in_words(row)}"
         for cluster in self.failing:
