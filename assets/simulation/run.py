@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from assets.simulation.engine import simulate_cluster
 from assets.simulation.logs.dirt import spoil, write_dirt
 from assets.simulation.logs.record import Record
 from assets.simulation.profiles import Profile
+from assets.simulation.side_by_side import is_possible, run_side_by_side
 from assets.simulation.truth import planted
 from assets.simulation.writing import write_cluster
 
@@ -156,18 +158,16 @@ def simulate(
     ]
     for order in orders:
         refuse_real_logs(order.sources)
-    done, done_share, whole = [], 0.0, sum(order.node_days for order in orders)
-    for order in orders:
-        share = order.node_days / whole
-        done.append(
-            _fulfil(
-                order,
-                lambda part, start=done_share, share=share: tell(start + share * part),  # type: ignore[misc]
-            )
-        )
-        done_share += share
+    shares = dict.fromkeys((order.profile.cluster_id for order in orders), 0.0)
+    whole = sum(order.node_days for order in orders)
+
+    def hear(order: Order, share: float) -> None:
+        shares[order.profile.cluster_id] = share * order.node_days / whole
+        tell(sum(shares.values()))
+
+    made = (_fulfil_side_by_side if len(orders) > 1 and is_possible() else _fulfil_in_turn)(orders, hear)
     tell(1.0)
-    return Summary(name, time.monotonic() - started, tuple(done))
+    return Summary(name, time.monotonic() - started, tuple(made))
 
 
 def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) -> None:
@@ -179,6 +179,28 @@ def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) 
         raise ValueError(f"seed is {seed}; it must not be negative")
     if not 0 <= dirt <= 0.5:
         raise ValueError(f"dirt is {dirt}; it is a share of all lines, from 0 to 0.5")
+
+
+Hear = Callable[[Order, float], None]
+
+
+def _fulfil_in_turn(orders: list[Order], hear: Hear) -> list[SimulatedCluster]:
+    return [_fulfil(order, partial(hear, order)) for order in orders]
+
+
+def _fulfil_side_by_side(orders: list[Order], hear: Hear) -> list[SimulatedCluster]:
+    named = {order.profile.cluster_id: order for order in orders}
+    made = {}
+    for name, message in run_side_by_side({name: partial(_fulfil_and_send, order) for name, order in named.items()}):
+        if isinstance(message, SimulatedCluster):
+            made[name] = message
+        elif message is not None:
+            hear(named[name], message)
+    return [made[name] for name in named]
+
+
+def _fulfil_and_send(order: Order, send: Callable[[Any], None]) -> None:
+    send(_fulfil(order, send))
 
 
 def _fulfil(order: Order, tell: Callable[[float], None]) -> SimulatedCluster:

@@ -47,7 +47,7 @@ class Scheduler:
     def __init__(self, world: World, jobs: Jobs) -> None:
         self.world, self.jobs = world, jobs
         self._columns = world.ledger.jobs
-        self._waiting: dict[tuple[int, int], deque[tuple[int, int]]] = {}
+        self._waiting: list[dict[int, deque[tuple[int, int]]]] = [{} for _ in QOS]
         self._entered = 0
         self._next_pass: int | None = None
         self._last_pass = -PASS_SECONDS
@@ -58,10 +58,10 @@ class Scheduler:
     def enqueue(self, job: int) -> None:
         """Let a job wait for nodes."""
         self._entered += 1
-        kind = (self._columns["qos"][job], self._columns["gpus"][job])
-        waiting = self._waiting.get(kind)
+        by_size, gpus = self._waiting[self._columns["qos"][job]], self._columns["gpus"][job]
+        waiting = by_size.get(gpus)
         if waiting is None:
-            waiting = self._waiting[kind] = deque()
+            waiting = by_size[gpus] = deque()
         waiting.append((self._entered, job))
         self.wake()
 
@@ -73,7 +73,7 @@ class Scheduler:
 
     def waiting(self) -> list[int]:
         """List the jobs in the queue, by class and size."""
-        return [job for kind in sorted(self._waiting) for _, job in self._waiting[kind]]
+        return [job for by_size in self._waiting for gpus in sorted(by_size) for _, job in by_size[gpus]]
 
     def wake(self) -> None:
         """Book a pass as soon as one may run."""
@@ -98,17 +98,18 @@ class Scheduler:
             self.wake()
         elif not self._blocked_gang:
             self._promise = None
-        if any(self._waiting.values()):
+        if any(queue for by_size in self._waiting for queue in by_size.values()):
             self._book(self.world.clock.now + IDLE_PASS_SECONDS)
 
     def _serve(self, qos: int) -> None:
         """Start the jobs of one class that fit, longest waiting first. A size without room waits for the next pass."""
-        heads = [(queue[0][0], gpus) for (kind, gpus), queue in self._waiting.items() if kind == qos and queue]
+        by_size = self._waiting[qos]
+        heads = [(queue[0][0], gpus) for gpus, queue in by_size.items() if queue]
         heapq.heapify(heads)
         # The handover keeps Slurm busy for a moment: no other job starts in the second of a preemption.
         while heads and not self._has_evicted:
             _, gpus = heads[0]
-            queue = self._waiting[qos, gpus]
+            queue = by_size[gpus]
             job = queue[0][1]
             if self.jobs.waits(job) and not self._start(job, gpus, qos):
                 heapq.heappop(heads)

@@ -5,12 +5,7 @@ The writers are independent, and each has its own random generator, so the bytes
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import sys
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import wait
-from multiprocessing.context import ForkProcess
 from pathlib import Path
 
 from assets.simulation.logs.events import write_events
@@ -23,6 +18,7 @@ from assets.simulation.logs.settings import write_settings
 from assets.simulation.logs.slurmctld import write_slurmctld
 from assets.simulation.logs.squeue import write_squeue
 from assets.simulation.logs.tickets import write_tickets
+from assets.simulation.side_by_side import is_possible, run_side_by_side
 from assets.simulation.truth import write_truth
 
 WRITERS = {
@@ -41,55 +37,29 @@ LONG = {"health": 8, "sacct": 8, "slurmctld": 5, "squeue": 2, "truth": 2}
 MANY_ATTEMPTS = 200_000
 """Number of attempts from which on a second process saves time."""
 
-PROCESSES = 2
-
-Work = dict[str, Callable[[], None]]
-
 
 def write_cluster(record: Record, folder: Path, truth: Path, tell: Callable[[float], None]) -> None:
     """Write all logs and the settings into `folder` and the truth into `truth`, and report the share done."""
-    work: Work = {"truth": lambda: write_truth(record, truth)}
+    work: dict[str, Callable[[], None]] = {"truth": lambda: write_truth(record, truth)}
     for kind, write in WRITERS.items():
         work[kind] = lambda write=write, kind=kind: write(record, folder / kind)  # type: ignore[misc]
     weights = {name: LONG.get(name, 1) for name in work}
     left = sum(weights.values())
     ordered = dict(sorted(work.items(), key=lambda item: -weights[item[0]]))
-    # Elsewhere a fork is not safe once threads run, and copying the record to a new process costs more than it saves.
-    is_shared = sys.platform == "linux" and len(record.ledger.attempts) >= MANY_ATTEMPTS and (os.cpu_count() or 1) > 1
-    for name in _run_side_by_side(ordered) if is_shared else _run(ordered):
+    is_shared = is_possible() and len(record.ledger.attempts) >= MANY_ATTEMPTS
+    for name in _written_side_by_side(ordered) if is_shared else _written(ordered):
         left -= weights[name]
         tell(1 - left / sum(weights.values()))
     write_settings(record, folder)
 
 
-def _run(work: Work) -> Iterator[str]:
+def _written(work: dict[str, Callable[[], None]]) -> Iterator[str]:
     for name, task in work.items():
         task()
         yield name
 
 
-def _run_side_by_side(work: Work) -> Iterator[str]:
-    """Run the tasks in forked processes, two at a time. They share the record without copying it."""
-    context, waiting = multiprocessing.get_context("fork"), list(work)
-    running: list[ForkProcess] = []
-    try:
-        while waiting or running:
-            while waiting and len(running) < PROCESSES:
-                name = waiting.pop(0)
-                running.append(context.Process(target=_run_and_leave, args=(work[name],), name=name, daemon=True))
-                running[-1].start()
-            wait([process.sentinel for process in running])
-            for process in [process for process in running if not process.is_alive()]:
-                running.remove(process)
-                if process.exitcode:
-                    raise RuntimeError(f"writing {process.name} failed with exit status {process.exitcode}")
-                yield process.name
-    finally:
-        for process in running:
-            process.terminate()
-
-
-def _run_and_leave(task: Callable[[], None]) -> None:
-    task()
-    # The exit does not flush the shared streams: a thread of the progress bar may have held their lock at the fork.
-    os._exit(0)
+def _written_side_by_side(work: dict[str, Callable[[], None]]) -> Iterator[str]:
+    tasks = {name: lambda _, task=task: task() for name, task in work.items()}
+    for name, _ in run_side_by_side(tasks):  # the writers send nothing: each name comes once, at its end
+        yield name
