@@ -39,6 +39,8 @@ gigabytes of memory."""
 _OVERLAP = 200
 _JSON_ENDS = re.compile(rb'"end"\s*:\s*(?:\{[^{}]*?"number"\s*:\s*)?(\d+)')
 _JSON_JOBS = re.compile(rb'"jobs"\s*:\s*\[')
+_JSON_NODES = re.compile(rb'"hostname"\s*:')
+"""Stands once in each node, in all versions of Slurm."""
 _JSON_ERRORS = re.compile(rb'"errors"\s*:\s*\[\s*\{(.{0,2000})', re.S)
 
 
@@ -181,13 +183,15 @@ def _judge_json(query: Query, path: Path) -> Answer:
             has_jobs = has_jobs or _JSON_JOBS.search(text) is not None
             # A match that touches the end may go on in the next piece.
             seen_to = 0
-            for match in _JSON_ENDS.finditer(text):
+            for match in (_JSON_NODES if query.kind == "inventory" else _JSON_ENDS).finditer(text):
                 if match.end() < len(text):
-                    answer.note(query, int(match[1]) or None)
+                    answer.note(query, int(match[1]) or None if match.groups() else None)
                     seen_to = match.end()
             rest = text[max(seen_to, len(text) - _OVERLAP) :]
     if not has_jobs and query.kind == "sacct":
         raise _refusal(query, "it gave no document with jobs", 'this Slurm may have no --json; use via = "text"')
+    if query.kind == "inventory" and not answer.record_count:
+        raise _refusal(query, "it lists no node", "look at the log of slurmrestd")
     if (first, last) != (b"{", b"}") or (path.stat().st_size <= MAX_PARSED_BYTES and not _is_json(path)):
         raise _refusal(query, "its document is cut off", "pull again")
     return answer

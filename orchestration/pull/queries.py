@@ -68,7 +68,9 @@ def windowed(kind: str, window: Window, pull: Pull, fields: tuple[str, ...]) -> 
         words.append(f"format={','.join(EVENT_COLUMNS)}")
         return Query(kind, tuple(words), file_name(window, "psv"), window)
     if pull.via == "slurmrestd":
-        asked = urlencode({"start_time": start, "end_time": end, "skip_steps": "true", "show_duplicates": "true"})
+        # A time without a zone would be one of slurmrestd's own zone.
+        start, end = (f"uts{int(moment.timestamp())}" for moment in (window.from_at, window.to_at))
+        asked = urlencode({"start_time": start, "end_time": end, "skip_steps": "true"})
         return Query(kind, (REST, f"/slurmdb/{VERSION}/jobs?{asked}"), file_name(window, "json"), window)
     options = [*(["-M", cluster] if cluster else []), "-S", start, "-E", end]
     if pull.via == "json":

@@ -28,7 +28,16 @@ MAX_TOKEN_BYTES = 65_536
 MAX_REASON_BYTES = 2_000
 CHUNK = 1 << 20
 OPENAPI = "/openapi/v3"
-_VERSIONS = re.compile(rb'"/slurmdb/(v0\.0\.(\d+))/jobs/?"')
+_SLASH = rb"\\?/"
+"""Slurm's JSON writes a slash with a backslash before it."""
+_VERSIONS = re.compile(rb'"%bslurmdb%b(v0\.0\.(\d+))%bjobs(?:%b)?"' % ((_SLASH,) * 4))
+_WHOLE_RECORDS = "&show_duplicates=true&disable_truncate_usage_time=true"
+"""What has accounting told whole from Slurm 23.11 on: each attempt of a job, and times outside the window as they are.
+
+Without it the answer has one record for each job, and a job that runs over midnight begins and ends with each day.
+Older versions answer like that of their own accord, and refuse these words.
+"""
+_FIRST_WITH_WHOLE_RECORDS = 40
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -63,8 +72,7 @@ class SlurmRest:
 
     def shown(self, words: tuple[str, ...]) -> str:
         """Return the request line and the address."""
-        path = words[1].replace(VERSION, self._version) if self._version else words[1]
-        return f"GET {path} of {self._pull.slurmrestd}"
+        return f"GET {_path(words, self._version or VERSION)} of {self._pull.slurmrestd}"
 
     def run(self, words: tuple[str, ...], into: Path) -> Finished:
         """Ask for a document and write it into a file, flushed to disk.
@@ -78,7 +86,7 @@ class SlurmRest:
         """
         started = time.monotonic()
         self._version = self._version or self._newest_version()
-        with self._answer(words[1].replace(VERSION, self._version)) as response, into.open("wb") as out:
+        with self._answer(_path(words, self._version)) as response, into.open("wb") as out:
             _copy(response, out)
             out.flush()
             os.fsync(out.fileno())
@@ -146,6 +154,13 @@ class SlurmRest:
             # `scontrol token` prints SLURM_JWT=...
             headers["X-SLURM-USER-TOKEN"] = token.strip().removeprefix("SLURM_JWT=")
         return headers
+
+
+def _path(words: tuple[str, ...], version: str) -> str:
+    """Return the path of a question; to a version that is not known yet it is put as to the newest."""
+    number = version.rpartition(".")[2]
+    knows_words = not number.isdigit() or int(number) >= _FIRST_WITH_WHOLE_RECORDS
+    return words[1].replace(VERSION, version) + (_WHOLE_RECORDS if "?" in words[1] and knows_words else "")
 
 
 def _copy(response: http.client.HTTPResponse, out: BinaryIO) -> None:

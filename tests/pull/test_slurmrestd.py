@@ -15,6 +15,11 @@ def document(*ends):
     return json.dumps({"meta": {}, "errors": [], "jobs": jobs}, indent=2)
 
 
+def nodes(*names):
+    shown = [{"name": name, "hostname": name, "gres": "gpu:a100:8", "state": ["IDLE"]} for name in names]
+    return json.dumps({"nodes": shown, "errors": []}, indent=2)
+
+
 class UnixServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
 
@@ -29,7 +34,8 @@ def asked():
 def answers():
     """What the server says to a path: status and text."""
     versions = {"paths": {f"/slurmdb/v0.0.{number}/jobs/": {} for number in (39, 41, 40)}}
-    return {"/openapi/v3": (200, json.dumps(versions))}
+    # As json-c writes it, which Slurm uses.
+    return {"/openapi/v3": (200, json.dumps(versions).replace("/", "\\/"))}
 
 
 @pytest.fixture
@@ -37,7 +43,8 @@ def handler(asked, answers):
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append((self.path, dict(self.headers)))
-            status, text = answers.get(self.path.partition("?")[0], (200, document()))
+            text = nodes("gpu1", "gpu2") if self.path.endswith("/nodes") else document()
+            status, text = answers.get(self.path.partition("?")[0], (200, text))
             self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
@@ -80,10 +87,11 @@ def test_accounting_and_inventory_are_fetched_and_nothing_that_it_does_not_have(
     paths = [path for path, _ in asked]
     assert paths[0] == "/openapi/v3"
     assert paths[1] == (
-        "/slurmdb/v0.0.41/jobs?start_time=2026-03-02T00%3A00%3A00&end_time=2026-03-03T00%3A00%3A00"
-        "&skip_steps=true&show_duplicates=true"
+        "/slurmdb/v0.0.41/jobs?start_time=uts1772409600&end_time=uts1772496000"
+        "&skip_steps=true&show_duplicates=true&disable_truncate_usage_time=true"
     )
     assert paths[-1] == "/slurm/v0.0.41/nodes"
+    assert result.kinds["inventory"].records == 2 and "inventory/pulled-2026-03-05.json" in files()
     assert {headers["X-SLURM-USER-TOKEN"] for _, headers in asked} == {TOKEN}
     assert {headers["X-SLURM-USER-NAME"] for _, headers in asked} == {"faultline"}
     assert "sacct/pulled-2026-03-04.json" in files() and "sacct/pulled-2026-03-03.json" not in files()
@@ -95,6 +103,20 @@ def test_a_token_file_comes_before_the_variable_and_may_be_as_scontrol_prints_it
     rest(token=TOKEN[::-1], token_file=str(tmp_path / "token"), api_version="v0.0.40")
     assert {headers["X-SLURM-USER-TOKEN"] for _, headers in asked} == {TOKEN}
     assert asked[0][0].startswith("/slurmdb/v0.0.40/jobs")
+
+
+def test_a_document_without_nodes_is_no_inventory(rest, answers, files):
+    answers["/slurm/v0.0.41/nodes"] = (200, nodes())
+    assert "it lists no node" in rest().problems[0].what and files("inventory") == []
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("v0.0.38", False), ("v0.0.39", False), ("v0.0.40", True)])
+def test_records_are_asked_for_whole_where_slurm_knows_the_words(rest, asked, version, is_told):
+    """Slurm 22.05 refuses a question with a word that it does not know; from 23.11 on times are cut at the window."""
+    assert rest(api_version=version).problems == []
+    jobs = [path for path, _ in asked if "/jobs?" in path]
+    assert jobs and all(path.endswith("&disable_truncate_usage_time=true") is is_told for path in jobs)
+    assert all(("&show_duplicates=true" in path) is is_told for path in jobs)
 
 
 def test_a_token_that_is_refused_is_told_without_the_token(rest, answers):
