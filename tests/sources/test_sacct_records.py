@@ -141,6 +141,23 @@ def test_a_line_break_in_the_last_column(tmp_path):
     assert counts(con) == (4, 2, 2, 0)
 
 
+def test_line_breaks_in_a_name_and_in_the_submit_line_behind_it(tmp_path):
+    """As a pull asks for them: free text last, where a script has many lines and the name may have some."""
+    columns = [*[column for column in COLUMNS if column not in {"JobName", "SubmitLine"}], "JobName", "SubmitLine"]
+    script = "sbatch --wrap #!/bin/bash\nmodule load cuda\n\nsrun train\nsrun test"
+    records = [
+        {"SubmitLine": script},
+        {"JobID": "52", "JobIDRaw": "52", "JobName": "two\nlines", "SubmitLine": "sbatch -J two\nlines\na\nb"},
+        {"JobID": "53", "JobIDRaw": "53", "SubmitLine": "sbatch run.sh"},
+    ]
+    text = export(records, columns=columns, delimiter="\x1f")
+    con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
+    assert counts(con) == (12, 3, 9, 0)
+    assert [row["job_name"] for row in rows(con, "select job_name from raw.sacct order by job_id_raw")][
+        1
+    ] == "two\\nlines"
+
+
 def test_lines_above_the_header_and_errors_between(tmp_path):
     text = "\nsacct: error: slurmdbd is slow today\nmotd: welcome\n" + export([{}]) + "sacct: error: connection lost\n"
     con = load(make(tmp_path, {"c1/sacct/a.txt": text}))

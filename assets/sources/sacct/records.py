@@ -227,12 +227,13 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) ->
 def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Outcome]:
     """Decide about every odd line, given in file order with blank lines among them.
 
-    A record starts at a line that has too few fields and takes the odd lines after it until the count is right.
+    A record starts at a line that has too few fields and takes the odd lines after it until the count is right. What is
+    left of its last column stands in the lines behind it.
     """
     effort = Effort()
     for run in _runs(lines):
         layout = layouts[run[0].layout_id]
-        place = 0
+        place, follows_record = 0, run[0].follows_record
         while place < len(run):
             line = run[place]
             text = line.line or ""
@@ -243,28 +244,27 @@ def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Ou
                 yield Outcome(*known, quarantined="command_error_output", detail=text[:200])
             elif text.count(layout.delimiter) >= len(layout.columns):
                 fields = repair(text, layout, effort)
+                follows_record = fields is not None
                 yield Outcome(*known, fields=fields) if fields else _wrong_count(line, layout)
             elif (joined := _join(run, place, layout, effort)) is not None:
                 used, fields = joined
+                follows_record = True
                 yield Outcome(*known, fields=fields)
                 for follower in run[place + 1 : place + used]:
                     yield Outcome(follower.file_id, follower.line_number, follower.layout_id, skipped="continuation")
                 place += used - 1
-            elif _continues_last_column(run, place, layout):
+            elif follows_record and _continues_last_column(text, layout):
                 yield Outcome(*known, skipped="continuation")
             else:
+                follows_record = False
                 yield _wrong_count(line, layout)
             place += 1
 
 
-def _continues_last_column(run: Sequence[OddLine], place: int, layout: Layout) -> bool:
-    """Tell whether it is a line without any delimiter after a whole record whose last column may hold line breaks."""
+def _continues_last_column(text: str, layout: Layout) -> bool:
+    """Tell whether a line behind a whole record can be more of its last column: it has no delimiter."""
     last_column = layout.columns[-1] or layout.columns[-2]
-    return (
-        last_column in _LAST_COLUMN_MAY_BREAK
-        and run[place].follows_record
-        and layout.delimiter not in (run[place].line or "")
-    )
+    return last_column in _LAST_COLUMN_MAY_BREAK and layout.delimiter not in text
 
 
 def _wrong_count(line: OddLine, layout: Layout) -> Outcome:
