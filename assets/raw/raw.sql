@@ -71,7 +71,7 @@ create table if not exists raw.sacct (        -- one row per allocation record o
     array_task_id bigint,
     het_job_id bigint,
     het_offset bigint,
-    db_index bigint,
+    db_index bigint,                          -- its 64 bits; from Slurm 24.11 on often above the range of a bigint, hence negative
     sluid varchar,
     user_name varchar,                        -- 'uid:100234' when the account was deleted
     uid bigint,

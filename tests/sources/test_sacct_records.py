@@ -153,9 +153,23 @@ def test_line_breaks_in_a_name_and_in_the_submit_line_behind_it(tmp_path):
     text = export(records, columns=columns, delimiter="\x1f")
     con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
     assert counts(con) == (12, 3, 9, 0)
-    assert [row["job_name"] for row in rows(con, "select job_name from raw.sacct order by job_id_raw")][
-        1
-    ] == "two\\nlines"
+    names = [row["job_name"] for row in rows(con, "select job_name from raw.sacct order by job_id_raw")]
+    assert names[1] == "two\\nlines"
+
+
+def test_records_of_one_second_are_told_apart_by_the_index_of_slurm_24_11(tmp_path):
+    """Of half of the clusters it is above 2^63: the highest of its 64 bits are the cluster's."""
+    times = {"Submit": "2024-05-02T10:00:00", "Start": "2024-05-02T10:00:01"}
+    records = [
+        {**times, "State": "NODE_FAIL", "End": "2024-05-02T10:05:00", "DBIndex": "14724106016270072832"},
+        {**times, "State": "COMPLETED", "End": "2024-05-02T11:00:00", "DBIndex": "14724106016270085120"},
+    ]
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export(records)}))
+    found = rows(con, "select state, disposition from raw.sacct order by db_index")
+    assert found == [
+        {"state": "NODE_FAIL", "disposition": "loaded"},
+        {"state": "COMPLETED", "disposition": "loaded"},
+    ]
 
 
 def test_lines_above_the_header_and_errors_between(tmp_path):

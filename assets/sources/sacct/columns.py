@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 Parser = Literal[
-    "text", "integer", "bigint", "moment", "duration", "lookup", "count", "code", "number", "beside", "compared"
+    "text", "integer", "bigint", "bits", "moment", "duration", "lookup", "count", "code", "number", "beside", "compared"
 ]
-"""How a text becomes values. `text`, `integer` and `bigint` are cast in SQL; `typing.py` has the SQL of the others.
+"""How a text becomes values. Of `text`, `integer`, `bigint` and `bits` the SQL is below; `typing.py` has the others'.
 
+`bits` are 64 of them, printed as a number without a sign. The upper half becomes negative, which keeps numbers apart,
+and in order where they share their highest bits.
 A `moment` becomes UTC. Each distinct text of a `lookup` is read once in Python. A `count` may be printed as 1.50K. A
 `code` is an exit code with a signal. A `number` is a job's number with its parts. Where a column `beside` another is
 empty, the other stands in for it. A `compared` column is checked and not kept.
@@ -77,7 +79,7 @@ COLUMNS = (
     Column("SubmitLine", "lookup", ("submit_line", "excluded_node_ids"), since="21.08", is_free_text=True),
     Column("Restarts", "integer", ("restart_count",), since="24.11"),
     Column("FailedNode", "lookup", ("failed_node_id",), since="23.02"),
-    Column("DBIndex", "bigint", ("db_index",), since="20.02"),
+    Column("DBIndex", "bits", ("db_index",), since="20.02"),
     Column("SLUID", "text", ("sluid",), since="24.11"),
 )
 FIELDS = tuple(column.field for column in COLUMNS)
@@ -103,4 +105,11 @@ def plain_columns() -> str:
     casts = [
         f"try_cast({text} as {parser}) as {name}" for text, parser, name in plain if parser in {"integer", "bigint"}
     ]
-    return ", ".join([*texts, *casts])
+    # From Slurm 24.11 on the highest bits are the cluster's.
+    bits = [
+        f"coalesce(try_cast({text} as bigint), "
+        f"try_cast(try_cast({text} as ubigint)::hugeint - {2**64} as bigint)) as {name}"
+        for text, parser, name in plain
+        if parser == "bits"
+    ]
+    return ", ".join([*texts, *casts, *bits])
