@@ -172,6 +172,15 @@ def test_records_of_one_second_are_told_apart_by_the_index_of_slurm_24_11(tmp_pa
     ]
 
 
+def test_the_end_of_a_window_is_not_that_of_a_job_that_runs(tmp_path):
+    """As `sacct -T` and slurmrestd print it."""
+    told = {"Submit": "2024-05-02T10:00:00", "Start": "2024-05-02T10:00:01", "End": "2024-05-03T00:00:00"}
+    records = [{**told, "State": state, "ElapsedRaw": "50399"} for state in ("RUNNING", "SUSPENDED", "PENDING")]
+    numbered = [{**record, "JobID": str(n), "JobIDRaw": str(n)} for n, record in enumerate(records, 1)]
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export(numbered)}))
+    assert con.execute("select ended_at, elapsed_seconds from raw.sacct").fetchall() == [(None, 50399)] * 3
+
+
 def test_lines_above_the_header_and_errors_between(tmp_path):
     text = "\nsacct: error: slurmdbd is slow today\nmotd: welcome\n" + export([{}]) + "sacct: error: connection lost\n"
     con = load(make(tmp_path, {"c1/sacct/a.txt": text}))

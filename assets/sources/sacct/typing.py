@@ -116,7 +116,8 @@ def type_records(zone: str, years: times.Years, looked_up: Collection[str]) -> s
                     when has_node_column and lists.has_names is not true and Start_utc = End_utc then null
                     else Start_utc
                 end as started_at,
-                case when states.state = 'PENDING' then null else End_utc end as ended_at,
+                -- Of a job that goes on, an End is that of the window that was asked for (sacct -T, slurmrestd).
+                case when states.state in ('PENDING', 'RUNNING', 'SUSPENDED') then null else End_utc end as ended_at,
                 lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
                 case when lists.has_names then {t["NodeList"]} end as node_list,
                 allocated.gpu_count as tres_gpu_count, allocated.gpu_count_source as tres_source,
@@ -213,7 +214,7 @@ def type_records(zone: str, years: times.Years, looked_up: Collection[str]) -> s
             case
                 when told_elapsed >= 0 then told_elapsed
                 when started_at is null and ended_at is not null then 0
-                else date_diff('second', started_at, ended_at) - coalesce(told_suspended, 0)
+                else date_diff('second', started_at, coalesce(ended_at, End_utc)) - coalesce(told_suspended, 0)
             end as elapsed_seconds,
             told_suspended as suspended_seconds,
             state,
