@@ -32,6 +32,18 @@ def test_the_genuine_capture_is_read_whole_in_both_forms() -> None:
         assert as_block | {"line_number": 0} == as_line | {"line_number": 0}
 
 
+@pytest.mark.parametrize("text", [
+    "NodeName=n1 CPUTot=4\n   State=DOWN ThreadsPerCore=1\n   \n   Reason=fans: 2 failed [root@1795737439]\n"
+    "          mail [ops@site] |\n          rack 7\n   Comment=spare\n",
+    "NodeName=n1 CPUTot=4 State=DOWN ThreadsPerCore=1  Reason=fans: 2 failed [root@1795737439]        mail [ops@site] |"
+    "        rack 7 Comment=spare\n",
+])  # fmt: skip
+def test_who_gave_a_reason_of_several_lines_stands_behind_its_first(text: str) -> None:
+    (row,) = read(inventory, text).loaded
+    assert " ".join(row["reason"].split()) == "fans: 2 failed mail [ops@site] | rack 7"
+    assert (row["reason_user"], str(row["reason_at"])) == ("root", "2026-11-26 23:57:19")
+
+
 def snapshot(gpus: int, day: int) -> str:
     return f"NodeName=n1 CPUTot=4 State=IDLE Gres=gpu:{gpus} SlurmdStartTime=2026-11-{day:02d}T00:00:00\n"
 

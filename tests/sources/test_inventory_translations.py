@@ -207,6 +207,39 @@ def test_reasons_alone_name_the_nodes_that_have_one(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("header", ["NODELIST|GRES|STATE|REASON|TIMESTAMP|USER\n", ""])
+def test_a_reason_of_several_lines(header: str, tmp_path: Path) -> None:
+    text = (
+        "n1|(null)|idle|none|Unknown|Unknown\n"
+        "n2|gpu:a100:4|drained|check failed:\n  port 1 is down\nsee ticket 7|2026-11-21T08:06:00|root\n"
+        "n3|(null)|idle|none|Unknown|Unknown\n"
+    )
+    con = read(tmp_path, "sinfo.txt", header + text)
+    assert account(con) == {"lines_in": 3 + bool(header), "loaded": 3, "skipped": bool(header), "quarantined": 0}
+    found = nodes(con)
+    assert (found["n2"]["gpu_count"], found["n2"]["reason"]) == (4, "check failed: port 1 is down see ticket 7")
+    assert found["n2"]["reason_at"] == datetime(2026, 11, 21, 8, 6)
+
+
+def test_a_row_that_is_cut_off_takes_none_of_the_others(tmp_path: Path) -> None:
+    text = (
+        "NODELIST|STATE|REASON|TIMESTAMP\nn1|drained|cut off\nn2|drained|bad|2026-11-21T08:06:00\nn3|drained|cut off\n"
+    )
+    con = read(tmp_path, "sinfo.txt", text)
+    assert account(con) == {"lines_in": 4, "loaded": 1, "skipped": 1, "quarantined": 2}
+
+
+def test_words_of_a_broken_reason_are_no_node(tmp_path: Path) -> None:
+    text = (
+        "REASON               USER      TIMESTAMP           NODELIST\n"
+        "down at the export\n"
+        "se root      2026-11-21T08:06:00 n3\n"
+    )
+    con = read(tmp_path, "reasons.txt", text)
+    assert account(con) == {"lines_in": 3, "loaded": 1, "skipped": 1, "quarantined": 1}
+    assert nodes(con).keys() == {"n3"}
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

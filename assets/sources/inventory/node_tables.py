@@ -17,6 +17,8 @@ from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text_lines import cells_of, lines_of
 
+_Columns = tuple[str | None, list[str], dict[str, int]]
+"""The delimiter, the names, and the place of each column by its meaning."""
 KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "node": ("nodelist", "hostnames", "node", "node_name", "nodename", "hostname", "host", "name"),
     "state": ("statelong", "state", "statecompact"),
@@ -42,10 +44,12 @@ _ROW_WITHOUT_HEADER = re.compile(
 MAX_NAMED = 1_000_000
 """Nodes that the lists of a file may name together."""
 DELIMITERS = ("|", "\t", ";", ",")
+_TIME = re.compile(r"\S*\d\S*|unknown|none|n/a|\(null\)|", re.I)
+_MAX_LINES_OF_ROW = 20
 _DATE_LINE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}")
 
 
-def columns_of(header: str, cluster: ClusterSettings) -> tuple[str | None, list[str], dict[str, int]] | None:
+def columns_of(header: str, cluster: ClusterSettings) -> _Columns | None:
     """Return the delimiter of a header, its names, and the place of each column by its meaning; None if it is none.
 
     Without a delimiter the columns are set apart by spaces, as `sinfo` prints them unless it is told otherwise.
@@ -79,11 +83,12 @@ def _is_without_header(line: str) -> bool:
 
 def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes of a table as lines; each header begins another snapshot."""
-    found: tuple[str | None, list[str], dict[str, int]] | None = None
+    found: _Columns | None = None
     snapshot: list[Node | SetAside] = []
     seen: str | None = None
     named = 0
-    for line in lines_of(pieces):
+    rows = _Rows()
+    for line in rows.whole(lines_of(pieces)):
         if len(snapshot) > MAX_SNAPSHOT:
             yield from merged(snapshot)
             snapshot = []
@@ -92,6 +97,7 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
         if is_header:
             yield from merged(snapshot)
             snapshot, found = [SetAside(line, "header")], header
+            rows.columns = found
         elif not line.strip():
             snapshot.append(SetAside(line, "blank"))
         elif _DATE_LINE.fullmatch(line.strip()):
@@ -103,20 +109,54 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
         elif named > MAX_NAMED:
             snapshot.append(SetAside(line, "nodelist_too_large", f"the lines above name {named} nodes by lists"))
         else:
-            nodes = _nodes_of(line, found or WITHOUT_HEADER, seen)
+            rows.columns = found or WITHOUT_HEADER
+            nodes = _nodes_of(line, rows.columns, seen)
             named += len(nodes) if len(nodes) > 1 else 0
             snapshot += nodes
     yield from merged(snapshot)
 
 
-def _nodes_of(
-    line: str, columns: tuple[str | None, list[str], dict[str, int]], seen: str | None
-) -> list[Node | SetAside]:
+class _Rows:
+    """Makes rows of lines: a reason may have several of them, as a script's output has that somebody gave as reason."""
+
+    def __init__(self) -> None:
+        self.columns: _Columns | None = None
+        """Of the rows to come; None before the first of them."""
+
+    def whole(self, lines: Iterator[str]) -> Iterator[str]:
+        """Yield rows; what does not make one is given line by line."""
+        begun: list[str] = []
+        for line in lines:
+            is_row = self.columns is not None and self._count(line) >= len(self.columns[1])
+            if begun and (is_row or not line.strip() or len(begun) == _MAX_LINES_OF_ROW):
+                yield from begun
+                begun = []
+            row = " ".join([*begun, line])
+            if not is_row and self._breaks_in_reason(row if begun else line):
+                begun.append(line)
+            else:
+                begun = []
+                yield row
+        yield from begun
+
+    def _count(self, line: str) -> int:
+        delimiter = self.columns[0] if self.columns else None
+        return len(cells_of(line, delimiter)) if delimiter else 0
+
+    def _breaks_in_reason(self, row: str) -> bool:
+        places = self.columns[2] if self.columns else {}
+        return "reason" in places and places["reason"] < self._count(row) < len(self.columns[1] if self.columns else ())
+
+
+def _nodes_of(line: str, columns: _Columns, seen: str | None) -> list[Node | SetAside]:
     delimiter, names, places = columns
     cells = _cells(line, delimiter, names)
     if len(cells) != len(names):
         return [SetAside(line, "field_count", f"{len(cells)} fields where the header names {len(names)}")]
     told = {meaning: cells[place].strip() for meaning, place in places.items()}
+    if _TIME.fullmatch(told.get("time", "")) is None:
+        # Words of a reason that was broken may be as many as there are columns.
+        return [SetAside(line, "bad_timestamp", f"{told['time']} is no time")]
     try:
         listed = node_names(told["node"])
     except NodeListError as error:

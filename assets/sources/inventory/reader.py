@@ -28,7 +28,7 @@ TRANSLATIONS = {
     "node_json": node_documents.translate,
 }
 DIALECTS = ("scontrol_blocks", "scontrol_lines", *TRANSLATIONS)
-VERSION = 5
+VERSION = 6
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
@@ -82,7 +82,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     )
 
 
-# Both forms become one text per node. The reason is free text and stands last but for comments.
+# Both forms become one text per node. The reason is free text and stands last but for comments. Who gave it, and when,
+# stands behind its first line.
 LINES = """
 create or replace temp table inventory_lines as
 select
@@ -114,7 +115,9 @@ divided as (
 select
     *,
     regexp_extract(
-        reason_text, '^(.*) \[([^\[\]@]+)@([^\[\]@ ]+)\]$', ['reason', 'reason_user', 'reason_time']
+        reason_text,
+        '^(.*) \[([^\[\]@]+)@([^\[\]@ ]*\d[^\[\]@ ]*|Unknown)\](?: +(.*))?$',
+        ['reason', 'reason_user', 'reason_time', 'more_lines']
     ) as signed
 from divided"""
 
@@ -167,7 +170,7 @@ with shown as (
         {_fact("Partitions")} as partitions,
         {shown},
         nullif(signed.reason_time, '') as reason_time,
-        coalesce(nullif(signed.reason, ''), reason_text) as reason,
+        coalesce(nullif(trim(concat_ws(' ', signed.reason, signed.more_lines)), ''), reason_text) as reason,
         nullif(signed.reason_user, '') as reason_user
     from inventory_records
 ),
