@@ -53,15 +53,19 @@ attempts as (
 
 ),
 
--- A line belongs to the attempt of the job that ended nearest to it, and an attempt to the line nearest to its end.
-victim_lines as (
+-- A line belongs to the attempt of the job that ended nearest to it: a victim may be requeued, run again and be
+-- preempted anew within the two minutes.
+nearest_attempts as (
 
     select
         attempts.cluster_id,
         attempts.attempt_id,
         preemption_lines.logged_at,
         preemption_lines.instigator,
-        preemption_lines.preempt_mode
+        preemption_lines.preempt_mode,
+        preemption_lines.source_path,
+        preemption_lines.source_line_number,
+        abs({{ seconds_between('attempts.ended_at', 'preemption_lines.logged_at') }}) as distance_seconds
     from preemption_lines
     inner join attempts
         on
@@ -73,13 +77,30 @@ victim_lines as (
         and attempts.state = 'PREEMPTED'
     qualify
         row_number() over (
-            partition by attempts.cluster_id, attempts.attempt_id
+            partition by
+                preemption_lines.cluster_id, preemption_lines.source_path, preemption_lines.source_line_number
             order by
-                preemption_lines.instigator is null,
                 abs({{ seconds_between('attempts.ended_at', 'preemption_lines.logged_at') }}),
-                preemption_lines.logged_at,
-                preemption_lines.source_path,
-                preemption_lines.source_line_number
+                attempts.ended_at,
+                attempts.attempt_id
+        ) = 1
+
+),
+
+-- And an attempt to the line nearest to its end.
+victim_lines as (
+
+    select
+        cluster_id,
+        attempt_id,
+        logged_at,
+        instigator,
+        preempt_mode
+    from nearest_attempts
+    qualify
+        row_number() over (
+            partition by cluster_id, attempt_id
+            order by instigator is null, distance_seconds, logged_at, source_path, source_line_number
         ) = 1
 
 ),
