@@ -54,6 +54,22 @@ def test_the_genuine_capture_is_read_whole() -> None:
     }
 
 
+def test_threads_have_brackets_in_their_names_and_microseconds_no_zeros_before_them() -> None:
+    """LogTimeFormat=thread_id, as Slurm 24.11 writes it."""
+    outcome = read(
+        slurmctld,
+        "[Nov 26 23:54:41.49093  15579 worker[31]   0x7f6b50afd6c0] update_node: node n1 reason set to: fan\n"
+        "[Nov 26 23:54:41.49146  15579 worker[31]   0x7f6b50afd6c0] update_node: node n1 state set to DRAINED\n"
+        "[Nov 26 23:54:42.7      15579 slurmctld    0x7f6b50afd6c0] error: Nodes n[2-3] not responding, setting DOWN\n",
+    )
+    assert [(row["kind"], row["node_name"], row["logged_at"].microsecond) for row in outcome.loaded] == [
+        ("reason_set", "n1", 49093),
+        ("state_set", "n1", 49146),
+        ("node_not_responding", "n2", 7),
+        ("node_not_responding", "n3", 7),
+    ]
+
+
 def test_the_log_its_rotation_and_its_copy_count_once() -> None:
     lines = [f"[2026-11-21T07:33:{second:02d}.866] Requeuing JobId={second // 2}\n" for second in range(30)]
     table = load(

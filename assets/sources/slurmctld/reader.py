@@ -20,15 +20,17 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = 4
+VERSION = 5
 COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _MONTH = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
 _SYSLOG_TAG = r"(?P<host>\S+) slurmctld(?:\[\d+\])?: "
+_THREAD = r"(?:[^\[\]]|\[\d+\])*"
+"""What LogTimeFormat=thread_id adds: the process, the name of its thread, such as `worker[3]`, and an address."""
 _SHAPES = {
     "bracketed": rf"^\[(?P<stamp>{_ISO})[^\]]*\] (?P<body>.*)$",
-    "bracketed_short": rf"^\[(?P<stamp>{_MONTH})(?P<fraction>\.\d+)?[^\]]*\] (?P<body>.*)$",
+    "bracketed_short": rf"^\[(?P<stamp>{_MONTH})(?:\.(?P<microseconds>\d+))?{_THREAD}\] (?P<body>.*)$",
     "syslog": rf"^(?:<\d+>)?(?P<stamp>{_MONTH}) {_SYSLOG_TAG}(?P<body>.*)$",
     "syslog_iso": rf"^(?:<\d+>)?(?P<stamp>{_ISO}) {_SYSLOG_TAG}(?P<body>.*)$",
 }
@@ -95,7 +97,7 @@ chosen as (
         replace(coalesce(nullif(bracketed.stamp, ''), nullif(syslog_iso.stamp, '')), ',', '.') as stamp,
         case when length(stamp) > 26 then regexp_replace(stamp, '(\.\d{{6}})\d+', '\1') else stamp end as iso,
         {undated.in_leap_year(month_stamp)} as leap_year_time,
-        coalesce(try_cast('0' || bracketed_short.fraction as double), 0) as fraction,
+        coalesce(try_cast(bracketed_short.microseconds as double), 0) / 1e6 as fraction,
         anchored.year_anchor,
         coalesce(
             nullif(bracketed.body, ''), nullif(bracketed_short.body, ''), nullif(syslog.body, ''),
