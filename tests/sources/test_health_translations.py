@@ -148,6 +148,25 @@ def test_one_component_of_gpud(tmp_path: Path) -> None:
     assert (found["node_name"], found["result"], found["message"]) == ("node001", "CRITICAL", "port 3 down")
 
 
+def test_events_and_states_of_gpud_under_info(tmp_path: Path) -> None:
+    """`/v1/info` tells both of a component, with its metrics, in an object of their own."""
+    info = {
+        "states": [{"time": "2024-05-01T10:00:02Z", "health": "Degraded", "reason": "1 row pending"}],
+        "events": [{"time": "2024-05-01T10:00:01Z", "name": "row_remapping", "type": "Warning", "message": "pending"}],
+        "metrics": [{"unix_seconds": 1714557600, "name": "remapped_rows", "value": 1}],
+    }
+    text = json.dumps([
+        {"component": "accelerator-nvidia-remapped-rows", "startTime": "2024-05-01T00:00:00Z", "info": info},
+        {"component": "cpu", "info": {"states": None, "events": [], "metrics": []}},
+    ])  # fmt: skip
+    con = read(tmp_path, "node001/info.json", text)
+    found = [(row["check_type"], row["result"], row["observed_at"].second) for row in checks(con)]
+    assert found == [("event", "WARN", 1), ("periodic", "WARN", 2)]
+    assert [row["reason"] for row in rows(con, "select reason from ops.skips where path like '%info.json'")] == [
+        "no_records"
+    ]
+
+
 EVENT = {
     "version": 1, "agent": "syslog-health-monitor", "componentClass": "GPU", "checkName": "SysLogsXIDError",
     "isFatal": True, "isHealthy": False, "message": "XID error", "errorCode": ["79"], "nodeName": "node001",
@@ -170,6 +189,15 @@ EVENT = {
             } | {"generatedtimestamp": {"seconds": {"$numberLong": "1714557600"}}}},
             "CRITICAL", [79],
         ),
+        # The event exporter sends CloudEvents.
+        (
+            {"specversion": "1.0", "type": "com.nvidia.nvsentinel.health.v1", "time": "2024-05-01T10:00:00Z", "data": {
+                "metadata": {"cluster": "c1"}, "healthEvent": EVENT | {"recommendedAction": 15}
+            }},
+            "CRITICAL", [79],
+        ),
+        # JSON of protocol buffers leaves out what is false.
+        ({name: value for name, value in EVENT.items() if name != "isHealthy"}, "CRITICAL", [79]),
     ],
 )  # fmt: skip
 def test_events_of_nvsentinel(event: dict[str, Any], result: str, codes: list[int], tmp_path: Path) -> None:
@@ -190,6 +218,28 @@ def test_the_table_of_azure_nhc(tmp_path: Path) -> None:
     found = [(row["check_name"], row["result"], row["xid_codes"]) for row in checks(con)]
     assert found == [("check_gpu_xid", "CRITICAL", [119]), ("nhc", "OK", []), ("nhc", "UNKNOWN", [])]
     assert quarantined(con) == {5: "field_count"}
+
+
+@pytest.mark.parametrize(
+    ("name", "moment"),
+    [
+        ("distributed_nhc-17-2024-05-01_14-30-01.health.log", datetime(2024, 5, 1, 12, 30, 1)),
+        ("nhc-20240501T143001Z.log", datetime(2024, 5, 1, 14, 30, 1)),
+        ("nhc-20240501143001.log", datetime(2024, 5, 1, 12, 30, 1)),
+        ("nhc-2024-05-01.log", datetime(2024, 5, 1)),
+    ],
+)
+def test_a_run_of_distributed_nhc_is_as_old_as_the_time_in_its_name(
+    name: str, moment: datetime, tmp_path: Path
+) -> None:
+    text = "node001 | ERROR:  nhc:  Health check failed:  check_gpu_count:  Expected to see 8 but found 7\n"
+    (found,) = checks(read(tmp_path, name, text, config='timezone = "Europe/Berlin"'))
+    assert (found["node_name"], found["observed_at"]) == ("node001", moment)
+    diagnosis_name = name.replace(".health.log", ".json").replace(".log", ".json")
+    (found,) = checks(
+        read(tmp_path / "d", f"node001/{diagnosis_name}", DIAGNOSES["DCGM 4"], 'timezone = "Europe/Berlin"')
+    )
+    assert found["observed_at"] == moment
 
 
 def test_times_and_xids() -> None:

@@ -29,6 +29,10 @@ from assets.sources.settings import ClusterSettings
 
 _GPUD = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)"\s*:.*"component"\s*:', re.S)
 _NVSENTINEL = re.compile(r'"check_?name"\s*:', re.I)
+# The names of fields that hold what is false or empty may be missing, as JSON of protocol buffers leaves them out.
+_NVSENTINEL_FIELDS = re.compile(r'"(?:is_?healthy|is_?fatal|component_?class|entities_?impacted)"\s*:', re.I)
+_ENVELOPES = ("healthevent", "data", "fulldocument")
+"""What holds a health event: a document of Mongo, a message of the event exporter, an entry of a change stream."""
 _TYPES = {"fatal": CRITICAL, "critical": CRITICAL, "warning": WARN}
 _READS_A_LOG = "syslogs"
 """The names of NVSentinel's checks of the kernel's log begin so. Such a check reports each line by itself."""
@@ -42,7 +46,7 @@ def is_gpud(sample: str) -> bool:
 
 def is_nvsentinel(sample: str) -> bool:
     """Tell whether a sample of JSON is of NVSentinel."""
-    return _NVSENTINEL.search(sample) is not None and re.search(r'"is_?healthy"\s*:', sample, re.I) is not None
+    return _NVSENTINEL.search(sample) is not None and _NVSENTINEL_FIELDS.search(sample) is not None
 
 
 def translate_gpud(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
@@ -63,7 +67,15 @@ def _gpud_events(record: Record) -> Iterator[tuple[Mapping[str, Any], Mapping[st
     value, outer = record.value, record.document
     if not isinstance(value, dict):
         return
-    inner = [event for key in ("events", "states") if isinstance(value.get(key), list) for event in value[key]]
+    # `/v1/info` puts both kinds into an object of their own.
+    parts = [part for part in (value, value.get("info")) if isinstance(part, dict)]
+    inner = [
+        event
+        for part in parts
+        for key in ("events", "states")
+        if isinstance(part.get(key), list)
+        for event in part[key]
+    ]
     if "component" in value and (inner or not value.keys() & {"type", "health"}):
         yield from ((event, value) for event in inner if isinstance(event, dict))
         if not inner:
@@ -115,8 +127,11 @@ def _nvsentinel_fields(record: Any) -> dict[str, Any]:
     if not isinstance(record, dict):
         return {}
     fields = {str(name).lower().replace("_", ""): value for name, value in record.items()}
-    inner = fields.get("healthevent")
-    return _nvsentinel_fields(inner) | {"createdat": fields.get("createdat")} if isinstance(inner, dict) else fields
+    inner = next((fields[name] for name in _ENVELOPES if isinstance(fields.get(name), dict)), None)
+    if inner is None or "checkname" in fields:
+        return fields
+    told = _nvsentinel_fields(inner)
+    return told | {"createdat": fields.get("createdat") or told.get("createdat")}
 
 
 def _entities_by_gpu(impacted: Any) -> list[list[str]]:

@@ -52,7 +52,8 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
             yield strange_line(value, "no diagnostic run")
             continue
         verdict, message = _verdict(found[0])
-        yield result_line(Result(host_of(file.path), CHECK, verdict, time_of(file), message, xids_in(message)))
+        at = time_of(file, cluster.settings.timezone)
+        yield result_line(Result(host_of(file.path), CHECK, verdict, at, message, xids_in(message)))
 
 
 def _verdict(run: dict[str, Any]) -> tuple[str, str]:

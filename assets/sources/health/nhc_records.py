@@ -65,7 +65,7 @@ select
     end as local_time,
     case when {times.has_offset("iso")} then try_cast(iso as timestamptz)::timestamp end as utc_time,
     case
-        when pipe.host <> '' then {undated.file_moment("batch_files.path", "batch_files.modified_at")}
+        when pipe.host <> '' then {undated.file_moment("batch_files.path", "batch_files.modified_at", zone)}
     end as file_time
 from shapes
 join batch_files on batch_files.file_id = shapes.file_id

@@ -78,9 +78,9 @@ def host_of(path: str) -> str | None:
     return None if re.fullmatch(r"(?:dcgmi?|diag|ipmi|ipmitool|sel|elist|gpud|events|states)?", bare, re.I) else bare
 
 
-def time_of(file: SourceFile) -> datetime:
-    """Return when a file was written that states no time: the epoch or date in its name, else its modification."""
-    return moment_of_name(file.path) or file.modified_at.replace(microsecond=0)
+def time_of(file: SourceFile, zone: str) -> datetime:
+    """Return when a file was written that states no time: the epoch or time in its name, else its modification."""
+    return moment_of_name(file.path, zone) or file.modified_at.replace(microsecond=0)
 
 
 def utc_of(value: Any, zone: str = "UTC") -> datetime | None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from assets.sources.sql import times
 
 LEAP_YEAR = 2024
 
@@ -18,13 +21,18 @@ BACKWARD_DAYS = 35
 
 
 _EPOCH, _DAY = r"(?:^|\D)(1\d{9})(?:\D|$)", r"(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(?:\D|$)"
+_SECOND = r"(?:^|\D)(20\d\d)-?([01]\d)-?([0-3]\d)[T_. -]?([0-2]\d)[:._-]?([0-5]\d)[:._-]?([0-5]\d)(?:(Z)|\D|$)"
+"""A day and a time of day, as in `2024-05-03_12-00-01`: local time, or UTC with a Z behind it."""
 TIME_FOLDER = r"20\d\d(?:[._-]?\d\d){0,2}|\d{1,2}|1\d{9}"
 """The whole name of a folder for a time: a year, a month, a day, an hour, a number of a night, an epoch."""
 
 
-def file_moment(path: str, modified_at: str) -> str:
-    """Return SQL for when a file was written, give or take a day: epoch or date in its name, else its modification."""
-    return f"coalesce({named_moment(path)}, {modified_at})"
+def file_moment(path: str, modified_at: str, zone: str) -> str:
+    """Return SQL for when a file was written: epoch, local time or date in its name, else its modification.
+
+    A name with a date alone tells it give or take a day.
+    """
+    return f"coalesce({_named_epoch(path)}, {_named_second(path, zone)}, {_named_day(path)}, {modified_at})"
 
 
 def named_moment(path: str) -> str:
@@ -47,15 +55,29 @@ def _named_day(path: str) -> str:
     return f"try_strptime(replace({day}, '-', ''), '%Y%m%d')"
 
 
-def moment_of_name(path: str) -> datetime | None:
-    """Return the epoch or the date in a file's name, as `named_moment` does in SQL.
+def _named_second(path: str, zone: str) -> str:
+    parts = [f"regexp_extract(regexp_extract({path}, '[^/]+$'), '{_SECOND}', {group})" for group in range(1, 8)]
+    local = f"try_strptime(concat({', '.join(parts[:6])}), '%Y%m%d%H%M%S')"
+    return f"case when {parts[6]} = 'Z' then {local} else {times.utc(local, zone)} end"
 
-    >>> moment_of_name("c1/health/diag-2024-05-03.json")
+
+def moment_of_name(path: str, zone: str) -> datetime | None:
+    """Return the epoch, the local time or the date in a file's name, as `file_moment` does in SQL.
+
+    >>> moment_of_name("c1/health/diag-2024-05-03.json", "Europe/Berlin")
     datetime.datetime(2024, 5, 3, 0, 0)
+    >>> moment_of_name("c1/health/diag-2024-05-03_12-00-01.json", "Europe/Berlin")
+    datetime.datetime(2024, 5, 3, 10, 0, 1)
     """
     name = path.rpartition("/")[2]
     if epoch := re.search(_EPOCH, name):
         return datetime.fromtimestamp(int(epoch[1]), UTC).replace(tzinfo=None)
+    if second := re.search(_SECOND, name):
+        try:
+            local = datetime.strptime("".join(second.groups()[:6]), "%Y%m%d%H%M%S")
+        except ValueError:
+            return None
+        return local.replace(tzinfo=UTC if second[7] else ZoneInfo(zone)).astimezone(UTC).replace(tzinfo=None)
     day = re.search(_DAY, name)
     try:
         return datetime.strptime(day[1].replace("-", ""), "%Y%m%d") if day else None
@@ -70,7 +92,7 @@ def is_named_by_time(path: str) -> bool:
     (True, False)
     """
     name = path.rpartition("/")[2]
-    return bool(re.search(_EPOCH, name) or re.search(_DAY, name))
+    return any(re.search(pattern, name) for pattern in (_EPOCH, _SECOND, _DAY))
 
 
 def year_steps(stamped: str, into: str) -> list[str]:
@@ -118,7 +140,7 @@ turns as (
     from steps
 ),
 references_ as (
-    select file_id, {file_moment("path", "modified_at")} + interval 2 day as latest from batch_files
+    select file_id, coalesce({named_moment("path")}, modified_at) + interval 2 day as latest from batch_files
 )
 select
     turns.file_id,

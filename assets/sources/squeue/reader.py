@@ -22,7 +22,7 @@ from assets.sources.squeue import gcm_jobs
 KIND = "squeue"
 TABLE = "squeue_exclusions"
 DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions", "gcm_jobs")
-VERSION = 4
+VERSION = 5
 _STATED = "filter (where seen_at <> modified_at)"
 COVERS = (f"min(seen_at) {_STATED}", f"max(seen_at) {_STATED}")
 
@@ -73,7 +73,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             nodelists.expansion_step("select node_list from squeue_rows", "squeue_node_lists"),
             BAD_LINES,
         ],
-        loaded=LOADED,
+        loaded=_loaded(batch.cluster.settings.timezone),
         skipped=SKIPPED,
         quarantined="from squeue_bad_lines",
     )
@@ -152,20 +152,24 @@ left join squeue_node_lists as lists on lists.node_list = squeue_rows.node_list
 where squeue_rows.is_cut or squeue_rows.job_id_raw is null or lists.problem is not null
 group by squeue_rows.file_id, squeue_rows.line_number"""
 
-LOADED = f"""
+
+def _loaded(zone: str) -> str:
+    """Return the query of the exclusions; times of day in names of files are of the zone."""
+    return f"""
 select
     squeue_rows.file_id,
     squeue_rows.line_number,
     squeue_rows.job_id_raw,
     unnest(lists.node_names) as node_name,
     coalesce(
-        squeue_rows.collected_at, {undated.file_moment("batch_files.path", "batch_files.modified_at")}
+        squeue_rows.collected_at, {undated.file_moment("batch_files.path", "batch_files.modified_at", zone)}
     ) as seen_at
 from squeue_rows
 join squeue_node_lists as lists on lists.node_list = squeue_rows.node_list
 join batch_files on batch_files.file_id = squeue_rows.file_id
 anti join squeue_bad_lines as bad
     on bad.file_id = squeue_rows.file_id and bad.line_number = squeue_rows.line_number"""
+
 
 SKIPPED = f"""
 select
