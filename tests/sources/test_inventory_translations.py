@@ -68,9 +68,11 @@ def test_a_node_of_several_partitions_is_one_node(tmp_path: Path) -> None:
         "gpu2|(null)|idle|none|Unknown|Unknown|train*\ngpu2|(null)|idle|none|Unknown|Unknown|dev\nbroken|x\n"
     )
     con = read(tmp_path, "sinfo.txt", text)
-    assert account(con) == {"lines_in": 5, "loaded": 1, "skipped": 2, "quarantined": 2}
+    assert account(con) == {"lines_in": 5, "loaded": 2, "skipped": 2, "quarantined": 1}
     assert nodes(con)["gpu2"]["partitions"] == ["train", "dev"]
     assert nodes(con)["gpu2"]["gpu_count"] == 0
+    gpu1 = nodes(con)["gpu1"]
+    assert (gpu1["gpu_count"], gpu1["reason"], gpu1["reason_user"]) == (8, "HC: xid | 79", "root")
 
 
 def test_slurm_conf_of_the_genuine_cluster(tmp_path: Path) -> None:
@@ -108,6 +110,17 @@ def test_slurm_conf_with_defaults_ranges_and_includes(tmp_path: Path) -> None:
     assert [row["reason"] for row in told] == ["bad_nodelist", "include"]
     assert "put it into the same folder" in told[1]["detail"]
     assert account(con)["lines_in"] == sum(account(con)[name] for name in ("loaded", "skipped", "quarantined"))
+
+
+def test_the_gpus_of_a_node_with_several_types_are_added_up(tmp_path: Path) -> None:
+    text = "ClusterName=c1\nNodeName=m[1-2] Gres=gpu:a100:4,gpu:v100:2,gpu:1g.10gb:7,nic:2 CPUs=64\n"
+    found = nodes(read(tmp_path, "slurm.conf", text))
+    assert {name: (row["gpu_count"], row["gpu_model"]) for name, row in found.items()} == {
+        "m1": (13, "mixed"),
+        "m2": (13, "mixed"),
+    }
+    block = "NodeName=m1 CPUTot=64 Gres=gpu:a100:4(S:0),gpu:v100:2(S:1) State=IDLE CfgTRES=cpu=64,mem=500G\n"
+    assert nodes(read(tmp_path / "s", "nodes.txt", block))["m1"]["gpu_count"] == 6
 
 
 def test_a_state_counts_more_than_a_newer_configuration(tmp_path: Path) -> None:
@@ -178,16 +191,18 @@ def test_sinfo_without_a_header(tmp_path: Path) -> None:
         "n1|gpu:a100:8(S:0-1)|idle|none|Unknown|Unknown\n"
         "n[2-3]|gpu:a100:8|drained*|bad GPU, ticket 7|1795248220|root(0)\n"
         "c1|(null)|mixed|none|Unknown|Unknown\n"
+        "m1|gpu:a100:4(S:0,2),gpu:v100:4|down|fan 3|open |2026-11-21T08:03:40|slurm\n"
         "no row of it\n"
     )
     con = read(tmp_path, "sinfo.txt", text)
-    assert account(con) == {"lines_in": 5, "loaded": 4, "skipped": 0, "quarantined": 1}
+    assert account(con) == {"lines_in": 6, "loaded": 5, "skipped": 0, "quarantined": 1}
     found = nodes(con)
     assert {name: (row["gpu_count"], row["state"], row["reason"]) for name, row in found.items()} == {
         "n1": (8, "IDLE", None),
         "n2": (8, "DRAINED*", "bad GPU, ticket 7"),
         "n3": (8, "DRAINED*", "bad GPU, ticket 7"),
         "c1": (0, "MIXED", None),
+        "m1": (8, "DOWN", "fan 3|open"),
     }
     assert (found["n2"]["reason_user"], found["n2"]["reason_at"]) == ("root", datetime(2026, 11, 21, 8, 3, 40))
 

@@ -38,9 +38,7 @@ _OF_NODES = ("state", "gres", "gpus", "cpus", "memory", "partition", "reason")
 _SHOWN_WITHOUT_HEADER = ["node", "gres", "state", "reason", "time", "user"]
 WITHOUT_HEADER = ("|", _SHOWN_WITHOUT_HEADER, {name: place for place, name in enumerate(_SHOWN_WITHOUT_HEADER)})
 """What `columns_of` would return of `sinfo -N -h -o '%N|%G|%T|%E|%H|%u'`, if it printed a header."""
-_ROW_WITHOUT_HEADER = re.compile(
-    r"[A-Za-z][^\s|=]*\|(?:\(null\)|\w+:[^|]*)\|[a-z_]+[-*~#!%$@^+]*\|[^|]*\|[^|\s]*\|[^|]*"
-)
+_ROW_WITHOUT_HEADER = re.compile(r"[A-Za-z][^\s|=]*\|(?:\(null\)|\w+:[^|]*)\|[a-z_]+[-*~#!%$@^+]*\|.*\|[^|\s]*\|[^|]*")
 MAX_NAMED = 1_000_000
 """Nodes that the lists of a file may name together."""
 DELIMITERS = ("|", "\t", ";", ",")
@@ -180,17 +178,18 @@ def _nodes_of(line: str, columns: _Columns, seen: str | None) -> list[Node | Set
 
 
 def _cells(line: str, delimiter: str | None, names: Sequence[str]) -> list[str]:
-    """Split a line; of columns that spaces set apart only the reason may hold spaces."""
-    if delimiter is not None:
-        cells = cells_of(line, delimiter)
+    """Split a line; only the reason may hold what sets the columns apart."""
+    cells = line.split() if delimiter is None else cells_of(line, delimiter)
+    excess = len(cells) - len(names)
+    if excess <= 0:
+        return cells
+    if delimiter is not None and excess == 1 and not cells[-1].strip():
         # Some layouts end their rows, but not their header, with the delimiter.
-        return cells[:-1] if len(cells) == len(names) + 1 and not cells[-1].strip() else cells
-    words = line.split()
-    excess = len(words) - len(names)
-    if excess <= 0 or "reason" not in names:
-        return words
-    place = names.index("reason")
-    return [*words[:place], " ".join(words[place : place + excess + 1]), *words[place + excess + 1 :]]
+        return cells[:-1]
+    if "reason" not in names:
+        return cells
+    first, last = names.index("reason"), names.index("reason") + excess
+    return [*cells[:first], (delimiter or " ").join(cells[first : last + 1]), *cells[last + 1 :]]
 
 
 def _count(text: str | None) -> int | None:

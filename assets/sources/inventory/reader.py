@@ -149,7 +149,8 @@ def _typed(zone: str) -> str:
         for name in names
     )
     typed_tres = r"regexp_extract_all(tres, 'gres/gpu:[^=,]+=(\d+)', 1)"
-    gres_counts = r"regexp_extract_all(gres, '(?:^|,)gpu(?::[^:,(]+)?:(\d+)(?:[(,]|$)', 1)"
+    # A comma that ends one item also begins the next: each is there twice.
+    gres_counts = r"regexp_extract_all(replace(gres, ',', ',,'), '(?:^|,)gpu(?::[^:,(]+)?:(\d+)(?:[(,]|$)', 1)"
     gres_models = (
         r"list_distinct(regexp_extract_all(gres, '(?:^|,)gpu:([^:,(]*[^:,(\d][^:,(]*):\d', 1) "
         r"|| regexp_extract_all(coalesce(tres, ''), 'gres/gpu:([^=,]+)=', 1))"
