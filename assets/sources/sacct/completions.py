@@ -30,6 +30,7 @@ _NOTHING = {"(null)", "N/A", "Unknown", "unknown", ""}
 
 def translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the lines of jobcomp/filetxt as those of sacct, record by record."""
+    parts = _ResizedJobs()
     for line in _record_lines(lines_of(pieces)):
         if not line.strip():
             yield SetAside(line, "blank")
@@ -38,7 +39,27 @@ def translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSet
         elif missing := [name for name in ("JobState", "SubmitTime") if f"{name}=" not in line]:
             yield SetAside(line, "truncated_record", f"no {missing[0]} on the line")
         else:
-            yield record_line(line_texts(line))
+            yield record_line(parts.placed(line_texts(line)))
+
+
+class _ResizedJobs:
+    """Gives each part of a resized job a submission of its own, as sacct does: the moment at which it was resized."""
+
+    def __init__(self) -> None:
+        self._resized: dict[tuple[Any, Any], Any] = {}
+        """When the latest part of a job ended, by its number and the submission that all parts tell."""
+
+    def placed(self, record: dict[str, Any]) -> dict[str, Any]:
+        job = record["JobIDRaw"], record["Submit"]
+        resized_at = self._resized.get(job)
+        if record["State"] == "RESIZING":
+            self._resized[job] = record["End"]
+        return record if resized_at is None or record["Start"] != resized_at else record | {"Submit": resized_at}
+
+
+def _state(shown: str | None, end: str | None) -> str | None:
+    """Return the state of a record; what is written of a job that is requeued calls it pending, and has an end."""
+    return "REQUEUED" if shown == "PENDING" and end else shown
 
 
 def _record_lines(lines: Iterator[str]) -> Iterator[str]:
@@ -86,7 +107,7 @@ def line_texts(line: str) -> dict[str, Any]:
         "User": user[1] if user else facts.get("UserId"),
         "UID": user[2] if user else None,
         "JobName": facts.get("Name"),
-        "State": facts.get("JobState"),
+        "State": _state(facts.get("JobState"), facts.get("EndTime")),
         "Partition": facts.get("Partition"),
         "Account": facts.get("Account"),
         "QOS": facts.get("QOS"),
@@ -108,6 +129,7 @@ def line_texts(line: str) -> dict[str, Any]:
 
 def translate_documents(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the documents of elasticsearch or kafka as lines; a search result's hits are unwrapped."""
+    parts = _ResizedJobs()
     for record in json_records(pieces, "hits"):
         if isinstance(record, Damaged):
             yield damaged_line(record)
@@ -118,7 +140,7 @@ def translate_documents(pieces: Iterator[str], file: SourceFile, cluster: Cluste
         for hit in hits:
             source = hit.get("_source", hit) if isinstance(hit, dict) else hit
             if isinstance(source, dict) and "jobid" in source:
-                yield record_line(document_texts(source))
+                yield record_line(parts.placed(document_texts(source)))
             elif isinstance(source, dict) and source.keys() <= {"index", "create"}:
                 yield SetAside(str(source), "not_relevant")
             else:
@@ -137,7 +159,7 @@ def document_texts(job: Mapping[str, Any]) -> dict[str, Any]:
         "User": shown.get("username"),
         "UID": shown.get("user_id"),
         "JobName": shown.get("job_name"),
-        "State": shown.get("state"),
+        "State": _state(shown.get("state"), shown.get("@end")),
         "Partition": shown.get("partition"),
         "Account": shown.get("account"),
         "QOS": shown.get("qos"),

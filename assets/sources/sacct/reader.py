@@ -200,7 +200,8 @@ def dispositions() -> Sequence[Step]:
     The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. Without it, an attempt
     that was requeued in the second of its submission, as a prolog that fails at once has it, is one of its own: its
     successor has the same Submit. A finished record beats an unfinished one, then the later end, the longer run, the
-    fuller row; what is left equal is decided by place.
+    fuller row, and a requeue what ended with it, as jobcomp writes both of a prolog that fails; what is left equal is
+    decided by place.
     """
     return [
         f"""
@@ -236,6 +237,7 @@ def dispositions() -> Sequence[Step]:
                     len(node_ids) desc,
                     (submit_line is not null)::integer + (db_index is not null)::integer
                         + (failed_node_id is not null)::integer desc,
+                    (state = 'REQUEUED')::integer desc,
                     state, node_list nulls last, job_name nulls last, user_name nulls last, exit_code nulls last,
                     path, line_number
             ) as place
