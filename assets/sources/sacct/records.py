@@ -38,6 +38,11 @@ _SHAPES = {
     ),
     **dict.fromkeys(("TimelimitRaw",), r"(?:\d+|UNLIMITED|Partition_Limit|)"),
     **dict.fromkeys(("AllocNodes", "ReqNodes", "ConsumedEnergy"), r"[\d.]*[KMGTP]?"),
+    **dict.fromkeys(
+        ("AveDiskRead", "AveDiskWrite", "AvePages", "AveRSS", "AveVMSize", "MaxDiskRead", "MaxDiskWrite", "MaxPages",
+         "MaxRSS", "MaxVMSize"),
+        r"[\d.]*[KMGTPE]?",
+    ),
     **dict.fromkeys(("ReservationId", "WCKeyID"), r"[\d,*]*"),
     "NodeList": _NAMED,
     "ReqMem": r"[\d.]*[KMGTPE]?[nc]?\??",
