@@ -92,3 +92,17 @@ def test_every_node_of_a_line_has_its_row() -> None:
     )
     assert [row["node_name"] for row in table] == ["r1n01", "r1n02", "r1n03", "r2n01", "r2n02", "r2n03"]
     assert {row["disposition"] for row in table} == {"loaded"}
+
+
+def test_a_node_that_kept_a_job_is_drained_with_its_reason() -> None:
+    """The line with the reason follows the one that all drains have."""
+    text = (
+        "[2026-11-27T05:19:55.294] drain_nodes: node bx001 state set to DRAIN\n"
+        "[2026-11-27T05:19:55.294] error: Duplicate jobid on nodes bx[001-002], set to state DRAIN\n"
+    )
+    found = [(row["node_name"], row["kind"], row["state"], row["reason"]) for row in load(slurmctld, {"a": text})]
+    assert found == [
+        ("bx001", "drained_by_slurm", "DRAIN", None),
+        ("bx001", "drained_by_slurm", "DRAIN", "Duplicate jobid"),
+        ("bx002", "drained_by_slurm", "DRAIN", "Duplicate jobid"),
+    ]

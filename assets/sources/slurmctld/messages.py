@@ -85,6 +85,11 @@ WORDINGS = (
         "slurmd error running",
         rf"{_BY}slurmd error running {_JOB_ID} on node\(s\)={_NODES}: (?P<reason>.*)$",
     ),
+    Wording(
+        "drained_by_slurm",
+        "Duplicate jobid on",
+        rf"{_BY}(?P<reason>Duplicate jobid) on nodes {_NODES}, set to state (?P<state>[A-Z]+)",
+    ),
     Wording("job_requeued", "Requeuing JobId=", rf"{_BY}Requeuing {_JOB_ID}"),
 )
 
