@@ -220,6 +220,34 @@ def test_the_table_of_azure_nhc(tmp_path: Path) -> None:
     assert quarantined(con) == {5: "field_count"}
 
 
+def test_the_table_of_azure_nhc_in_any_order_and_with_tabs(tmp_path: Path) -> None:
+    text = (
+        "Hostname\tHealthy\tRawResult\tTimestamp\nnode001\tFalse\tERROR:  nhc:  Health check failed:  check_hw_ib:  x"
+    )
+    con = read(tmp_path, "nhc.tsv", f"{text}\t2024-05-01T10:00:00Z\n")
+    (found,) = checks(con)
+    assert (found["node_name"], found["check_name"], found["observed_at"]) == (
+        "node001",
+        "check_hw_ib",
+        datetime(2024, 5, 1, 10),
+    )
+    document = '[{"Timestamp": "2024-05-01T10:00:00Z", "Hostname": "node001", "Healthy": false}]\n'
+    refused = rows(read(tmp_path / "j", "nhc.json", document), "select status from ops.files where kind = 'health'")
+    assert refused == [{"status": "refused"}], "no line of it is a header"
+
+
+def test_a_time_since_boot_is_no_xid(tmp_path: Path) -> None:
+    """Azure's NHC quotes the kernel's line as it stands."""
+    quoted = (
+        "Health check failed:  check_gpu_xid:  GPU Xid errors detected: [   79.25] NVRM: Xid (PCI:0002:00:00): 48, x"
+    )
+    table = f'Timestamp,Hostname,Healthy,RawResult\n2024-05-01T10:00:00Z,node001,False,"ERROR:  nhc:  {quoted}"\n'
+    (found,) = checks(read(tmp_path, "nhc.csv", table))
+    assert found["xid_codes"] == [48]
+    (found,) = checks(read(tmp_path / "n", "nhc.log", f"2024-05-01T10:00:00Z node001 nhc[42]: {quoted}. Xid 94.\n"))
+    assert found["xid_codes"] == [48, 94]
+
+
 @pytest.mark.parametrize(
     ("name", "moment"),
     [

@@ -1,32 +1,47 @@
-"""Results of Azure's NHC as its Kusto table exports them: `Timestamp,JobName,Hostname,Healthy,RawResult`."""
+"""Results of Azure's NHC as its Kusto table exports them: `Timestamp,JobName,Hostname,Healthy,RawResult`.
+
+The columns may come in any order, and commas or tabs may set them apart.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from assets.sources.health.own_form import CRITICAL, OK, UNKNOWN, Result, result_line, utc_of, xids_in
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of, rows_of
+from assets.sources.text_lines import cells_of, lines_of, rows_of
 
-_HEADER = re.compile(r"^\W*timestamp\W+.*\bhostname\b.*\bhealthy\b", re.I)
+_NEEDED = {"timestamp", "hostname", "healthy"}
+_DELIMITERS = (",", "\t")
 _CHECK = re.compile(r"Health check failed:\s*([\w./-]+):|\b(check_\w+):")
 
 
 def is_table(sample: str) -> bool:
     """Tell whether the first line names the columns of that table."""
-    return _HEADER.match(next((line for line in sample.split("\n") if line.strip()), "")) is not None
+    first = next((line for line in sample.split("\n") if line.strip()), "")
+    return any(_names(cells_of(first, delimiter)) for delimiter in _DELIMITERS)
+
+
+def _names(row: list[str]) -> list[str]:
+    """Return the names of the columns if the row is a header, else nothing."""
+    names = [name.strip().lower().lstrip("\ufeff").strip('"') for name in row]
+    return names if set(names) >= _NEEDED else []
 
 
 def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the rows as lines; a text over several lines is one row."""
     names: list[str] = []
-    for text, row in rows_of(lines_of(pieces), ","):
+    lines = lines_of(pieces)
+    first = next(lines, "")
+    delimiter = next((delimiter for delimiter in _DELIMITERS if _names(cells_of(first, delimiter))), _DELIMITERS[0])
+    for text, row in rows_of(chain([first], lines), delimiter):
         if not text.strip():
             yield SetAside(text, "blank")
-        elif _HEADER.match(text):
-            names = [name.strip().lower().lstrip("\ufeff") for name in row]
+        elif header := _names(row):
+            names = header
             yield SetAside(text, "header")
         elif not names:
             yield SetAside(text, "no_header", "no line above it names the columns")

@@ -19,8 +19,11 @@ _HELPER = (
     r"(?:Marking \S+ (?P<marked>\S+) offline: +|(?P<host>\S+) )(?P<body>.*)$"
 )
 _PIPE = r"^(?P<host>\S+) \| (?P<body>.*)$"
-_XID = r"(?i)\bxid(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\[]*(\d{1,3})\b"
-"""The number behind "Xid" and behind the bracket with the PCI address, never one inside it, as in reasons of nodes."""
+_XID = r"(?i)\bxid(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\[]*(\d{1,3})(?:$|[^\w.]|\.(?:$|\D))"
+"""The number behind "Xid" and behind the bracket with the PCI address, never one inside it, as in reasons of nodes.
+
+A time since boot, as in `[ 79.25] NVRM: Xid (...): 48`, is none.
+"""
 _CHECK = r"^(?:.*(?:Health check failed|NHC): +)?([\w./-]+):"
 
 

@@ -18,8 +18,9 @@ EVENT = "event"
 """The kind of a result that tells of a moment, as an entry of a log does, and not of a state that lasts."""
 _ENDINGS = r"gz|zst|log|txt|jsonl?|csv|out|sel|dcgmi|diag|events|states|\d{1,3}|20\d\d-?\d\d-?\d\d|1\d{9}"
 _XID = re.compile(
-    r"""(?<![a-z])xid["']?(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\["']*(\d{1,3})\b""", re.I
+    r"""(?<![a-z])xid["']?(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\["']*(\d{1,3})\b(?!\.\d)""", re.I
 )
+"""The number behind the word; a time since boot, as in `Xid errors detected: [ 79.25] NVRM: Xid (...): 48`, is none."""
 
 
 @dataclass(frozen=True)
