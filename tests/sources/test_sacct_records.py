@@ -168,6 +168,20 @@ def test_line_breaks_in_a_name_and_in_the_submit_line_behind_it(tmp_path):
     assert names[1] == "two\\nlines"
 
 
+def test_pipes_in_a_script_that_stands_last_where_pipes_set_columns_apart(tmp_path):
+    """A record that was cut off begins as a record does, and is none of the script."""
+    columns = [*[column for column in COLUMNS if column != "SubmitLine"], "SubmitLine"]
+    script = "sbatch --wrap #!/bin/bash\ncd run\npython train.py | tee log\n\nls | sort | wc -l\necho done"
+    records = [{"SubmitLine": script}, {"JobID": "52", "JobIDRaw": "52", "SubmitLine": "sbatch run.sh"}]
+    cut = export([{"JobID": "53", "JobIDRaw": "53"}], columns=columns).splitlines()[1][:30]
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export(records, columns=columns) + cut + "\n"}))
+    assert counts(con) == (9, 2, 6, 1)
+    assert con.execute("select reason, line_count from ops.skips order by 1").fetchall() == [
+        ("blank", 1), ("continuation", 4), ("header", 1),
+    ]  # fmt: skip
+    assert con.execute("select line_number, raw from ops.quarantine").fetchall() == [(9, cut)]
+
+
 def test_records_of_one_second_are_told_apart_by_the_index_of_slurm_24_11(tmp_path):
     """Of half of the clusters it is above 2^63: the highest of its 64 bits are the cluster's."""
     times = {"Submit": "2024-05-02T10:00:00", "Start": "2024-05-02T10:00:01"}

@@ -267,9 +267,16 @@ def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Ou
 
 
 def _continues_last_column(text: str, layout: Layout) -> bool:
-    """Tell whether a line behind a whole record can be more of its last column: it has no delimiter."""
+    """Tell whether a line behind a whole record can be more of its last column, such as a script given by --wrap.
+
+    It has no delimiter, or a few, as pipes of a shell are, and what stands before them is no beginning of a record.
+    """
     last_column = layout.columns[-1] or layout.columns[-2]
-    return last_column in _LAST_COLUMN_MAY_BREAK and layout.delimiter not in text
+    tokens = text.split(layout.delimiter)
+    return last_column in _LAST_COLUMN_MAY_BREAK and (
+        len(tokens) == 1
+        or (len(tokens) <= len(layout.columns) // 2 and not _all_fit(zip(layout.columns, tokens[:-1], strict=False)))
+    )
 
 
 def _wrong_count(line: OddLine, layout: Layout) -> Outcome:
