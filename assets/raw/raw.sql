@@ -206,7 +206,7 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     preempt_mode varchar,                     -- requeued, killed, suspended
     node_name varchar,
     node_id varchar,
-    state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED, DOWN, IDLE, RESUME, ALLOCATED, MIXED
+    state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED (with $ in a reservation for maintenance), DOWN, IDLE, RESUME, ALLOCATED, MIXED
     reason varchar,
     message varchar not null
 );

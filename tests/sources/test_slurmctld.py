@@ -70,6 +70,15 @@ def test_threads_have_brackets_in_their_names_and_microseconds_no_zeros_before_t
     ]
 
 
+@pytest.mark.parametrize(
+    ("shown", "state"),
+    [("DRAINED", "DRAINED"), ("DRAINING$", "DRAINING$"), ("DRAINED$", "DRAINED$"), ("IDLE$", "IDLE")],
+)
+def test_a_drain_tells_of_a_reservation_for_maintenance(shown: str, state: str) -> None:
+    (row,) = read(slurmctld, f"[2026-11-26T23:54:41.490] update_node: node n1 state set to {shown}\n").loaded
+    assert row["state"] == state
+
+
 def test_the_log_its_rotation_and_its_copy_count_once() -> None:
     lines = [f"[2026-11-21T07:33:{second:02d}.866] Requeuing JobId={second // 2}\n" for second in range(30)]
     table = load(

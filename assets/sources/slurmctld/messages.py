@@ -56,7 +56,7 @@ WORDINGS = (
     Wording(
         "drained_by_slurm",
         "state set to ",
-        rf"^(?:drain_nodes|set_node_down\w*): node {_NODES} state set to (?P<state>[A-Z_+*]+)",
+        rf"^(?:drain_nodes|set_node_down\w*): node {_NODES} state set to (?P<state>DRAIN[A-Z]*[$]|[A-Z_+*]+)",
     ),
     Wording(
         "node_invalid",
@@ -64,7 +64,7 @@ WORDINGS = (
         rf"{_BY}Setting node {_NODES} state to INVAL with reason: *(?P<reason>.*)$",
         "INVAL",
     ),
-    Wording("state_set", "state set to ", rf"{_BY}node {_NODES} state set to (?P<state>[A-Z_+*]+)"),
+    Wording("state_set", "state set to ", rf"{_BY}node {_NODES} state set to (?P<state>DRAIN[A-Z]*[$]|[A-Z_+*]+)"),
     Wording("node_rebooted", "rebooted", rf"{_BY}[Nn]ode {_NODES} unexpectedly rebooted"),
     Wording("node_rebooted", "rebooted", rf"{_BY}[Nn]ode {_NODES} rebooted \d+ secs ago"),
     Wording("node_returned", "returned to service", rf"{_BY}[Nn]ode {_NODES} returned to service"),

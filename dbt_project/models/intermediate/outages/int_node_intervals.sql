@@ -195,8 +195,9 @@ logged as (
                 order by withdrawals.withdrawn_at, withdrawals.source_line_number
             )
         ) as ended_at,
-        withdrawals.state,
-        cast(null as string) as state_flags,
+        replace(withdrawals.state, '$', '') as state,
+        -- In a reservation for maintenance the log has DRAINED$.
+        case when contains(withdrawals.state, '$') then '$' end as state_flags,
         withdrawals.reason,
         cast(null as string) as reason_user,
         'slurmctld' as source,
