@@ -21,7 +21,7 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "events"
 TABLE = "node_events"
 DIALECTS = ("sacctmgr_parsable",)
-VERSION = 5
+VERSION = 6
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 
@@ -30,6 +30,11 @@ _STARTS, _ENDS = ("timestart", "start"), ("timeend", "end")
 _START_PLACE = f"coalesce({', '.join(f'list_position(names, {name!r})' for name in _STARTS)})"
 _BEGINS_ROW = rf"coalesce(regexp_matches(parts[{_START_PLACE}], '^\s*(\d{{4}}-\d\d-\d\d.*|\d{{9,11}}\s*)$'), false)"
 """A line of a reason that has several does not tell when a row starts."""
+_ENDS_ROW = (
+    f"{_START_PLACE} < list_position(names, 'reason') and len(parts) between 2 and len(names) - 1 "
+    r"and regexp_matches(parts[-1], '\(\d+\)$|^(?:Node|Cluster|)$')"
+)
+"""The last of them has the columns behind the reason: who gave it, in the documentation's command also the event."""
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
@@ -53,7 +58,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     is_header = f"list_has_any(names, {list(_STARTS)}) and list_has_any(names, ['nodename', 'clusternodes', 'cluster'])"
     return ReadingPlan(
         prepare=[
-            *delimited.field_steps(is_header, "reason", "event_fields", _BEGINS_ROW),
+            *delimited.field_steps(is_header, "reason", "event_fields", _BEGINS_ROW, _ENDS_ROW),
             _typed(zone),
             _divide_step(batch.cluster),
         ],

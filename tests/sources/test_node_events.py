@@ -92,6 +92,22 @@ def test_a_reason_of_several_lines_is_one_row(gap: str) -> None:
     assert outcome.loaded[0]["reason"].startswith("disk sda") and outcome.loaded[0]["reason"].endswith("ticket|12")
 
 
+def test_a_reason_of_several_lines_with_delimiters_is_one_row() -> None:
+    """Its first line has as many fields as the header already."""
+    outcome = read(
+        node_events,
+        "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+        "c1|n1|1795736905|Unknown|DRAIN|port 1 | port 2\n  are down\n rack | 7|root(0)\n"
+        "c1|n2|1795736906|Unknown|DRAIN|fan|root(0)\n"
+        "sacctmgr: error: connection lost\n",
+    )
+    assert [(row["node_name"], row["reason"], row["reason_user"]) for row in outcome.loaded] == [
+        ("n1", "port 1 | port 2   are down  rack | 7", "root"),
+        ("n2", "fan", "root"),
+    ]
+    assert len(outcome.quarantined) == 1
+
+
 def test_a_row_that_was_cut_takes_no_other_row() -> None:
     outcome = read(node_events, f"{HEADER}n1|1795248178|1795248208|DR\nn2|1795248178|Unknown|DOWN|x|root(0)\nlost\n")
     assert [row["node_name"] for row in outcome.loaded] == ["n2"]

@@ -16,7 +16,9 @@ def header_delimiter(header: str) -> str | None:
     return found[0] if found else None
 
 
-def field_steps(is_header: str, free_text: str, into: str, begins_row: str | None = None) -> list[str]:
+def field_steps(
+    is_header: str, free_text: str, into: str, begins_row: str | None = None, ends_row: str = "false"
+) -> list[str]:
     """Return the statements that cut lines into named fields.
 
     Parameters
@@ -32,6 +34,9 @@ def field_steps(is_header: str, free_text: str, into: str, begins_row: str | Non
         SQL condition over `names` and `parts varchar[]`, for text whose fields may have ends of line. A line for which
         it does not hold belongs to the row before it if that one has too few fields. `{into}_continuations` holds such
         lines. Without it every line is a row.
+    ends_row
+        SQL condition over the same for a line that ends a row which began in a line above it, however many fields that
+        one has: delimiters in its text may have made up for those that were missing.
     """
     # Names of columns have no digits, rows always have some. A table of its own, as DuckDB would try the later
     # conditions on every line.
@@ -84,7 +89,7 @@ where lines.line is not null
     and (lines.file_id, lines.line_number) not in (select (file_id, line_number) from {into}_headers)"""
     steps = [candidates, headers]
     if begins_row is not None:
-        steps += _join_continuations(cut, into, begins_row)
+        steps += _join_continuations(cut, into, begins_row, ends_row)
         cut = f"from {into}_rows"
     fields = f"""
 create or replace temp table {into} as
@@ -101,13 +106,13 @@ from (select *, list_position(names, '{free_text}') as place from ({cut}))"""
     return [*steps, fields]
 
 
-def _join_continuations(cut: str, into: str, begins_row: str) -> list[str]:
+def _join_continuations(cut: str, into: str, begins_row: str, ends_row: str) -> list[str]:
     """Return the statements that fill `{into}_continuations`, and `{into}_rows` with each row's lines made one."""
     lines = f"create or replace temp table {into}_cut as {cut}"
     continuations = f"""
 create or replace temp table {into}_continuations as
 with begun as (
-    select *, {begins_row} as begins from {into}_cut
+    select *, {begins_row} as begins, {ends_row} as ends from {into}_cut
 ),
 runs as (
     select
@@ -125,11 +130,12 @@ counted as (
             partition by file_id, header_line, run order by line_number
             rows between unbounded preceding and 1 preceding
         ) as count_before,
-        min(line_number) over (partition by file_id, header_line, run) as row_line
+        min(line_number) over (partition by file_id, header_line, run) as row_line,
+        max(line_number) filter (where not begins and ends) over (partition by file_id, header_line, run) as end_line
     from runs
 )
 select file_id, line_number, row_line from counted
-where not begins and run > 0 and count_before < len(names)"""
+where not begins and run > 0 and (count_before < len(names) or line_number <= end_line)"""
     rows = f"""
 create or replace temp table {into}_rows as
 select
