@@ -236,6 +236,21 @@ def test_a_reason_of_several_lines(header: str, tmp_path: Path) -> None:
     assert found["n2"]["reason_at"] == datetime(2026, 11, 21, 8, 6)
 
 
+def test_the_long_table_has_a_column_that_is_mostly_empty(tmp_path: Path) -> None:
+    """`sinfo -l` of Slurm 24.11 and 26.05."""
+    text = (
+        "Thu Nov 26 23:50:36 2026\n"
+        "PARTITION AVAIL  TIMELIMIT   JOB_SIZE ROOT OVERSUBS     GROUPS  NODES       STATE RESERVATION NODELIST\n"
+        "train*       up   infinite 1-infinite   no       NO        all      2       mixed             n[1-2]\n"
+        "dev          up    1:00:00 1-infinite   no       NO        all      1       maint      racks7 n3\n"
+    )
+    con = read(tmp_path, "sinfo.txt", text)
+    assert account(con) == {"lines_in": 5, "loaded": 3, "skipped": 2, "quarantined": 0}
+    assert {name: (row["state"], row["partitions"]) for name, row in nodes(con).items()} == {
+        "n1": ("MIXED", ["train"]), "n2": ("MIXED", ["train"]), "n3": ("MAINT", ["dev"]),
+    }  # fmt: skip
+
+
 def test_a_row_that_is_cut_off_takes_none_of_the_others(tmp_path: Path) -> None:
     text = (
         "NODELIST|STATE|REASON|TIMESTAMP\nn1|drained|cut off\nn2|drained|bad|2026-11-21T08:06:00\nn3|drained|cut off\n"

@@ -43,6 +43,8 @@ MAX_NAMED = 1_000_000
 """Nodes that the lists of a file may name together."""
 DELIMITERS = ("|", "\t", ";", ",")
 _TIME = re.compile(r"\S*\d\S*|unknown|none|n/a|\(null\)|", re.I)
+_OFTEN_EMPTY = "reservation"
+"""A column of `sinfo -l` that leaves spaces alone where nodes are in no reservation."""
 _MAX_LINES_OF_ROW = 20
 _DATE_LINE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}")
 
@@ -149,6 +151,8 @@ class _Rows:
 def _nodes_of(line: str, columns: _Columns, seen: str | None) -> list[Node | SetAside]:
     delimiter, names, places = columns
     cells = _cells(line, delimiter, names)
+    if delimiter is None and len(cells) == len(names) - 1 and _OFTEN_EMPTY in names:
+        cells.insert(names.index(_OFTEN_EMPTY), "")
     if len(cells) != len(names):
         return [SetAside(line, "field_count", f"{len(cells)} fields where the header names {len(names)}")]
     told = {meaning: cells[place].strip() for meaning, place in places.items()}
