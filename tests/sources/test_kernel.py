@@ -93,6 +93,23 @@ def test_the_journal_s_time_wins_over_syslog_s() -> None:
     ]
 
 
+@pytest.mark.parametrize("priority", ["kern  :err   : ", ""])
+def test_dmesg_prints_neither_host_nor_tag(priority: str) -> None:
+    """Words with a colon behind them, as drivers begin their messages, are of the message."""
+    messages = [
+        "EDAC MC0: 1 UE memory read error on CPU_SrcID#0",
+        "nvme nvme3: controller is down; will reset: CSTS=0xffffffff",
+        "mlx5_core 0000:c3:00.0: Port module event: module 0, Cable error",
+        "igb 0000:c3:00.0 eth0: igb: eth0 NIC Link is Down",
+        XID,
+    ]
+    stamp = "2026-09-01T07:35:53,109429+02:00"
+    text = "".join(f"{priority}{stamp} {message}\n" for message in messages)
+    outcome = read(kernel, text, "n1.dmesg.log")
+    assert [row["message"] for row in outcome.loaded] == messages
+    assert {(row["node_name"], row["occurred_at"].hour) for row in outcome.loaded} == {("n1", 5)}
+
+
 @pytest.mark.parametrize("uptime", ["-1.250000", "   -0.000001", "12345", "1.2.3", "123.456,3"])
 def test_an_odd_uptime_hides_no_fault(uptime: str) -> None:
     """The time of the line is believed; without one, the line is quarantined. No boot is told by such an uptime."""

@@ -56,6 +56,11 @@ def _first(part: str, *shapes: str) -> str:
     return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
 
 
+def _unless_dmesg(value: str) -> str:
+    """Return SQL for a value that dmesg does not print: `EDAC MC0: 1 UE ...` begins with no host and no tag."""
+    return f"case when dmesg_iso.stamp = '' then {value} end"
+
+
 def _seconds(uptime: str) -> str:
     return f"try_cast(regexp_extract({uptime}, '^\\d+\\.\\d+$') as double)"
 
@@ -111,8 +116,8 @@ chosen as (
     select
         file_id,
         line_number,
-        {_first("host", "protocol", "iso", "month")} as host,
-        {_first("tag", "protocol", "iso", "month")} as tag,
+        {_unless_dmesg(_first("host", "protocol", "iso", "month"))} as host,
+        {_unless_dmesg(_first("tag", "protocol", "iso", "month"))} as tag,
         {_first("body", "protocol", "dmesg_iso", "iso", "month", "ctime", "plain", "kmsg")} as body,
         {_first("stamp", "protocol", "dmesg_iso", "iso")} as iso_stamp,
         {_first("stamp", "month")} as month_stamp,
