@@ -17,7 +17,10 @@
         or (
             {{ answered }}.subject is null
             and {{ answered }}.is_good
-            and {{ answered }}.check_stream in ('nhc', {{ checks_with_subjects() }})
+            and (
+                {{ answered }}.check_stream in ('nhc', {{ checks_with_subjects() }})
+                or {{ streams }}.subject = {{ subject_of_events() }}
+            )
         )
     )
 {%- endmacro %}

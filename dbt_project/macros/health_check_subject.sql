@@ -27,3 +27,9 @@
             )
     end
 {%- endmacro %}
+
+
+{#- What events are told of that name no subject, apart from the states that a check of the same name tells. -#}
+{% macro subject_of_events() -%}
+    '(event)'
+{%- endmacro %}

@@ -57,11 +57,41 @@ checks_of_kernel_log as (
 
 ),
 
+-- An agent that tells an event also shows the state that the event brought about: one fault, told twice.
+states_of_events as (
+
+    select
+        states.cluster_id,
+        states.event_id,
+        moments.event_id as duplicate_of_event_id,
+        abs({{ seconds_between('moments.observed_at', 'states.observed_at') }}) as distance_seconds
+    from events as states
+    inner join events as moments
+        on
+            states.cluster_id = moments.cluster_id
+            and states.node_id = moments.node_id
+            and states.check_key = moments.check_key
+            and states.failure_category = moments.failure_category
+            and states.code is not distinct from moments.code
+            and moments.observed_at <= states.observed_at + interval 60 second
+            and moments.observed_at
+            >= coalesce(states.last_ok_at, states.observed_at - interval 1 day) - interval 60 second
+    where
+        states.source = 'health_check'
+        and states.check_type is distinct from 'event'
+        and moments.source = 'health_check'
+        and moments.check_type = 'event'
+        and moments.event_id not in (select checks_of_kernel_log.event_id from checks_of_kernel_log)
+
+),
+
 repeats as (
 
     select * from bus_messages
     union all
     select * from checks_of_kernel_log
+    union all
+    select * from states_of_events
 
 ),
 

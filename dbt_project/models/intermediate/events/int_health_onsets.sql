@@ -98,7 +98,9 @@ select
     changes.check_key,
     changes.check_name,
     changes.check_type,
-    case when ranked.check_stream != 'nhc' then nullif(ranked.subject, '') end as subject,
+    case
+        when ranked.check_stream != 'nhc' and ranked.subject not in ('', {{ subject_of_events() }}) then ranked.subject
+    end as subject,
     ranked.symptom,
     ranked.code,
     case

@@ -23,5 +23,9 @@ select
     xid_codes,
     message,
     unchanged_since,
-    {{ health_check_subject('lower(trim(check_name))', 'message') }} as subject
+    -- A log of events is no state: what it tells neither ends what a check of the same name follows nor begins it anew.
+    coalesce(
+        {{ health_check_subject('lower(trim(check_name))', 'message') }},
+        case when check_type = 'event' then {{ subject_of_events() }} end
+    ) as subject
 from health_checks
