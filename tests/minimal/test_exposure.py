@@ -98,6 +98,18 @@ CLUSTERS = {
     .job(1, "n1", at(0), None, "RUNNING", ElapsedRaw=str(400 * 86400))
     .job(2, "n1", at(days=1), at(days=2)),
     "nothing-ended-yet": Cluster().job(1, "n[1-4]", at(0), None, "RUNNING", ElapsedRaw=str(9 * 86400)),
+    # An export of one day, cut at its window (sacct -T): job 3 runs on. Job 1 was submitted with a script.
+    "a-day-cut-out": Cluster()
+    .job(
+        1,
+        "n1",
+        at(0),
+        at(24),
+        SubmitLine="sbatch --wrap #!/bin/bash\nsrun a | tee log\n\nls | sort | wc -l",
+        WorkDir="/a",
+    )
+    .job(2, "n2", at(0), at(12), SubmitLine="sbatch b.sh", WorkDir="/b")
+    .job(3, "n3", at(0), at(24), "RUNNING", SubmitLine="sbatch c.sh", WorkDir="/c"),
     "suspended-while-running": Cluster()
     .job(99, "n9", at(0), at(0))
     .job(1, "n[1-2]", at(0), None, "RUNNING", ElapsedRaw=str(3 * 86400), Suspended="1-00:00:00"),
@@ -183,6 +195,19 @@ def test_days_hold_what_runs_until_it_was_last_seen(minimal):
         "where cluster_id = 'runs-for-thirty-days' and node_id = 'm1' and in_use_hours > 0"
     ).fetchone()
     assert used == (30, 720, 5760)
+
+
+def test_a_day_cut_out_of_the_life_of_a_job(minimal):
+    """24 + 12 + 24 hours on a node each; the end of the window is not that of job 3."""
+    assert rate(minimal, "a-day-cut-out", "all", "attempts")[:2] == (0, approx(2.5))
+    ends = "select job_id_raw, ended_at, state from marts.fct_attempts where cluster_id = 'a-day-cut-out' order by all"
+    assert minimal.execute(ends).fetchall() == [
+        (1, at(24), "COMPLETED"),
+        (2, at(12), "COMPLETED"),
+        (3, None, "RUNNING"),
+    ]
+    lines = "select loaded, skipped, quarantined from ops.files where cluster_id = 'a-day-cut-out'"
+    assert minimal.execute(lines).fetchone() == (3, 4, 0), "a header and three more lines of the script"
 
 
 def test_a_job_that_lost_its_end_adds_nothing(minimal):

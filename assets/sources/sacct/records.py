@@ -45,6 +45,7 @@ _SHAPES = {
     ),
     **dict.fromkeys(("ReservationId", "WCKeyID"), r"[\d,*]*"),
     "NodeList": _NAMED,
+    "WorkDir": r"(?:/.*|)",
     "ReqMem": r"[\d.]*[KMGTPE]?[nc]?\??",
     "Flags": r"[A-Za-z,]*",
     **dict.fromkeys(("Cluster", "User", "Account", "Partition", "QOS", "Group"), r"[^\s\[\]=]*"),
@@ -208,6 +209,8 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) ->
     first = (run[start].line or "").split(layout.delimiter)[:-1]
     if not _all_fit(zip(layout.columns, first, strict=False)):
         return None
+    if (script := _join_script(run, start, layout, effort)) is not None:
+        return script
     wanted, tries = len(layout.columns) - 1, 0
     found, length = (run[start].line or "").count(layout.delimiter), len(run[start].line or "")
     for end in range(start + 1, len(run)):
@@ -222,11 +225,40 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) ->
         tries += 1
         if tries > _MAX_JOINS:
             break
-        text = "\\n".join(line.line or "" for line in run[start : end + 1])
-        fields = text.split(layout.delimiter) if found == wanted else repair(text, layout, effort)
-        if fields and fits(fields, layout):
+        if fields := _fields_of(run[start : end + 1], layout, effort):
             return end - start + 1, fields
     return None
+
+
+def _join_script(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) -> tuple[int, list[str]] | None:
+    """Join a record whose submit line holds a script with all lines up to the next record.
+
+    Pipes of the script may make up for columns that stand behind it, so the first lines that make a record are not all.
+    """
+    if "--wrap" not in (run[start].line or ""):
+        return None
+    lines = list(takewhile(lambda line: not _ends_script(line, layout, effort), run[start + 1 :]))
+    while lines and not (lines[-1].line or "").strip():
+        lines.pop()
+    fields = _fields_of([run[start], *lines], layout, effort) if lines else None
+    if not fields or ("\\n" in fields[-1] and _last_column(layout) not in _LAST_COLUMN_MAY_BREAK):
+        return None
+    return 1 + len(lines), fields
+
+
+def _ends_script(line: OddLine, layout: Layout, effort: Effort) -> bool:
+    return is_command_error(line.line or "") or _starts_record(line, layout, effort)
+
+
+def _fields_of(lines: Sequence[OddLine], layout: Layout, effort: Effort) -> list[str] | None:
+    """Split lines that may be one record; None if they are none."""
+    text = "\\n".join(line.line or "" for line in lines)
+    if len(text) > _MAX_JOIN:
+        return None
+    fields = text.split(layout.delimiter)
+    if len(fields) != len(layout.columns):
+        fields = repair(text, layout, effort) or []
+    return fields if fields and fits(fields, layout) else None
 
 
 def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Outcome]:
@@ -271,12 +303,16 @@ def _continues_last_column(text: str, layout: Layout) -> bool:
 
     It has no delimiter, or a few, as pipes of a shell are, and what stands before them is no beginning of a record.
     """
-    last_column = layout.columns[-1] or layout.columns[-2]
     tokens = text.split(layout.delimiter)
-    return last_column in _LAST_COLUMN_MAY_BREAK and (
+    return _last_column(layout) in _LAST_COLUMN_MAY_BREAK and (
         len(tokens) == 1
         or (len(tokens) <= len(layout.columns) // 2 and not _all_fit(zip(layout.columns, tokens[:-1], strict=False)))
     )
+
+
+def _last_column(layout: Layout) -> str:
+    """Return the name of the last column; a header that ends with its delimiter has one without a name behind it."""
+    return layout.columns[-1] or layout.columns[-2]
 
 
 def _wrong_count(line: OddLine, layout: Layout) -> Outcome:
