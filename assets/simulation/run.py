@@ -21,7 +21,7 @@ from assets.simulation.engine import simulate_cluster
 from assets.simulation.logs.dirt import spoil, write_dirt
 from assets.simulation.logs.record import Record
 from assets.simulation.profiles import Profile
-from assets.simulation.side_by_side import is_possible, run_side_by_side
+from assets.simulation.side_by_side import can_run_side_by_side, run_side_by_side
 from assets.simulation.truth import planted
 from assets.simulation.writing import write_cluster
 
@@ -165,7 +165,7 @@ def simulate(
         shares[order.profile.cluster_id] = share * order.node_days / whole
         tell(sum(shares.values()))
 
-    made = (_fulfil_side_by_side if len(orders) > 1 and is_possible() else _fulfil_in_turn)(orders, hear)
+    made = (_fulfil_side_by_side if len(orders) > 1 and can_run_side_by_side() else _fulfil_in_turn)(orders, hear)
     tell(1.0)
     return Summary(name, time.monotonic() - started, tuple(made))
 
@@ -182,6 +182,7 @@ def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) 
 
 
 Hear = Callable[[Order, float], None]
+"""Is told which share of an order is done, from 0 to 1."""
 
 
 def _fulfil_in_turn(orders: list[Order], hear: Hear) -> list[SimulatedCluster]:

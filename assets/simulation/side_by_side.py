@@ -15,13 +15,13 @@ from multiprocessing.context import ForkProcess
 from typing import Any
 
 PROCESSES = 2
-"""So many tasks run at a time."""
+"""This many tasks run at a time."""
 
 Task = Callable[[Callable[[Any], None]], None]
 """What is run; it is given a function that sends a message to the process that waits."""
 
 
-def is_possible() -> bool:
+def can_run_side_by_side() -> bool:
     """Tell whether processes can be forked here, and a second one has a processor."""
     return sys.platform == "linux" and (os.cpu_count() or 1) > 1
 
@@ -68,7 +68,8 @@ def _require_success(process: ForkProcess) -> None:
 
 
 def _run_and_leave(task: Task, sender: Connection) -> None:
-    # The terminal interrupts all processes at once, and the one that waits stops the others: they, too, may have some.
+    # Ctrl-C reaches all processes at once. Only the one that waits acts on it: it stops this one by SIGTERM, and by its
+    # exit this one stops those that it has started.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:

@@ -18,7 +18,7 @@ from assets.simulation.logs.settings import write_settings
 from assets.simulation.logs.slurmctld import write_slurmctld
 from assets.simulation.logs.squeue import write_squeue
 from assets.simulation.logs.tickets import write_tickets
-from assets.simulation.side_by_side import is_possible, run_side_by_side
+from assets.simulation.side_by_side import can_run_side_by_side, run_side_by_side
 from assets.simulation.truth import write_truth
 
 WRITERS = {
@@ -46,7 +46,7 @@ def write_cluster(record: Record, folder: Path, truth: Path, tell: Callable[[flo
     weights = {name: LONG.get(name, 1) for name in work}
     left = sum(weights.values())
     ordered = dict(sorted(work.items(), key=lambda item: -weights[item[0]]))
-    is_shared = is_possible() and len(record.ledger.attempts) >= MANY_ATTEMPTS
+    is_shared = can_run_side_by_side() and len(record.ledger.attempts) >= MANY_ATTEMPTS
     for name in _written_side_by_side(ordered) if is_shared else _written(ordered):
         left -= weights[name]
         tell(1 - left / sum(weights.values()))

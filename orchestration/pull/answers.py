@@ -170,6 +170,7 @@ def _judge_lines(query: Query, lines: Iterator[str]) -> Answer:
 def _judge_json(query: Query, path: Path) -> Answer:
     """Look through a document by pieces: one of a busy day may have gigabytes."""
     answer, has_jobs, rest = Answer(), False, b""
+    of_record = _JSON_NODES if query.kind == "inventory" else _JSON_ENDS
     first = last = b""
     with path.open("rb") as stream:
         while piece := stream.read(_CHUNK):
@@ -183,9 +184,10 @@ def _judge_json(query: Query, path: Path) -> Answer:
             has_jobs = has_jobs or _JSON_JOBS.search(text) is not None
             # A match that touches the end may go on in the next piece.
             seen_to = 0
-            for match in (_JSON_NODES if query.kind == "inventory" else _JSON_ENDS).finditer(text):
+            for match in of_record.finditer(text):
                 if match.end() < len(text):
-                    answer.note(query, int(match[1]) or None if match.groups() else None)
+                    ended_at = int(match[1]) if match.groups() else 0
+                    answer.note(query, ended_at or None)
                     seen_to = match.end()
             rest = text[max(seen_to, len(text) - _OVERLAP) :]
     if not has_jobs and query.kind == "sacct":

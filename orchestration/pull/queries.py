@@ -69,8 +69,8 @@ def windowed(kind: str, window: Window, pull: Pull, fields: tuple[str, ...]) -> 
         return Query(kind, tuple(words), file_name(window, "psv"), window)
     if pull.via == "slurmrestd":
         # A time without a zone would be one of slurmrestd's own zone.
-        start, end = (f"uts{int(moment.timestamp())}" for moment in (window.from_at, window.to_at))
-        asked = urlencode({"start_time": start, "end_time": end, "skip_steps": "true"})
+        epochs = {"start_time": window.from_at.timestamp(), "end_time": window.to_at.timestamp()}
+        asked = urlencode({name: f"uts{epoch:.0f}" for name, epoch in epochs.items()} | {"skip_steps": "true"})
         return Query(kind, (REST, f"/slurmdb/{VERSION}/jobs?{asked}"), file_name(window, "json"), window)
     options = [*(["-M", cluster] if cluster else []), "-S", start, "-E", end]
     if pull.via == "json":

@@ -14,6 +14,8 @@ _JOB = r"JobId=(?:(?P<{name}_array>\d+)_\*|\d+[_+]\d+(?:\((?P<{name}>\d+)\))?|(?
 _JOB_ID = _JOB.format(name="job")
 _INSTIGATOR_ID = _JOB.format(name="instigator")
 _NODES = r"(?P<nodes>[\w.\-\[\],]+)"
+_STATE = r"(?P<state>DRAIN[A-Z]*[$]|[A-Z_+*]+)"
+"""Of Slurm's marks behind a state, `$` is kept where a node drains: it is in a reservation for maintenance."""
 _BY = r"^(?:\w+: )?"
 
 
@@ -56,7 +58,7 @@ WORDINGS = (
     Wording(
         "drained_by_slurm",
         "state set to ",
-        rf"^(?:drain_nodes|set_node_down\w*): node {_NODES} state set to (?P<state>DRAIN[A-Z]*[$]|[A-Z_+*]+)",
+        rf"^(?:drain_nodes|set_node_down\w*): node {_NODES} state set to {_STATE}",
     ),
     Wording(
         "node_invalid",
@@ -64,7 +66,7 @@ WORDINGS = (
         rf"{_BY}Setting node {_NODES} state to INVAL with reason: *(?P<reason>.*)$",
         "INVAL",
     ),
-    Wording("state_set", "state set to ", rf"{_BY}node {_NODES} state set to (?P<state>DRAIN[A-Z]*[$]|[A-Z_+*]+)"),
+    Wording("state_set", "state set to ", rf"{_BY}node {_NODES} state set to {_STATE}"),
     Wording("node_rebooted", "rebooted", rf"{_BY}[Nn]ode {_NODES} unexpectedly rebooted"),
     Wording("node_rebooted", "rebooted", rf"{_BY}[Nn]ode {_NODES} rebooted \d+ secs ago"),
     Wording("node_returned", "returned to service", rf"{_BY}[Nn]ode {_NODES} returned to service"),

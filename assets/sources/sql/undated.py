@@ -6,6 +6,7 @@ Years are inferred backwards from the date that log rotation puts into the file'
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -68,21 +69,21 @@ def moment_of_name(path: str, zone: str) -> datetime | None:
     datetime.datetime(2024, 5, 3, 0, 0)
     >>> moment_of_name("c1/health/diag-2024-05-03_12-00-01.json", "Europe/Berlin")
     datetime.datetime(2024, 5, 3, 10, 0, 1)
+    >>> moment_of_name("c1/health/diag-2024-05-03_29-00-01.json", "Europe/Berlin")
+    datetime.datetime(2024, 5, 3, 0, 0)
     """
     name = path.rpartition("/")[2]
     if epoch := re.search(_EPOCH, name):
         return datetime.fromtimestamp(int(epoch[1]), UTC).replace(tzinfo=None)
-    if second := re.search(_SECOND, name):
-        try:
+    second, day = re.search(_SECOND, name), re.search(_DAY, name)
+    with suppress(ValueError):
+        if second:
             local = datetime.strptime("".join(second.groups()[:6]), "%Y%m%d%H%M%S")
-        except ValueError:
-            return None
-        return local.replace(tzinfo=UTC if second[7] else ZoneInfo(zone)).astimezone(UTC).replace(tzinfo=None)
-    day = re.search(_DAY, name)
-    try:
-        return datetime.strptime(day[1].replace("-", ""), "%Y%m%d") if day else None
-    except ValueError:
-        return None
+            return local.replace(tzinfo=UTC if second[7] else ZoneInfo(zone)).astimezone(UTC).replace(tzinfo=None)
+    with suppress(ValueError):
+        if day:
+            return datetime.strptime(day[1].replace("-", ""), "%Y%m%d")
+    return None
 
 
 def is_named_by_time(path: str) -> bool:
