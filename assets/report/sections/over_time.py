@@ -123,7 +123,14 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
 
 
 def _layers(shades: dict[str, str], top: float, lanes: int, kinds: set[str]) -> list[Spec]:
-    axis = {"format": "%Y-%m-%d", "labelOverlap": True, "grid": False, "tickCount": 8, "labelFlush": True}
+    axis = {
+        "format": "%Y-%m-%d",
+        "labelOverlap": "greedy",
+        "labelSeparation": 12,
+        "grid": False,
+        "tickCount": 8,
+        "labelFlush": True,
+    }
     x: Spec = {"field": "day", "type": "temporal", "scale": {"nice": False}, "title": None, "axis": axis}
     y: Spec = {"scale": {"domain": [0, top * (1.04 + 0.09 * lanes)], "nice": False}}
     y["title"] = f"failures {PER_1000}, trailing {WINDOW_DAYS} days"
