@@ -18,7 +18,7 @@ PROCESSES = 2
 """This many tasks run at a time."""
 
 Task = Callable[[Callable[[Any], None]], None]
-"""What is run; it is given a function that sends a message to the process that waits."""
+"""What is run. It gets a function that sends a message to the process that waits."""
 
 
 def can_run_side_by_side() -> bool:
@@ -34,7 +34,7 @@ def run_side_by_side(tasks: Mapping[str, Task]) -> Iterator[tuple[str, Any]]:
     Exception
         What a task raises. The others are stopped.
     RuntimeError
-        When a task ended without a word, as one does that is killed.
+        When a task ended without an exception, for example because it was killed.
     """
     context, waiting = multiprocessing.get_context("fork"), list(tasks)
     running: dict[Connection, ForkProcess] = {}

@@ -34,7 +34,7 @@ _ENDS_ROW = (
     f"{_START_PLACE} < list_position(names, 'reason') and len(parts) between 2 and len(names) - 1 "
     r"and regexp_matches(parts[-1], '\(\d+\)$|^(?:Node|Cluster|)$')"
 )
-"""The last of them has the columns behind the reason: who gave it, in the documentation's command also the event."""
+"""The last line of a reason has the columns behind it: who gave it and, by the command of docs/logs.md, the event."""
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:

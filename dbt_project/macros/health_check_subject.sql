@@ -29,7 +29,7 @@
 {%- endmacro %}
 
 
-{#- What events are told of that name no subject, apart from the states that a check of the same name tells. -#}
+{#- The subject of events that name none. It keeps them apart from the states of a check of the same name. -#}
 {% macro subject_of_events() -%}
     '(event)'
 {%- endmacro %}

@@ -32,10 +32,10 @@ _SLASH = rb"\\?/"
 """Slurm's JSON writes a slash with a backslash before it."""
 _VERSIONS = re.compile(rb'"%bslurmdb%b(v0\.0\.(\d+))%bjobs(?:%b)?"' % ((_SLASH,) * 4))
 _WHOLE_RECORDS = "&show_duplicates=true&disable_truncate_usage_time=true"
-"""What has accounting told whole from Slurm 23.11 on: each attempt of a job, and times outside the window as they are.
+"""With these parameters Slurm 23.11 and later give a record for each attempt, and times outside the window as they are.
 
-Without it the answer has one record for each job, and a job that runs over midnight begins and ends with each day.
-Older versions answer like that of their own accord, and refuse these words.
+Without them the answer has one record for each job, and a job that runs over midnight begins and ends with each day.
+Older versions need no parameters for it, and refuse these.
 """
 _FIRST_WITH_WHOLE_RECORDS = 40
 
@@ -157,7 +157,7 @@ class SlurmRest:
 
 
 def _path(words: tuple[str, ...], version: str) -> str:
-    """Return the path of a question; to a version that is not known yet it is put as to the newest."""
+    """Return the path of a question. While the version is not known, it is the path for the newest."""
     number = version.rpartition(".")[2]
     knows_words = not number.isdigit() or int(number) >= _FIRST_WITH_WHOLE_RECORDS
     return words[1].replace(VERSION, version) + (_WHOLE_RECORDS if "?" in words[1] and knows_words else "")

@@ -117,7 +117,7 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
 
 
 class _Rows:
-    """Makes rows of lines: a reason may have several of them, as a script's output has that somebody gave as reason."""
+    """Makes rows of lines. A reason may have several lines, for example if it is the output of a script."""
 
     def __init__(self) -> None:
         self.columns: _Columns | None = None

@@ -200,7 +200,7 @@ def dispositions() -> Sequence[Step]:
     The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. Without it, an attempt
     that was requeued in the second of its submission, as a prolog that fails at once has it, is one of its own: its
     successor has the same Submit. A finished record beats an unfinished one, then the later end, the longer run, the
-    fuller row, and a requeue what ended with it, as jobcomp writes both of a prolog that fails; what is left equal is
+    fuller row. Then a requeue beats what ended with it: jobcomp writes both if a prolog fails. What is left equal is
     decided by place.
     """
     return [

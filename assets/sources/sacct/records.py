@@ -301,7 +301,7 @@ def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Ou
 def _continues_last_column(text: str, layout: Layout) -> bool:
     """Tell whether a line behind a whole record can be more of its last column, such as a script given by --wrap.
 
-    It has no delimiter, or a few, as pipes of a shell are, and what stands before them is no beginning of a record.
+    It has no delimiter, or a few (a shell's pipes), and does not begin as a record does.
     """
     tokens = text.split(layout.delimiter)
     return _last_column(layout) in _LAST_COLUMN_MAY_BREAK and (

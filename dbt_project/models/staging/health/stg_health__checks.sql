@@ -23,7 +23,7 @@ select
     xid_codes,
     message,
     unchanged_since,
-    -- A log of events is no state: what it tells neither ends what a check of the same name follows nor begins it anew.
+    -- An event is no state. It neither ends nor restarts what a check of the same name reports.
     coalesce(
         {{ health_check_subject('lower(trim(check_name))', 'message') }},
         case when check_type = 'event' then {{ subject_of_events() }} end
