@@ -99,11 +99,16 @@ def read_small(path: Path, max_bytes: int) -> bytes:
     OSError
         It cannot be read, is no regular file, or is larger than `max_bytes`.
     """
+    return read_small_with_status(path, max_bytes)[0]
+
+
+def read_small_with_status(path: Path, max_bytes: int) -> tuple[bytes, os.stat_result]:
+    """Return the same, and what the system says of the very file that was read."""
     with open_regular(path) as stream:
-        content = stream.read(max_bytes + 1)
+        content, status = stream.read(max_bytes + 1), os.fstat(stream.fileno())
     if len(content) > max_bytes:
         raise OSError(errno.EFBIG, f"larger than {max_bytes:,} bytes", str(path))
-    return content
+    return content, status
 
 
 def unreadable(shown: str, error: OSError) -> SourceError:

@@ -213,6 +213,18 @@ class Command:
             raise NotDelivered(f"{program} ended with status {done.returncode}")
 
 
+@dataclass(frozen=True)
+class Refused:
+    """Sends nothing: whoever may write the channel's settings could send anything anywhere."""
+
+    name: str
+    why: str
+
+    def send(self, message: Message) -> None:
+        """Say why nothing is sent."""
+        raise NotDelivered(self.why)
+
+
 def read_secret(file: Path | None) -> str:
     """Read a secret from a file, without the line break at its end."""
     if file is None:

@@ -16,7 +16,7 @@ import duckdb
 
 from assets.sources.masking import mask
 from orchestration.alert_settings import AlertSettings
-from orchestration.alerts.channels import Channel, Command, Mail, Message, NotDelivered, Webhook
+from orchestration.alerts.channels import Channel, Command, Mail, Message, NotDelivered, Refused, Webhook
 from orchestration.alerts.events import events_of_publication, failure_event, stale_event
 from orchestration.alerts.ledger import DELIVERED, FAILED, UNCERTAIN, Event, Ledger
 from orchestration.environment import HomeSettings
@@ -120,7 +120,8 @@ def cluster_channels(home: Home, cluster_id: str, settings: AlertSettings) -> tu
     file = folder / "cluster.toml"
     if not file.is_file():
         return [], ()
-    own = read_settings(folder, cluster_id)[0].settings.alerts
+    cluster = read_settings(folder, cluster_id)[0]
+    own = cluster.settings.alerts
     channels: list[Channel] = []
     if own.webhook or own.webhook_file:
         channels.append(
@@ -128,16 +129,12 @@ def cluster_channels(home: Home, cluster_id: str, settings: AlertSettings) -> tu
         )
     if own.email:
         channels.append(Mail(f"{cluster_id}/email", tuple(own.email), settings.mail_server))
-    if own.command and _only_we_may_write(file):
+    if own.command:
         channels.append(Command(f"{cluster_id}/command", tuple(own.command)))
+    if cluster.untrusted is not None:
+        why = f"[alerts] is not obeyed: {cluster.untrusted.what}; {cluster.untrusted.next_step}"
+        return [Refused(channel.name, why) for channel in channels], own.on
     return channels, own.on
-
-
-def _only_we_may_write(file: Path) -> bool:
-    """Tell whether nobody but this user and root can change a file: who can, could run programs as this user."""
-    return all(
-        found.st_uid in {0, os.geteuid()} and not found.st_mode & 0o022 for found in (file.stat(), file.parent.stat())
-    )
 
 
 def _tell(settings: HomeSettings, events: Callable[[Ledger], list[Event]], say: Say) -> None:

@@ -18,7 +18,7 @@ from orchestration.environment import read_slurm_token
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assets.sources.settings import Pull
+    from assets.sources.settings import Pull, Untrusted
     from orchestration.home import Home
     from orchestration.pull.pulling import Pulled, Span
 
@@ -99,7 +99,7 @@ def pull(  # noqa: PLR0917
         raise typer.Exit(1)
 
 
-def _chosen(home: Home, cluster: str | None, out: Path | None, ssh: str | None) -> dict[str, Pull]:
+def _chosen(home: Home, cluster: str | None, out: Path | None, ssh: str | None) -> dict[str, Pull | Untrusted]:
     from assets.sources.settings import Pull, read_settings
     from orchestration.pull.clusters import clusters_to_pull
 
@@ -121,17 +121,19 @@ def _chosen(home: Home, cluster: str | None, out: Path | None, ssh: str | None) 
     settings, wrong = read_settings(folder, cluster)
     if wrong:
         fail("\n".join(str(error) for error in wrong))
-    return {cluster: settings.settings.pull or Pull()}
+    if settings.settings.pull is None:
+        return {cluster: Pull()}
+    return {cluster: settings.untrusted or settings.settings.pull}
 
 
-def _with_options(pull: Pull, ssh: str | None, pause: str | None) -> Pull:
+def _with_options(pull: Pull | Untrusted, ssh: str | None, pause: str | None) -> Pull | Untrusted:
     from pydantic import ValidationError
 
-    from assets.sources.settings import Pull
+    from assets.sources.settings import Pull, Untrusted
 
     given = {"ssh": ssh, "pause_seconds": None if pause is None else _seconds(pause)}
     given = {name: value for name, value in given.items() if value is not None}
-    if not given:
+    if not given or isinstance(pull, Untrusted):
         return pull
     try:
         return Pull.model_validate({**pull.model_dump(), **given})
@@ -159,12 +161,15 @@ def _day(text: str | None, option: str) -> date | None:
         fail(f"{option} is a day such as 2026-01-31, or a number of days such as 90d, not {text!r}", 2)
 
 
-def _print_commands(chosen: dict[str, Pull], folders: dict[str, Path], span: Span, as_json: bool) -> None:
+def _print_commands(chosen: dict[str, Pull | Untrusted], folders: dict[str, Path], span: Span, as_json: bool) -> None:
+    from assets.sources.settings import Untrusted
     from orchestration.pull.clusters import source_of
     from orchestration.pull.dry_run import commands
 
     found = {}
     for name, settings in chosen.items():
+        if isinstance(settings, Untrusted):
+            fail(f"{name}: [pull] is not obeyed: {settings.what}; {settings.next_step}")
         found[name] = commands(settings, source_of(settings, read_slurm_token()), folders[name], span)
     if as_json:
         terminal.say_json(found)
@@ -174,14 +179,15 @@ def _print_commands(chosen: dict[str, Pull], folders: dict[str, Path], span: Spa
             terminal.say(command)
 
 
-def _pulls(chosen: dict[str, Pull], folders: dict[str, Path], span: Span, console: Console) -> Iterator[Pulled]:
-    from orchestration.pull.clusters import pull_cluster, source_of
+def _pulls(
+    chosen: dict[str, Pull | Untrusted], folders: dict[str, Path], span: Span, console: Console
+) -> Iterator[Pulled]:
+    from orchestration.pull.clusters import pull_cluster
     from orchestration.pull.progress import PullProgress
 
     for name, settings in chosen.items():
-        source = source_of(settings, read_slurm_token())
         with PullProgress(name, console) as progress:
-            result = pull_cluster(name, folders[name], settings, source, span=span, say=progress.say)
+            result = pull_cluster(name, folders[name], settings, read_slurm_token(), span=span, say=progress.say)
         yield result
 
 

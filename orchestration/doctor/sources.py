@@ -35,9 +35,19 @@ def sources_findings(sources: Path) -> list[Finding]:
         cluster, errors = read_settings(folder, folder.name)
         findings += [_finding("error", error) for error in errors]
         if not errors:
-            findings += _settings_findings(folder, cluster)
+            findings += [*_untrusted_findings(cluster), *_settings_findings(folder, cluster)]
         findings += _log_findings(folder, cluster, None if errors else cluster.settings.pull)
     return findings
+
+
+def _untrusted_findings(cluster: ClusterSettings) -> list[Finding]:
+    settings, untrusted = cluster.settings, cluster.untrusted
+    sections = {"[pull]": settings.pull is not None, "[alerts]": settings.alerts.has_channel}
+    ignored = " and ".join(name for name, is_set in sections.items() if is_set)
+    if untrusted is None or not ignored:
+        return []
+    what = f"{ignored} {'is' if ' ' not in ignored else 'are'} not obeyed: {untrusted.what}"
+    return [Finding("error", what, f"{cluster.cluster_id}/cluster.toml", untrusted.next_step)]
 
 
 def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:

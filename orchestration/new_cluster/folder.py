@@ -10,6 +10,7 @@ from assets.log_kinds import LOG_KINDS
 from orchestration.new_cluster.asking import Facts, ask, runner
 from orchestration.new_cluster.text import cluster_toml
 from orchestration.reading.published import ReadingError
+from orchestration.upkeep.permissions import WRITE_OF_OTHERS, private_files
 
 START = "$(date -d '30 days ago' +%F)"
 """The first day in the commands that are advised, as bash writes it."""
@@ -45,10 +46,12 @@ def make_cluster(sources: Path, cluster: str, ssh: str | None) -> list[str]:
         raise ReadingError(f"{file} exists and is left as it is; --print shows what would be written")
     facts = ask(runner(ssh), cluster)
     try:
-        for kind in LOG_KINDS:
-            (folder / kind).mkdir(parents=True, exist_ok=True)
-        with file.open("x", encoding="utf-8") as out:
-            out.write(cluster_toml(cluster, facts))
+        # What others may write is not obeyed later.
+        with private_files(WRITE_OF_OTHERS):
+            for kind in LOG_KINDS:
+                (folder / kind).mkdir(parents=True, exist_ok=True)
+            with file.open("x", encoding="utf-8") as out:
+                out.write(cluster_toml(cluster, facts))
     except OSError as error:
         raise ReadingError(f"{error.filename or folder} cannot be written ({error.strerror})") from None
     return [f"wrote {file}", *_told(facts), "", *_next_steps(folder, cluster, ssh)]

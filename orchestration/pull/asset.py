@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import dagster as dg
 import duckdb
 
-from assets.sources.settings import Pull
+from assets.sources.settings import Pull, Untrusted
 from assets.warehouse import Warehouse
 from orchestration.environment import HomeSettings, read_slurm_token
 from orchestration.pull.clusters import pull_all
@@ -18,7 +18,7 @@ from orchestration.pull.outcomes import PullOutcome, in_words, last_outcome
 PULLS = dg.AssetKey(["sources", "pulls"])
 
 
-def pulls_asset(settings: HomeSettings, clusters: Mapping[str, Pull]) -> dg.AssetsDefinition:
+def pulls_asset(settings: HomeSettings, clusters: Mapping[str, Pull | Untrusted]) -> dg.AssetsDefinition:
     """Build the asset that pulls the clusters of a home before their logs are read.
 
     Where the command has pulled them already, or must not, the asset takes note of the last pulls only.

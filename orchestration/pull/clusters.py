@@ -9,7 +9,8 @@ from pathlib import Path
 
 from assets.sources.errors import SourceErrors
 from assets.sources.intake.folder import cluster_folders
-from assets.sources.settings import Pull, read_settings
+from assets.sources.regular import read_small
+from assets.sources.settings import MAX_SETTINGS_BYTES, Pull, Untrusted, read_settings
 from orchestration.home import Home
 from orchestration.pull.failures import PullRunning
 from orchestration.pull.host import Host
@@ -21,24 +22,25 @@ EVERYTHING = Span()
 """What the settings and earlier pulls say is due."""
 
 
-def clusters_to_pull(sources: Path) -> dict[str, Pull]:
-    """Return the settings of the clusters that are pulled; a `cluster.toml` that is wrong has none.
+def clusters_to_pull(sources: Path) -> dict[str, Pull | Untrusted]:
+    """Return the clusters that are pulled, with their settings or the reason why these are not obeyed.
 
-    Only files that have the word are read: homes without a pull lose no time.
+    A `cluster.toml` that is wrong has no settings. Only files that have the word are read: homes without a pull lose no
+    time.
     """
     try:
         folders = cluster_folders(sources)
     except SourceErrors:
         return {}
-    found = {}
+    found: dict[str, Pull | Untrusted] = {}
     for folder in folders:
         try:
-            is_mentioned = b"pull" in (folder / "cluster.toml").read_bytes()
+            is_mentioned = b"pull" in read_small(folder / "cluster.toml", MAX_SETTINGS_BYTES)
         except OSError:
             continue
         cluster, wrong = read_settings(folder, folder.name) if is_mentioned else (None, [])
         if cluster is not None and not wrong and cluster.settings.pull is not None:
-            found[folder.name] = cluster.settings.pull
+            found[folder.name] = cluster.untrusted or cluster.settings.pull
     return found
 
 
@@ -48,12 +50,20 @@ def source_of(pull: Pull, token: str | None) -> Source:
 
 
 def pull_cluster(
-    cluster_id: str, folder: Path, pull: Pull, source: Source, *, span: Span = EVERYTHING, say: Say = say_nothing
+    cluster_id: str,
+    folder: Path,
+    pull: Pull | Untrusted,
+    token: str | None,
+    *,
+    span: Span = EVERYTHING,
+    say: Say = say_nothing,
 ) -> Pulled:
     """Pull one cluster; whatever goes wrong is among the problems of the result."""
+    if isinstance(pull, Untrusted):
+        return Pulled(cluster_id, FAILED, problems=[Problem("", f"[pull] is not obeyed: {pull.what}", pull.next_step)])
     now = datetime.now(UTC).replace(microsecond=0)
     try:
-        return ClusterPull(cluster_id, folder, pull, source, now=now, say=say).run(span)
+        return ClusterPull(cluster_id, folder, pull, source_of(pull, token), now=now, say=say).run(span)
     except PullRunning as error:
         return Pulled(cluster_id, BUSY, problems=[Problem("", error.what, error.next_step)])
     except OSError as error:
@@ -63,12 +73,12 @@ def pull_cluster(
         return Pulled(cluster_id, FAILED, problems=[Problem("", what, f"{step}, then pull again")])
 
 
-def pull_all(clusters: Mapping[str, Pull], home: Home, token: str | None, say: Say) -> list[Pulled]:
+def pull_all(clusters: Mapping[str, Pull | Untrusted], home: Home, token: str | None, say: Say) -> list[Pulled]:
     """Pull clusters, one after the other, and keep how each pull ended; nothing is said of clusters with pseudonyms."""
     found = []
     for cluster_id, pull in clusters.items():
         # What is said here is kept in the log of the run.
         own = say_nothing if is_pseudonymous(home, cluster_id) else say
-        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, source_of(pull, token), say=own))
+        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, token, say=own))
         keep_outcome(home, cluster_id, found[-1].outcome())
     return found

@@ -18,6 +18,7 @@ from orchestration.home import Home
 
 PUBLISH_GROUP = "FAULTLINE_PUBLISH_GROUP"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class WrongGroup(Exception):
@@ -25,9 +26,10 @@ class WrongGroup(Exception):
 
 
 @contextmanager
-def private_files() -> Iterator[None]:
-    """Have new files and folders be for their owner alone."""
-    before = os.umask(_OTHERS)
+def private_files(closed: int = _OTHERS) -> Iterator[None]:
+    """Have new files and folders be for their owner alone, or without the permissions that are named."""
+    before = os.umask(closed)
+    os.umask(before | closed)
     try:
         yield
     finally:

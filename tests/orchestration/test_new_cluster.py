@@ -72,6 +72,16 @@ def test_what_slurm_tells_becomes_settings(slurm, tmp_path, host):
     assert f"every refresh fetches first once cluster.toml has {table}\n" in said
 
 
+def test_what_it_makes_may_pull_and_alert_whatever_the_umask(slurm, tmp_path):
+    before = os.umask(0o002)
+    try:
+        assert init("gpu1", "--sources", tmp_path / "sources")[0] == 0
+    finally:
+        os.umask(before)
+    cluster, _ = read_settings(tmp_path / "sources" / "gpu1", "gpu1")
+    assert (cluster.config_path, cluster.untrusted) == ("gpu1/cluster.toml", None)
+
+
 def test_nothing_is_overwritten_and_print_writes_nothing(slurm, tmp_path):
     folder = tmp_path / "sources" / "gpu1"
     folder.mkdir(parents=True)

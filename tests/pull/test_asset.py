@@ -36,6 +36,12 @@ def test_a_run_of_the_schedule_pulls_and_a_refresh_that_has_pulled_takes_note(ma
     assert materialize(is_pulling=False) == [("c1", "pulled", None, True)] and slurm.calls == []
 
 
+def test_a_run_of_the_schedule_obeys_no_file_that_others_may_write(materialize, slurm, folder):
+    (folder / "cluster.toml").chmod(0o666)
+    ((cluster, status, reason, _),) = materialize(is_pulling=True)
+    assert (cluster, status, slurm.calls) == ("c1", "failed", []) and "[pull] is not obeyed" in reason
+
+
 def test_a_pull_that_fails_does_not_fail_the_run(materialize, slurm):
     slurm.answer("sacct", "helpformat", "", stderr="sacct: error: no way\n", status=1)
     ((cluster, status, reason, _),) = materialize(is_pulling=True)

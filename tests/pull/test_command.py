@@ -82,6 +82,25 @@ def test_another_folder_and_another_host(slurm, run, tmp_path, home):
     assert last_outcome(home, "new") is None
 
 
+@pytest.mark.parametrize("arguments", [[], ["c1"], ["--dry-run"], ["c1", "--ssh", "login1"]])
+def test_a_file_that_others_may_write_is_not_obeyed(slurm, run, home, arguments):
+    file = home.sources / "c1" / "cluster.toml"
+    file.chmod(0o664)
+    result = run(*arguments)
+    assert result.exit_code == 1 and slurm.calls == []
+    assert f"[pull] is not obeyed: others may write {file} (mode 0664)" in result.stderr
+    assert f"chmod go-w {file}" in result.stderr
+    file.chmod(0o644)
+    assert run(*arguments).exit_code == 0 and slurm.calls
+
+
+def test_what_pulls_and_reads_no_setting_of_the_file_needs_no_trust(slurm, run, home):
+    file = home.sources / "c1" / "cluster.toml"
+    file.write_text("gpus_per_node = 4\n")
+    file.chmod(0o666)
+    assert run("c1", "--since", "1d").exit_code == 0 and slurm.calls
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
@@ -116,6 +135,17 @@ class TestTelling:
         assert [finding.level for finding in pull_findings(home)] == ["warning"]
         keep_outcome(home, "c1", replace(FAILED, status="pulled", reason=None))
         assert pull_findings(home) == []
+
+    def test_the_doctor_reports_tables_that_are_not_obeyed_and_how_to_correct_it(self, home):
+        file = home.sources / "c1" / "cluster.toml"
+        file.write_text('timezone = "UTC"\n[pull]\n[alerts]\nemail = ["a@b"]\n')
+        file.parent.chmod(0o775)
+        found = [finding for finding in sources_findings(home.sources) if "obeyed" in finding.what]
+        assert [finding.level for finding in found] == ["error"]
+        assert found[0].what.startswith("[pull] and [alerts] are not obeyed: others may write")
+        assert found[0].next_step.endswith(f"run: chmod go-w {file.parent}")
+        file.write_text('timezone = "UTC"\n')
+        assert not [finding for finding in sources_findings(home.sources) if "obeyed" in finding.what]
 
     def test_the_doctor_asks_for_no_export_of_what_is_pulled(self, home):
         steps = {finding.where: finding.next_step for finding in sources_findings(home.sources)}

@@ -5,14 +5,16 @@
 """
 
 from assets.sources.settings.cluster import ClusterSettings, Settings
+from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
-from assets.sources.settings.reading import MAX_ERRORS, read_settings
+from assets.sources.settings.reading import MAX_ERRORS, MAX_SETTINGS_BYTES, read_settings
 from assets.sources.settings.sections import KINDS, FailureCategory, Nodes, Section, Tickets
 from assets.sources.settings.values import in_utc
 
 __all__ = [
     "KINDS",
     "MAX_ERRORS",
+    "MAX_SETTINGS_BYTES",
     "ClusterSettings",
     "FailureCategory",
     "Nodes",
@@ -20,6 +22,7 @@ __all__ = [
     "Section",
     "Settings",
     "Tickets",
+    "Untrusted",
     "in_utc",
     "read_settings",
 ]

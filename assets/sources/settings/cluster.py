@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assets.sources import pseudonyms
 from assets.sources.patterns import require_patterns
+from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
 from assets.sources.settings.rules import MAX_RULES, Health, NodeReason, XidMeaning
 from assets.sources.settings.sections import (
@@ -113,6 +114,8 @@ class ClusterSettings(BaseModel):
     settings: Settings = Settings()
     config_path: str | None = None
     config_sha256: str | None = None
+    untrusted: Untrusted | None = None
+    """Why the file may not run a program, read a file that it names or send anything; None if it may."""
 
     @property
     def slurm_cluster(self) -> str:

@@ -28,7 +28,10 @@ def regular_expression(pattern: str) -> str:
 
 
 class Pull(Section):
-    """How `faultline pull` and every refresh fetch the logs from Slurm. Without this table nothing is fetched."""
+    """How `faultline pull` and every refresh fetch the logs from Slurm. Without this table nothing is fetched.
+
+    It is obeyed only if nobody but the user of the home and root may write this file.
+    """
 
     via: Literal["text", "json", "slurmrestd"] = "text"
     """How accounting is asked for: `sacct -P`, `sacct --json`, or the REST API of slurmrestd, which gives accounting

@@ -12,8 +12,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from assets.sources.errors import SourceError
-from assets.sources.regular import read_small, unreadable
+from assets.sources.regular import read_small_with_status, unreadable
 from assets.sources.settings.cluster import ClusterSettings, Settings
+from assets.sources.settings.ownership import distrust
 
 MAX_SETTINGS_BYTES = 1024 * 1024
 
@@ -36,7 +37,8 @@ def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[
     if not os.path.lexists(file):
         return ClusterSettings(cluster_id=cluster_id), []
     try:
-        content = read_small(file, MAX_SETTINGS_BYTES)
+        content, status = read_small_with_status(file, MAX_SETTINGS_BYTES)
+        untrusted = distrust(file, status)
         document = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         return ClusterSettings(cluster_id=cluster_id), [unreadable(shown, error)]
@@ -49,7 +51,12 @@ def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[
     except ValidationError as error:
         return ClusterSettings(cluster_id=cluster_id), _explain(shown, error)
     digest = hashlib.sha256(content).hexdigest()
-    return ClusterSettings(cluster_id=cluster_id, settings=settings, config_path=shown, config_sha256=digest), []
+    return (
+        ClusterSettings(
+            cluster_id=cluster_id, settings=settings, config_path=shown, config_sha256=digest, untrusted=untrusted
+        ),
+        [],
+    )
 
 
 def section_of(annotation: Any) -> type[BaseModel] | None:

@@ -176,7 +176,10 @@ ClusterAlert = Literal["cluster", "change_point", "lemon"]
 
 
 class Alerts(Section):
-    """Where alerts about this cluster go, besides the channels of the home (docs/alerts.md)."""
+    """Where alerts about this cluster go, besides the channels of the home (docs/alerts.md).
+
+    They are used only if nobody but the user of the home and root may write this file.
+    """
 
     on: list[ClusterAlert] = list(get_args(ClusterAlert))
     """What to tell: that the cluster could not be fetched or built, that its failure rate changed, that a node became a
@@ -188,8 +191,12 @@ class Alerts(Section):
     email: list[Annotated[Name, AfterValidator(mail_address)]] = []
     """Addresses that get a mail by the server of FAULTLINE_SMTP."""
     command: list[Text] = []
-    """Program and arguments that are run with the alert as JSON on standard input. It is run only if nobody but the
-    user of the home and root may write this file."""
+    """Program and arguments that are run with the alert as JSON on standard input."""
+
+    @property
+    def has_channel(self) -> bool:
+        """Whether anything is sent anywhere."""
+        return bool(self.webhook or self.webhook_file or self.email or self.command)
 
 
 TraceMeaning = Literal[

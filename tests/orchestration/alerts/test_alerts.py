@@ -1,7 +1,6 @@
 """Each event is told once, whoever finds it and whatever the channels do; nothing that is told has a secret."""
 
 import json
-import os
 import sqlite3
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -253,16 +252,25 @@ def test_a_clusters_own_channels_get_its_events_and_no_others(home, web, tmp_pat
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_a_command_in_a_file_that_others_may_write_is_not_run(home, tmp_path, what):
+def test_channels_in_a_file_that_others_may_write_are_not_used_and_the_refusal_is_told(
+    home, web, tmp_path, said, capsys, what
+):
     words, kept = keeping_program(tmp_path)
-    file = cluster_file(home, f"[alerts]\ncommand = {json.dumps([*words, '0'])}\n")
-    (file if what == "file" else file.parent).chmod(0o777)
-    tell(HomeSettings(home))
-    assert not kept.exists()
-    (file if what == "file" else file.parent).chmod(0o700)
+    (tmp_path / "secret").write_text(web.address)
+    own = f"webhook_file = '{tmp_path / 'secret'}'\nemail = ['a@b']\ncommand = {json.dumps([*words, '0'])}\n"
+    file = cluster_file(home, f"[alerts]\n{own}")
+    opened = file if what == "file" else file.parent
+    opened.chmod(0o777)
+    tell(HomeSettings(home), said)
+    assert not kept.exists() and web.texts == []
+    assert f"others may write {opened} (mode 0777)" in said[0] and f"chmod go-w {opened}" in said[0]
+    results = send_test(HomeSettings(home))
+    assert [name for name, _ in results] == ["alpha/webhook", "alpha/email", "alpha/command"]
+    assert all("[alerts] is not obeyed" in problem for _, problem in results)
+    opened.chmod(0o700)
     home.alerts.unlink()
     tell(HomeSettings(home))
-    assert kept.exists()
+    assert kept.exists() and web.texts
 
 
 def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web, warehouse):
@@ -278,15 +286,6 @@ def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web
     assert len(rows) == 6
     assert send_test(replace(settings, alerts=AlertSettings())) == []
     assert "hunter2" not in str(rows)
-
-
-def test_root_owned_and_own_files_are_trusted(tmp_path):
-    file = tmp_path / "cluster.toml"
-    file.write_text("")
-    file.chmod(0o640)
-    tmp_path.chmod(0o755)
-    assert sending._only_we_may_write(file)
-    assert file.stat().st_uid == os.geteuid()
 
 
 def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_a_refresh_up(monkeypatch):

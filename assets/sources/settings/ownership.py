@@ -1,0 +1,56 @@
+"""Whether a `cluster.toml` may run programs and send anything: only if nobody but this user and root may write it.
+
+Settings that only say how logs are read hold whoever wrote them.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+@dataclass(frozen=True)
+class Untrusted:
+    """Why a file is not obeyed, and what to run about it."""
+
+    what: str
+    next_step: str
+
+
+def distrust(file: Path, status: os.stat_result) -> Untrusted | None:
+    """Tell who else could have written a file; None if nobody could.
+
+    Parameters
+    ----------
+    file
+        Its path; the folder of the path counts, and where a link leads elsewhere the folder there.
+    status
+        That of the open file, so that another file put in its place does not count.
+    """
+    folders = dict.fromkeys((file.parent, file.resolve().parent))
+    reasons, commands = [], []
+    for path, found in ((file, status), *((folder, folder.stat()) for folder in folders)):
+        quoted = shlex.quote(str(path.resolve()))
+        if found.st_uid not in {0, os.geteuid()}:
+            reasons.append(f"{path} belongs to {_name(found.st_uid)}")
+            commands.append(f"chown {_name(os.geteuid())} {quoted}")
+        if found.st_mode & _OTHERS_MAY_WRITE:
+            reasons.append(f"others may write {path} (mode {stat.S_IMODE(found.st_mode):04o})")
+            commands.append(f"chmod go-w {quoted}")
+    if not reasons:
+        return None
+    rule = f"it runs programs and sends only if nobody but {_name(os.geteuid())} and root may write it"
+    return Untrusted(f"{' and '.join(reasons)}; {rule}", f"look at what it says, then run: {' && '.join(commands)}")
+
+
+def _name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
