@@ -2,11 +2,12 @@
 
 import json
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
 from assets.sources import manifests, node_events
-from assets.sources.intake.covered_times import CoveredFile, Interval, by_times, joined
+from assets.sources.intake.covered_times import CoveredFile, Interval, JobNumbers, by_times, joined
 from assets.sources.intake.folder import survey
 from assets.sources.intake.spans import write_spans
 from assets.sources.kernel import reader as kernel
@@ -66,7 +67,11 @@ def test_snapshots_are_as_far_apart_as_they_usually_are():
     assert in_hours(by_times(five_minutes, is_extended=False)) == [(0, 3.917), (40, 41.583)]
 
 
-def accounting(days, *, ended_later=0, names=True, lack_jobs=False):
+NO_NUMBERS = JobNumbers(0, 0, usual_share=0, usual_jobs=500)
+OF_A_DAY = JobNumbers(500, 501, usual_share=0, usual_jobs=500)
+
+
+def accounting(days, *, ended_later=0, names=True, numbers=NO_NUMBERS):
     """Intervals of daily accounting files with 500 records each, whose jobs end so many days later at most."""
     files = [
         CoveredFile(
@@ -78,7 +83,7 @@ def accounting(days, *, ended_later=0, names=True, lack_jobs=False):
         )
         for day in days
     ]
-    return in_hours(by_times(files, is_extended=False, lack_jobs=lambda from_at, to_at: lack_jobs))
+    return in_hours(by_times(files, is_extended=False, job_numbers=lambda from_at, to_at: numbers))
 
 
 def test_days_that_no_file_of_accounting_is_named_by_are_missing():
@@ -90,13 +95,39 @@ def test_days_that_no_file_of_accounting_is_named_by_are_missing():
 def test_a_weekend_without_a_file_may_have_been_idle():
     days = [0, 1, 4, 5]
     assert accounting(days) == [(1, 143)]
-    assert accounting(days, lack_jobs=True) == [(1, 47), (97, 143)]
+    assert accounting(days, numbers=OF_A_DAY) == [(1, 47), (97, 143)]
+
+
+def test_a_single_day_that_no_file_is_named_by_is_missing_however_few_its_jobs_are():
+    quiet = [day for day in range(110) if day not in (40, 77)]
+    few = [
+        CoveredFile(
+            MAY + timedelta(days=day, hours=3),
+            MAY + timedelta(days=day, hours=20),
+            7,
+            MAY + timedelta(days=day),
+            MAY + timedelta(days=day, hours=19),
+        )
+        for day in quiet
+    ]
+
+    def intervals(numbers):
+        return in_hours(by_times(few, is_extended=False, job_numbers=lambda from_at, to_at: numbers))
+
+    whole = [(3, 109 * 24 + 20)]
+    assert intervals(JobNumbers(5, 6, usual_share=0, usual_jobs=7)) == [
+        (3, 39 * 24 + 20),
+        (41 * 24 + 3, 76 * 24 + 20),
+        (78 * 24 + 3, 109 * 24 + 20),
+    ]
+    assert intervals(JobNumbers(4, 5, usual_share=0, usual_jobs=7)) == whole
+    assert intervals(JobNumbers(50, 55, usual_share=0.31, usual_jobs=7)) == whole, "one partition of several"
 
 
 def test_files_without_a_day_in_their_names_leave_a_gap_where_job_numbers_are_missing():
     days = [0, 1, 2, 12, 13]
     assert accounting(days, names=False) == [(1, 335)]
-    assert accounting(days, names=False, lack_jobs=True) == [(1, 71), (289, 335)]
+    assert accounting(days, names=False, numbers=OF_A_DAY) == [(1, 71), (289, 335)]
 
 
 def test_files_of_successive_days_leave_no_gap_between_them():
@@ -105,7 +136,7 @@ def test_files_of_successive_days_leave_no_gap_between_them():
         CoveredFile(MAY + timedelta(days=day), MAY + timedelta(days=day, minutes=1), 2, MAY + timedelta(days=day))
         for day in range(0, 8, 2)
     ]
-    assert len(by_times(files, is_extended=False, lack_jobs=lambda from_at, to_at: True)) == 1
+    assert len(by_times(files, is_extended=False, job_numbers=lambda from_at, to_at: OF_A_DAY)) == 1
 
 
 def test_windows_up_to_the_last_second_of_a_day_touch():
@@ -160,6 +191,53 @@ def test_one_job_in_two_files_is_not_two_that_began_together(tmp_path):
     write_spans(con, survey(folder, READERS))
     begins = con.execute("select from_at from ops.spans where kind = 'sacct'").fetchall()
     assert begins == [(datetime(2024, 5, 1, 11),)]
+
+
+def daily_exports(job_ids, missing=()):
+    """Exports of 12 days by day; `job_ids` gives the numbers of the jobs that a day's export shows, one an hour."""
+    shown = {}
+    for day in range(12):
+        records = []
+        for hour, number in enumerate(job_ids(day)):
+            begin = MAY + timedelta(days=day, hours=hour)
+            record = {"JobID": str(number), "JobIDRaw": str(number), "End": f"{begin + timedelta(minutes=59):%FT%T}"}
+            records.append({**record, **dict.fromkeys(("Submit", "Start"), f"{begin:%FT%T}")})
+        if day not in missing:
+            shown[f"c1/sacct/{MAY + timedelta(days=day):%F}.psv"] = export(records)
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("job_ids", "missing", "gaps"),
+    [
+        pytest.param(lambda day: range(100 + 7 * day, 107 + 7 * day), (4, 8), [(4, 5), (8, 9)], id="all-jobs"),
+        pytest.param(lambda day: range(100 + 14 * day, 114 + 14 * day, 2), (4, 5), [], id="half-of-the-jobs"),
+        pytest.param(lambda day: range(100 + 8 * day, 107 + 8 * day), (4,), [(4, 5)], id="one-number-a-day-unused"),
+        pytest.param(lambda day: range(100 + 4 * day, 104 + 4 * day), (4,), [], id="too-few-numbers"),
+    ],
+)
+def test_a_missing_day_is_told_by_more_unused_job_numbers_than_usual(tmp_path, job_ids, missing, gaps):
+    folder = make(tmp_path, daily_exports(job_ids, missing))
+    con = load(folder)
+    write_spans(con, survey(folder, {"sacct": sacct}))
+    found = con.execute("select from_at, to_at from ops.spans order by all").fetchall()
+    between = [(before[1], after[0]) for before, after in pairwise(found)]
+    assert [((from_at - MAY).days + 1, (to_at - MAY).days) for from_at, to_at in between] == gaps
+
+
+def test_numbers_of_array_tasks_are_given_out_when_they_start(tmp_path):
+    # an array submitted on the first day, of which seven tasks start a day
+    folder = make(tmp_path, daily_exports(lambda day: range(100 + 7 * day, 107 + 7 * day), missing=(6,)))
+    for path in folder.rglob("*.psv"):
+        lines = path.read_text().splitlines()
+        names = lines[0].split("|")
+        tasks = [dict(zip(names, line.split("|"), strict=True)) for line in lines[1:]]
+        for task in tasks:
+            task |= {"JobID": f"100_{task['JobIDRaw']}", "Submit": f"{MAY:%FT%T}"}
+        path.write_text(export(tasks))
+    con = load(folder)
+    write_spans(con, survey(folder, {"sacct": sacct}))
+    assert con.execute("select count(*) from ops.spans").fetchall() == [(2,)]
 
 
 def test_the_site_comes_before_manifests_and_they_before_the_lines(tmp_path):

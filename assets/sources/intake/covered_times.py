@@ -6,8 +6,11 @@ then a file is missing. A gap of accounting takes exposure out of every rate, so
 
 * Files whose names hold successive days leave nothing out between them, whatever their records say.
 * Jobs are missing where Slurm gave out job numbers that no record has. An idle cluster gives out none.
-* A stretch of more than a week was not exported if no file's name holds one of its days. Of a shorter stretch nobody
-  knows whether an empty export was thrown away.
+* A day that no file's name holds, while there are files of the days around it, was not exported if job numbers given
+  out on it have no record, and clearly more of them than on other days. No time is too short for this. An export of
+  one partition leaves numbers out every day.
+* A stretch of more than a week was not exported if no file's name holds one of its days. Of a shorter stretch without
+  such numbers nobody knows whether an empty export was thrown away.
 
 References
 ----------
@@ -36,6 +39,13 @@ MAX_EMPTY = timedelta(days=7)
 SUCCESSIVE = 1.5
 """Days in names follow each other when they are no further apart than so many usual steps: months differ in length."""
 
+MISSING_SHARE = 0.1
+"""Jobs are missing when the numbers that no record has are so large a share of the jobs usual in so long a time."""
+
+TIMES_USUAL_SHARE = 3
+MIN_UNUSED_NUMBERS = 5
+"""A day was not exported when more than so many times the usual share of its job numbers has no record, and so many."""
+
 FALSE_GAPS = 0.05
 """Chance that records which come at random leave between any two files of a log a stretch that counts as a gap."""
 
@@ -55,6 +65,36 @@ class CoveredFile:
     last_start_at: datetime | None = None
 
 
+@dataclass(frozen=True)
+class JobNumbers:
+    """The job numbers that Slurm gave out within a stretch, as the records show them."""
+
+    unused: int
+    """Numbers between those of records, that no record has."""
+    given: int
+    """These and those of records."""
+    usual_share: float
+    """Of unused numbers on a usual day outside of the stretch."""
+    usual_jobs: float
+    """How many records are usual in so long a time."""
+
+    @property
+    def are_of_missing_jobs(self) -> bool:
+        """Tell of a stretch that is too quiet for chance whether its jobs are missing."""
+        return self.unused > MISSING_SHARE * self.usual_jobs
+
+    @property
+    def are_of_a_missing_file(self) -> bool:
+        """Tell whether the file of a day that no name holds is missing.
+
+        >>> JobNumbers(36, 40, usual_share=0, usual_jobs=35).are_of_a_missing_file
+        True
+        >>> JobNumbers(360, 400, usual_share=0.5, usual_jobs=35).are_of_a_missing_file
+        False
+        """
+        return self.unused >= MIN_UNUSED_NUMBERS and self.unused > TIMES_USUAL_SHARE * self.usual_share * self.given
+
+
 @dataclass(frozen=True, order=True)
 class Interval:
     """An interval that is covered, and how that is known."""
@@ -68,7 +108,7 @@ def by_times(
     files: Iterable[CoveredFile],
     *,
     is_extended: bool = True,
-    lack_jobs: Callable[[datetime, datetime], bool] | None = None,
+    job_numbers: Callable[[datetime, datetime], JobNumbers] | None = None,
 ) -> list[Interval]:
     """Return the intervals that files cover by their own times.
 
@@ -78,8 +118,8 @@ def by_times(
         Files of one kind and cluster, in any order.
     is_extended
         Whether records lie at random in what is covered: then it begins and ends a usual distance beyond them.
-    lack_jobs
-        Tells of accounting whether jobs of a stretch are missing. Without it a quiet stretch needs no further proof.
+    job_numbers
+        Tells of accounting which numbers jobs of a stretch got. Without it a quiet stretch needs no further proof.
 
     Examples
     --------
@@ -102,7 +142,11 @@ def by_times(
     told_until, named_at = _told_until(ordered[0], step), ordered[0].named_at
     for file in ordered[1:]:
         is_quiet = file.first_at - told_until > longest_quiet
-        if is_quiet and (lack_jobs is None or _is_missing(told_until, named_at, file, step, lack_jobs)):
+        if (
+            is_quiet
+            if job_numbers is None
+            else _is_missing(told_until, named_at, file, step, job_numbers, is_quiet=is_quiet)
+        ):
             stretches[-1][1] = told_until
             stretches.append([file.first_at, file.last_at])
             told_until = _told_until(file, step)
@@ -132,15 +176,18 @@ def _is_missing(
     named_at: datetime | None,
     file: CoveredFile,
     step: timedelta | None,
-    lack_jobs: Callable[[datetime, datetime], bool],
+    job_numbers: Callable[[datetime, datetime], JobNumbers],
+    *,
+    is_quiet: bool,
 ) -> bool:
     """Tell whether accounting before a file is missing, and the cluster was not merely idle."""
-    if named_at and file.named_at and step:
-        if file.named_at - named_at <= SUCCESSIVE * step:
-            return False
-        if file.first_at - told_until > MAX_EMPTY:
-            return True
-    return lack_jobs(told_until, file.first_at)
+    if named_at is None or file.named_at is None or step is None:
+        return is_quiet and job_numbers(told_until, file.first_at).are_of_missing_jobs
+    if file.named_at - named_at <= SUCCESSIVE * step or file.first_at <= told_until:
+        return False
+    if is_quiet and file.first_at - told_until > MAX_EMPTY:
+        return True
+    return job_numbers(told_until, file.first_at).are_of_a_missing_file
 
 
 def _spacing(files: list[CoveredFile]) -> timedelta:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache
 
 import duckdb
 
-from assets.sources.intake.covered_times import CoveredFile, Interval, by_times, joined, without
+from assets.sources.intake.covered_times import CoveredFile, Interval, JobNumbers, by_times, joined, without
 from assets.sources.intake.folder import Survey
 from assets.sources.settings import Settings, in_utc
 from assets.sources.sql import undated
@@ -28,9 +28,6 @@ UNEXTENDED = frozenset({"sacct"})
 
 TOGETHER = timedelta(minutes=1)
 """Jobs that begin within it began together."""
-
-MISSING_SHARE = 0.1
-"""Jobs are missing when the numbers that no record has are so large a share of the jobs usual in so long a time."""
 
 MAX_JOB_NUMBER = 2**26 - 1
 """Slurm gives out no higher one within a cluster: those beyond were made for parts of jobs, or name another cluster."""
@@ -69,8 +66,8 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
         spans = declared(cluster.settings, newest_at)
         for kind in kinds.keys() | stated.keys():
             if kind not in spans:
-                lack_jobs = partial(_lack_jobs, con, cluster_id) if kind in UNEXTENDED else None
-                spans[kind] = _covered(kinds.get(kind, []), stated.get(kind, {}), lack_jobs)
+                job_numbers = _numbering(con, cluster_id) if kind in UNEXTENDED else None
+                spans[kind] = _covered(kinds.get(kind, []), stated.get(kind, {}), job_numbers)
         if spans.get("sacct") and spans["sacct"][0].known_by == "log":
             spans["sacct"][0] = _from_the_beginning(con, cluster_id, spans["sacct"][0])
         for kind, missing in refused.get(cluster_id, {}).items():
@@ -86,42 +83,73 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
 def _covered(
     files: list[tuple[str, CoveredFile]],
     manifests: Mapping[str, Interval],
-    lack_jobs: Callable[[datetime, datetime], bool] | None,
+    job_numbers: Callable[[datetime, datetime], JobNumbers] | None,
 ) -> list[Interval]:
     others = [file for path, file in files if path not in manifests]
-    return joined([*manifests.values(), *by_times(others, is_extended=lack_jobs is None, lack_jobs=lack_jobs)])
+    return joined([*manifests.values(), *by_times(others, is_extended=job_numbers is None, job_numbers=job_numbers)])
 
 
-def _lack_jobs(con: duckdb.DuckDBPyConnection, cluster_id: str, from_at: datetime, to_at: datetime) -> bool:
-    """Tell whether jobs that were submitted in a stretch are missing from accounting.
+def _numbering(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Callable[[datetime, datetime], JobNumbers]:
+    """Return what tells the job numbers that a cluster gave out within a stretch.
 
-    Slurm numbers jobs in the order in which they are submitted. Numbers that no record has, between two records that
-    have theirs from before the end of the stretch and from after its beginning, are those of jobs that are missing.
+    Slurm numbers jobs in the order in which they are submitted, and a task of an array when it starts. Numbers that no
+    record has, between two records that have theirs from before the end of the stretch and from after its beginning,
+    were given out in it.
     """
-    missing, usual = con.execute(
-        """
-        with jobs as (
-            select job_id_raw as number, min(submitted_at) as submitted_at from raw.sacct
-            where cluster_id = $cluster_id and disposition = 'loaded' and job_id_raw <= $largest
-            group by number
-        ),
-        followed as (
-            select *, lead(number) over by_number as next_number, lead(submitted_at) over by_number as next_submitted_at
-            from jobs
-            window by_number as (order by number)
-        )
-        select
-            sum(next_number - number - 1) filter (
-                where least(submitted_at, next_submitted_at) < $to_at
-                and greatest(submitted_at, next_submitted_at) > $from_at
+
+    @cache
+    def table() -> str:
+        con.execute(
+            """
+            create or replace temp table numbers_given as
+            with jobs as (
+                select
+                    job_id_raw as number,
+                    min(if(array_task_id is null, submitted_at, coalesce(started_at, submitted_at))) as given_at
+                from raw.sacct
+                where cluster_id = $cluster_id and disposition = 'loaded' and job_id_raw <= $largest
+                group by number
             ),
-            count(*) / nullif(epoch(max(submitted_at) - min(submitted_at)) - epoch($to_at - $from_at), 0)
-            * epoch($to_at - $from_at)
-        from followed
-        """,
-        {"cluster_id": cluster_id, "from_at": from_at, "to_at": to_at, "largest": MAX_JOB_NUMBER},
-    ).fetchall()[0]
-    return missing is not None and usual is not None and missing > MISSING_SHARE * abs(usual)
+            followed as (
+                select
+                    given_at,
+                    lead(given_at) over by_number as next_at,
+                    lead(number) over by_number - number - 1 as unused
+                from jobs
+                window by_number as (order by number)
+            )
+            select least(given_at, next_at) as from_at, greatest(given_at, next_at) as to_at, unused
+            from followed where next_at is not null
+            """,
+            {"cluster_id": cluster_id, "largest": MAX_JOB_NUMBER},
+        )
+        return "numbers_given"
+
+    def within(from_at: datetime, to_at: datetime) -> JobNumbers:
+        unused, given, usual_share, usual_jobs = con.execute(
+            f"""
+            with numbers as (
+                select *, unused + 1 as given, from_at < $to_at and to_at > $from_at as is_within from {table()}
+            ),
+            days as (
+                select sum(unused) / sum(given) as share from numbers where not is_within group by from_at::date
+            )
+            select
+                coalesce(sum(unused) filter (is_within), 0),
+                coalesce(sum(given) filter (is_within), 0),
+                coalesce((select median(share) from days), 0),
+                coalesce(
+                    (1 + count(*)) * epoch($to_at - $from_at)
+                    / nullif(abs(epoch(max(to_at) - min(from_at)) - epoch($to_at - $from_at)), 0),
+                    'infinity'
+                )
+            from numbers
+            """,
+            {"from_at": from_at, "to_at": to_at},
+        ).fetchall()[0]
+        return JobNumbers(unused, given, usual_share, usual_jobs)
+
+    return within
 
 
 def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interval: Interval) -> Interval:
