@@ -48,7 +48,7 @@ def measures(upstream: tuple[str, ...]) -> tuple[Column, ...]:
             "failed_count",
             "bigint",
             "attempts",
-            "Attempts in state NODE_FAIL, FAILED or REQUEUED whose culprit Slurm does not name.",
+            "Attempts in state NODE_FAIL, BOOT_FAIL, FAILED or REQUEUED whose culprit Slurm does not name.",
             upstream,
         ),
         Column("coincidence_count", "bigint", "attempts", "COMPLETED attempts that evidence would explain.", upstream),

@@ -199,7 +199,7 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     line_number bigint not null,
     disposition varchar not null,
     logged_at timestamp not null,
-    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, reason_set, state_set, node_returned, node_rebooted, node_invalid, prolog_failure, epilog_failure, drained_by_slurm, job_requeued
+    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, node_not_resumed, node_powered_down, state_shown, reason_set, state_set, node_returned, node_rebooted, node_invalid, prolog_failure, epilog_failure, drained_by_slurm, job_requeued
     job_id_raw bigint,                        -- the victim for preemptions
     instigator_job_id_raw bigint,
     instigator_array_job_id bigint,           -- some task of this array, shown as 12_*

@@ -36,4 +36,8 @@ where
     or failures.primary_event_id is distinct from evidence.primary_event_id
     or (evidence.attempt_id is not null and failures.failure_category != evidence.failure_category)
     or (evidence.attempt_id is not null and failures.culprit_node_id is distinct from evidence.node_id)
-    or (failures.is_attributed and failures.evidence_count = 0 and failures.attribution_rule != 'prolog_failure')
+    or (
+        failures.is_attributed
+        and failures.evidence_count = 0
+        and failures.attribution_rule not in ('prolog_failure', 'boot_failure')
+    )

@@ -79,6 +79,11 @@ CLUSTERS = {
     "two-hours-and-a-minute": lost_gpus(121),
     "two-nodes": two_nodes(),
     "two-nodes-pcie-first": two_nodes(settings='[attribution]\npriority = ["pcie"]'),
+    # A node that does not boot for its job is at fault by Slurm's own word; a lost GPU says more.
+    "no-boot": busy(50)
+    .job(100, "n1", at(1, days=5), at(2, days=5), "BOOT_FAIL")
+    .job(101, "n1", at(4, days=5), at(5, days=5), "BOOT_FAIL")
+    .kernel("n1", at(4, minutes=59, days=5), XID_79),
     # The node fails a job; the check that runs every five minutes sees it when the next job has begun.
     "aftermath": busy(50)
     .job(100, "n1", at(1, days=5), at(3, days=5), "NODE_FAIL")
@@ -186,3 +191,16 @@ def test_probabilities_are_those_of_the_view_of_exposure(minimal):
         """
     ).fetchall()
     assert failures_ == exposures
+
+
+def test_a_node_that_does_not_boot_fails_its_job(minimal):
+    assert minimal.execute(
+        """
+        select job_id, failure_category, attribution_rule, culprit_node_id, posterior_probability
+        from marts.fct_failures inner join marts.fct_attempts using (attempt_id, failure_category)
+        where fct_failures.cluster_id = 'no-boot' order by job_id
+        """
+    ).fetchall() == [
+        ("100", "system_services", "boot_failure", "n1", 1),
+        ("101", "gpu_unavailable", "evidence_on_attempt_node", "n1", 1),
+    ]

@@ -29,6 +29,11 @@ CLUSTERS = {
     "switched-off-in-a-reservation": used_for_a_month()
     .job(999, "n1", at(8), at(10), "NODE_FAIL")
     .event("n1", at(10), at(12), "DOWN$", "Not responding", "slurm(64030)"),
+    # Taking n1 down for planned work ends a job of two nodes. The drain of n2, asked for before, takes effect by that.
+    "planned-beside-a-drain": used_for_a_month()
+    .job(999, "n[1-2]", at(10), at(12), "NODE_FAIL")
+    .event("n1", at(12), at(14), "DOWN", "maint: replace cable")
+    .event("n2", at(12), at(14), "DRAIN", "PSU failure"),
     # slurmctld began without its state: accounting has a row for every node, though none failed.
     "cold-start": used_for_a_month().event("n1", at(8), at(10), "DOWN", "cold-start", "slurm(64030)"),
     # The node answers again twice while it waits for its repair.
@@ -116,3 +121,11 @@ def test_a_node_switched_off_in_a_reservation_for_maintenance_did_not_fail(minim
         {"cluster": cluster},
     ).fetchall()
     assert ended == [("planned",)]
+
+
+def test_a_drain_that_the_end_of_a_job_lets_take_effect_has_not_ended_it(minimal):
+    ended = minimal.execute(
+        "select end_reason, is_infrastructure_failure from marts.fct_attempts "
+        "where cluster_id = 'planned-beside-a-drain' and state = 'NODE_FAIL'"
+    ).fetchall()
+    assert ended == [("planned", False)]

@@ -19,6 +19,14 @@ def back_by(message: str) -> Cluster:
     return drained().slurmctld(at(11), message).job(2, "n1", at(12), at(20))
 
 
+def silent(*days: float) -> Cluster:
+    """A node that was given up as silent at noon of each of these days."""
+    cluster = Cluster().job(1, "n1", at(0), at(9)).job(2, "n2", at(0), at(9))
+    for day in days:
+        cluster.slurmctld(at(12, days=day), "error: Nodes n1 not responding, setting DOWN")
+    return cluster
+
+
 LESS = "gres/gpu count reported lower than configured (7 < 8)"
 CLUSTERS = {
     "returned-idle": back_by("update_node: node n1 state set to IDLE"),
@@ -42,6 +50,30 @@ CLUSTERS = {
         at(10), f"error: Setting node n1 state to INVAL with reason:{LESS}", "drain_nodes: node n1 state set to DRAIN"
     )
     .slurmctld(at(11), "update_node: node n1 state set to IDLE"),
+    # Slurm refuses to resume a node that is idle: it answered ten minutes after it was given up, and was back.
+    "resumed-while-idle": silent(0, 3)
+    .slurmctld(at(12, minutes=10), "Node n1 now responding")
+    .slurmctld(
+        at(12, minutes=20), "Invalid node state transition requested for node n1 from=IDLE to=RESUME"
+    )
+    .slurmctld(at(16, days=6), "update_node: node n1 state set to IDLE"),
+    # Slurm sets down only what is up: the node was back when it answered, an hour after the first time.
+    "given-up-twice": silent(0, 3).slurmctld(at(13), "Node n1 now responding"),
+    # Nothing tells when it was back, but it was five minutes before it was given up again.
+    "given-up-twice-without-a-word": silent(0, 3),
+    # A drained node may fall silent as often as it likes.
+    "silent-while-drained": drained()
+    .slurmctld(at(12), "error: Nodes n1 not responding, setting DOWN")
+    .slurmctld(at(12, days=3), "error: Nodes n1 not responding, setting DOWN"),
+    # A host of the cloud that did not start is thrown away ten minutes later, and a new one starts after three days.
+    "not-resumed": Cluster()
+    .job(1, "n1", at(0), at(9))
+    .inventory("n1", State="IDLE+CLOUD+POWERED_DOWN")
+    .slurmctld(at(10), "node n1 not resumed by ResumeTimeout(1800), setting DOWN and POWERED_DOWN")
+    .slurmctld(at(10, minutes=10), "powering down node n1")
+    .slurmctld(at(10, days=3), "update_node: node n1 state set to IDLE"),
+    # A machine that stands in a rack keeps its fault when it is switched off.
+    "switched-off-broken": drained().inventory("n1").slurmctld(at(11), "powering down node n1"),
 }  # fmt: skip
 
 
@@ -85,3 +117,26 @@ def test_a_node_that_registers_with_less_is_out_for_that_reason(minimal):
     assert minimal.execute(
         "select failure_category, state from marts.fct_node_outages where cluster_id = 'registered-with-less'"
     ).fetchall() == [("gpu_unavailable", "DRAIN")]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "expected"),
+    [
+        ("resumed-while-idle", [(12.0, 12 + 1 / 3, "Not responding"), (84.0, 160.0, "Not responding")]),
+        ("given-up-twice", [(12.0, 13.0, "Not responding"), (84.0, None, "Not responding")]),
+        ("given-up-twice-without-a-word", [(12.0, 84 - 1 / 12, "Not responding"), (84.0, None, "Not responding")]),
+        ("silent-while-drained", [(10.0, None, "fan")]),
+    ],
+)
+def test_slurm_sets_down_only_what_is_up(minimal, cluster, expected):
+    assert outages(minimal, cluster) == [tuple(map(approximately, outage)) for outage in expected]
+
+
+def approximately(value):
+    """Hours are fractions of seconds."""
+    return pytest.approx(value) if isinstance(value, float) else value
+
+
+def test_nothing_is_left_of_a_host_of_the_cloud_that_is_powered_down(minimal):
+    assert outages(minimal, "not-resumed") == [(10.0, pytest.approx(10 + 1 / 6), "ResumeTimeout reached")]
+    assert outages(minimal, "switched-off-broken") == [(10.0, None, "fan")]

@@ -115,3 +115,31 @@ def test_a_node_that_kept_a_job_is_drained_with_its_reason() -> None:
         ("bx001", "drained_by_slurm", "DRAIN", "Duplicate jobid"),
         ("bx002", "drained_by_slurm", "DRAIN", "Duplicate jobid"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            "node n1 not resumed by ResumeTimeout(1800), setting DOWN and POWERED_DOWN",
+            ("node_not_resumed", "n1", "DOWN"),
+        ),
+        (
+            "node n1 not resumed by ResumeTimeout(600) - marking down and power_save",
+            ("node_not_resumed", "n1", "DOWN"),
+        ),
+        ("powering down node n1", ("node_powered_down", "n1", None)),
+        (
+            "Invalid node state transition requested for node n1 from=IDLE to=RESUME",
+            ("state_shown", "n1", "IDLE"),
+        ),
+        (
+            "Invalid node state transition requested for node n1 from=DOWN* to=UNDRAIN",
+            ("state_shown", "n1", "DOWN"),
+        ),
+        ("error: Invalid state for node n1, was IDLE with 2 running jobs", ("state_shown", "n1", "IDLE")),
+    ],
+)
+def test_what_a_node_is_stands_between_the_lines(message: str, expected: tuple[str, str, str | None]) -> None:
+    (row,) = read(slurmctld, f"[2026-11-26T23:54:41.490] {message}\n").loaded
+    assert (row["kind"], row["node_name"], row["state"]) == expected

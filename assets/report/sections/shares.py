@@ -33,8 +33,8 @@ def states(own: Own) -> Section:
         "Attempts by final state",
         named if plain else [],
         _columns("State"),
-        "Infrastructure failures stand apart: the row counts NODE_FAIL and every FAILED or REQUEUED attempt with "
-        "evidence against a node, which the rows above count under their own state.",
+        "Infrastructure failures stand apart: the row counts NODE_FAIL, BOOT_FAIL and every FAILED or REQUEUED attempt "
+        "with evidence against a node, which the rows above count under their own state.",
     )
     return section("states", title, _pair("states", title, "State", plain, listed) or note(NONE))
 

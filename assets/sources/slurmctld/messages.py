@@ -54,6 +54,21 @@ WORDINGS = (
         "DOWN",
     ),
     Wording("node_not_responding", "not responding", rf"{_BY}[Nn]odes? {_NODES} not responding"),
+    Wording(
+        "node_not_resumed",
+        "not resumed by ResumeTimeout",
+        rf"{_BY}[Nn]ode {_NODES} not resumed by ResumeTimeout",
+        "DOWN",
+    ),
+    # Of the host of a cloud node nothing is left after that.
+    Wording("node_powered_down", "powering down node", rf"{_BY}powering down node {_NODES}$"),
+    # Slurm refuses what does not fit the state that a node has.
+    Wording(
+        "state_shown",
+        "Invalid node state transition",
+        rf"{_BY}Invalid node state transition requested for node {_NODES} from={_STATE}",
+    ),
+    Wording("state_shown", "Invalid state for node", rf"{_BY}Invalid state for node {_NODES}, was {_STATE}"),
     Wording("reason_set", "reason set to: ", rf"{_BY}node {_NODES} reason set to: (?P<reason>.*)$"),
     Wording(
         "drained_by_slurm",

@@ -11,7 +11,7 @@ attempts as (
     select * from {{ ref('fct_attempts') }}
     where
         is_terminal
-        and state in ('COMPLETED', 'NODE_FAIL', 'FAILED', 'REQUEUED')
+        and state in ('COMPLETED', 'NODE_FAIL', 'BOOT_FAIL', 'FAILED', 'REQUEUED')
 
 ),
 

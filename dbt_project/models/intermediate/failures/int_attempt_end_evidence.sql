@@ -75,7 +75,7 @@ ends as (
             and attempts.attempt_id = het_jobs.attempt_id
     where
         attempts.is_terminal
-        and attempts.state in ('COMPLETED', 'NODE_FAIL', 'FAILED', 'REQUEUED')
+        and attempts.state in ('COMPLETED', 'NODE_FAIL', 'BOOT_FAIL', 'FAILED', 'REQUEUED')
         and named.attempt_id is null
 
 ),

@@ -123,7 +123,7 @@ suspect_nodes as (
         {{ unnest_list('node_ids') }} as node_id
     from suspects
     where
-        state = 'NODE_FAIL'
+        state in ('NODE_FAIL', 'BOOT_FAIL')
         or (state = 'REQUEUED' and runtime_seconds <= 10)
 
 ),
@@ -135,7 +135,7 @@ named_by_node_event as (
         suspect_nodes.cluster_id,
         suspect_nodes.attempt_id,
         suspect_nodes.node_id,
-        case when suspect_nodes.state = 'NODE_FAIL' then 'node_down' else 'prolog_error' end as named_by,
+        case when suspect_nodes.state = 'REQUEUED' then 'prolog_error' else 'node_down' end as named_by,
         3 as source_order,
         node_events.started_at as named_at
     from suspect_nodes
@@ -145,7 +145,7 @@ named_by_node_event as (
             and suspect_nodes.node_id = node_events.node_id
             and abs({{ seconds_between('suspect_nodes.ended_at', 'node_events.started_at') }}) <= 5
     where
-        (suspect_nodes.state = 'NODE_FAIL' and node_events.state = 'DOWN')
+        (suspect_nodes.state != 'REQUEUED' and node_events.state = 'DOWN')
         or (
             suspect_nodes.state = 'REQUEUED'
             and {{ regex_matches('lower(node_events.reason)', "'^prolog (error|or job env)'") }}

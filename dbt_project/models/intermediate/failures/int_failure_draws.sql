@@ -11,7 +11,7 @@ failures as (
 
     select * from {{ ref('int_failures_attributed') }}
     where
-        state != 'NODE_FAIL'
+        state not in ('NODE_FAIL', 'BOOT_FAIL')
         and not is_culprit_named
 
 )

@@ -89,7 +89,7 @@ judged as (
         first_culprits.node_id is not null as is_culprit_named,
         -- Slurm itself says that a node failed, or names the node: then infrastructure it was.
         case
-            when suspects.state = 'NODE_FAIL' or first_culprits.node_id is not null then 1
+            when suspects.state in ('NODE_FAIL', 'BOOT_FAIL') or first_culprits.node_id is not null then 1
             else posteriors.probability
         end as posterior_probability,
         case
@@ -100,11 +100,13 @@ judged as (
             when primary_evidence.event_id is not null then 'evidence_on_attempt_node'
             when suspects.state = 'NODE_FAIL' and first_culprits.node_id is not null then 'node_fail_named_node'
             when suspects.state = 'NODE_FAIL' then 'node_fail_no_node_named'
+            when suspects.state = 'BOOT_FAIL' then 'boot_failure'
         end as attribution_rule,
         case
             when primary_evidence.event_id is not null then primary_evidence.failure_category
             when prolog_failures.attempt_id is not null and suspects.state != 'NODE_FAIL' then 'system_services'
             when suspects.state = 'NODE_FAIL' then 'node_fail_unattributed'
+            when suspects.state = 'BOOT_FAIL' then 'system_services'
         end as failure_category,
         case
             when primary_evidence.node_id is not null then primary_evidence.node_id
@@ -149,7 +151,7 @@ select
     failure_category,
     attribution_rule,
     attribution_rule in (
-        'prolog_failure', 'administrator_down', 'evidence_on_named_node', 'evidence_on_attempt_node'
+        'prolog_failure', 'boot_failure', 'administrator_down', 'evidence_on_named_node', 'evidence_on_attempt_node'
     ) as is_attributed,
     culprit_node_id,
     is_culprit_named,

@@ -33,4 +33,4 @@ from attempts
 inner join clusters on attempts.cluster_id = clusters.cluster_id
 where
     attempts.is_terminal
-    and attempts.state in ('NODE_FAIL', 'FAILED', 'REQUEUED')
+    and attempts.state in ('NODE_FAIL', 'BOOT_FAIL', 'FAILED', 'REQUEUED')

@@ -35,7 +35,11 @@ evidence as (
 
 outages as (
 
+    -- A drain takes effect when the last job on the node has ended: it ended none.
     select * from {{ ref('fct_node_outages') }}
+    where
+        is_planned
+        or not coalesce({{ regex_matches('state', "'^(DRAIN|DRNG)'") }}, false)
 
 ),
 

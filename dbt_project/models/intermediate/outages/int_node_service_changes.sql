@@ -19,6 +19,13 @@ records as (
 
 ),
 
+snapshots as (
+
+    select * from {{ ref('stg_inventory__snapshots') }}
+    where state is not null
+
+),
+
 -- One command or one finding of Slurm prints its lines within milliseconds of each other.
 withdrawal_lines as (
 
@@ -77,7 +84,8 @@ requests as (
 
 ),
 
--- A node that misses a beat and answers the next one never left service.
+-- A node that misses a beat and answers the next one never left service. One that is given work and does not boot in
+-- time leaves it.
 detections as (
 
     select
@@ -86,7 +94,11 @@ detections as (
         logged_at as changed_at,
         'detection' as kind,
         'DOWN' as state,
-        case kind when 'node_rebooted' then 'Node unexpectedly rebooted' else 'Not responding' end as reason,
+        case kind
+            when 'node_rebooted' then 'Node unexpectedly rebooted'
+            when 'node_not_resumed' then 'ResumeTimeout reached'
+            else 'Not responding'
+        end as reason,
         job_id_raw,
         source_path,
         source_line_number
@@ -94,11 +106,26 @@ detections as (
     where
         (kind = 'node_not_responding' and {{ regex_matches("lower(message)", "'setting down'") }})
         or (kind = 'node_rebooted' and {{ regex_matches("lower(message)", "'unexpectedly'") }})
+        or kind = 'node_not_resumed'
+
+),
+
+-- A machine that is switched off keeps its fault; of a cloud node nothing is left. Where no inventory tells which it
+-- is, a node that Slurm switches off by itself is one of a cloud.
+nodes_of_no_cloud as (
+
+    select
+        cluster_id,
+        node_id
+    from snapshots
+    group by cluster_id, node_id
+    having not bool_or({{ regex_matches('state', "'CLOUD'") }})
 
 ),
 
 -- "Now responding" is said of drained nodes too: only "returned to service" and a new state end a withdrawal. The new
--- state of a node that comes back is what its jobs make of it: idle, or allocated and mixed while they still run.
+-- state of a node that comes back is what its jobs make of it: idle, or allocated and mixed while they still run. A
+-- command that Slurm refuses, because the node has one of these states already, tells it too.
 returns as (
 
     select
@@ -114,7 +141,20 @@ returns as (
     from events
     where
         (kind = 'node_returned' and {{ regex_matches("lower(message)", "'returned to service'") }})
-        or (kind = 'state_set' and state in ('IDLE', 'RESUME', 'UNDRAIN', 'ALLOCATED', 'MIXED'))
+        or (
+            kind in ('state_set', 'state_shown')
+            and state in ('IDLE', 'RESUME', 'UNDRAIN', 'ALLOCATED', 'MIXED', 'PLANNED', 'RESERVED')
+        )
+        or (
+            kind = 'node_powered_down'
+            and not exists (
+                select 1
+                from nodes_of_no_cloud
+                where
+                    events.cluster_id = nodes_of_no_cloud.cluster_id
+                    and events.node_id = nodes_of_no_cloud.node_id
+            )
+        )
 
 ),
 
@@ -146,13 +186,74 @@ withdrawn_stretches as (
 
     select
         *,
-        max(state) over (
+        max(state) over stretches_so_far as state_so_far,
+        max(state) over stretches_before as state_before,
+        lag(changed_at) over stretches as previous_changed_at
+    from stated_stretches
+    where kind != 'return'
+    window
+        stretches as (
+            partition by cluster_id, node_id, return_count
+            order by changed_at, source_path, source_line_number
+        ),
+        stretches_so_far as (
             partition by cluster_id, node_id, return_count
             order by changed_at, source_path, source_line_number
             rows between unbounded preceding and current row
-        ) as state_so_far
-    from stated_stretches
-    where kind != 'return'
+        ),
+        stretches_before as (
+            partition by cluster_id, node_id, return_count
+            order by changed_at, source_path, source_line_number
+            rows between unbounded preceding and 1 preceding
+        )
+
+),
+
+-- Slurm sets down only what is not down already: a node that is set down a second time was back in between. A drain
+-- outlasts that.
+set_down_again as (
+
+    select
+        *,
+        -- It was last heard of this long before Slurm gave it up: SlurmdTimeout as Slurm ships it.
+        greatest(previous_changed_at + interval 1 second, changed_at - interval 300 second) as last_known_at
+    from withdrawn_stretches
+    where
+        kind = 'detection'
+        and reason in ('Not responding', 'ResumeTimeout reached')
+        and state_before = 'DOWN'
+        and changed_at > previous_changed_at + interval 60 second
+
+),
+
+-- It was back when it answered again, if the log tells that, and at the latest when it was last heard of.
+returns_before_down as (
+
+    select
+        set_down_again.cluster_id,
+        set_down_again.node_id,
+        least(set_down_again.last_known_at, min(answers.logged_at)) as changed_at,
+        'return' as kind,
+        cast(null as string) as state,
+        cast(null as string) as reason,
+        cast(null as bigint) as job_id_raw,
+        set_down_again.source_path,
+        set_down_again.source_line_number
+    from set_down_again
+    left join events as answers
+        on
+            set_down_again.cluster_id = answers.cluster_id
+            and set_down_again.node_id = answers.node_id
+            and answers.kind = 'node_returned'
+            and set_down_again.previous_changed_at < answers.logged_at
+            and set_down_again.changed_at > answers.logged_at
+    group by
+        set_down_again.cluster_id,
+        set_down_again.node_id,
+        set_down_again.changed_at,
+        set_down_again.last_known_at,
+        set_down_again.source_path,
+        set_down_again.source_line_number
 
 ),
 
@@ -212,6 +313,8 @@ returns_by_job as (
 changes as (
 
     select * from stated_changes
+    union all
+    select * from returns_before_down
     union all
     select * from returns_by_job
 
