@@ -32,7 +32,7 @@ where lines.line is not null
 """
 """The first and last lines of each file, which a reader looks at for their times even where they say nothing else."""
 
-CORE_VERSION = 4
+CORE_VERSION = 5
 """Raise it when the loading core gives other results for the same file, whatever the reader."""
 
 SAMPLE_CHARACTERS = 65536
@@ -200,7 +200,7 @@ class Copy:
     """The end of the archive or JSON document is missing, so the last line may be incomplete."""
     last_line_open: bool
     has_bad_bytes: bool
-    """Bytes that are not UTF-8, or NULs, were replaced."""
+    """Bytes that are not UTF-8 were replaced, or NULs were taken out."""
     has_cut_lines: bool
     """Lines that are too long were cut off, and end with `long_lines.MARK`."""
 

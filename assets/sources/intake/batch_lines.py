@@ -11,6 +11,7 @@ import duckdb
 
 from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, LEFT_LINES, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.intake.clean_text import BAD_BYTES, NOT_TEXT_LINES
 from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.isolating import READER_ERROR, Aside
 from assets.sources.intake.lines import NUMBERED_LINES, is_compressed, read_lines
@@ -81,7 +82,7 @@ def read_batch_lines(
     """
     made, aside = _copies_of(cluster, reader, files, copies, taken)
     cut = {file_id for file_id, copy in made.items() if copy.is_cut}
-    damaged = [(file_id, "bad_encoding") for file_id, copy in made.items() if copy.has_bad_bytes]
+    damaged = [(file_id, BAD_BYTES) for file_id, copy in made.items() if copy.has_bad_bytes]
     damaged += [(file_id, CUT_LINES) for file_id, copy in made.items() if copy.has_cut_lines]
     paths = {
         file_id: made[file_id].path if file_id in made else file.absolute
@@ -124,8 +125,7 @@ def read_batch_lines(
         con,
         [(file_id, line) for file_id, file in enumerate(files) if file.resume for line in file.resume.earlier_lines],
     )
-    with_cut_lines = (file_id for file_id, warning in damaged if warning == CUT_LINES)
-    return sorted({*cut, *with_cut_lines, *(file_id for file_id, *_ in aside)})
+    return sorted({*cut, *(file_id for file_id, *_ in damaged), *(file_id for file_id, *_ in aside)})
 
 
 def _copies_of(
@@ -152,7 +152,7 @@ def _copies_of(
 
 
 def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
-    """Hide from the reader: cut-off lines, those a translation set aside, the last of an archive, and failing lines.
+    """Hide lines from the reader: cut off, set aside by a translation, last of an archive, no text, or failing.
 
     What a translation only skipped has no detail.
     """
@@ -181,6 +181,13 @@ def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None
         from (from lines anti join aside_lines using (file_id, line_number)) as lines
         inner join batch_files on batch_files.file_id = lines.file_id and batch_files.is_cut
         inner join file_lines on file_lines.file_id = lines.file_id and file_lines.last_line = lines.line_number
+        """
+    )
+    con.execute(
+        f"""
+        insert into aside_lines
+        select found.*, 'not_text', 'bytes of something else than text'
+        from ({NOT_TEXT_LINES}) as found anti join aside_lines using (file_id, line_number)
         """
     )
     if aside is not None:

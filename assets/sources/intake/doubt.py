@@ -12,9 +12,9 @@ from assets.sources.intake.folder import READ
 DOUBTFUL = "doubtful"
 """What `ops.files.status` says of such a file."""
 
-# No signs of a misread format: a node that is not in the inventory, a last line cut off by a running writer, and what a
-# machine logged before its clock was set.
-_EXCUSED = "'unknown_node', 'truncated_record', 'no_event_time'"
+# No signs of a misread format: a node that is not in the inventory, a last line cut off by a running writer, what a
+# machine logged before its clock was set, and bytes that are no text.
+_EXCUSED = "'unknown_node', 'truncated_record', 'no_event_time', 'not_text'"
 _NOT_DATA = "'header', 'blank', 'comment', 'step', 'pending_array'"
 
 _JUDGED = f"""

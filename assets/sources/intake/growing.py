@@ -28,7 +28,6 @@ LONGEST_LINE = 32 * 1024
 """Files with longer lines are read whole: how much of those is read depends on all of them (`long_lines`)."""
 JUDGED_BY_NOW = ("implausible_time", "timestamp_in_future")
 """Reasons of quarantine that may no longer hold when the file is modified again."""
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class MustBeReadWhole(Exception):
@@ -78,13 +77,12 @@ def write_tail(file: SourceFile, resume: ResumePoint, target: Path) -> SourceFil
         for _ in range(resume.lines_again):
             out.write(stream.readline(LONGEST_LINE))
         stream.seek(resume.byte_offset)
-        left, is_first = file.size_bytes - resume.byte_offset, True
+        left = file.size_bytes - resume.byte_offset
         for piece in pieces(stream, CHUNK):
             text = piece[: max(left, 0)]
             left -= len(text)
-            if (is_first and text.startswith(_BYTE_ORDER_MARK)) or _is_odd(text):
+            if _is_odd(text):
                 raise MustBeReadWhole("odd bytes where it grew")
-            is_first = False
             out.write(text)
     if resume.left_out:
         _blank_lines(target, {line - resume.lines_before for line in resume.left_out})
@@ -108,8 +106,8 @@ def _blank_lines(path: Path, numbers: Container[int]) -> None:
 
 
 def _is_odd(text: bytes) -> bool:
-    """Tell whether lines end otherwise than with a newline, or are so long that they would be cut."""
-    if b"\r" in text:
+    """Tell whether lines may end otherwise than with a newline, or are so long that they would be cut."""
+    if b"\r" in text or b"\0" in text:
         return True
     starts = range(0, len(text) - LONGEST_LINE + 1, LONGEST_LINE)
     return any(text.find(b"\n", start, start + LONGEST_LINE) < 0 for start in starts)
@@ -223,6 +221,7 @@ def note_resume_points(
     RESUME_LINES.create(con)
     large = {file_id for file_id, file in enumerate(files) if file.size_bytes >= RESUMABLE_BYTES and _is_text(file)}
     large -= {file_id for file_id in large if _is_timed_or_translated(reader, files[file_id])}
+    large -= {file_id for (file_id,) in con.execute("select distinct file_id from aside_lines").fetchall()}
     if plan.resume_points is None or not large:
         return
     RESUME_LINES.create_from(con, plan.resume_points)

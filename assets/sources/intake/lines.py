@@ -17,6 +17,7 @@ import zstandard
 from isal import igzip_lib, isal_zlib
 
 from assets.sources.errors import SourceError
+from assets.sources.intake.clean_text import NEVER_IN_LOGS, Cleaner, Cleanness, is_text
 from assets.sources.intake.long_lines import MAX_LINE, LineLengths, has_long_line
 from assets.sources.intake.object_lines import ObjectLines
 from assets.sources.reader import SAMPLE_CHARACTERS
@@ -26,12 +27,9 @@ from assets.sources.sql.temp_tables import TempTable
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 ZSTD_PIECE = 1 << 12
 """Zstandard gives all that a piece holds at once, which may be 32,000 times as much."""
-NEVER_IN_LOGS = "\x01\x02\x03\x04"
-"""Column delimiter for DuckDB's reader; a file that holds it is copied without it."""
-ODD_CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\v\f\r\x1b\x1f")
-"""What a text file hardly holds."""
 MAX_BUFFER_BYTES = MAX_LINE + 1024 * 1024
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_BEGINNING = 512
+"""How many characters tell whether a file begins as text."""
 
 
 @dataclass(frozen=True)
@@ -96,17 +94,6 @@ def chunks(path: Path) -> Iterator[bytes]:
             raise EOFError("the archive is cut off")
 
 
-def decode(decoder: codecs.IncrementalDecoder, chunk: bytes) -> str:
-    """Return the text of a chunk, or nothing where it is ASCII alone, as logs mostly are: told five times as fast.
-
-    Raises
-    ------
-    UnicodeDecodeError
-        The bytes are no UTF-8, together with those of the last chunk that waited for more.
-    """
-    return "" if chunk.isascii() and not decoder.getstate()[0] else decoder.decode(chunk)
-
-
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
     with open_regular(path) as stream:
@@ -116,16 +103,14 @@ def _sha256(path: Path) -> str:
 
 
 def _decode_sample(head: bytes, shown: str) -> str:
-    """Decode the head of a file, refusing what is not text."""
+    """Return the lines of text at the head of a file, or refuse one that neither begins as text nor is mostly text."""
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise SourceError(shown, "binary file (UTF-16 text)", "Convert it to UTF-8, for instance with iconv.")
-    sample = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
-    odd = len(head) - len(head.translate(None, ODD_CONTROLS)) + sample.count(REPLACEMENT)
-    nuls = head.count(0)
-    # Blocks of NULs are what a power loss leaves in a log; a binary format shows in its other bytes.
-    if odd > (len(head) - nuls) * (0.1 if nuls else 0.3) or nuls > len(head) / 2:
+    sample = b"".join(Cleaner().pieces([head])).decode()
+    text = "".join(line for line in sample.splitlines(keepends=True) if is_text(line))
+    if len(text) < len(sample) / 2 and not is_text(sample[:_BEGINNING]):
         raise SourceError(shown, "binary file, not a log", "Remove it from the sources folder or export it as text.")
-    return sample[:SAMPLE_CHARACTERS]
+    return text[:SAMPLE_CHARACTERS]
 
 
 def inspect(path: Path, shown: str) -> Content:
@@ -151,54 +136,49 @@ def inspect(path: Path, shown: str) -> Content:
     return replace(content, sample=_decode_sample(head, shown))
 
 
+class _Head:
+    """Gathers the first bytes of a file, without NULs: a power loss may leave more of them than a log has text."""
+
+    def __init__(self) -> None:
+        self.text = b""
+
+    def add(self, chunk: bytes) -> bool:
+        """Take what is still needed of a chunk, and tell whether it is all there."""
+        wanted = SAMPLE_CHARACTERS * 4 - len(self.text)
+        if wanted > 0:
+            self.text += chunk.translate(None, b"\0")[:wanted] if b"\0" in chunk else chunk[:wanted]
+        return len(self.text) >= SAMPLE_CHARACTERS * 4
+
+
 def _head_of_compressed(path: Path) -> bytes:
     """Return the first bytes; what a cut-off archive still holds counts."""
-    head = b""
+    head = _Head()
     try:
         for chunk in chunks(path):
-            head += chunk
-            if len(head) >= SAMPLE_CHARACTERS * 4:
+            if head.add(chunk):
                 break
     except EOFError:
-        if not head:
+        if not head.text:
             raise
-    return head[: SAMPLE_CHARACTERS * 4]
+    return head.text
 
 
 def _scan(path: Path) -> tuple[bytes, Content]:
     """Return the first bytes of a file, and what all of them say."""
-    digest, decoder, objects = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), ObjectLines()
-    lengths = LineLengths()
-    head, tail, is_plain, last, size = b"", b"", not set("*?[]") & set(str(path)), b"", 0
-    delimiter = NEVER_IN_LOGS.encode()
+    digest, cleanness, objects, lengths = hashlib.sha256(), Cleanness(), ObjectLines(), LineLengths()
+    head, is_plain, last, size = _Head(), not set("*?[]") & set(str(path)), b"", 0
     for chunk in chunks(path):
         digest.update(chunk)
         size += len(chunk)
-        if len(head) < SAMPLE_CHARACTERS * 4:
-            head += chunk[: SAMPLE_CHARACTERS * 4 - len(head)]
+        head.add(chunk)
         if is_plain:
-            try:
-                decode(decoder, chunk)
-            except UnicodeDecodeError:
-                is_plain = False
-            is_plain = is_plain and b"\0" not in chunk and not holds(chunk, delimiter)
-            is_plain = is_plain and delimiter not in tail + chunk[: len(delimiter)]
-            tail = chunk[-len(delimiter) :]
+            cleanness.add(chunk)
             objects.add(chunk)
-            is_plain = is_plain and not has_long_line(lengths, chunk)
+            is_plain = not cleanness.is_lost and not has_long_line(lengths, chunk)
         last = chunk[-1:]
-    if is_plain:
-        try:
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            is_plain = False
+    is_plain = is_plain and cleanness.end()
     lines = objects.count if is_plain else None
-    return head, Content(digest.hexdigest(), "", is_plain, last != b"\n", lines, size)
-
-
-def holds(text: bytes, sought: bytes) -> bool:
-    """Look for a rare sequence; for its first byte alone, as that takes a tenth of the time."""
-    return sought[:1] in text and sought in text
+    return head.text, Content(digest.hexdigest(), "", is_plain, last != b"\n", lines, size)
 
 
 _SCAN = """read_csv(

@@ -35,7 +35,7 @@ class LineLengths:
         begins = max(window.rfind(b"\n"), window.rfind(b"\r")) + 1
         if begins == 0:
             self._length += len(window)
-            self._long += len(window) if len(window) == WINDOW or self._length > WINDOW else 0
+            self._long += len(window) if len(window) > WINDOW - 4 or self._length > WINDOW else 0
             return len(window)
         self._length = len(window) - begins
         return _first_end(window)
@@ -51,7 +51,14 @@ def has_long_line(lengths: LineLengths, chunk: bytes) -> bool:
 
 
 def _windows(chunk: bytes) -> Iterator[bytes]:
-    return (chunk[start : start + WINDOW] for start in range(0, len(chunk), WINDOW))
+    """Cut a text into windows that end where a character does: a line may be cut off behind any of them."""
+    start = 0
+    while start < len(chunk):
+        end = start + WINDOW
+        while end > start + WINDOW - 4 and chunk[end : end + 1] and chunk[end] & 0xC0 == 0x80:
+            end -= 1
+        yield chunk[start:end]
+        start = end
 
 
 def _first_end(window: bytes) -> int:

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assets.sources.intake.copies import MAX_UNPACKED, MAX_UNPACKED_RATIO, Copy
-from assets.sources.intake.lines import NEVER_IN_LOGS, REPLACEMENT, chunks
+from assets.sources.intake.copies import Copy, UnpackedText
 from assets.sources.intake.long_lines import CuttingWriter
 from assets.sources.reader import SetAside, SourceFile, Translation
 from assets.sources.settings import ClusterSettings
 
-_ENDS = frozenset("\n}]")
+_ENDS = frozenset({b"\n", b"}", b"]"})
 """A document of JSON is whole without a line's end behind it."""
 _LINE_BREAKS = re.compile(r"[\r\n]+")
 
@@ -31,35 +30,11 @@ class Translated:
     aside: list[tuple[int, str, str | None]] = field(default_factory=list)
 
 
-@dataclass
-class _Text:
-    """The text of a file in pieces, and what was wrong with its bytes."""
-
-    path: Path
-    is_cut: bool = False
-    has_bad_bytes: bool = False
-    last: str = ""
-
-    def pieces(self) -> Iterator[str]:
-        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        size, unpacked, is_first = self.path.stat().st_size, 0, True
-        try:
-            for chunk in chunks(self.path):
-                unpacked += len(chunk)
-                if unpacked > MAX_UNPACKED and unpacked > MAX_UNPACKED_RATIO * size:
-                    raise EOFError("the archive holds more than any log does")
-                text = decoder.decode(chunk)
-                yield self._clean(text.removeprefix("\ufeff") if is_first else text)
-                is_first = False
-        except EOFError:
-            self.is_cut = True
-        yield self._clean(decoder.decode(b"", final=True))
-
-    def _clean(self, text: str) -> str:
-        clean = text.replace("\0", REPLACEMENT).replace(NEVER_IN_LOGS, REPLACEMENT)
-        self.has_bad_bytes = self.has_bad_bytes or REPLACEMENT in clean
-        self.last = clean[-1:] or self.last
-        return clean
+def _characters(pieces: Iterator[bytes]) -> Iterator[str]:
+    """Yield clean text as characters: a piece may end within one."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for piece in pieces:
+        yield decoder.decode(piece)
 
 
 def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Translation, target: Path) -> Translated:
@@ -70,10 +45,10 @@ def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Tr
     SourceError
         It cannot be translated at all.
     """
-    text, aside, has_lost_end = _Text(file.absolute), [], False
+    text, aside, has_lost_end = UnpackedText(file.absolute), [], False
     with target.open("wb") as stream:
         out = CuttingWriter(stream)
-        for number, record in enumerate(translation(text.pieces(), file, cluster), start=1):
+        for number, record in enumerate(translation(_characters(text.pieces()), file, cluster), start=1):
             line = record.text if isinstance(record, SetAside) else record
             if isinstance(record, SetAside):
                 aside.append((number, record.reason, record.detail))

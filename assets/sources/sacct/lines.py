@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import duckdb
 
 from assets.sources.errors import SourceError
-from assets.sources.intake.lines import REPLACEMENT
+from assets.sources.intake.clean_text import REPLACEMENT
 from assets.sources.reader import Step
 from assets.sources.sacct.fields import no_texts, outcome_expression, places_of_list, texts_of
 from assets.sources.sacct.layout import CONFIGURED, Layout, configured_layout, header_layout, missing_columns

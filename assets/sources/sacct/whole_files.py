@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
-from assets.sources.intake.lines import CHUNK, REPLACEMENT
+from assets.sources.intake.clean_text import REPLACEMENT
+from assets.sources.intake.lines import CHUNK
 from assets.sources.left_lines import LeftLines
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sacct.columns import TEXTS

@@ -1,0 +1,170 @@
+"""Text out of a file's bytes: what is no text is taken out or marked, and what stands around it keeps its place.
+
+A power loss leaves blocks of NULs in a log. Programs write byte order marks and the escape sequences of terminals,
+which nobody sees. All of these are taken out. Bytes that are not UTF-8 become `REPLACEMENT`. A line with too many
+characters that no text has is not text, such as a piece of an archive that was appended to a log.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+
+NEVER_IN_LOGS = "\x01\x02\x03\x04"
+"""Column delimiter for DuckDB's reader of lines."""
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+BAD_BYTES = "bad_encoding"
+"""Beside the files that hold bytes that are no UTF-8, or NULs, in `ops.files.warnings`."""
+
+_DELIMITER, _REPLACED = NEVER_IN_LOGS.encode(), REPLACEMENT.encode()
+_ODD = r"\x01-\x08\x0e-\x1a\x1c-\x1e\x7f\x{FFFD}"
+"""Characters that a text file hardly holds, as RE2 writes them."""
+_ODD_CHARACTERS = re.compile(f"[{_ODD.replace('x{FFFD}', 'ufffd')}]")
+_MAX_ODD_SHARE = 0.3
+_SHORT = 16
+"""Between two lines that are no text, a line of fewer characters is none either."""
+
+_LONGEST_ESCAPE = 256
+_INVISIBLE = re.compile(
+    r"\ufeff|\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\r\n]{0,200}(?:\x07|\x1b\\)|[()*+][0-9A-Z]|[=>78])?"
+)
+_NULS = re.compile(r"\0+")
+_NULS_OF_A_LINE = re.compile(r"(?<![^\r\n])\0(?![^\r\n])")
+# What was being written is cut off by the NULs, and behind them the next record begins.
+_NULS_BEFORE_A_RECORD = re.compile(
+    r"(?<=[^\r\n\0])\0(?=(?:<\d{1,3}>)?"
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:|\[ *\d+[.-]\d|\[[A-Z][a-z]{2} |\{\s*\"))"
+)
+_LONGEST_BEGINNING = 32
+"""How many characters behind a NUL tell whether a record begins there."""
+
+
+class Cleanness:
+    """Tells of a file's bytes that come in pieces whether they are text of which nothing is taken out or marked.
+
+    A byte order mark at its very beginning is no matter: DuckDB leaves it out.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._tail, self._is_first = b"", True
+        self.is_lost = False
+
+    def add(self, piece: bytes) -> None:
+        """Look at the next bytes."""
+        if self.is_lost:
+            return
+        try:
+            # Logs are mostly ASCII alone, which is told five times as fast.
+            is_ascii = piece.isascii() and not self._decoder.getstate()[0]
+            text = "" if is_ascii else self._decoder.decode(piece)
+        except UnicodeDecodeError:
+            self.is_lost = True
+            return
+        self.is_lost = b"\0" in piece or b"\x1b" in piece or _holds(piece, _DELIMITER)
+        self.is_lost |= _DELIMITER in self._tail + piece[: len(_DELIMITER)]
+        if text:
+            self.is_lost |= REPLACEMENT in text or "\ufeff" in (text[1:] if self._is_first else text)
+            self._is_first = False
+        elif is_ascii:
+            self._is_first = False
+        self._tail = (self._tail + piece[1 - len(_DELIMITER) :])[1 - len(_DELIMITER) :]
+
+    def end(self) -> bool:
+        """Tell whether all of it was clean."""
+        return not self.is_lost and not self._decoder.getstate()[0]
+
+
+def _is_clean(text: bytes) -> bool:
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            return False
+        if _holds(text, _REPLACED) or _holds(text, codecs.BOM_UTF8):
+            return False
+    return b"\0" not in text and b"\x1b" not in text and not _holds(text, _DELIMITER)
+
+
+def _holds(text: bytes, sought: bytes) -> bool:
+    """Look for a rare sequence; for its first byte alone, as that takes a tenth of the time."""
+    return sought[:1] in text and sought in text
+
+
+class Cleaner:
+    """Cleans the text of a file that comes in pieces; pieces that are clean, by far the most, stay as they are."""
+
+    def __init__(self) -> None:
+        self._held, self._undecided, self._last = b"", "", ""
+        self.has_bad_bytes = False
+        """Bytes that are no UTF-8, or NULs, were among them."""
+
+    def pieces(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the clean text of a file; where the chunks end with an error, what they gave before comes first."""
+        try:
+            for chunk in chunks:
+                text = self._held + chunk
+                # What the next chunk may turn into something else waits.
+                ready = len(text) - _begun(text)
+                yield self._clean(text[:ready])
+                self._held = text[ready:]
+        except EOFError:
+            yield self._clean(self._held, is_last=True)
+            raise
+        yield self._clean(self._held, is_last=True)
+
+    def _clean(self, text: bytes, *, is_last: bool = False) -> bytes:
+        if self._undecided or not _is_clean(text):
+            text = self._cleaned(text.decode("utf-8", errors="replace"), is_last=is_last).encode()
+        self._last = chr(text[-1]) if text else self._last
+        return text
+
+    def _cleaned(self, text: str, *, is_last: bool) -> str:
+        seen = _INVISIBLE.sub("", text.replace(NEVER_IN_LOGS, REPLACEMENT))
+        self.has_bad_bytes = self.has_bad_bytes or "\0" in seen or REPLACEMENT in seen
+        # However long a run of NULs is, one of them stands for all.
+        seen = _NULS.sub("\0", self._undecided + seen)
+        undecided = -1 if is_last else seen.find("\0", max(0, len(seen) - _LONGEST_BEGINNING))
+        seen, self._undecided = (seen, "") if undecided < 0 else (seen[:undecided], seen[undecided:])
+        # What a NUL means depends on what stands before it: the beginning of a line, or something.
+        before = "" if self._last in {"", "\n", "\r"} else "."
+        marked = _NULS_BEFORE_A_RECORD.sub("\n", _NULS_OF_A_LINE.sub(REPLACEMENT, before + seen))
+        return marked.replace("\0", "").removeprefix(before)
+
+
+def _begun(text: bytes) -> int:
+    """Count the bytes at the end of a text that begin a character, a delimiter or an escape sequence."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    decoder.decode(text[-3:])
+    waiting = len(decoder.getstate()[0])
+    waiting = max(waiting, next((n for n in range(len(_DELIMITER) - 1, 0, -1) if text.endswith(_DELIMITER[:n])), 0))
+    escape = text.find(b"\x1b", max(0, len(text) - _LONGEST_ESCAPE))
+    return max(waiting, len(text) - escape if escape >= 0 else 0)
+
+
+def is_text(line: str) -> bool:
+    r"""Tell whether a line is text, as `NOT_TEXT_LINES` does in SQL.
+
+    >>> is_text("caf\ufffd|1|COMPLETED"), is_text("\ufffd\x03\x04k\ufffd")
+    (True, False)
+    """
+    return len(_ODD_CHARACTERS.findall(line)) <= _MAX_ODD_SHARE * len(line)
+
+
+_ODD_COUNT = f"length(line) - length(regexp_replace(line, '[{_ODD}]', '', 'g'))"
+NOT_TEXT_LINES = f"""
+select file_id, line_number, line
+from (
+    select *, coalesce({_ODD_COUNT} > {_MAX_ODD_SHARE} * length(line), false) as is_odd
+    from lines
+    where line is not null and file_id in (select file_id from file_warnings where warning = '{BAD_BYTES}')
+)
+qualify is_odd or (
+    length(line) < {_SHORT}
+    and lag(is_odd) over (partition by file_id order by line_number)
+    and lead(is_odd) over (partition by file_id order by line_number)
+)
+"""
+"""Query of the lines that are no text, among the files of a batch that hold bytes that are none."""
