@@ -95,6 +95,12 @@ LOG_KINDS = {
                 "missing, and the failure rate is far too low.",
                 _SACCT,
             ),
+            "overlaps_no_accounting": Gap(
+                "A log of a time without accounting",
+                "No job of its time is known, so it explains no failure. Either accounting of that time is missing, or "
+                "the log's lines tell no year and its file has a misleading date.",
+                f"{_SACCT}; of lines without a year, copy the log with its time (cp -p, rsync -a)",
+            ),
             "truncated_window": Gap(
                 "Accounting cut at its start (sacct -T)",
                 "Attempts that ran across the start of the export begin with it: runtime, and so exposure, is too "

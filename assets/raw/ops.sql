@@ -54,6 +54,19 @@ create table if not exists ops.unsettled (    -- one row per batch read: its tab
 -- A home filled by an earlier version has the table without it.
 alter table ops.unsettled add column if not exists lost_rows boolean;
 
+create table if not exists ops.years (        -- one row per log with lines that tell no year, and what tells it
+    cluster_id varchar not null,
+    path varchar not null,
+    days map(date, bigint) not null,          -- such lines by day, in the year by the date of the file; of a large file every n-th line
+    is_of_file_date boolean not null,         -- the last of them is of the day of that date, or the day before: the date is theirs
+    has_leap_day boolean not null,            -- some are of a 29 February
+    first_at timestamp,                       -- the first and the last moment of these lines, by the date of the file;
+    last_at timestamp,
+    others_first_at timestamp,                -- and of the lines of the file that tell their year
+    others_last_at timestamp,
+    years_back integer not null               -- how many years before the date of the file accounting puts them (settled)
+);
+
 create table if not exists ops.resume_points (    -- one row per large file that may grow: from where it would be read on
     cluster_id varchar not null,
     path varchar not null,

@@ -128,9 +128,11 @@ create table if not exists raw.health_checks (  -- one row per check result; of 
     job_id_raw bigint,                        -- NULL: outside a job
     xid_codes integer[] not null,             -- XIDs named in the message, critical ones first
     message varchar,
-    unchanged_since timestamp                 -- first of the results that said the same, one in every quarter of an hour at least; those between are skipped
+    unchanged_since timestamp,                -- first of the results that said the same, one in every quarter of an hour at least; those between are skipped
+    dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
 );
 alter table raw.health_checks add column if not exists unchanged_since timestamp;
+alter table raw.health_checks add column if not exists dated_by_file_at timestamp;
 
 create table if not exists raw.kernel_messages (  -- one row per kernel line worth reading
     cluster_id varchar not null,
@@ -153,8 +155,10 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     recovery_action varchar,                  -- Xid 154
     repeat_count integer not null,            -- 'message repeated N times'; 1 otherwise
     line_count integer not null,              -- lines coalesced into this event
-    message varchar not null
+    message varchar not null,
+    dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
 );
+alter table raw.kernel_messages add column if not exists dated_by_file_at timestamp;
 
 create table if not exists raw.node_events (  -- one row per row of sacctmgr show event
     cluster_id varchar not null,
@@ -208,11 +212,13 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     node_id varchar,
     state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED (with $ in a reservation for maintenance), DOWN, IDLE, RESUME, ALLOCATED, MIXED
     reason varchar,
-    message varchar not null
+    message varchar not null,
+    dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
 );
 
--- A home filled by an earlier version has the table without it.
+-- A home filled by an earlier version has the table without these.
 alter table raw.slurmctld_events add column if not exists instigator_array_job_id bigint;
+alter table raw.slurmctld_events add column if not exists dated_by_file_at timestamp;
 
 create table if not exists raw.tickets (      -- one row per (ticket, node)
     cluster_id varchar not null,

@@ -41,8 +41,15 @@ LOADED_LINES = TempTable("loaded_lines", _PLACE)
 FILE_WARNINGS = TempTable("file_warnings", {"file_id": "integer", "warning": "varchar"})
 """For the reader to add to: what is odd about a whole file (`ops.files.warnings`)."""
 
-STATED_TIMES = TempTable("stated_times", {"file_id": "integer", "stated_at": "timestamp"})
-"""For the reader to add to: times in lines that it skips, at least the first and the last of a file."""
+STATED_TIMES = TempTable("stated_times", {"file_id": "integer", "stated_at": "timestamp", "has_no_year": "boolean"})
+"""For the reader to add to: times in lines that it skips, at least the first and the last of a file. `has_no_year`: the
+year is that of the file's date."""
+
+UNDATED_LOGS = TempTable(
+    "undated_logs",
+    {"file_id": "integer", "days": "map(date, bigint)", "is_of_file_date": "boolean", "has_leap_day": "boolean"},
+)
+"""For `undated.year_steps` to add to: the files with lines without a year, as `ops.years` has them."""
 
 TAKEN_FILES = TempTable("taken_files", {"file_id": "integer", "line_count": "bigint"})
 """For a `WholeFileReader`: the files that it has read, with the number of all their lines."""

@@ -12,11 +12,12 @@ from rich.console import Console
 
 from assets.report.wording import plural
 from assets.rows import rows_of
+from assets.sources.intake.without_accounting import WARNING
 from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
 from orchestration.pull.outcomes import FAILED
 
-SHOWN_REFUSALS = 10
+SHOWN_FILES = 10
 
 CLUSTERS = """
     select
@@ -56,6 +57,12 @@ FAILING = """
     group by failures.cluster_id
     order by cluster_id
 """
+WITHOUT_ACCOUNTING = f"""
+    select path, split_part(warning, ': ', 2) as days
+    from (select path, unnest(warnings) as warning from ops.files)
+    where starts_with(warning, '{WARNING}:')
+    order by path
+"""
 REFUSED = "select path, reason, next_step from ops.files where status = 'refused' order by path"
 KNOWS_PULLS = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'pulls'"
 NOT_PULLED = """
@@ -88,6 +95,8 @@ class Outcome:
     """Clusters that could not be built, and why."""
     refused: list[dict[str, Any]] = field(default_factory=list)
     """Files that were not read, and why."""
+    without_accounting: list[dict[str, Any]] = field(default_factory=list)
+    """Logs that can explain no failure, as accounting tells of no job of their time, and their days."""
     not_pulled: list[dict[str, Any]] = field(default_factory=list)
     """Clusters whose newest accounting could not be fetched from Slurm, and why."""
     pulled_in_part: list[dict[str, Any]] = field(default_factory=list)
@@ -123,12 +132,13 @@ class Outcome:
             yield _not_pulled_in_words(cluster)
             for line in (*cluster["reason"].splitlines(), *cluster["next_step"].splitlines()):
                 yield f"  {line}"
-        if self.refused:
+        if self.refused or self.without_accounting:
             yield ""
-        for file in self.refused[:SHOWN_REFUSALS]:
-            yield f"not read  {file['path']}: {file['reason']}. {file['next_step']}"
-        if len(self.refused) > SHOWN_REFUSALS:
-            yield f"not read  {len(self.refused) - SHOWN_REFUSALS:,} more files; `faultline doctor` lists them"
+        yield from _listed("not read ", [f"{row['path']}: {row['reason']}. {row['next_step']}" for row in self.refused])
+        yield from _listed(
+            "no jobs  ",
+            [f"{row['path']}: accounting has none of its time, {row['days']}" for row in self.without_accounting],
+        )
         counts = self.lines
         yield ""
         yield (
@@ -159,6 +169,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         lines = rows_of(con, LINES)[0]
         checks = rows_of(con, CHECKS)[0]
         failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
+        without_accounting = rows_of(con, WITHOUT_ACCOUNTING)
         unpulled = rows_of(con, NOT_PULLED) if con.execute(KNOWS_PULLS).fetchone() else []
     pinned = pinned_publication(home)
     return Outcome(
@@ -172,9 +183,16 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         pinned.number if pinned else None,
         failing,
         refused,
+        without_accounting,
         [row for row in unpulled if row["status"] == FAILED],
         [row for row in unpulled if row["status"] != FAILED],
     )
+
+
+def _listed(label: str, files: list[str]) -> Iterator[str]:
+    yield from (f"{label} {file}" for file in files[:SHOWN_FILES])
+    if len(files) > SHOWN_FILES:
+        yield f"{label} {len(files) - SHOWN_FILES:,} more files; `faultline doctor` lists them"
 
 
 def _not_pulled_in_words(row: dict[str, Any]) -> str:

@@ -49,11 +49,13 @@ def test_a_name_with_a_line_break_begins_no_line(capsys) -> None:
     checks = {"passed": 0, "failed": 0, "warned": 0}
     failing = [{"cluster_id": odd, "is_stale": True, "reasons": [str(SourceError(odd, "wrong", "Mend it."))]}]
     refused = [{"path": f"{odd}/sacct/a", "reason": "empty", "next_step": "Export it again."}]
-    Outcome(
-        "published", 1.0, "r", "w", [ROW | {"cluster_id": odd}], counts, checks, failing=failing, refused=refused
-    ).print(console())
+    apart = [{"path": f"{odd}/kernel/a", "days": "2022-06-01 to 2022-06-03"}]
+    clusters = [ROW | {"cluster_id": odd}]
+    told = Outcome("published", 1.0, "r", "w", clusters, counts, checks, None, failing, refused, apart)
+    told.print(console())
     lines = capsys.readouterr().out.splitlines()
-    assert sum("forged" in line for line in lines) == 4
+    assert sum("forged" in line for line in lines) == 5
+    assert [line for line in lines if line.startswith("no jobs") and line.endswith("2022-06-01 to 2022-06-03")]
     assert [line for line in lines if line.startswith("report")] == ["report    r"]
 
 

@@ -141,7 +141,11 @@ def test_an_odd_uptime_hides_no_fault(uptime: str) -> None:
             "bad_xid",
             "missing, 0 or too large",
         ),
-        (f"Feb 29 10:00:00 n1 kernel: {XID}", "bad_timestamp", "like 29 February, in the year"),
+        (
+            f"Feb 29 10:00:00 n1 kernel: {XID}\nNov 21 10:00:00 n1 kernel: eth0: link is quiet",
+            "bad_timestamp",
+            "like 29 February, in the year",
+        ),
         (f"2025-02-29T10:00:00 n1 kernel: {XID}", "bad_timestamp", "no time in a form that is known"),
     ],
 )

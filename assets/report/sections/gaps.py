@@ -27,7 +27,7 @@ COUNTS = {
 TIMES = {
     "local": "local times read in the configured time zone; wrong if the exporting host kept another one",
     "ambiguous_dst": "local times inside the hour that comes twice in autumn; an hour off at worst",
-    "year_inferred": "times without a year, which was inferred from their order and the file's date",
+    "year_inferred": "times without a year, which was inferred from their order, accounting and the file's date",
     "local_assumed": "times without a zone, read in the configured one",
     "dmesg_t": "times of dmesg -T, which drift with suspends and clock steps",
     "boot_relative": "seconds since boot, placed by the nearest boot time",

@@ -52,6 +52,7 @@ select
     shapes.file_id,
     shapes.line_number,
     shapes.line,
+    syslog.stamp <> '' as has_no_year,
     {undated.in_leap_year("nullif(syslog.stamp, '')")} as leap_year_time,
     nullif(iso_syslog.stamp, '') as iso,
     coalesce(
@@ -95,6 +96,7 @@ select
     case when is_failure then 'CRITICAL' when is_healthy then 'OK' else 'UNKNOWN' end as result,
     case when is_silent then 'could_not_run' else 'ran' end as result_quality,
     observed_at,
+    case when has_no_year then observed_at end as dated_by_file_at,
     case
         when is_failure and contains(lower(body), 'xid') then {numbers_once(f"regexp_extract_all(body, '{_XID}', 1)")}
         else []

@@ -25,7 +25,7 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
-VERSION = 8
+VERSION = 9
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 _NHC = re.compile(
@@ -138,7 +138,8 @@ EMPTY_RESULTS = """
 create or replace temp table health_results (
     file_id integer, line_number bigint, node_name varchar, check_name varchar, check_type varchar, result varchar,
     result_quality varchar, started_at timestamp, observed_at timestamp, job_id_raw bigint, xid_codes integer[],
-    message varchar, stands_alone boolean default false, skip_reason varchar, problem varchar, problem_detail varchar
+    message varchar, stands_alone boolean default false, skip_reason varchar, problem varchar, problem_detail varchar,
+    dated_by_file_at timestamp
 )"""
 
 # What a check said is known, and when it ended; only how long it ran is lost.
@@ -172,7 +173,7 @@ LOADED = f"""
 select
     results.file_id, line_number, results.node_name, results.check_name, check_type, result, result_quality,
     started_at, observed_at, job_id_raw, xid_codes, message,
-    case when observed_at = stretches.last_at then stretches.first_at end as unchanged_since
+    case when observed_at = stretches.last_at then stretches.first_at end as unchanged_since, dated_by_file_at
 from health_results as results
 left join health_stretches as stretches
     on stretches.file_id = results.file_id and {health_stretches.IS_OF_STRETCH}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import duckdb
 
 from assets.sources.intake.folder import CUT_OFF, READ
+from assets.sources.intake.years import TIMED_BY
 from assets.sources.masking import excerpt, masked
 from assets.sources.pseudonyms import HIDDEN, kept_detail
 from assets.sources.reader import Reader, reader_key
@@ -153,27 +154,51 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
 
 
 def _find_first_and_last_times(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Fill `covered_times` with the first and last moment of each file, from its lines or else from its name."""
+    """Fill `covered_times` with the first and last moment of each file, from its lines or else from its name.
+
+    What settles the years of lines that tell none is kept.
+    """
     first, last = reader.COVERS
+    has_no_year = "dated_by_file_at is not null" if reader.TABLE in TIMED_BY else "false"
+    con.execute(
+        f"""
+        create or replace temp table of_lines as
+        with of_rows as (
+            select batch_files.file_id, {has_no_year} as has_no_year, {first} as first_at, {last} as last_at
+            from raw.{reader.TABLE} as kept
+            inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
+            group by batch_files.file_id, has_no_year
+            union all
+            select file_id, has_no_year, min(stated_at), max(stated_at) from stated_times group by file_id, has_no_year
+        )
+        select file_id, has_no_year, min(first_at) as first_at, max(last_at) as last_at
+        from of_rows group by file_id, has_no_year
+        """
+    )
     con.execute(
         f"""
         create or replace temp table covered_times as
-        with of_rows as (
-            select batch_files.file_id, {first} as first_at, {last} as last_at
-            from raw.{reader.TABLE} as kept
-            inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
-            group by batch_files.file_id
-            union all
-            select file_id, min(stated_at), max(stated_at) from stated_times group by file_id
-        ),
-        of_files as (
-            select file_id, min(first_at) as first_at, max(last_at) as last_at from of_rows group by file_id
+        with of_files as (
+            select file_id, min(first_at) as first_at, max(last_at) as last_at from of_lines group by file_id
         )
         select
             batch_files.file_id,
             coalesce(of_files.first_at, {undated.named_moment("batch_files.path")}) as first_at,
             coalesce(of_files.last_at, {undated.named_end("batch_files.path")}) as last_at
         from batch_files left join of_files on of_files.file_id = batch_files.file_id
+        """
+    )
+    con.execute(
+        """
+        insert into ops.years by name
+        select
+            batch_files.cluster_id, batch_files.path, logs.days, logs.is_of_file_date, logs.has_leap_day,
+            undated.first_at, undated.last_at, others.first_at as others_first_at, others.last_at as others_last_at,
+            0 as years_back
+        from undated_logs as logs
+        inner join batch_files on batch_files.file_id = logs.file_id
+        left join of_lines as undated on undated.file_id = logs.file_id and undated.has_no_year
+        left join of_lines as others on others.file_id = logs.file_id and not others.has_no_year
         """
     )
 

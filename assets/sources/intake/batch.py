@@ -19,6 +19,7 @@ from assets.sources.batch_tables import (
     STATED_TIMES,
     TAKEN_FILES,
     TAKEN_LINES,
+    UNDATED_LOGS,
 )
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
@@ -177,7 +178,7 @@ def take_whole_files(
     copies: CopiesInFolder,
 ) -> set[int]:
     """Let a reader that can do so read whole files at once; give their ids."""
-    for table in (TAKEN_FILES, TAKEN_LINES, LEFT_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES):
+    for table in (TAKEN_FILES, TAKEN_LINES, LEFT_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES, UNDATED_LOGS):
         table.create(con)
     if isinstance(reader, WholeFileReader):
         as_they_are = {number: file for number, file in enumerate(files) if not translation_of(reader, file.dialect)}

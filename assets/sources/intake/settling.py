@@ -1,4 +1,4 @@
-"""Settle what depends on all files: which node a name means, and which lines repeat another.
+"""Settle what depends on all files: years that lines do not tell, which node a name means, which lines repeat another.
 
 Everything here is recomputed from the whole tables, so it does not matter when or in which order files arrived.
 Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges them.
@@ -16,6 +16,8 @@ from assets.sources.intake.missing_attempts import TOLD_BY, warn_of_missing_atte
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.intake.settled_accounts import account_for_dispositions
 from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
+from assets.sources.intake.without_accounting import warn_of_logs_without_accounting
+from assets.sources.intake.years import settle_years
 from assets.sources.reader import Reader
 from assets.sources.sql.temp_tables import TempTable
 
@@ -52,7 +54,8 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         _keep_each_node_list_once(con)
     if unsettled.get("sacct"):
         _forget_unused_node_lists(con)
-    settled = sorted((unsettled.keys() | resolve_nodes(con, survey, unsettled)) & by_table.keys())
+    moved = settle_years(con, survey, unsettled)
+    settled = sorted((unsettled.keys() | moved | resolve_nodes(con, survey, unsettled)) & by_table.keys())
     for table in settled:
         try:
             run_steps(con, by_table[table].dispositions())
@@ -64,6 +67,7 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         warn_of_missing_attempts(con)
     if NAMING_TABLES & unsettled.keys():
         warn_of_unknown_exclusions(con)
+    warn_of_logs_without_accounting(con)
     con.execute("delete from ops.unsettled")
     return settled
 

@@ -20,7 +20,7 @@ from assets.sources.sql import doubled_hours, times, undated
 KIND = "kernel"
 TABLE = "kernel_messages"
 DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
-VERSION = 5
+VERSION = 6
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
@@ -113,7 +113,7 @@ where file_lines.file_id not in (select file_id from kernel_years)
 
 STATED_TIMES = f"""
 insert into stated_times
-select outcomes.file_id, outcomes.occurred_at
+select outcomes.file_id, outcomes.occurred_at, outcomes.has_no_year
 from kernel_outcomes as outcomes
 inner join batch_files on batch_files.file_id = outcomes.file_id
 where not {times.is_implausible("outcomes.occurred_at", "batch_files.modified_at")}"""
@@ -158,6 +158,7 @@ with lines_of_boot as (
         host,
         uptime_seconds,
         occurred_at,
+        stamp_kind,
         message,
         sum((kind is not distinct from 'boot')::integer) over (partition by file_id, host order by line_number) as boot
     from kernel_classified
@@ -173,10 +174,15 @@ anchors as (
             make_timestamp(try_cast(
                 nullif(regexp_extract(message, 'setting system clock to .* UTC \\((\\d{1,11})\\)', 1), '') as bigint
             ) * 1000000)
-        ) - to_microseconds((uptime_seconds * 1e6)::bigint) as booted_at
+        ) - to_microseconds((uptime_seconds * 1e6)::bigint) as booted_at,
+        stamp_kind is not distinct from 'month' as has_no_year
     from lines_of_boot
 )
-select lines_of_boot.file_id, lines_of_boot.line_number, min(anchors.booted_at) as booted_at
+select
+    lines_of_boot.file_id,
+    lines_of_boot.line_number,
+    min(anchors.booted_at) as booted_at,
+    arg_min(anchors.has_no_year, anchors.booted_at) as has_no_year
 from lines_of_boot
 join anchors
     on anchors.file_id = lines_of_boot.file_id
@@ -199,7 +205,8 @@ anchored as (
                 symptoms.occurred_at,
                 boots.booted_at + to_microseconds((least(symptoms.uptime_seconds, 1e10) * 1e6)::bigint)
             ) as occurred_at
-        )
+        ),
+        coalesce(if(symptoms.occurred_at is null, boots.has_no_year, stamp_kind = 'month'), false) as has_no_year
     from symptoms
     left join kernel_boots as boots
         on boots.file_id = symptoms.file_id and boots.line_number = symptoms.line_number
@@ -241,7 +248,7 @@ LOADED = """
 select
     file_id, line_number, host as node_name, occurred_at, time_quality, kind, code, pci_address, mig_gpu_instance,
     mig_compute_instance, link, process_id, process_name, is_fatal, recovery_action, repeat_count,
-    1 as line_count, message
+    1 as line_count, message, case when has_no_year then occurred_at end as dated_by_file_at
 from kernel_outcomes
 where skip_reason is null and problem is null"""
 

@@ -142,7 +142,10 @@ def wording_place(message: str) -> str:
 
 
 def events(table: str) -> str:
-    """Return the query that reads the messages of a table (file_id, line_number, logged_at, message, wording)."""
+    """Return the query that reads the messages of a table.
+
+    Its columns are file_id, line_number, logged_at, has_no_year, message and wording.
+    """
     kinds = " ".join(f"when wording = {place} then '{wording.kind}'" for place, wording in enumerate(WORDINGS))
     mode = _value("mode")
     return f"""
@@ -155,6 +158,7 @@ select
     file_id,
     line_number,
     logged_at,
+    has_no_year,
     case {kinds} end as kind,
     try_cast(coalesce({_value("job")}, {_value("job_shown")}) as bigint) as job_id_raw,
     try_cast(coalesce({_value("instigator")}, {_value("instigator_shown")}) as bigint) as instigator_job_id_raw,

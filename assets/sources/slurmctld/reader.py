@@ -127,6 +127,7 @@ select
     line_number,
     coalesce(utc_time, {doubled_hours.utc(zone)}) as logged_at,
     {doubled_hours.is_unsettled(zone)} as is_unsettled,
+    iso is null as has_no_year,
     message,
     {slurmctld_messages.wording_place("message")} as wording
 from local_times
@@ -141,7 +142,7 @@ insert into file_warnings
 select distinct file_id, 'ambiguous_dst' from slurmctld_lines where is_unsettled and wording is not null"""
     stated = f"""
 insert into stated_times
-select slurmctld_lines.file_id, slurmctld_lines.logged_at
+select slurmctld_lines.file_id, slurmctld_lines.logged_at, slurmctld_lines.has_no_year
 from slurmctld_lines
 inner join batch_files on batch_files.file_id = slurmctld_lines.file_id
 where not {_IS_IMPLAUSIBLE}"""
@@ -215,7 +216,8 @@ select
     parsed.file_id, parsed.line_number, parsed.logged_at, parsed.kind, parsed.job_id_raw,
     parsed.instigator_job_id_raw, parsed.instigator_array_job_id, parsed.preempt_mode,
     unnest(coalesce(lists.node_names, [null])) as node_name,
-    parsed.state, parsed.reason, parsed.message
+    parsed.state, parsed.reason, parsed.message,
+    case when parsed.has_no_year then parsed.logged_at end as dated_by_file_at
 from slurmctld_parsed as parsed
 left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
 anti join slurmctld_problems as bad on bad.file_id = parsed.file_id and bad.line_number = parsed.line_number

@@ -116,6 +116,15 @@ def utc(local: str, zone: str, *, second_of_fold: bool = False, years: Years = E
     return f"({local} - to_seconds(case {' '.join(branches)} else {before} end))"
 
 
+def local(moment: str, zone: str) -> str:
+    """Return SQL that turns naive UTC, best a plain column, into the naive local time of a zone."""
+    changes = offset_changes(zone)
+    before = _seconds(changes[0].before if changes else offset_in_january(zone, FIRST_YEAR))
+    branches = [f"when {moment} >= {literal(change.at)} then {_seconds(change.after)}" for change in reversed(changes)]
+    offset = f"case {' '.join(branches)} else {before} end" if branches else before
+    return f"({moment} + to_seconds({offset}))"
+
+
 def _within(local: str, spans: list[OffsetChange]) -> str:
     if not spans:
         return "false"

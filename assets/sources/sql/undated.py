@@ -1,6 +1,7 @@
 """Infer times that a log does not state: the year of `Nov 21 07:34:23`, and the moment of a file without times.
 
 Years are inferred backwards from the date that log rotation puts into the file's name, else from its modification.
+When accounting is there, `intake.years` settles them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ ANCHORS_PER_FILE = 10_000
 
 BACKWARD_DAYS = 35
 """A step back by more is a new year; by less it is disorder, or rotated files joined newest first."""
+
+DAYS_AFTER_DATE = 2
+"""A line may be later than the date of its file by so much: a date is its first moment, and a clock may be fast."""
+DAYS_BEFORE_DATE = 1
+"""A log whose last line is no earlier than this was written up to the date of its file."""
 
 
 _EPOCH, _DAY = r"(?:^|\D)(1\d{9})(?:\D|$)", r"(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(?:\D|$)"
@@ -97,7 +103,7 @@ def is_named_by_time(path: str) -> bool:
 
 
 def year_steps(stamped: str, into: str) -> list[str]:
-    """Return the statements that complete syslog times with their year.
+    """Return the statements that complete syslog times with their year, by the date of their file.
 
     Parameters
     ----------
@@ -106,6 +112,9 @@ def year_steps(stamped: str, into: str) -> list[str]:
     into
         Temp table to make: file_id, line_number, year_anchor (naive local time). The anchor of a line is the last one
         at or before it, an asof join; `dated` gives the line's time from it.
+
+    A file with a 29 February is of the last year that has one, unless its last line is of its date. `undated_logs` gets
+    what settles the year when accounting is there.
     """
     anchors = f"""
 create or replace temp table {into}_anchors as
@@ -115,12 +124,14 @@ select
     stamped.file_id,
     stamped.line_number // file_sizes.spacing as block,
     min(stamped.line_number) as line_number,
+    count(*) as line_count,
+    bool_or(starts_with(stamped.stamp, 'Feb 29')) as has_leap_day,
     {in_leap_year("arg_min(stamped.stamp, stamped.line_number)")} as leap_year_time
 from stamped
 join file_sizes on file_sizes.file_id = stamped.file_id
 group by stamped.file_id, block"""
-    dated_anchors = f"""
-create or replace temp table {into} as
+    turns = f"""
+create or replace temp table {into}_turns as
 with steps as (
     select
         *,
@@ -141,20 +152,55 @@ turns as (
     from steps
 ),
 references_ as (
-    select file_id, coalesce({named_moment("path")}, modified_at) + interval 2 day as latest from batch_files
+    select file_id, coalesce({named_moment("path")}, modified_at) + interval {DAYS_AFTER_DATE} day as latest
+    from batch_files
+)
+select
+    turns.*,
+    year(references_.latest) - {LEAP_YEAR}
+    - (strftime(last_leap_year_time, '%m%d%H%M%S') > strftime(references_.latest, '%m%d%H%M%S'))::integer as last_shift,
+    last_leap_year_time + to_years(last_shift::integer)
+    > references_.latest - interval {DAYS_AFTER_DATE + DAYS_BEFORE_DATE} day as is_of_file_date,
+    last_shift - turns_after as shift
+from turns
+join references_ on references_.file_id = turns.file_id"""
+    # All leap days of a file are of years with the same rest, or some clock was wrong.
+    dated_anchors = f"""
+create or replace temp table {into} as
+with leap_days as (
+    select file_id, min((shift % 4 + 4) % 4) as years_back
+    from {into}_turns
+    where has_leap_day and not is_of_file_date
+    group by file_id
+    having count(distinct (shift % 4 + 4) % 4) = 1
 )
 select
     turns.file_id,
     turns.line_number,
-    turns.leap_year_time
-        + to_years((
-            year(references_.latest) - {LEAP_YEAR}
-            - (strftime(turns.last_leap_year_time, '%m%d%H%M%S') > strftime(references_.latest, '%m%d%H%M%S'))::integer
-            - turns.turns_after
-        )::integer) as year_anchor
-from turns
-join references_ on references_.file_id = turns.file_id"""
-    return [anchors, dated_anchors]
+    turns.leap_year_time + to_years((turns.shift - coalesce(leap_days.years_back, 0))::integer) as year_anchor
+from {into}_turns as turns
+left join leap_days on leap_days.file_id = turns.file_id"""
+    logs = f"""
+insert into undated_logs by name
+with days as (
+    select
+        turns.file_id,
+        anchors.year_anchor::date as day_date,
+        sum(turns.line_count)::bigint as line_count,
+        bool_or(turns.is_of_file_date) as is_of_file_date,
+        bool_or(turns.has_leap_day) as has_leap_day
+    from {into}_turns as turns
+    join {into} as anchors on anchors.file_id = turns.file_id and anchors.line_number = turns.line_number
+    group by turns.file_id, day_date
+)
+select
+    file_id,
+    map_from_entries(list((day_date, line_count) order by day_date)) as days,
+    bool_or(is_of_file_date) as is_of_file_date,
+    bool_or(has_leap_day) as has_leap_day
+from days
+group by file_id"""
+    return [anchors, turns, dated_anchors, logs]
 
 
 def dated(leap_year_time: str, anchor: str) -> str:

@@ -1,0 +1,182 @@
+"""Settle the years of lines that tell none, once accounting is there.
+
+A line like `Jun  3 09:58:01` was read with the year that the date of its file tells (`sql.undated`). A file that was
+copied later has a later date. So the lines of a file move back by as many whole years as put most of them within a
+month of accounting. The date of the file decides between years that do so equally well, and it alone decides where the
+file ends at it: such a file was not copied later. No line was written after the date of its file.
+
+Everything is settled from the whole tables, `ops.years` and `dated_by_file_at`, in whatever order files came.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, timedelta
+
+import duckdb
+
+from assets.sources.intake.folder import REFUSED, Survey
+from assets.sources.sql import times
+from assets.sources.sql.temp_tables import TempTable
+
+TIMED_BY: Mapping[str, str] = {
+    "health_checks": "observed_at",
+    "kernel_messages": "occurred_at",
+    "slurmctld_events": "logged_at",
+}
+"""Raw tables with `dated_by_file_at`, and the column that is settled from it."""
+
+MONTH = timedelta(days=30)
+"""A log may begin or end so long before or after accounting."""
+
+Days = tuple[date, date]
+
+SETTLED = TempTable("settled_years", {"cluster_id": "varchar", "path": "varchar", "years_back": "integer"})
+
+
+def years_back(days: Mapping[date, int], accounting: Sequence[Days], *, has_leap_day: bool = False) -> int:
+    """Return how many years before the date of their file most lines lie within accounting.
+
+    Parameters
+    ----------
+    days
+        Numbers of lines by day, in the year that the date of the file tells.
+    accounting
+        First and last days of what accounting there is.
+    has_leap_day
+        Only every fourth year has one.
+
+    Examples
+    --------
+    >>> of_2024 = [(date(2024, 1, 1), date(2024, 12, 31))]
+    >>> years_back({date(2026, 6, 3): 5}, of_2024), years_back({date(2024, 6, 3): 5}, of_2024)
+    (2, 0)
+    """
+    earliest = min((first for first, _ in accounting), default=None)
+    if earliest is None or not days:
+        return 0
+    candidates = range(0, max(max(days).year - (earliest - MONTH).year, 0) + 1, 4 if has_leap_day else 1)
+
+    def lines_within(back: int) -> int:
+        moved = ((_earlier(day, back), count) for day, count in days.items())
+        return sum(
+            count for day, count in moved if any(first - MONTH <= day <= last + MONTH for first, last in accounting)
+        )
+
+    return max(candidates, key=lambda back: (lines_within(back), -back))
+
+
+def _earlier(day: date, years: int) -> date:
+    with suppress(ValueError):
+        return day.replace(year=day.year - years)
+    return day.replace(year=day.year - years, day=28)
+
+
+def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Container[str]) -> set[str]:
+    """Settle the years of all lines that tell none, and return the raw tables whose rows changed.
+
+    The transaction is the caller's.
+    """
+    if not any(table in unsettled for table in ("sacct", *TIMED_BY)):
+        return set()
+    accounting = _accounting(con)
+    changed = []
+    for cluster_id, path, days, is_of_file_date, has_leap_day, before in con.execute(
+        "select cluster_id, path, days, is_of_file_date, has_leap_day, years_back from ops.years order by all"
+    ).fetchall():
+        if cluster_id not in survey.clusters:
+            continue
+        now = 0
+        if not is_of_file_date:
+            now = years_back(days, accounting[cluster_id], has_leap_day=has_leap_day)
+        if now != before:
+            changed.append((cluster_id, path, now))
+    if not changed:
+        return set()
+    SETTLED.fill(con, changed)
+    con.execute(
+        """
+        update ops.years set years_back = settled.years_back
+        from settled_years as settled where settled.cluster_id = years.cluster_id and settled.path = years.path
+        """
+    )
+    clusters = defaultdict(list)
+    for cluster_id in {cluster_id for cluster_id, _, _ in changed}:
+        clusters[survey.clusters[cluster_id].settings.timezone].append(cluster_id)
+    moved = {table for zone, ids in clusters.items() for table in TIMED_BY if _move_rows(con, table, zone, ids)}
+    for zone, ids in clusters.items():
+        _move_files(con, zone, ids)
+    return moved
+
+
+def _accounting(con: duckdb.DuckDBPyConnection) -> dict[str, list[Days]]:
+    """Return the days of accounting by cluster; files that touch or overlap are one stretch."""
+    found: dict[str, list[Days]] = defaultdict(list)
+    rows = con.execute(
+        f"""
+        select cluster_id, first_at::date, last_at::date from ops.files
+        where kind = 'sacct' and status <> '{REFUSED}' and first_at is not null
+        order by all
+        """
+    ).fetchall()
+    for cluster_id, first, last in rows:
+        stretches = found[cluster_id]
+        if stretches and first <= stretches[-1][1] + MONTH:
+            stretches[-1] = (stretches[-1][0], max(stretches[-1][1], last))
+        else:
+            stretches.append((first, last))
+    return found
+
+
+def _settled(moment: str, zone: str, query: str) -> str:
+    """Return the query with `settled_at`: a moment by the date of its file, in the year that `years_back` tells."""
+    return f"""
+        select
+            *, case when years_back = 0 then {moment} else {times.utc("local_time", zone)} end as settled_at
+        from (select *, {times.local(moment, zone)} - to_years(years_back) as local_time from ({query}))
+    """
+
+
+def _move_rows(con: duckdb.DuckDBPyConnection, table: str, zone: str, clusters: Sequence[str]) -> bool:
+    dated = f"""
+        select {table}.rowid as row_key, dated_by_file_at, years_back
+        from raw.{table} inner join settled_years using (cluster_id, path)
+        where dated_by_file_at is not null and list_contains($clusters::varchar[], cluster_id)
+    """
+    ((count,),) = con.execute(
+        f"""
+        update raw.{table} set {TIMED_BY[table]} = settled.settled_at
+        from ({_settled("dated_by_file_at", zone, dated)}) as settled
+        where settled.row_key = {table}.rowid
+        """,
+        {"clusters": [*clusters]},
+    ).fetchall()
+    return bool(count)
+
+
+def _move_files(con: duckdb.DuckDBPyConnection, zone: str, clusters: Sequence[str]) -> None:
+    """Set the first and the last moments of the files anew."""
+    dated = """
+        select
+            cluster_id, path, years.years_back, others_first_at, others_last_at, unnest([first_at, last_at]) as of_file
+        from ops.years semi join settled_years using (cluster_id, path)
+        where list_contains($clusters::varchar[], cluster_id)
+    """
+    con.execute(
+        f"""
+        update ops.files set first_at = settled.first_at, last_at = settled.last_at
+        from (
+            select
+                cluster_id, path,
+                least(min(settled_at), min(others_first_at)) as first_at,
+                greatest(max(settled_at), max(others_last_at)) as last_at
+            from ({_settled("of_file", zone, dated)})
+            group by cluster_id, path
+            having first_at is not null
+        ) as settled
+        where settled.cluster_id = files.cluster_id and settled.path = files.path
+        """,
+        {"clusters": [*clusters]},
+    )
