@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_letters
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from orchestration.alert_settings import AlertSettings, parse_alert_settings
@@ -174,6 +175,16 @@ def _read_memory(default: str) -> str:
     if not _MEMORY.fullmatch(text.strip()):
         raise WrongSetting(f"{MEMORY} is an amount of memory such as 2GB, not {text!r}; correct it or unset it")
     return text
+
+
+def bytes_of(memory: str) -> int:
+    """Return an amount of memory that `read_settings` has accepted, in bytes.
+
+    >>> bytes_of("2GB"), bytes_of("1.5 KiB"), bytes_of("7bytes")
+    (2000000000, 1536, 7)
+    """
+    number, unit = memory.rstrip(ascii_letters + " "), memory.strip().lower().lstrip("0123456789. ")
+    return int(float(number) * (1024 if unit[1:] == "ib" else 1000) ** "bkmgt".index(unit[0]))
 
 
 def _read_schedule(default: str) -> str:

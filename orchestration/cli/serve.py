@@ -48,7 +48,7 @@ def serve(
 
     rules = Rules(token, command="faultline serve")
     try:
-        serve_questions(settings_of(home).home.published_file, Address(port=port), rules, announce)
+        serve_questions(settings_of(home), Address(port=port), rules, announce)
     except NotServing as error:
         fail(str(error))
     except KeyboardInterrupt:

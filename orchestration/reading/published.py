@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,12 +16,17 @@ class ReadingError(Exception):
 
 
 @contextmanager
-def published(path: Path, writes_to: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the published file; queries on it can change nothing, and read and write no file outside `writes_to`."""
+def published(
+    path: Path, writes_to: Path | None = None, limits: Mapping[str, str] | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the published file; queries on it can change nothing, and read and write no file outside `writes_to`.
+
+    `limits` are settings of DuckDB, by name.
+    """
     if not path.exists():
         raise ReadingError(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
     try:
-        con = duckdb.connect(str(path), read_only=True)
+        con = duckdb.connect(str(path), read_only=True, config={**(limits or {})})
     except duckdb.Error as error:
         raise ReadingError(f"{path} cannot be opened: {one_line(error)}; run `faultline refresh --full`") from None
     try:

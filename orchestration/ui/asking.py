@@ -1,4 +1,4 @@
-"""A page with an SQL box over the published file: what it serves, and the limits of rows and time of an answer.
+"""A page with an SQL box over the published file: what it serves, and how many questions are answered at once.
 
 It is a plain ASGI application behind the same guard as the web UI. Everything is asked by GET: the guard lets no other
 request through that is not for Dagster, and nothing here changes anything.
@@ -7,62 +7,70 @@ request through that is not for Dagster, and nothing here changes anything.
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import signal
+import subprocess
 import sys
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import IO, cast
 from urllib.parse import parse_qs
 
-import duckdb
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from orchestration.reading.catalogue import list_tables
-from orchestration.reading.published import ReadingError, one_line, published
-from orchestration.reading.query import ask, write_csv
+from orchestration.environment import HomeSettings, bytes_of
+from orchestration.home import PROJECT
 from orchestration.ui.guard import Guard, Receive, Rules, Scope, Send
+from orchestration.ui.question import MAX_ROWS, Question, Wanted
 from orchestration.ui.ready_questions import READY_QUESTIONS
 from orchestration.ui.serving import Address, Parts, run_server
-from orchestration.values import plain
 
 TEMPLATES = Path(__file__).parent / "templates"
-MAX_ROWS = 1_000
-"""Rows of an answer that the page shows."""
-MAX_CSV_ROWS = 100_000
+AT_ONCE = 4
+"""Questions that are answered at the same time; others wait."""
 MAX_SECONDS = 30.0
-SECONDS_BETWEEN_INTERRUPTIONS = 0.05
+MAX_THREADS = 4
+MIN_MEMORY_BYTES = 256_000_000
+MAX_ANSWER_BYTES = 256_000_000
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'none'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 FILES = {"/ask.js": "text/javascript", "/ask.css": "text/css"}
+WANTED: Mapping[str, Wanted] = {"/tables": "tables", "/answer": "rows", "/answer.csv": "csv"}
+
+
+class NoAnswer(Exception):
+    """A question without an answer: the status of HTTP, and a text that says why."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 class Asking:
-    """The application.
+    """The application. Each question is answered by a process of its own, which is killed when time is up.
 
     Parameters
     ----------
-    path
-        The published file; it is opened anew for each question, so that each sees what is published then.
+    settings
+        Name the published file, which is opened anew for each question, so that each sees what is published then. Half
+        of the memory of a refresh is that of a question.
     max_seconds
         After which a question is given up.
     """
 
-    def __init__(self, path: Path, max_seconds: float = MAX_SECONDS) -> None:
-        self.path = path
+    def __init__(self, settings: HomeSettings, max_seconds: float = MAX_SECONDS) -> None:
         self.max_seconds = max_seconds
-        # One question at a time: connections of a process share DuckDB's settings, which the first one locks.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="question")
-        self._asked: list[duckdb.DuckDBPyConnection] = []
-        self._answers: list[Future[str]] = []
+        self._path = settings.home.published_file
+        self._memory_bytes = max(bytes_of(settings.memory_limit) // 2, MIN_MEMORY_BYTES)
+        self._threads = min(settings.threads, MAX_THREADS)
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_closed = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -72,109 +80,106 @@ class Asking:
         if address == "/":
             await _respond(send, 200, "text/html", _page())
         elif address in FILES:
-            await _respond(send, 200, FILES[address], (TEMPLATES / address[1:]).read_text(encoding="utf-8"))
-        elif address == "/tables":
-            await self._answer(lambda con: _json([asdict(table) for table in list_tables(con)]), receive, send)
-        elif address in {"/answer", "/answer.csv"}:
+            await _respond(send, 200, FILES[address], (TEMPLATES / address[1:]).read_bytes())
+        elif address in WANTED:
             sql = parse_qs(scope["query_string"].decode("latin-1")).get("sql", [""])[0]
-            is_csv = address.endswith(".csv")
-            make = _csv_of if is_csv else _rows_of
-            await self._answer(lambda con: make(con, sql), receive, send, "text/csv" if is_csv else "application/json")
+            try:
+                text = await self._answer_unless_left(WANTED[address], sql, receive)
+            except NoAnswer as error:
+                await _respond(send, error.status, "application/json", json.dumps({"error": str(error)}).encode())
+            else:
+                await _respond(send, 200, "text/csv" if address.endswith(".csv") else "application/json", text)
         else:
-            await _respond(send, 404, "text/plain", "there is nothing here\n")
+            await _respond(send, 404, "text/plain", b"there is nothing here\n")
 
     def close(self) -> None:
-        """End what is being answered; the process could not end before."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        while not all(answer.done() for answer in self._answers):
-            self._interrupt()
-            time.sleep(SECONDS_BETWEEN_INTERRUPTIONS)
+        """End what is being answered, at once."""
+        self._is_closed = True
+        for process in tuple(self._running):
+            process.kill()
 
-    async def _answer(
-        self,
-        make: Callable[[duckdb.DuckDBPyConnection], str],
-        receive: Receive,
-        send: Send,
-        kind: str = "application/json",
-    ) -> None:
-        """Ask in a thread, and interrupt DuckDB when time is up or the reader has left."""
-        future = self._thread.submit(self._read, make)
-        self._answers = [answer for answer in self._answers if not answer.done()] + [future]
-        answer = asyncio.wrap_future(future)
+    async def _answer_unless_left(self, wants: Wanted, sql: str, receive: Receive) -> bytes:
+        """Answer, or end the question when the reader has left."""
+        answer = asyncio.ensure_future(self._answer_in_turn(wants, sql))
         leaving = asyncio.ensure_future(_until_left(receive))
-        either: set[asyncio.Future[Any]] = {answer, leaving}
-        done, _ = await asyncio.wait(either, timeout=self.max_seconds, return_when=asyncio.FIRST_COMPLETED)
-        leaving.cancel()
-        if answer not in done and not future.cancel():
-            while not future.done():
-                self._interrupt()
-                await asyncio.sleep(SECONDS_BETWEEN_INTERRUPTIONS)
         try:
-            text = await answer
+            await asyncio.wait({answer, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                answer.cancel()
+            return await answer
         except asyncio.CancelledError:
-            await _respond(send, 503, "application/json", _error("another question is being answered; ask again"))
-        except duckdb.InterruptException:
+            raise NoAnswer(499, "nobody waits for the answer any more") from None
+        finally:
+            leaving.cancel()
+
+    async def _answer_in_turn(self, wants: Wanted, sql: str) -> bytes:
+        try:
+            await asyncio.wait_for(self._places.acquire(), self.max_seconds)
+        except TimeoutError:
+            raise NoAnswer(503, f"{AT_ONCE} other questions are being answered; ask again") from None
+        try:
+            with TemporaryDirectory(prefix="faultline-", ignore_cleanup_errors=True) as folder:
+                question = Question(str(self._path), wants, sql, folder, self._memory_bytes, self._threads)
+                return await self._answer(question)
+        finally:
+            self._places.release()
+
+    async def _answer(self, question: Question) -> bytes:
+        """Start the process, and kill it when time is up or the reader has left."""
+        if self._is_closed:
+            raise NoAnswer(503, "the server is ending")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "orchestration.ui.question"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            cwd=PROJECT,
+        )
+        self._running.add(process)
+        try:
+            text, status = await asyncio.wait_for(asyncio.to_thread(_talk, process, question), self.max_seconds)
+        except TimeoutError:
             said = f"no answer within {self.max_seconds:g} seconds; ask for less, or use `faultline query`"
-            await _respond(send, 400, "application/json", _error(said))
-        except (ReadingError, duckdb.Error) as error:
-            await _respond(send, 400, "application/json", _error(one_line(error)))
-        else:
-            await _respond(send, 200, kind, text)
-
-    def _read(self, make: Callable[[duckdb.DuckDBPyConnection], str]) -> str:
-        with published(self.path) as con:
-            self._asked.append(con)
-            try:
-                return make(con)
-            finally:
-                self._asked.remove(con)
-
-    def _interrupt(self) -> None:
-        for con in tuple(self._asked):
-            with suppress(duckdb.ConnectionException):  # It may have been closed just now.
-                con.interrupt()
+            raise NoAnswer(400, said) from None
+        finally:
+            process.kill()
+            await asyncio.to_thread(process.wait)
+            self._running.discard(process)
+        if len(text) > MAX_ANSWER_BYTES:
+            raise NoAnswer(400, f"the answer is larger than {MAX_ANSWER_BYTES / 1e6:,.0f} MB; ask for less")
+        if status == 1:
+            raise NoAnswer(400, text.decode())
+        if status != 0:
+            said = "the server is ending" if self._is_closed else f"the question was killed ({status}); ask for less"
+            raise NoAnswer(503, said)
+        return text
 
 
-def serve_questions(path: Path, address: Address, rules: Rules, announce: Callable[[str], None]) -> None:
+def serve_questions(settings: HomeSettings, address: Address, rules: Rules, announce: Callable[[str], None]) -> None:
     """Serve until told to end; `announce` gets the link."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with address.listening() as listener, closing(Asking(path)) as asking:
+    with address.listening() as listener, closing(Asking(settings)) as asking:
         announce(address.link(listener))
-        run_server(Guard(asking, rules), listener, Parts())
+        run_server(Guard(asking, rules), listener, Parts(), at_end=asking.close)
 
 
-def _rows_of(con: duckdb.DuckDBPyConnection, sql: str) -> str:
-    started = time.monotonic()
-    cursor = ask(con, sql)
-    names = [column[0] for column in cursor.description or []]
-    rows = cursor.fetchmany(MAX_ROWS + 1)
-    return _json({
-        "columns": names,
-        "rows": rows[:MAX_ROWS],
-        "is_cut": len(rows) > MAX_ROWS,
-        "seconds": round(time.monotonic() - started, 3),
-    })  # fmt: skip
+def _talk(process: subprocess.Popen[bytes], question: Question) -> tuple[bytes, int]:
+    """Put the question, and return what the process writes, as far as it is wanted, and its exit status."""
+    asked, answered = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+    # The process ends when `asked` is closed, so that stays open.
+    with suppress(BrokenPipeError), asked, answered:
+        asked.write(f"{json.dumps(asdict(question))}\n".encode())
+        asked.flush()
+        text = answered.read(MAX_ANSWER_BYTES + 1)
+        if len(text) > MAX_ANSWER_BYTES:
+            process.kill()
+        return text, process.wait()
+    return b"", process.wait()
 
 
-def _csv_of(con: duckdb.DuckDBPyConnection, sql: str) -> str:
-    cursor = ask(con, sql)
-    names = [column[0] for column in cursor.description or []]
-    out = io.StringIO()
-    write_csv(names, islice(iter(cursor.fetchone, None), MAX_CSV_ROWS), out)
-    return out.getvalue()
-
-
-def _page() -> str:
+def _page() -> bytes:
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return environment.get_template("ask.html.j2").render(questions=READY_QUESTIONS, max_rows=MAX_ROWS)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(plain(value), ensure_ascii=False)
-
-
-def _error(message: str) -> str:
-    return json.dumps({"error": message})
+    return environment.get_template("ask.html.j2").render(questions=READY_QUESTIONS, max_rows=MAX_ROWS).encode()
 
 
 async def _until_left(receive: Receive) -> None:
@@ -182,8 +187,7 @@ async def _until_left(receive: Receive) -> None:
         pass
 
 
-async def _respond(send: Send, status: int, kind: str, text: str) -> None:
-    body = text.encode("utf-8", "replace")
+async def _respond(send: Send, status: int, kind: str, body: bytes) -> None:
     headers = [
         (b"content-type", f"{kind}; charset=utf-8".encode()),
         (b"content-length", str(len(body)).encode()),

@@ -193,8 +193,8 @@ def _webserver(instance: DagsterInstance, workspace_file: Path, rules: Rules) ->
         yield DagsterWebserver(workspace, live_data_poll_rate=LIVE_DATA_MILLISECONDS).create_asgi_app()
 
 
-def run_server(app: App, listener: socket.socket, parts: Parts) -> None:
-    """Answer requests until a signal comes or one of the parts ends."""
+def run_server(app: App, listener: socket.socket, parts: Parts, at_end: Callable[[], None] = lambda: None) -> None:
+    """Answer requests until a signal comes or one of the parts ends; `at_end` ends requests that would take long."""
     import uvicorn
 
     # Neither an access log, which would hold the token of the first request, nor headers of a proxy are needed.
@@ -216,7 +216,8 @@ def run_server(app: App, listener: socket.socket, parts: Parts) -> None:
             if name is not None:
                 ended.append(name)
                 server.should_exit = True
-            time.sleep(0.5)
+            time.sleep(0.1)
+        at_end()
 
     threading.Thread(target=watch, daemon=True).start()
     server.run(sockets=[listener])

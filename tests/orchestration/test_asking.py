@@ -5,35 +5,46 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import duckdb
 import pytest
 
-from orchestration.environment import UI_TOKEN
+from orchestration.environment import UI_TOKEN, HomeSettings
 from orchestration.home import PROJECT
-from orchestration.ui.asking import MAX_ROWS, Asking
+from orchestration.ui import asking
+from orchestration.ui.asking import Asking
 from orchestration.ui.guard import Guard, Rules
+from orchestration.ui.question import MAX_ROWS, Question
 from orchestration.ui.ready_questions import READY_QUESTIONS
 from orchestration.ui.tokens import Token
 
 TOKEN = Token("correct-horse-battery-staple")
 ENDLESS = "select count(*) from range(10000000) a, range(10000000) b where a.range + b.range = 7"
+UNINTERRUPTIBLE = "select levenshtein(repeat('ab', 200000), repeat('ba', 200000))"
+"""A single call of a function, which DuckDB does not interrupt."""
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
 def app(small_home):
-    return Asking(small_home.published_file, max_seconds=20.0)
+    return Asking(HomeSettings(small_home), max_seconds=120.0)
 
 
-def request(app, address, sql=None, *, headers=(), leave_after=None):
+def request(app, address, sql=None, **options):
     """Send one request; return status, headers and body."""
+    return asyncio.run(requested(app, address, sql, **options))
+
+
+async def requested(app, address, sql=None, *, headers=(), leave_after=None):
     sent = []
 
     async def receive():
@@ -47,7 +58,7 @@ def request(app, address, sql=None, *, headers=(), leave_after=None):
 
     query = b"" if sql is None else f"sql={quote(sql)}".encode()
     scope = {"type": "http", "method": "GET", "path": address, "query_string": query, "headers": list(headers)}
-    asyncio.run(app(scope, receive, send))
+    await app(scope, receive, send)
     found = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
     return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]).decode()
 
@@ -89,20 +100,89 @@ def test_only_one_select_on_the_file_is_answered(app):
             assert json.loads(body)["error"]
 
 
-def test_a_question_without_end_is_given_up_and_the_next_is_answered(small_home):
-    app = Asking(small_home.published_file, max_seconds=0.5)
+@pytest.mark.parametrize("sql", [ENDLESS, UNINTERRUPTIBLE])
+def test_a_question_without_end_is_given_up(small_home, sql):
+    app = Asking(HomeSettings(small_home), max_seconds=3)
     started = time.monotonic()
-    status, _, body = request(app, "/answer", ENDLESS)
+    status, _, body = request(app, "/answer", sql)
     assert status == 400
-    assert "no answer within 0.5 seconds" in json.loads(body)["error"]
-    assert time.monotonic() - started < 10
-    assert request(app, "/answer", "select 1")[0] == 200
+    assert "no answer within 3 seconds" in json.loads(body)["error"]
+    assert time.monotonic() - started < 20
+    assert app._running == set()
+
+
+def test_a_question_without_end_keeps_nobody_from_asking(app):
+    async def beside():
+        endless = [asyncio.ensure_future(requested(app, "/answer", UNINTERRUPTIBLE)) for _ in range(asking.AT_ONCE - 1)]
+        answer = await requested(app, "/answer", "select 42")
+        waiting = [task.done() for task in endless]
+        app.close()
+        return answer, waiting, await asyncio.gather(*endless)
+
+    answer, waiting, ended = asyncio.run(beside())
+    assert json.loads(answer[2])["rows"] == [[42]] and not any(waiting)
+    assert [status for status, _, _ in ended] == [503] * (asking.AT_ONCE - 1)
+
+
+def test_too_many_questions_wait_for_their_turn(app, small_home, monkeypatch):
+    monkeypatch.setattr(asking, "AT_ONCE", 1)
+
+    async def both(app):
+        return await asyncio.gather(requested(app, "/answer", UNINTERRUPTIBLE), requested(app, "/answer", "select 1"))
+
+    (_, _, first), (_, _, second) = asyncio.run(both(Asking(HomeSettings(small_home), max_seconds=3)))
+    assert "no answer within 3 seconds" in json.loads(first)["error"]
+    assert json.loads(second).get("rows") == [[1]] or "other questions are being answered" in second
 
 
 def test_a_reader_who_leaves_ends_the_question(app):
     started = time.monotonic()
-    assert request(app, "/answer", ENDLESS, leave_after=0.3)[0] == 400
-    assert time.monotonic() - started < 10
+    assert request(app, "/answer", UNINTERRUPTIBLE, leave_after=1)[0] == 499
+    assert time.monotonic() - started < 60
+    assert app._running == set()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select length(repeat('x', 3000000000))",
+        "select repeat('x', 1000000) from range(3000)",
+        "select list(range) from range(100000000)",
+    ],
+)
+def test_a_question_has_a_limit_of_memory(app, sql):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    status, _, body = request(app, "/answer.csv", sql)
+    assert (status, "needs more than 1,000 MB of memory" in body) == (400, True)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, 1_200_000)
+
+
+def test_what_does_not_fit_into_memory_is_spilled_outside_the_publication(small_home, tmp_path, monkeypatch):
+    spills, seen = tmp_path / "spills", set()
+    spills.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spills))
+    published = set(small_home.root.rglob("*"))
+
+    async def watched():
+        app = Asking(HomeSettings(small_home, memory_limit="256MB"), max_seconds=120)
+        answer = asyncio.ensure_future(
+            requested(app, "/answer", "select md5(range::varchar) as a from range(6000000) order by a limit 2000000")
+        )
+        while not answer.done():
+            seen.update(spills.rglob("*.tmp"))
+            assert set(small_home.root.rglob("*")) == published
+            await asyncio.sleep(0.02)
+        return await answer
+
+    status, _, body = asyncio.run(watched())
+    assert status == 200, body
+    assert seen and list(spills.iterdir()) == []
+
+
+def test_an_error_in_sql_is_told_as_one(app):
+    for sql in ("select nothing", "select * from marts.no_such_table", "select 1 +", "select 'a'::int"):
+        error = json.loads(request(app, "/answer", sql)[2])["error"]
+        assert error.startswith(("Binder Error", "Catalog Error", "Parser Error", "Conversion Error")), error
 
 
 def test_tables_are_listed_with_what_a_row_is(app):
@@ -149,12 +229,15 @@ def test_every_ready_question_is_one_select():
         assert statement.type.name == "SELECT"
 
 
-def cpu_ticks(pid):
-    """Return how much a process has computed, in hundredths of a second."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+def answering(pid):
+    """List the processes that a process has started and that have computed for half a second."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    ticks = {int(child): Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11] for child in children}
+    return [child for child, used in ticks.items() if int(used) >= 50]
 
 
-def test_the_command_serves_until_ctrl_c(small_home):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_the_command_serves_until_told_to_end(small_home, number, status):
     environment = {name: value for name, value in os.environ.items() if name != UI_TOKEN}
     code = "import sys; from orchestration.cli import main; sys.argv[0] = 'faultline'; main()"
     command = [sys.executable, "-c", code, "serve", "--home", str(small_home.root), "--port", "0"]
@@ -169,12 +252,27 @@ def test_the_command_serves_until_ctrl_c(small_home):
         assert refused.status == 401
         assert b"faultline serve" in refused.read()
         server.close()
-        idle = cpu_ticks(process.pid)
-        server.request("GET", f"/answer?sql={quote(ENDLESS)}", headers={"Authorization": f"Bearer {token}"})
-        while cpu_ticks(process.pid) < idle + 20:
+        server.request("GET", f"/answer?sql={quote(UNINTERRUPTIBLE)}", headers={"Authorization": f"Bearer {token}"})
+        while not (found := answering(process.pid)):
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         try:
-            assert process.wait(30) == 130
+            assert process.wait(15) == status
+        finally:
+            process.kill()
+        assert not Path(f"/proc/{found[0]}").exists()
+
+
+def test_a_question_ends_with_who_asked(small_home):
+    question = Question(str(small_home.published_file), "rows", UNINTERRUPTIBLE, "/nowhere", 1_000_000_000, 1)
+    command = [sys.executable, "-m", "orchestration.ui.question"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=PROJECT) as process:
+        process.stdin.write(f"{json.dumps(asdict(question))}\n".encode())
+        process.stdin.flush()
+        while int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11]) < 50:
+            time.sleep(0.02)
+        process.stdin.close()
+        try:
+            assert process.wait(30) == 1
         finally:
             process.kill()
