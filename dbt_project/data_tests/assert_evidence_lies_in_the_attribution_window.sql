@@ -1,4 +1,4 @@
--- On a node of the attempt, inside the cluster's window, and not before the attempt began.
+-- On a node of the attempt, or of a component that ended with it; inside the cluster's window; not before the start.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_failure_evidence'}}}) }}
 
 select
@@ -19,6 +19,15 @@ left join {{ ref('fct_attempt_nodes') }} as attempt_nodes
         and evidence.attempt_id = attempt_nodes.attempt_id
         and evidence.node_id = attempt_nodes.node_id
 where
-    attempt_nodes.node_id is null
+    (
+        attempt_nodes.node_id is null
+        and not exists (
+            select 1
+            from {{ ref('int_het_failures_joined') }} as het_failures
+            where
+                evidence.attempt_id = het_failures.attempt_id
+                and array_contains(het_failures.partner_node_ids, evidence.node_id)
+        )
+    )
     or evidence.lag_seconds < -clusters.attribution_before_seconds
     or evidence.lag_seconds > clusters.attribution_after_seconds

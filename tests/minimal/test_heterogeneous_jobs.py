@@ -1,5 +1,7 @@
 """The size of a heterogeneous job is that of all its components; their GPUs, hours and node-days are counted once."""
 
+import pytest
+
 from tests.minimal.cluster import Cluster, at
 
 UNKNOWN = {"AllocTRES": "cpu=512,gres/gpu=NONE,node=8", "ReqTRES": "cpu=512,node=8"}
@@ -19,7 +21,33 @@ def of_two_components() -> Cluster:
     return cluster.job(3, "n[13-20]", at(days=21), at(days=31))
 
 
-CLUSTERS = {"two-components": of_two_components()}
+def of_failed_components(state: str = "NODE_FAIL") -> Cluster:
+    """Job 123 has a component on n1, one on n2 and n3, and one on n4 that was done long before the others ended.
+
+    Both run for two hours, and again after the requeue.
+    """
+    cluster = Cluster().job(99, "n[1-4]", at(0), at(1)).job("123+2", "n4", at(8), at(9), "FAILED", JobIDRaw="125")
+    for job_id, raw, nodes in (("123+0", "123", "n1"), ("123+1", "124", "n[2-3]")):
+        cluster.job(job_id, nodes, at(8), at(10), state, JobIDRaw=raw)
+        cluster.job(job_id, nodes, at(12), at(20), JobIDRaw=raw, submit=at(10))
+    return cluster.inventory("n[1-4]")
+
+
+XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."
+CLUSTERS = {
+    "two-components": of_two_components(),
+    "component-killed-by-name": of_failed_components()
+    .slurmctld(at(10), "requeue job JobId=123+1(124) due to failure of node n3")
+    .slurmctld(at(10), "error: Nodes n3 not responding, setting DOWN"),
+    # The log names the leader, which has no such node.
+    "leader-killed-by-name": of_failed_components().slurmctld(at(10), "Killing JobId=123+0(123) on failed node n3"),
+    "component-lost-a-gpu": of_failed_components("FAILED").kernel("n3", at(9, minutes=59, seconds=50), XID_79),
+    "component-failed-by-nobody": of_failed_components(),
+    # Its own node was lost as well.
+    "both-components-killed-by-name": of_failed_components()
+    .slurmctld(at(10), "Killing JobId=123+0(123) on failed node n1")
+    .slurmctld(at(10), "Killing JobId=123+1(124) on failed node n3"),
+}
 
 
 def test_components_have_the_size_of_their_job_and_their_own_gpus(minimal):
@@ -62,3 +90,37 @@ def test_components_of_a_large_job_are_large(minimal):
     assert minimal.execute(
         "select gpu_count from estimates.est_mttf_projections where cluster_id = 'two-components' and is_largest_job"
     ).fetchall() == [(160,)]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "culprits"),
+    [
+        ("component-killed-by-name", ["n3", "n3"]),
+        ("leader-killed-by-name", ["n3", "n3"]),
+        ("component-lost-a-gpu", ["n3", "n3"]),
+        ("component-failed-by-nobody", [None, None]),
+        ("both-components-killed-by-name", ["n1", "n3"]),
+    ],
+)
+def test_components_that_end_together_fail_with_the_same_node(minimal, cluster, culprits):
+    found = minimal.execute(
+        """
+        select job_id, culprit_node_id, attempt_number, posterior_probability > 0.5, incident_id
+        from marts.fct_failures inner join marts.fct_attempts using (cluster_id, attempt_id, incident_id)
+        where cluster_id = $cluster order by job_id
+        """,
+        {"cluster": cluster},
+    ).fetchall()
+    assert [row[:4] for row in found] == [("123+0", culprits[0], 1, True), ("123+1", culprits[1], 1, True)]
+    assert len({row[4] for row in found}) == 1
+
+
+@pytest.mark.parametrize("cluster", ["component-killed-by-name", "leader-killed-by-name", "component-lost-a-gpu"])
+def test_a_component_of_one_node_is_no_job_of_one_node(minimal, cluster):
+    assert minimal.execute(
+        """
+        select node_id, max(single_node_node_fails), max(multi_node_node_fails)
+        from marts.agg_lemon_signals where cluster_id = $cluster group by node_id order by node_id
+        """,
+        {"cluster": cluster},
+    ).fetchall() == [("n1", 0, 0), ("n2", 0, 0), ("n3", 0, 1), ("n4", 0, 0)]

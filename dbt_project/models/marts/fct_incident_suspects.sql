@@ -19,10 +19,25 @@ attempt_nodes as (
 
 ),
 
+het_failures as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from {{ ref('int_het_failures_joined') }}
+
+),
+
 failures_of_nodes as (
 
-    select failures.*
+    select
+        failures.*,
+        failures.node_count > 1 or het_failures.attempt_id is not null as is_of_several_nodes
     from failures
+    left join het_failures
+        on
+            failures.cluster_id = het_failures.cluster_id
+            and failures.attempt_id = het_failures.attempt_id
     inner join incidents
         on
             failures.cluster_id = incidents.cluster_id
@@ -36,7 +51,7 @@ failures_summarised as (
         cluster_id,
         incident_id,
         min(failed_at) as failed_at,
-        max(node_count) > 1 as is_multi_node,
+        bool_or(is_of_several_nodes) as is_multi_node,
         count(culprit_node_id) > 0 as has_culprit,
         max(posterior_probability) as incident_probability,
         {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours
@@ -53,7 +68,7 @@ culprits as (
         culprit_node_id as node_id,
         max(posterior_probability) as incident_probability,
         min(failed_at) as failed_at,
-        max(node_count) > 1 as is_multi_node,
+        bool_or(is_of_several_nodes) as is_multi_node,
         {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours
     from failures_of_nodes
     where culprit_node_id is not null

@@ -12,6 +12,12 @@ het_jobs as (
 
 ),
 
+het_failures as (
+
+    select * from {{ ref('int_het_failures_joined') }}
+
+),
+
 culprits as (
 
     select * from {{ ref('int_culprits_named') }}
@@ -91,6 +97,22 @@ end_nodes as (
         window_end_at,
         {{ unnest_list('node_ids') }} as node_id
     from ends
+
+    union
+
+    select
+        ends.cluster_id,
+        ends.attempt_id,
+        ends.started_at,
+        ends.ended_at,
+        ends.window_start_at,
+        ends.window_end_at,
+        {{ unnest_list('het_failures.partner_node_ids') }} as node_id
+    from ends
+    inner join het_failures
+        on
+            ends.cluster_id = het_failures.cluster_id
+            and ends.attempt_id = het_failures.attempt_id
 
 ),
 

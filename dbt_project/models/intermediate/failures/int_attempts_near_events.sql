@@ -19,6 +19,12 @@ events as (
 
 ),
 
+het_failures as (
+
+    select * from {{ ref('int_het_failures_joined') }}
+
+),
+
 event_quarter_hours as (
 
     select
@@ -71,3 +77,5 @@ from attempt_quarter_hours
 where
     {{ hash_columns(['cluster_id', 'node_id', 'start_quarter_hour']) }} in (select moment_key from event_moments)
     or {{ hash_columns(['cluster_id', 'node_id', 'end_quarter_hour']) }} in (select moment_key from event_moments)
+    -- The event may have been on a node of another component.
+    or attempt_id in (select het_failures.attempt_id from het_failures)

@@ -6,6 +6,12 @@ suspects as (
 
 ),
 
+het_failures as (
+
+    select * from {{ ref('int_het_failures_joined') }}
+
+),
+
 slurmctld_events as (
 
     select * from {{ ref('stg_slurmctld__events') }}
@@ -165,16 +171,49 @@ named as (
 
 ),
 
--- A node that is not one of the attempt's own cannot have failed it: the name was misread or is spelt otherwise.
+named_of_jobs as (
+
+    select * from named
+
+    union all
+
+    -- The node that failed one component of a heterogeneous job failed those that ended with it.
+    select
+        named.cluster_id,
+        het_failures.attempt_id,
+        named.node_id,
+        named.named_by,
+        named.source_order,
+        named.named_at
+    from named
+    inner join het_failures
+        on
+            named.cluster_id = het_failures.cluster_id
+            and named.attempt_id = het_failures.partner_attempt_id
+
+),
+
+-- A node that is not one of the job's own cannot have failed it: the name was misread or is spelt otherwise.
 named_of_own_nodes as (
 
-    select named.*
-    from named
+    select
+        named_of_jobs.*,
+        array_contains(suspects.node_ids, named_of_jobs.node_id) as is_own
+    from named_of_jobs
     inner join suspects
         on
-            named.cluster_id = suspects.cluster_id
-            and named.attempt_id = suspects.attempt_id
-            and array_contains(suspects.node_ids, named.node_id)
+            named_of_jobs.cluster_id = suspects.cluster_id
+            and named_of_jobs.attempt_id = suspects.attempt_id
+    where
+        array_contains(suspects.node_ids, named_of_jobs.node_id)
+        or exists (
+            select 1
+            from het_failures
+            where
+                named_of_jobs.cluster_id = het_failures.cluster_id
+                and named_of_jobs.attempt_id = het_failures.attempt_id
+                and array_contains(het_failures.partner_node_ids, named_of_jobs.node_id)
+        )
 
 ),
 
@@ -186,6 +225,7 @@ named_once as (
         node_id,
         {{ first_by('named_by', '(source_order, named_by)') }} as named_by,
         bool_or(named_by in ('prolog_failure', 'prolog_error')) as is_prolog_failure,
+        bool_or(is_own) as is_own,
         min(source_order) as source_order,
         min(named_at) as named_at
     from named_of_own_nodes
@@ -201,7 +241,9 @@ select
     is_prolog_failure,
     row_number() over (
         partition by cluster_id, attempt_id
-        order by source_order, named_at, node_id
+        order by source_order, not is_own, named_at, node_id
     ) as culprit_rank
 from named_once
-qualify source_order = min(source_order) over (partition by cluster_id, attempt_id)
+qualify
+    source_order = min(source_order) over (partition by cluster_id, attempt_id)
+    and is_own = bool_or(is_own) over (partition by cluster_id, attempt_id, source_order)

@@ -12,6 +12,15 @@ culprits as (
 
 ),
 
+het_failures as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from {{ ref('int_het_failures_joined') }}
+
+),
+
 evidence as (
 
     select * from {{ ref('int_failures_evidenced') }}
@@ -111,7 +120,9 @@ judged as (
         case
             when primary_evidence.node_id is not null then primary_evidence.node_id
             when first_culprits.node_id is not null then first_culprits.node_id
-            when suspects.node_count = 1 then {{ first_item('suspects.node_ids') }}
+            when
+                suspects.node_count = 1 and het_failures.attempt_id is null
+                then {{ first_item('suspects.node_ids') }}
         end as culprit_node_id
     from suspects
     left join primary_evidence
@@ -134,6 +145,10 @@ judged as (
         on
             suspects.cluster_id = planned_ends.cluster_id
             and suspects.attempt_id = planned_ends.attempt_id
+    left join het_failures
+        on
+            suspects.cluster_id = het_failures.cluster_id
+            and suspects.attempt_id = het_failures.attempt_id
     left join posteriors
         on
             suspects.cluster_id = posteriors.cluster_id

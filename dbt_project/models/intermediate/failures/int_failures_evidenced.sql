@@ -12,6 +12,12 @@ culprits as (
 
 ),
 
+het_failures as (
+
+    select * from {{ ref('int_het_failures_joined') }}
+
+),
+
 attempts as (
 
     select * from {{ ref('int_attempts_near_events') }}
@@ -74,16 +80,9 @@ reaches as (
 ),
 
 -- Where Slurm names the node that failed the job, what happened on the others is a coincidence.
-suspect_nodes as (
+unnamed_suspects as (
 
-    select
-        cluster_id,
-        attempt_id,
-        started_at,
-        ended_at,
-        window_start_at,
-        window_end_at,
-        {{ unnest_list('node_ids') }} as node_id
+    select *
     from suspects
     where
         not exists (
@@ -94,7 +93,38 @@ suspect_nodes as (
                 and suspects.attempt_id = culprits.attempt_id
         )
 
-    union all
+),
+
+suspect_nodes as (
+
+    select
+        cluster_id,
+        attempt_id,
+        started_at,
+        ended_at,
+        window_start_at,
+        window_end_at,
+        {{ unnest_list('node_ids') }} as node_id
+    from unnamed_suspects
+
+    union
+
+    -- The node that failed a component of a heterogeneous job may be one of another component.
+    select
+        unnamed_suspects.cluster_id,
+        unnamed_suspects.attempt_id,
+        unnamed_suspects.started_at,
+        unnamed_suspects.ended_at,
+        unnamed_suspects.window_start_at,
+        unnamed_suspects.window_end_at,
+        {{ unnest_list('het_failures.partner_node_ids') }} as node_id
+    from unnamed_suspects
+    inner join het_failures
+        on
+            unnamed_suspects.cluster_id = het_failures.cluster_id
+            and unnamed_suspects.attempt_id = het_failures.attempt_id
+
+    union
 
     select
         suspects.cluster_id,

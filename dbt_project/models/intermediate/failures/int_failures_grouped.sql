@@ -14,6 +14,12 @@ likely_failures as (
 
 ),
 
+het_failures as (
+
+    select * from {{ ref('int_het_failures_joined') }}
+
+),
+
 evidence as (
 
     select * from {{ ref('int_failures_evidenced') }}
@@ -50,7 +56,8 @@ shared_events_of_failures as (
 
 ),
 
--- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event.
+-- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event, or the
+-- heterogeneous job of which they are components.
 shared_things as (
 
     select
@@ -87,6 +94,19 @@ shared_things as (
         failed_at,
         'shared event ' || shared_event_id as thing
     from shared_events_of_failures
+
+    union all
+
+    select
+        failures.cluster_id,
+        failures.attempt_id,
+        failures.failed_at,
+        'component ' || least(failures.attempt_id, het_failures.partner_attempt_id) as thing
+    from likely_failures as failures
+    inner join het_failures
+        on
+            failures.cluster_id = het_failures.cluster_id
+            and failures.attempt_id = het_failures.attempt_id
 
 ),
 

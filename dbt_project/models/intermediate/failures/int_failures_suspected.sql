@@ -19,6 +19,7 @@ select
     attempts.cluster_id,
     attempts.attempt_id,
     attempts.job_id_raw,
+    attempts.het_job_id,
     attempts.state,
     attempts.started_at,
     attempts.ended_at,

@@ -54,6 +54,16 @@ outages as (
 
 ),
 
+-- A heterogeneous job has several nodes, though each of its components may have one.
+het_failures as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from {{ ref('int_het_failures_joined') }}
+
+),
+
 suspects as (
 
     select * from {{ ref('fct_incident_suspects') }}
@@ -138,7 +148,13 @@ single_node_failures as (
             failures.cluster_id = suspects.cluster_id
             and failures.incident_id = suspects.incident_id
             and failures.culprit_node_id = suspects.node_id
-    where failures.node_count = 1
+    left join het_failures
+        on
+            failures.cluster_id = het_failures.cluster_id
+            and failures.attempt_id = het_failures.attempt_id
+    where
+        failures.node_count = 1
+        and het_failures.attempt_id is null
 
 )
 
