@@ -21,6 +21,7 @@ from assets.sources.intake.folder import Survey
 from assets.sources.intake.loading import LoadResult, load_kinds
 from assets.sources.intake.settled_accounts import unknown_names
 from assets.sources.intake.settling import settle
+from assets.sources.intake.sight import write_sight
 from assets.sources.intake.spans import write_spans
 from assets.sources.intake.sparing import spare_clusters
 from assets.warehouse import Warehouse
@@ -67,6 +68,11 @@ TABLES: Mapping[str, str] = {
 
     Source: `*.manifest.json` in the folders of any kind. One row per manifest.
     """,
+    "raw.sightings": """Days of which a log tells of a host, whatever it says.
+
+    Source: lines of health/ and kernel/ whose time and host were read, all that matter and a sample of the others.
+    One row per file, host and day.
+    """,
     "raw.node_lists": """Every node list of the accounting records, expanded once.
 
     Source: raw.sacct. One row per cluster and list.
@@ -83,6 +89,10 @@ TABLES: Mapping[str, str] = {
     "ops.spans": """Intervals that the logs of each kind cover.
 
     Source: cluster.toml, manifests, and the times in the logs. One row per cluster, kind and interval.
+    """,
+    "ops.sight": """Days on which a log could have shown a fault of a node.
+
+    Source: raw.sightings and ops.spans. One row per cluster, node, kind of log and day.
     """,
 }
 """What each table is."""
@@ -135,6 +145,7 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
         settle(con, clusters, READERS)
         mark_doubtful_files(con)
         write_spans(con, clusters)
+        write_sight(con)
 
     failing = failing_by_sources(con, found, spare_clusters(con, found, settle_all))
     record_failures(con, run_id, SOURCES, failing)

@@ -21,7 +21,7 @@ create table if not exists ops.files (
     warnings varchar[] not null,
     first_at timestamp,                       -- the first and the last moment that its lines tell of, else its name;
     last_at timestamp,                        -- never its modification. NULL: no time is known
-    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end
+    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end; blind: a log of which fewer than half of the lines were understood
     reason varchar,                           -- why it is not just read
     next_step varchar,                        -- what to do about it
     is_present boolean default true           -- false: gone from the sources folder; its rows stay until they are forgotten
@@ -45,6 +45,13 @@ create table if not exists ops.spans (        -- one row per cluster, kind of lo
     from_at timestamp not null,
     to_at timestamp not null,
     known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines)
+);
+
+create table if not exists ops.sight (        -- one row per cluster, node, kind of log and day on which it could have shown a fault of the node
+    cluster_id varchar not null,
+    node_id varchar not null,
+    kind varchar not null,                    -- health, kernel: of the node itself; events, slurmctld: of all nodes of the cluster
+    day_date date not null                    -- UTC
 );
 
 create table if not exists ops.unsettled (    -- one row per batch read: its table's dispositions are to be recomputed; empty between refreshes

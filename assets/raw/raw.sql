@@ -53,6 +53,13 @@ create table if not exists raw.node_names (   -- every spelling seen -> the node
     node_id varchar not null                  -- lower case, domain and suffixes stripped, aliases applied
 );
 
+create table if not exists raw.sightings (    -- one row per file, host and day of which a line of that host was understood
+    cluster_id varchar not null,
+    path varchar not null,
+    node_name varchar not null,               -- as seen; also hosts that are no nodes
+    day_date date not null                    -- UTC
+);
+
 create table if not exists raw.node_lists (   -- every distinct node list of raw.sacct, expanded once
     cluster_id varchar not null,
     node_list varchar not null,

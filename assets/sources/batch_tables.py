@@ -41,9 +41,15 @@ LOADED_LINES = TempTable("loaded_lines", _PLACE)
 FILE_WARNINGS = TempTable("file_warnings", {"file_id": "integer", "warning": "varchar"})
 """For the reader to add to: what is odd about a whole file (`ops.files.warnings`)."""
 
-STATED_TIMES = TempTable("stated_times", {"file_id": "integer", "stated_at": "timestamp", "has_no_year": "boolean"})
-"""For the reader to add to: times in lines that it skips, at least the first and the last of a file. `has_no_year`: the
-year is that of the file's date."""
+SAMPLED_LINES = TempTable("sampled_lines", {**_PLACE, "line": "varchar", "weight": "integer"})
+"""Given to readers that look at few lines (`intake.sight`): the first and last lines of each file, and a sample of all.
+A line stands for `weight` lines, one that is there for its place alone for none."""
+
+STATED_TIMES = TempTable(
+    "stated_times", {**_PLACE, "node_name": "varchar", "stated_at": "timestamp", "has_no_year": "boolean"}
+)
+"""For the reader to add to: the times of lines that it skips, with their hosts as far as they have any. Those of
+`sampled_lines` count as understood. `has_no_year`: the year is that of the file's date."""
 
 UNDATED_LOGS = TempTable(
     "undated_logs",

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 """One SQL statement, or a function of the connection where Python has to look at distinct values."""
 
-EDGE_LINES = """
-select lines.file_id, lines.line_number, lines.line
-from lines
-join file_lines on file_lines.file_id = lines.file_id
-join batch_files on batch_files.file_id = lines.file_id
-where lines.line is not null
-    and (lines.line_number + batch_files.lines_before <= 2 or lines.line_number > file_lines.last_line - 2)
-"""
-"""The first and last lines of each file, which a reader looks at for their times even where they say nothing else."""
-
 CORE_VERSION = 5
 """Raise it when the loading core gives other results for the same file, whatever the reader."""
 

@@ -48,7 +48,7 @@ REFUSED = """
     select
         path, kind, to_json(files)->>'status' as status, to_json(files)->>'reason' as reason,
         to_json(files)->>'next_step' as next_step
-    from ops.files where to_json(files)->>'status' in ('refused', 'cut_off') order by path
+    from ops.files where to_json(files)->>'status' in ('refused', 'cut_off', 'blind') order by path
 """
 QUARANTINED = """
     select path, count(*) as line_count, mode(reason) as usual_reason, min(line_number) as first_line
@@ -117,7 +117,10 @@ def _stale_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
 
 
 def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """List files that were not read, or not to their end; a cluster with such accounting keeps its last good data."""
+    """List files that were not read, not to their end, or not understood.
+
+    A cluster with such accounting keeps its last good data.
+    """
     return [
         Finding(
             "error" if kind == "sacct" else "warning",

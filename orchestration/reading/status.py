@@ -44,9 +44,16 @@ FILES = """
         coalesce(sum(skipped), 0)::bigint as skipped,
         coalesce(sum(quarantined), 0)::bigint as quarantined,
         count(*) filter (to_json(files)->>'status' = 'refused') as refused_count,
+        count(*) filter (to_json(files)->>'status' = 'blind') as blind_count,
         count(*) filter (to_json(files)->>'is_present' = 'false') as vanished_count
     from ops.files
 """
+UNREAD = {
+    "refused_count": "files are not read; `faultline doctor` says why",
+    "blind_count": "logs were not understood and show nothing; `faultline doctor` says why",
+    "vanished_count": "files were removed from the sources folder; their rows stay until `faultline forget`",
+}
+"""What is said of files that are not just read, by the column that counts them."""
 CHECKS = """
     select
         count(*) filter (passed) as passed,
@@ -249,13 +256,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             f"input      {files['file_count']:,} files; {files['lines_in']:,} lines = {files['loaded']:,} loaded"
             f" + {files['skipped']:,} skipped + {files['quarantined']:,} quarantined"
         )
-        if files["refused_count"]:
-            lines.append(f"           {files['refused_count']:,} files are not read; `faultline doctor` says why")
-        if files["vanished_count"]:
-            lines.append(
-                f"           {files['vanished_count']:,} files were removed from the sources folder; their rows stay"
-                " until `faultline forget`"
-            )
+        lines.extend(f"           {files[name]:,} {what}" for name, what in UNREAD.items() if files[name])
     if checks := found["checks"]:
         lines.append(
             f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"

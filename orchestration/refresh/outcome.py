@@ -63,7 +63,7 @@ WITHOUT_ACCOUNTING = f"""
     where starts_with(warning, '{WARNING}:')
     order by path
 """
-REFUSED = "select path, reason, next_step from ops.files where status = 'refused' order by path"
+REFUSED = "select path, reason, next_step from ops.files where status in ('refused', 'blind') order by path"
 KNOWS_PULLS = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'pulls'"
 NOT_PULLED = """
     select cluster_id, status, reason, next_step, pulled_to from ops.pulls where status <> 'pulled' order by cluster_id

@@ -18,6 +18,7 @@ import duckdb
 from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_LINES, FILE_WARNINGS, LINES
 from assets.sources.intake.batch import carry_out, drop_temporary, take_whole_files
 from assets.sources.intake.copies import CopiesInFolder
+from assets.sources.intake.sight import sample_lines
 from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
 from assets.warehouse import create_raw_and_ops
@@ -134,6 +135,7 @@ def begin(
     FILE_LINES.create_from(con, counts)
     FILE_WARNINGS.create(con)
     EARLIER_LINES.create(con)
+    sample_lines(con, reader)
 
 
 def name_nodes(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:

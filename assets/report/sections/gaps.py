@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from assets.log_kinds import LOG_KINDS, WARNINGS, Gap, missing
 from assets.report.blocks import Section, Text, section
 from assets.report.numbers import moment, printable, share, whole, words
-from assets.report.queries import Own, Row
+from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, table
 from assets.report.wording import plural
 from assets.site_rules import KINDS, Signal, lines_of
@@ -82,6 +82,7 @@ def gaps(own: Own) -> Section:
     """Build the section on missing evidence."""
     found = [
         *(("missing", gap) for gap in missing_kinds(own.cluster)),
+        *_unread(own.rows("files")),
         *_warnings(own.rows("file_warnings")),
         *_counts(own.row("attempts")),
         *_times(own.rows("time_quality") + own.rows("kernel_time_quality")),
@@ -118,6 +119,18 @@ def gaps(own: Own) -> Section:
 def missing_kinds(cluster: Row) -> list[Gap]:
     """List the kinds of evidence a cluster lacks."""
     return [missing(folder) for folder, kind in LOG_KINDS.items() if kind.flag in cluster and not cluster[kind.flag]]
+
+
+def _unread(files: list[Row]) -> Iterator[tuple[str, Gap]]:
+    """Name by kind the files that were refused or not understood: nothing is seen in them."""
+    unread = [row for row in files if row["status"] in ("refused", "blind") and row["kind"] in LOG_KINDS]
+    for kind, rows in grouped(unread, "kind").items():
+        example = f"{printable(rows[0]['path'], 60)}: {printable(rows[0]['reason'], 120)}"
+        gap = missing(kind)
+        yield (
+            f"{plural(len(rows), 'file')}, such as {example}",
+            Gap(f"Not understood: {gap.name}", gap.consequence, gap.command),
+        )
 
 
 def _warnings(warnings: list[Row]) -> Iterator[tuple[str, Gap]]:

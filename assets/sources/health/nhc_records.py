@@ -122,5 +122,15 @@ where {doubled_hours.is_unsettled(zone)}
     and (nhc_lines.file_id, nhc_lines.line_number) in (
         select file_id, line_number from health_results where skip_reason is null and problem is null
     )"""
+    stated = f"""
+insert into stated_times
+select results.file_id, results.line_number, results.node_name, results.observed_at, nhc_lines.has_no_year
+from health_results as results
+inner join nhc_lines on nhc_lines.file_id = results.file_id and nhc_lines.line_number = results.line_number
+inner join batch_files on batch_files.file_id = results.file_id
+where results.skip_reason is not null
+    and results.node_name is not null
+    and coalesce(utc_time, local_time) is not null
+    and not {times.is_implausible("results.observed_at", "batch_files.modified_at")}"""
     turns = doubled_hours.turn_steps(zone, "nhc_years", "nhc_turns")
-    return [*undated.year_steps(stamps, "nhc_years"), *turns, shaped, results, warnings]
+    return [*undated.year_steps(stamps, "nhc_years"), *turns, shaped, results, warnings, stated]

@@ -25,7 +25,7 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
-VERSION = 9
+VERSION = 10
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 _NHC = re.compile(

@@ -25,8 +25,14 @@ from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.batch_lines import read_batch_lines, read_bytes, scratch_folder, set_lines_aside
 from assets.sources.intake.copies import CopiesInFolder
-from assets.sources.intake.growing import add_earlier_account, note_resume_points, require_agreement
+from assets.sources.intake.growing import (
+    MustBeReadWhole,
+    add_earlier_account,
+    note_resume_points,
+    require_agreement,
+)
 from assets.sources.intake.isolating import Aside
+from assets.sources.intake.sight import blind_files, mark_blind_files, note_sightings, sample_lines
 from assets.sources.masking import masked
 from assets.sources.pseudonyms import let_cut, replaced_columns, require_key, words_of
 from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader, translation_of
@@ -134,6 +140,7 @@ def _load(
     ASIDE_LINES.create(con)
     if has_aside or aside is not None:
         set_lines_aside(con, aside)
+    sample_lines(con, reader)
     try:
         plan = reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files)))
         carry_out(con, reader, plan, is_pseudonymous=cluster.is_pseudonymous)
@@ -146,6 +153,11 @@ def _load(
     account_for_batch(con, reader, cluster, run_id)
     if aside is None:
         note_resume_points(con, reader, plan, files)
+    note_sightings(con, reader, is_read_on=is_read_on)
+    blind = blind_files(con, reader)
+    if blind and is_read_on:
+        raise MustBeReadWhole("few of the lines where it grew are understood")
+    mark_blind_files(con, reader, blind)
     for file in files:
         if file.resume:
             require_agreement(con, reader, file, file.resume)

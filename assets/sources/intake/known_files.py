@@ -67,7 +67,15 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
     if not keys:
         return
     REMOVED_FILES.fill(con, keys)
-    for table in (f"raw.{reader.TABLE}", "ops.files", "ops.quarantine", "ops.skips", "ops.resume_points", "ops.years"):
+    for table in (
+        f"raw.{reader.TABLE}",
+        "ops.files",
+        "ops.quarantine",
+        "ops.skips",
+        "ops.resume_points",
+        "ops.years",
+        "raw.sightings",
+    ):
         con.execute(
             f"delete from {table} using removed_files as removed "
             f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"

@@ -127,6 +127,13 @@ def _spelled_names(con: duckdb.DuckDBPyConnection, unsettled: Mapping[str, bool]
     else:
         places = [f"select cluster_id, node_name from raw.{table}" for table in TABLES_WITH_NODES if table in unsettled]
         places.append("select cluster_id, name_as_seen as node_name from raw.node_names")
+    # Where nothing says which nodes there are, the hosts of lines that say nothing of a node are none.
+    places.append(
+        """
+        select cluster_id, node_name from raw.sightings
+        where cluster_id in (select cluster_id from raw.node_lists union select cluster_id from raw.nodes)
+        """
+    )
     return con.execute(
         f"select distinct cluster_id, node_name from ({' union all '.join(places)}) where node_name is not null "
         "order by all"

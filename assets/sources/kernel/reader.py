@@ -13,14 +13,14 @@ from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.kernel import lines as kernel_lines
 from assets.sources.kernel import symptoms as kernel_symptoms
-from assets.sources.reader import EDGE_LINES, Batch, ReadingPlan, Step, prevailing
+from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import doubled_hours, times, undated
 
 KIND = "kernel"
 TABLE = "kernel_messages"
 DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
-VERSION = 6
+VERSION = 7
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
@@ -113,20 +113,24 @@ where file_lines.file_id not in (select file_id from kernel_years)
 
 STATED_TIMES = f"""
 insert into stated_times
-select outcomes.file_id, outcomes.occurred_at, outcomes.has_no_year
+select outcomes.file_id, outcomes.line_number, outcomes.host, outcomes.occurred_at, outcomes.has_no_year
 from kernel_outcomes as outcomes
 inner join batch_files on batch_files.file_id = outcomes.file_id
 where not {times.is_implausible("outcomes.occurred_at", "batch_files.modified_at")}"""
 
-# A message that journalctl gives as bytes is looked at whatever it says, and the first and last lines for their times.
+# A message that journalctl gives as bytes is looked at whatever it says. Of sampled lines only time and host count.
 CANDIDATES = f"""
 create or replace temp table kernel_candidates as
-select file_id, line_number, line
-from lines
-where regexp_matches(line, '{kernel_symptoms.RELEVANT}')
-    or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))
-union
-{EDGE_LINES}"""
+with relevant as materialized (
+    select file_id, line_number, line
+    from lines
+    where regexp_matches(line, '{kernel_symptoms.RELEVANT}')
+        or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))
+)
+select *, true as is_relevant from relevant
+union all
+select file_id, line_number, line, false as is_relevant
+from sampled_lines anti join relevant using (file_id, line_number)"""
 
 # "fallen off the bus" without Xid comes as three lines; only with the third is the first one a fault.
 CLASSIFIED = f"""
@@ -134,14 +138,16 @@ create or replace temp table kernel_classified as
 with kinds as (
     select
         *,
-        {kernel_symptoms.kind_of("message", "tag")} as kind,
+        case when is_relevant then {kernel_symptoms.kind_of("message", "tag")} end as kind,
         regexp_matches(message, '^NVRM:.*(installed in this system has|fallen off the bus and is not)') as is_tail,
-        lead(message, 1, '') over (partition by file_id, host order by line_number) as next_message,
-        lead(message, 2, '') over (partition by file_id, host order by line_number) as second_next_message
+        lead(message, 1, '') over of_host as next_message,
+        lead(message, 2, '') over of_host as second_next_message
     from kernel_unwrapped
+    inner join kernel_candidates using (file_id, line_number)
+    window of_host as (partition by file_id, host, is_relevant order by line_number)
 )
 select
-    * exclude (kind),
+    * exclude (kind, line),
     case
         when kind <> 'fell_off_bus'
             or contains(concat(message, next_message, second_next_message), 'fallen off the bus and is not') then kind

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources import nodelists
 from assets.sources.errors import SourceError
-from assets.sources.reader import EDGE_LINES, Batch, ReadingPlan, Step, prevailing
+from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld import messages as slurmctld_messages
 from assets.sources.sql import doubled_hours, times, undated
@@ -20,7 +20,7 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = 6
+VERSION = 7
 COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -73,15 +73,17 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     # A table of its own: DuckDB would try the later conditions, each a regular expression or two, on every line.
     candidates = f"""
 create or replace temp table slurmctld_candidates as
-select file_id, line_number, line
-from lines
-where regexp_matches(line, '{slurmctld_messages.RELEVANT}')
-union
-{EDGE_LINES}"""
+with relevant as materialized (
+    select file_id, line_number, line from lines where regexp_matches(line, '{slurmctld_messages.RELEVANT}')
+)
+select *, true as is_relevant from relevant
+union all
+select file_id, line_number, line, false as is_relevant
+from sampled_lines anti join relevant using (file_id, line_number)"""
     shaped = rf"""
 create or replace temp table slurmctld_lines as
 with shapes as (
-    select file_id, line_number, {shapes} from slurmctld_candidates
+    select file_id, line_number, is_relevant, {shapes} from slurmctld_candidates
 ),
 -- An asof join sorts what it joins, so lines that tell their year stay out of it.
 anchored as (
@@ -94,6 +96,7 @@ chosen as (
     select
         shapes.file_id,
         shapes.line_number,
+        shapes.is_relevant,
         replace(coalesce(nullif(bracketed.stamp, ''), nullif(syslog_iso.stamp, '')), ',', '.') as stamp,
         case when length(stamp) > 26 then regexp_replace(stamp, '(\.\d{{6}})\d+', '\1') else stamp end as iso,
         {undated.in_leap_year(month_stamp)} as leap_year_time,
@@ -129,7 +132,7 @@ select
     {doubled_hours.is_unsettled(zone)} as is_unsettled,
     iso is null as has_no_year,
     message,
-    {slurmctld_messages.wording_place("message")} as wording
+    case when is_relevant then {slurmctld_messages.wording_place("message")} end as wording
 from local_times
 {doubled_hours.joined("local_times", "slurmctld_turns")}"""
     events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
@@ -142,7 +145,12 @@ insert into file_warnings
 select distinct file_id, 'ambiguous_dst' from slurmctld_lines where is_unsettled and wording is not null"""
     stated = f"""
 insert into stated_times
-select slurmctld_lines.file_id, slurmctld_lines.logged_at, slurmctld_lines.has_no_year
+select
+    slurmctld_lines.file_id,
+    slurmctld_lines.line_number,
+    null as node_name,
+    slurmctld_lines.logged_at,
+    slurmctld_lines.has_no_year
 from slurmctld_lines
 inner join batch_files on batch_files.file_id = slurmctld_lines.file_id
 where not {_IS_IMPLAUSIBLE}"""

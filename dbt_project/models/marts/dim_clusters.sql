@@ -88,7 +88,7 @@ gpus_of_most_nodes as (
 
 ),
 
--- A log without anything worth reading is still a log: what counts is that a file of the kind was read.
+-- A log without anything worth reading is still a log: what counts is that a file of the kind was read and understood.
 kinds_read as (
 
     select
@@ -101,7 +101,9 @@ kinds_read as (
         bool_or(kind = 'inventory') as has_inventory,
         bool_or(kind = 'squeue') as has_squeue
     from files
-    where loaded_count + skipped_count > 0
+    where
+        loaded_count + skipped_count > 0
+        and status is distinct from 'blind'
     group by cluster_id
 
 )

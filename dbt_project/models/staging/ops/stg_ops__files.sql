@@ -18,5 +18,6 @@ select
     quarantined as quarantined_count,
     first_at,
     last_at,
+    status,
     run_id
 from files
