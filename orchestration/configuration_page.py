@@ -62,6 +62,9 @@ def variables() -> list[Variable]:
             f"`{defaults.keep_publications}`",
             "How many publications are kept, for `faultline rollback`.",
         ),
+        Variable(
+            environment.KEEP_RUNS_DAYS, f"`{defaults.keep_runs_days}`", "For how many days Dagster's pages know a run."
+        ),
         Variable(PUBLISH_GROUP, "none", "A group that may read publications; all else is for this user alone."),
         Variable(
             environment.PRIVACY_KEY_FILE,

@@ -29,6 +29,7 @@ SCHEDULE = "FAULTLINE_SCHEDULE"
 TIMEZONE = "FAULTLINE_TIMEZONE"
 PRIVACY_KEY_FILE = "FAULTLINE_PRIVACY_KEY_FILE"
 KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
+KEEP_RUNS_DAYS = "FAULTLINE_KEEP_RUNS_DAYS"
 FRESHNESS_HOURS = "FAULTLINE_FRESHNESS_HOURS"
 WATCH_MINUTES = "FAULTLINE_WATCH_MINUTES"
 OWNERS = "FAULTLINE_OWNERS"
@@ -88,6 +89,8 @@ class HomeSettings:
         When the nightly refresh starts: a cron line and the IANA zone it is read in.
     keep_publications
         How many publications are kept.
+    keep_runs_days
+        For how many days Dagster's pages know a run.
     publish_group
         A group that may read publications besides the owner of the home.
     freshness_hours
@@ -112,6 +115,7 @@ class HomeSettings:
     schedule: str = "0 2 * * *"
     schedule_timezone: str = "UTC"
     keep_publications: int = 3
+    keep_runs_days: int = 90
     publish_group: str | None = None
     freshness_hours: int = 36
     watch_minutes: int | None = None
@@ -151,6 +155,7 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
         schedule=_read_schedule(defaults.schedule),
         schedule_timezone=_read_timezone(defaults.schedule_timezone),
         keep_publications=_read_count(KEEP_PUBLICATIONS, defaults.keep_publications),
+        keep_runs_days=_read_count(KEEP_RUNS_DAYS, defaults.keep_runs_days),
         publish_group=os.environ.get(PUBLISH_GROUP) or None,
         freshness_hours=_read_count(FRESHNESS_HOURS, defaults.freshness_hours),
         watch_minutes=_read_count(WATCH_MINUTES, 1) if os.environ.get(WATCH_MINUTES) else None,

@@ -66,6 +66,29 @@ class EventHistory(SqliteEventLogStorage):
             with self._engines[shard].begin() as connection:
                 yield connection
 
+    def delete_events(self, run_id: str) -> None:
+        """Delete what is known of a run: its file too, and the outcomes of its checks, both of which Dagster leaves."""
+        super().delete_events(run_id)
+        with self.index_connection() as connection:
+            connection.exec_driver_sql("delete from asset_check_executions where run_id = ?", (run_id,))
+        with self._one_at_a_time:
+            if run_id in self._engines:
+                self._engines.pop(run_id).dispose()
+            self._initialized_dbs.discard(run_id)
+            file = Path(self.path_for_shard(run_id))
+            for path in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
+                path.unlink(missing_ok=True)
+
+    def give_back_space(self) -> None:
+        """Write the index anew when more than half of it is empty; with a run a night that is never the case again."""
+        with self.index_connection() as connection:
+            pages, empty = (
+                connection.exec_driver_sql(f"pragma {name}").scalar_one() for name in ("page_count", "freelist_count")
+            )
+        if 2 * empty > pages:
+            with self._engines["index"].connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql("vacuum")
+
     def dispose(self) -> None:
         """Close the connections."""
         super().dispose()

@@ -48,6 +48,15 @@ run_retries:
   enabled: true
   max_retries: 2
   retry_on_asset_or_op_failure: false
+retention:
+  schedule:
+    purge_after_days: 90
+  sensor:
+    purge_after_days:
+      skipped: 1
+      started: 90
+      success: 90
+      failure: 90
 """
 
 
@@ -55,6 +64,7 @@ SHIPPED = frozenset(
     {
         "7ee10405f9b20dd9dd9074ffd7178bb83b5ee287d6688e3f75b1c21bbe4c7dc0",
         "b4f5f19ed60929283d2e639d5d3aafbb3e9dd99ed331bb02a757b3b94f13155a",
+        "66fea0cbf2104b4be46ed0cd25099617a0bc3526f58e1cef1bf7feec24a9e2d1",
     }
 )
 """SHA-256 of every dagster.yaml that Faultline has written, the current one included. None is ever removed."""

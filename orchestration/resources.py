@@ -41,6 +41,7 @@ def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> di
                 home=str(home.root),
                 sources=str(home.sources),
                 privacy_key=str(settings.privacy_key),
+                keep_runs_days=settings.keep_runs_days,
             )
         ),
         "dbt": bound(lambda _: dbt_resource(home)),

@@ -14,6 +14,7 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 from pydantic import PrivateAttr
+from sqlalchemy.exc import SQLAlchemyError
 
 from assets.warehouse import Warehouse
 from orchestration.dbt.processes import end_started
@@ -22,6 +23,7 @@ from orchestration.publication.folders import remove_leftovers, was_published
 from orchestration.stages import record_stages
 from orchestration.upkeep.healing import Say, heal, heal_schema, remove_scratch
 from orchestration.upkeep.lock import RefreshLock, lock_of_session, wait_until_free
+from orchestration.upkeep.old_runs import delete_old_runs
 from orchestration.upkeep.permissions import private_files
 from orchestration.upkeep.privacy import require_no_change
 
@@ -37,6 +39,8 @@ class RefreshSession(dg.ConfigurableResource):
         Absolute path of the home. If it is empty, publications are not looked after.
     sources, privacy_key
         Where the settings of the clusters and the key of pseudonyms are.
+    keep_runs_days
+        For how long Dagster's history is kept.
     patience_seconds
         How long to wait for processes that a killed refresh left behind.
     """
@@ -46,6 +50,7 @@ class RefreshSession(dg.ConfigurableResource):
     home: str = ""
     sources: str = ""
     privacy_key: str = ""
+    keep_runs_days: int = 90
     patience_seconds: float = 600
     _lock: RefreshLock | None = PrivateAttr(default=None)
     _umask: ExitStack = PrivateAttr(default_factory=ExitStack)
@@ -94,6 +99,8 @@ class RefreshSession(dg.ConfigurableResource):
                 )
                 if context.instance is not None:
                     record_stages(con, context.instance, _run_id(context))
+            if context.instance is not None:
+                _delete_old_runs(context.instance, self.keep_runs_days, _run_id(context))
         finally:
             self._release()
 
@@ -102,6 +109,15 @@ class RefreshSession(dg.ConfigurableResource):
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+
+def _delete_old_runs(instance: dg.DagsterInstance, days: int, running: str) -> None:
+    """Delete them; what goes wrong is no reason for a run to fail, and the next one tries again."""
+    try:
+        delete_old_runs(instance, days, running)
+    except (OSError, SQLAlchemyError, dg.DagsterError) as error:
+        why = " ".join(str(error).split())
+        logging.getLogger(__name__).warning("old runs of Dagster's history could not be deleted: %s", why)
 
 
 def heal_before_a_run(home: Home, say: Say) -> None:

@@ -29,6 +29,7 @@ VARIABLES = {
     "FAULTLINE_SCHEDULE": "30 4 * * *",
     "FAULTLINE_TIMEZONE": "Asia/Tokyo",
     "FAULTLINE_KEEP_PUBLICATIONS": "5",
+    "FAULTLINE_KEEP_RUNS_DAYS": "30",
     "FAULTLINE_PUBLISH_GROUP": "analysts",
 }
 
@@ -72,6 +73,7 @@ class TestSettings:
             schedule="30 4 * * *",
             schedule_timezone="Asia/Tokyo",
             keep_publications=5,
+            keep_runs_days=30,
             publish_group="analysts",
         )
 
@@ -89,7 +91,7 @@ class TestSettings:
     def test_sources_that_are_an_option_come_before_the_variable(self, all_variables):
         assert read_settings(None, Path("/more")).home == Home(Path("/srv/faultline"), Path("/more"))
 
-    @pytest.mark.parametrize("name", ["FAULTLINE_KEEP_PUBLICATIONS", "FAULTLINE_THREADS"])
+    @pytest.mark.parametrize("name", ["FAULTLINE_KEEP_PUBLICATIONS", "FAULTLINE_KEEP_RUNS_DAYS", "FAULTLINE_THREADS"])
     @pytest.mark.parametrize("value", ["0", "many", "-1", "1.5"])
     def test_a_number_that_cannot_be_is_named(self, monkeypatch, name, value):
         monkeypatch.setenv(name, value)

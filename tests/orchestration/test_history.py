@@ -1,5 +1,8 @@
 """The history of runs is Dagster's own, and its events are written through one connection."""
 
+import sqlite3
+from contextlib import closing
+
 import dagster as dg
 import pytest
 from sqlalchemy import Engine
@@ -8,6 +11,8 @@ from sqlalchemy.event import listen, remove
 from orchestration.history import EventHistory, RunHistory
 from orchestration.home import Home
 from orchestration.instance import prepare_storage
+from orchestration.session import RefreshSession
+from orchestration.upkeep.old_runs import delete_old_runs
 
 EVENTS = 50
 
@@ -73,3 +78,108 @@ def test_dagsters_own_storage_opens_a_connection_for_each_event(home, opened):
     with dg.DagsterInstance.get() as instance:
         telling.execute_in_process(instance=instance)
     assert len(opened) > EVENTS
+
+
+def age(home, run_id, days):
+    """Have a run be of some days ago."""
+    with closing(sqlite3.connect(home.dagster / "history" / "runs.db")) as con, con:
+        con.execute(
+            f"update runs set create_timestamp = datetime(create_timestamp, '-{days} days') where run_id = ?", [run_id]
+        )
+
+
+def size(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def mentions(home, run_id):
+    """List what Dagster's folder still has of a run: names of files and tables."""
+    found = [str(path) for path in home.dagster.rglob("*") if run_id in path.name]
+    for file in home.dagster.rglob("*.db"):
+        with closing(sqlite3.connect(file)) as con:
+            for (table,) in con.execute("select name from sqlite_master where type = 'table'").fetchall():
+                columns = [row[1] for row in con.execute(f"pragma table_info({table})")]
+                if "run_id" in columns:
+                    count = con.execute(f"select count(*) from {table} where run_id = ?", [run_id]).fetchone()[0]
+                    found += [f"{file.name}.{table}"] * bool(count)
+    return found
+
+
+@dg.asset(check_specs=[dg.AssetCheckSpec("right", asset="checked")])
+def checked(context):
+    """Print a line, and pass a check."""
+    print("printed")
+    yield dg.MaterializeResult(check_results=[dg.AssetCheckResult(passed=True, check_name="right")])
+
+
+def materialize(instance):
+    return dg.materialize([checked], instance=instance).run_id
+
+
+def test_old_runs_go_with_everything_that_they_wrote(home):
+    with dg.DagsterInstance.get() as instance:
+        old, young, running = (materialize(instance) for _ in range(3))
+        for run_id, days in ((old, 91), (young, 89), (running, 500)):
+            age(home, run_id, days)
+        assert len(mentions(home, old)) >= 5
+        assert delete_old_runs(instance, 90, running) == 1
+        assert mentions(home, old) == []
+        assert instance.get_run_by_id(old) is None
+        for run_id in (young, running):
+            assert instance.get_run_by_id(run_id).is_success
+            assert len(instance.all_logs(run_id)) > 5
+        assert instance.get_latest_materialization_event(dg.AssetKey("checked")).run_id == running
+        assert materialize(instance)
+        assert delete_old_runs(instance, 90, running) == 0
+
+
+def test_the_history_stays_as_large_as_the_nights_that_are_kept(home):
+    """Each night is a day after the last one, of which three are kept."""
+    runs, sizes = [], []
+    for _ in range(9):
+        for run_id in runs:
+            age(home, run_id, 1)
+        with dg.DagsterInstance.get() as instance:
+            runs.append(materialize(instance))
+            delete_old_runs(instance, 3, runs[-1])
+            kept = len(instance.get_run_records())
+        sizes.append(size(home.dagster))
+    assert kept in {3, 4}
+    assert max(sizes[5:]) <= 1.1 * sizes[4]
+
+
+def test_the_space_of_many_nights_is_given_back(home):
+    with dg.DagsterInstance.get() as instance:
+        runs = [telling.execute_in_process(instance=instance).run_id for _ in range(3)]
+    with closing(sqlite3.connect(home.dagster / "history" / "runs" / "index.db")) as con, con:
+        con.execute(
+            "insert into event_logs (run_id, event, dagster_event_type, timestamp)"
+            " with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)"
+            f" select '{runs[0]}', hex(randomblob(1000)), 'X', datetime() from n"
+        )
+    before = size(home.dagster)
+    age(home, runs[0], 365)
+    with dg.DagsterInstance.get() as instance:
+        delete_old_runs(instance, 90, runs[2])
+    assert before - size(home.dagster) > 3_500_000
+
+
+def test_each_run_deletes_the_old_ones(home, tmp_path):
+    session = RefreshSession(
+        working_file=str(tmp_path / "faultline.duckdb"), lock_file=str(tmp_path / "refresh.lock"), keep_runs_days=5
+    )
+
+    @dg.op
+    def work(session: RefreshSession):
+        pass
+
+    @dg.job(resource_defs={"session": session}, executor_def=dg.in_process_executor)
+    def refreshing():
+        work()
+
+    with dg.DagsterInstance.get() as instance:
+        old, young = (materialize(instance) for _ in range(2))
+        age(home, old, 6)
+        age(home, young, 4)
+        assert refreshing.execute_in_process(instance=instance).success
+        assert [instance.get_run_by_id(run_id) is None for run_id in (old, young)] == [True, False]

@@ -1,0 +1,41 @@
+"""Dagster's history is kept for some months: a night adds 7 MB to it, however small the clusters are.
+
+Runs go with their events and with what they printed. The marks of schedule and sensors are removed by Dagster's daemon
+(`retention` in dagster.yaml). Nothing that is published comes from this history.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
+
+
+def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
+    """Delete the runs that were started before some days, and return how many there were.
+
+    Parameters
+    ----------
+    instance
+        Dagster's storage. The lock of the home is held, so that no other run than this one is under way.
+    days
+        For how long a run is kept.
+    running
+        The id of the run that is under way; it stays.
+    """
+    from dagster import RunsFilter
+
+    from orchestration.history import EventHistory
+
+    before = datetime.now(UTC) - timedelta(days=days)
+    old = [record.dagster_run.run_id for record in instance.get_run_records(RunsFilter(created_before=before))]
+    old = [run_id for run_id in old if run_id != running]
+    for run_id in old:
+        # The run itself last: while it is there, a later night finds it again.
+        instance.compute_log_manager.delete_logs(prefix=[run_id])
+        instance.delete_run(run_id)
+    if old and isinstance(instance.event_log_storage, EventHistory):
+        instance.event_log_storage.give_back_space()
+    return len(old)
