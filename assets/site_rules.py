@@ -12,25 +12,36 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-KINDS = {"check": "health check", "node_reason": "node reason", "xid": "Xid"}
+KINDS = {"check": "health check", "node_reason": "node reason", "xid": "Xid", "kernel": "error line"}
 """What `marts.agg_unmapped_signals.kind` means, as a noun."""
 
 MAX_SIGNAL_CHARACTERS = 300
-"""A reason that is as long may have been cut off there."""
+"""A reason or a line that is as long may have been cut off there."""
 
 CATEGORY_LINE = 'category = "config"  # replace it: docs/configuration.md lists the categories; "config" causes nothing'
 
-LISTED = """
-    select cluster_id, kind, signal, event_count, node_count, first_seen_at, last_seen_at, example_path,
-        example_line_number
-    from marts.agg_unmapped_signals
-    order by cluster_id, kind, event_count desc, signal
+ORDER = "coalesce(ratio_low <= 1, true), kind = 'kernel', event_count desc, kind, signal"
+"""First what clearly stands before failed ends more often than before others. Then error lines come last: most of them
+concern no job."""
+
+LISTED = f"""
+    -- Through JSON: what an earlier version published has no shares of ends.
+    select
+        cluster_id, kind, signal, event_count, node_count, first_seen_at, last_seen_at, example_path,
+        example_line_number,
+        (to_json(signals)->>'failed_end_ratio')::double as failed_end_ratio,
+        (to_json(signals)->>'completed_end_ratio')::double as completed_end_ratio,
+        (to_json(signals)->>'ratio')::double as ratio,
+        (to_json(signals)->>'ratio_low')::double as ratio_low,
+        (to_json(signals)->>'ratio_high')::double as ratio_high
+    from marts.agg_unmapped_signals as signals
+    order by cluster_id, {ORDER}
 """
 
 
 @dataclass(frozen=True)
 class Signal:
-    """A health check, a reason or an Xid that no rule knows, of one cluster."""
+    """A health check, a reason, an Xid or an error line that no rule knows, of one cluster."""
 
     kind: str
     signal: str
@@ -40,6 +51,11 @@ class Signal:
     last_seen_at: datetime
     example_path: str
     example_line_number: int
+    failed_end_ratio: float | None = None
+    completed_end_ratio: float | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Signal:
@@ -56,6 +72,16 @@ class Signal:
     def place(self) -> str:
         """The file and line of the first event."""
         return f"{self.example_path}:{self.example_line_number}"
+
+    @property
+    def before_ends(self) -> str:
+        """How much more often it stands before failed ends than before completed ones; empty where there are none."""
+        if self.failed_end_ratio is None or self.completed_end_ratio is None:
+            return ""
+        shares = f"before {_percent(self.failed_end_ratio)} of failed ends and {_percent(self.completed_end_ratio)} of "
+        if self.ratio is None:
+            return f"{shares}completed ones" + (f", at least {self.ratio_low:.2g} times" if self.ratio_low else "")
+        return f"{shares}completed ones, {self.ratio:.2g} times ({self.ratio_low:.2g} to {self.ratio_high:.2g})"
 
 
 def counted(signals: Iterable[Signal]) -> str:
@@ -76,11 +102,14 @@ def counted_by_kind(counts: Mapping[str, int]) -> str:
 
 def lines_of(signal: Signal) -> list[str]:
     """Return the lines to paste, valid as they stand: where it was seen, as a comment, and a rule without effect."""
-    events = "event" if signal.event_count == 1 else "events"
+    noun = "line" if signal.kind == "kernel" else "event"
+    events = noun if signal.event_count == 1 else f"{noun}s"
     nodes = "node" if signal.node_count == 1 else "nodes"
     seen = f"{signal.event_count} {events} on {signal.node_count} {nodes}, {signal.days}, first in {signal.place}"
+    seen = "; ".join(filter(None, (seen, signal.before_ends)))
     section, key = {
         "check": ("[[health.checks]]", f"name = {toml_text(signal.signal)}"),
+        "kernel": ("[[kernel.rules]]", f"pattern = {toml_text(pattern_of_line(signal.signal))}"),
         "node_reason": ("[[node_reasons]]", f"pattern = {toml_text(pattern_of(signal.signal))}"),
         "xid": ("[[xids]]", f"code = {signal.signal}"),
     }[signal.kind]
@@ -98,6 +127,23 @@ def pattern_of(reason: str) -> str:
     return f"^{pattern}" if len(reason) >= MAX_SIGNAL_CHARACTERS else f"^{pattern}$"
 
 
+def pattern_of_line(shape: str) -> str:
+    r"""Return the pattern that fits all lines of a shape; masked secrets may be anything.
+
+    In a cluster with pseudonyms a shape ends with a hash, and has an x where a word was cut out.
+
+    >>> pattern_of_line("acme #: fence '#' lost")
+    "^acme\\s+.*:\\s+fence\\s+'.*'\\s+lost$"
+    >>> pattern_of_line("x #: x lost #0a1b2c3d4e5f")
+    '^.*\\s+.*:\\s+.*\\s+lost$'
+    """
+    hashed = re.fullmatch(r"(.*) #[0-9a-f]{12}", shape)
+    if not hashed:
+        return pattern_of(shape).replace(r"\*\*\*", ".*")
+    pattern = pattern_of(hashed[1].replace("x", "#"))
+    return pattern.removesuffix("$") if len(hashed[1]) >= MAX_SIGNAL_CHARACTERS else pattern
+
+
 def toml_text(text: str) -> str:
     r"""Quote a text for TOML: as it stands where nothing in it is special, else with escapes.
 
@@ -107,6 +153,10 @@ def toml_text(text: str) -> str:
     if text.isascii() and text.isprintable() and "'" not in text:
         return f"'{text}'"
     return f'"{"".join(map(_escaped, text))}"'
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
 
 
 def _escaped(character: str) -> str:

@@ -31,11 +31,13 @@ This page is written by `make configuration` from the code that reads the settin
 A mistake in a `cluster.toml` is told at once by `faultline refresh` and `faultline doctor`, with file, key and what is
 allowed. The cluster keeps its last good numbers until it is corrected, and the other clusters are built. A change takes
 effect with the next refresh. Logs are read again only where a change concerns their reading: `timezone`,
-`slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `privacy`, and a health check with `sticky = false`.
+`slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `privacy`, a health check with `sticky = false`, and the patterns
+under `[[kernel.rules]]`, which have the logs of `kernel/` and `slurmctld/` read again.
 """
-RULES = """The rules in `[[health.checks]]`, `[[node_reasons]]` and `[[xids]]` come before the built-in ones. What no
-rule knows is counted by `faultline status`; `faultline doctor` and the report's page on data quality print the lines to
-paste. The categories are those of `marts.dim_failure_categories`."""
+RULES = """The rules in `[[health.checks]]`, `[[kernel.rules]]`, `[[node_reasons]]` and `[[xids]]` come before the
+built-in ones; of the controller's log, those of `[[kernel.rules]]` come after them. What no rule knows is counted by
+`faultline status`; `faultline doctor` and the report's page on data quality print the lines to paste. The categories
+are those of `marts.dim_failure_categories`."""
 
 
 @dataclass(frozen=True)

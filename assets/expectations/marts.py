@@ -82,7 +82,7 @@ def agg_check_introductions() -> list[Rule]:
 
 
 def agg_unmapped_signals() -> list[Rule]:
-    """Demand believable times in order, and an event on a node for each signal."""
+    """Demand believable times in order, and an event on a node for each signal but lines that name no node."""
     row = ("cluster_id", "kind", "signal")
     return [
         columns(*row, "event_count", "node_count", "first_seen_at", "last_seen_at", "example_path"),
@@ -90,9 +90,17 @@ def agg_unmapped_signals() -> list[Rule]:
         in_order("first_seen_at", "last_seen_at", *row),
         no_row(
             "seen_on_nodes",
-            "event_count < 1 or node_count < 1 or node_count > event_count",
+            "event_count < 1 or (node_count < 1 and kind <> 'kernel') or node_count > event_count",
             (*row, "event_count", "node_count"),
             "a signal was seen at least once, on as many nodes as events at most",
+        ),
+        ratio("failed_end_ratio", *row),
+        ratio("completed_end_ratio", *row),
+        no_row(
+            "ratio_between_limits",
+            "ratio < ratio_low or ratio > ratio_high",
+            (*row, "ratio", "ratio_low", "ratio_high"),
+            "a ratio lies between its limits",
         ),
     ]
 

@@ -56,6 +56,11 @@ TABLES: Mapping[str, str] = {
 
     Source: slurmctld/ of every cluster. One row per line and node.
     """,
+    "raw.unknown_lines": """Lines of the kernel and the controller with the weight of an error that no rule knows.
+
+    Of each file the 1,000 commonest shapes. Source: kernel/ and slurmctld/ of every cluster. One row per file, shape,
+    node and five minutes.
+    """,
     "raw.squeue_exclusions": """Nodes that waiting or running jobs asked not to get.
 
     Source: squeue/ of every cluster (snapshots with %x). One row per line and excluded node.

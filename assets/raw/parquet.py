@@ -21,6 +21,7 @@ DATED = {
     "raw.kernel_messages": "occurred_at",
     "raw.node_events": "started_at",
     "raw.slurmctld_events": "logged_at",
+    "raw.unknown_lines": "first_at",
     "raw.tickets": "opened_at",
 }
 """Tables that grow day by day, and the time that dates a row; each is never NULL."""
@@ -30,7 +31,7 @@ WHOLE = ("raw.clusters",)
 """A row per cluster: one file."""
 FITTED = ("intermediate.int_posteriors_fitted",)
 """What dbt's models in Python made, once they ran: other engines read it as they read the raw tables."""
-FITTED_FOR_ALL = ("intermediate.int_failure_counts_bounded",)
+FITTED_FOR_ALL = ("intermediate.int_failure_counts_bounded", "intermediate.int_end_ratios_bounded")
 """The same, of no single cluster: one file."""
 EXISTS = "select 1 from duckdb_tables() where schema_name || '.' || table_name = ?"
 

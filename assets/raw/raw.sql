@@ -33,7 +33,8 @@ create table if not exists raw.clusters (
     config_sha256 varchar,
     report_names varchar,                     -- shown, hidden: whether users, accounts and job names stand in the report
     health_check_rules json,                  -- [{"rule_order": 1, "check_name": "...", ...}]: the site's own, in order
-    node_reason_rules json,                   -- [{"rule_order": 1, "pattern": "...", ...}]
+    kernel_rules json,                        -- [{"rule_order": 1, "pattern": "...", ...}]
+    node_reason_rules json,                   -- the same
     xid_rules json                            -- [{"code": 999, ...}]
 );
 
@@ -42,6 +43,7 @@ alter table raw.clusters add column if not exists lemon_rate_days integer;
 alter table raw.clusters add column if not exists lemon_thresholds json;
 alter table raw.clusters add column if not exists report_names varchar;
 alter table raw.clusters add column if not exists health_check_rules json;
+alter table raw.clusters add column if not exists kernel_rules json;
 alter table raw.clusters add column if not exists node_reason_rules json;
 alter table raw.clusters add column if not exists xid_rules json;
 -- An earlier version had 90 days where none were configured.
@@ -210,7 +212,7 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     line_number bigint not null,
     disposition varchar not null,
     logged_at timestamp not null,
-    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, node_not_resumed, node_powered_down, state_shown, reason_set, state_set, node_returned, node_rebooted, node_invalid, prolog_failure, epilog_failure, drained_by_slurm, job_requeued
+    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, node_not_resumed, node_powered_down, state_shown, reason_set, state_set, node_returned, node_rebooted, node_invalid, prolog_failure, epilog_failure, drained_by_slurm, job_requeued, site_rule
     job_id_raw bigint,                        -- the victim for preemptions
     instigator_job_id_raw bigint,
     instigator_array_job_id bigint,           -- some task of this array, shown as 12_*
@@ -220,12 +222,30 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED (with $ in a reservation for maintenance), DOWN, IDLE, RESUME, ALLOCATED, MIXED
     reason varchar,
     message varchar not null,
-    dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
+    dated_by_file_at timestamp,               -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
+    rule_pattern varchar                      -- site_rule: of the rule in cluster.toml that fits
 );
 
 -- A home filled by an earlier version has the table without these.
+alter table raw.slurmctld_events add column if not exists rule_pattern varchar;
 alter table raw.slurmctld_events add column if not exists instigator_array_job_id bigint;
 alter table raw.slurmctld_events add column if not exists dated_by_file_at timestamp;
+
+create table if not exists raw.unknown_lines (  -- lines with the weight of an error that no rule knows: one row per file, shape, node and five minutes
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,              -- of the first of them
+    disposition varchar not null,
+    kind varchar not null,                    -- the folder: kernel, slurmctld
+    node_name varchar,                        -- NULL: the line names none
+    node_id varchar,                          -- NULL: none, or not a node of this cluster
+    first_at timestamp not null,
+    duration_seconds double not null,         -- from the first to the last
+    shape varchar not null,                   -- the text in lower case, # for numbers, addresses and names
+    line_count bigint not null,
+    example varchar,                          -- the first text of the shape in the file; NULL in its other rows
+    dated_by_file_at timestamp                -- of lines without a year: first_at by the date of the file (ops.years); NULL: they tell their year
+);
 
 create table if not exists raw.tickets (      -- one row per (ticket, node)
     cluster_id varchar not null,

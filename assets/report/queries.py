@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 
 from assets.rows import rows_of
+from assets.site_rules import ORDER
 
 Row = dict[str, Any]
 
@@ -100,7 +101,7 @@ PUBLISHED = {
     "sizes": "marts.agg_job_sizes order by gpu_size_bin nulls last",
     "states": "marts.agg_job_states order by is_infrastructure, attempt_count desc, state",
     "time_to_failure": "estimates.est_time_to_failure order by gpu_size_bin",
-    "unmapped_signals": "marts.agg_unmapped_signals order by event_count desc, kind, signal",
+    "unmapped_signals": f"marts.agg_unmapped_signals order by {ORDER}",
 }
 """Published tables by the name that sections call them, with the rows wanted and their order."""
 LABELS = {"failure_category": "label", "other_category": "other_label", "relapsed_category": "relapsed_label"}

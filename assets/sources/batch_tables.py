@@ -57,6 +57,13 @@ UNDATED_LOGS = TempTable(
 )
 """For `undated.year_steps` to add to: the files with lines without a year, as `ops.years` has them."""
 
+UNKNOWN_LINES = TempTable(
+    "unknown_lines",
+    {**_PLACE, "node_name": "varchar", "seen_at": "timestamp", "has_no_year": "boolean", "message": "varchar"},
+)
+"""For the reader to add to: lines that it skips although they have the weight of an error, as no rule knows them. A
+line that names several nodes has a row for each. `has_no_year`: the year is that of the file's date."""
+
 TAKEN_FILES = TempTable("taken_files", {"file_id": "integer", "line_count": "bigint"})
 """For a `WholeFileReader`: the files that it has read, with the number of all their lines."""
 

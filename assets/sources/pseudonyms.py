@@ -84,10 +84,11 @@ COLUMNS: dict[str, dict[str, str]] = {
     "slurmctld_events": {
         **_PLACE,
         **_NODE,
-        **dict.fromkeys(("kind", "preempt_mode", "state"), KEPT),
+        **dict.fromkeys(("kind", "preempt_mode", "state", "rule_pattern"), KEPT),
         "reason": REASON,
         "message": TEXT,
     },
+    "unknown_lines": {**_PLACE, **_NODE, "kind": KEPT, "shape": TEXT, "example": TEXT},
     "tickets": {
         **_PLACE,
         **_NODE,

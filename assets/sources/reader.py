@@ -268,4 +268,4 @@ def translation_of(reader: Reader, dialect: str) -> Translation | None:
 
 def reader_key(reader: Reader, cluster: ClusterSettings) -> str:
     """Return a key of the versions and settings that a file is read with; when it changes, the file is read again."""
-    return f"{CORE_VERSION}.{reader.VERSION}:{cluster.reading_hash}"
+    return f"{CORE_VERSION}.{reader.VERSION}:{cluster.reading_hash_of(reader.KIND)}"

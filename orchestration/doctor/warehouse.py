@@ -203,16 +203,16 @@ def _node_size_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Find
 
 
 def _unmapped_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """List by cluster what no rule knows, the most frequent first, with the lines that map it."""
+    """List by cluster what no rule knows, the most telling first, with the lines that map it."""
     findings: list[Finding] = []
     if not con.execute(KNOWS_UNMAPPED).fetchall():
         return findings
     for cluster_id, rows in groupby(rows_of(con, LISTED), key=lambda row: row["cluster_id"]):
-        signals = sorted(map(Signal.of, rows), key=lambda signal: -signal.event_count)
+        signals = list(map(Signal.of, rows))
         shown = signals[:MAX_SIGNALS]
         step = f"paste what concerns you into {cluster_id}/cluster.toml, with the right category"
         if len(shown) < len(signals):
-            step += f"; these are the most frequent {len(shown)} of {len(signals):,}, all stand in "
+            step += f"; these are the most telling {len(shown)} of {len(signals):,}, all stand in "
             step += "marts.agg_unmapped_signals"
         findings.append(
             Finding(

@@ -336,6 +336,14 @@ ANOMALIES = [
         ("marts", "agg_unmapped_signals"), "seen_on_nodes", ["my_probe", "event_count 3", "node_count 4"],
     ),
     (
+        ["update marts.agg_unmapped_signals set node_count = 0"],
+        ("marts", "agg_unmapped_signals"), "seen_on_nodes", ["my_probe", "event_count 3", "node_count 0"],
+    ),
+    (
+        ["update marts.agg_unmapped_signals set ratio_low = 6"],
+        ("marts", "agg_unmapped_signals"), "ratio_between_limits", ["my_probe", "ratio 5.0", "ratio_low 6.0"],
+    ),
+    (
         ["update marts.agg_lost_goodput set first_order_gpu_hours = 9"],
         ("marts", "agg_lost_goodput"), "at_most_half_a_checkpoint_interval", ["9.0 hours by 1 failures"],
     ),

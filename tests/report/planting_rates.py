@@ -82,7 +82,9 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
         "marts.agg_unmapped_signals": [
             {"cluster_id": "hall-b", "kind": "check", "signal": HOSTILE, "event_count": 7, "node_count": 2,
              "first_seen_at": START, "last_seen_at": START + dt.timedelta(days=3), "example": HOSTILE,
-             "example_path": f"hall-b/health/{HOSTILE}", "example_line_number": 12}
+             "example_path": f"hall-b/health/{HOSTILE}", "example_line_number": 12, "failed_end_count": 3,
+             "failed_end_ratio": 0.3, "completed_end_count": 2, "completed_end_ratio": 0.02, "ratio": 15.0,
+             "ratio_low": 3.1, "ratio_high": 99.0}
         ],
         "marts.dim_annotations": [
             {"cluster_id": cluster_id, "annotation_number": 1, "annotated_date": START + after, "annotation": text}

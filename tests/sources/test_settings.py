@@ -91,7 +91,8 @@ def test_every_key(tmp_path):
         "attribution_after_seconds": 60, "attribution_priority": ["pcie", "ib_link"], "runs_chain": False,
         "runs_chain_gap_seconds": 60, "checkpoint_minutes": 30.0, "restart_minutes": 2.5, "write_minutes": 1.0,
         "lemon_window_days": 14, "lemon_rate_days": 60, "quarantine_max_share": 0.5, "config_path": "c1/cluster.toml",
-        "report_names": "hidden", "health_check_rules": "[]", "node_reason_rules": "[]", "xid_rules": "[]",
+        "report_names": "hidden", "health_check_rules": "[]", "kernel_rules": "[]",
+        "node_reason_rules": "[]", "xid_rules": "[]",
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assets.log_kinds import LOG_KINDS, WARNINGS, Gap, missing
 from assets.report.blocks import Section, Text, section
-from assets.report.numbers import moment, printable, share, whole, words
+from assets.report.numbers import moment, printable, share, short, whole, words
 from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, table
 from assets.report.wording import plural
@@ -73,6 +73,9 @@ UNMAPPED = (
     Col("#Nodes", "node_count", whole),
     Col("First seen", "first_seen_at", moment),
     Col("Last seen", "last_seen_at", moment),
+    Col("#Share of failed ends", "failed_end_ratio", share),
+    Col("#Share of completed ends", "completed_end_ratio", share),
+    Col("#How much more often", "ratio", short, limits="ratio"),
     Col("Example", lambda row: printable(Signal.of(row).place, 120)),
     Col("Lines for cluster.toml", lambda row: "\n".join(lines_of(Signal.of(row))[1:]), is_code=True),
 )
@@ -111,7 +114,9 @@ def gaps(own: Own) -> Section:
             own.rows("unmapped_signals")[:MAX_UNMAPPED],
             UNMAPPED,
             "Failures that these announce stay without a cause until cluster.toml says what they mean; # stands for "
-            f"numbers. The {MAX_UNMAPPED} most frequent are listed; marts.agg_unmapped_signals has all.",
+            "numbers and names. Ends are those of attempts with it on one of their nodes in the attribution window. "
+            "What clearly stands more often before failed ends comes first; that is a hint and no proof. "
+            f"{MAX_UNMAPPED} are listed; marts.agg_unmapped_signals has all.",
         ),
     )
 

@@ -20,6 +20,7 @@ from assets.sources.batch_tables import (
     TAKEN_FILES,
     TAKEN_LINES,
     UNDATED_LOGS,
+    UNKNOWN_LINES,
 )
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
@@ -33,6 +34,7 @@ from assets.sources.intake.growing import (
 )
 from assets.sources.intake.isolating import Aside
 from assets.sources.intake.sight import blind_files, mark_blind_files, note_sightings, sample_lines
+from assets.sources.intake.unknown_lines import keep_unknown_lines
 from assets.sources.masking import masked
 from assets.sources.pseudonyms import let_cut, replaced_columns, require_key, words_of
 from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader, translation_of
@@ -158,6 +160,7 @@ def _load(
     if blind and is_read_on:
         raise MustBeReadWhole("few of the lines where it grew are understood")
     mark_blind_files(con, reader, blind)
+    keep_unknown_lines(con, is_pseudonymous=cluster.is_pseudonymous)
     for file in files:
         if file.resume:
             require_agreement(con, reader, file, file.resume)
@@ -190,7 +193,16 @@ def take_whole_files(
     copies: CopiesInFolder,
 ) -> set[int]:
     """Let a reader that can do so read whole files at once; give their ids."""
-    for table in (TAKEN_FILES, TAKEN_LINES, LEFT_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES, UNDATED_LOGS):
+    for table in (
+        TAKEN_FILES,
+        TAKEN_LINES,
+        LEFT_LINES,
+        COUNTED_SKIPS,
+        EARLIER_SKIPS,
+        STATED_TIMES,
+        UNDATED_LOGS,
+        UNKNOWN_LINES,
+    ):
         table.create(con)
     if isinstance(reader, WholeFileReader):
         as_they_are = {number: file for number, file in enumerate(files) if not translation_of(reader, file.dialect)}

@@ -10,7 +10,7 @@ import duckdb
 
 from assets.sources.intake.folder import Survey
 from assets.sources.settings import ClusterSettings
-from assets.sources.settings.rules import Health, NodeReason, Rule, XidMeaning
+from assets.sources.settings.rules import Health, KernelLine, NodeReason, Rule, XidMeaning
 from assets.sql import identifier
 from assets.warehouse import transaction
 
@@ -42,6 +42,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "annotations": json.dumps(notes),
         "report_names": settings.report.names,
         "health_check_rules": json.dumps(_health_check_rules(settings.health)),
+        "kernel_rules": json.dumps(_kernel_rules(settings.kernel.rules)),
         "node_reason_rules": json.dumps(_node_reason_rules(settings.node_reasons)),
         "xid_rules": json.dumps(_xid_rules(settings.xids)),
         "config_path": cluster.config_path,
@@ -59,6 +60,13 @@ def _health_check_rules(health: Health) -> list[dict[str, Any]]:
             "is_sticky": check.sticky,
         }
         for number, check in enumerate(health.checks, start=1)
+    ]
+
+
+def _kernel_rules(rules: Sequence[KernelLine]) -> list[dict[str, Any]]:
+    return [
+        {"rule_order": number, "pattern": rule.pattern, **_meaning(rule, rule.category)}
+        for number, rule in enumerate(rules, start=1)
     ]
 
 

@@ -127,7 +127,7 @@ def forget_lines_read_again(
         """,
         key,
     )
-    for table in (f"raw.{reader.TABLE}", "ops.quarantine"):
+    for table in (f"raw.{reader.TABLE}", "raw.unknown_lines", "ops.quarantine"):
         con.execute(
             f"""
             delete from {table}

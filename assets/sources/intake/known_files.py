@@ -70,6 +70,7 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
     for table in (
         f"raw.{reader.TABLE}",
         "ops.files",
+        "raw.unknown_lines",
         "ops.quarantine",
         "ops.skips",
         "ops.resume_points",

@@ -29,6 +29,7 @@ TABLES_WITH_NODES = (
     "slurmctld_events",
     "tickets",
     "squeue_exclusions",
+    "unknown_lines",
 )
 NAMING_TABLES = {"sacct", "nodes"}
 RESOLVED = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "varchar", "node_id": "varchar"})

@@ -25,6 +25,7 @@ TIMED_BY: Mapping[str, str] = {
     "health_checks": "observed_at",
     "kernel_messages": "occurred_at",
     "slurmctld_events": "logged_at",
+    "unknown_lines": "first_at",
 }
 """Raw tables with `dated_by_file_at`, and the column that is settled from it."""
 

@@ -13,7 +13,7 @@ from assets.sources import pseudonyms
 from assets.sources.patterns import require_patterns
 from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
-from assets.sources.settings.rules import MAX_RULES, Health, NodeReason, XidMeaning
+from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, XidMeaning
 from assets.sources.settings.sections import (
     Alerts,
     Annotation,
@@ -32,6 +32,9 @@ from assets.sources.settings.sections import (
     Trace,
 )
 from assets.sources.settings.values import Name, NotNegative, SlurmCluster, TimeZone
+
+READ_BY_RULES = ("kernel", "slurmctld")
+"""Kinds of logs of which a site's kernel rules tell the lines worth reading."""
 
 
 class Settings(Section):
@@ -68,6 +71,7 @@ class Settings(Section):
     inventory: Inventory = Inventory()
     tickets: Tickets = Tickets()
     health: Health = Health()
+    kernel: Kernel = Kernel()
     node_reasons: Annotated[list[NodeReason], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     xids: Annotated[list[XidMeaning], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     annotations: list[Annotation] = Field(default_factory=list)
@@ -147,3 +151,14 @@ class ClusterSettings(BaseModel):
             # The words of the rules stay in a text that is cut.
             parts["privacy"] = [pseudonyms.VERSION, *self.settings.patterns_of_texts]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def reading_hash_of(self, kind: str) -> str:
+        """Hash of the settings that change how files of a kind are read.
+
+        What a kernel rule finds is a matter of reading, because the lines that no rule knows are not stored. What it
+        means is not.
+        """
+        patterns = self.settings.kernel.patterns
+        if kind not in READ_BY_RULES or not patterns:
+            return self.reading_hash
+        return hashlib.sha256(json.dumps([self.reading_hash, patterns]).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What a site's own health checks, node reasons and Xids mean: rules that are asked before the built-in ones."""
+"""What a site's own checks, kernel lines, node reasons and Xids mean: rules that are asked before the built-in ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from assets.sources.patterns import require_patterns
+from assets.sources.patterns import MAX_PATTERNS, require_patterns
 from assets.sources.settings.sections import FailureCategory, Section
 from assets.sources.settings.values import Name, Text
 
@@ -71,6 +71,32 @@ class Health(Section):
     def unfolded(self) -> list[tuple[str | None, str | None]]:
         """Name and pattern of the checks of which each bad result counts: none of them is folded into a stretch."""
         return [(rule.name, rule.pattern) for rule in self.checks if not rule.sticky]
+
+
+class KernelLine(Rule):
+    """What a line of the kernel or of Slurm's controller means. The first rule that fits a line holds."""
+
+    pattern: Text
+    """A regular expression (RE2, any case) that is found in the message, behind its time, its host and its tag."""
+    category: CheckCategory
+    """What the line means. `performance` and `config` are never the cause of a failure."""
+
+
+class Kernel(Section):
+    """How to read the lines of the kernel and of Slurm's controller."""
+
+    rules: Annotated[list[KernelLine], Field(max_length=MAX_PATTERNS)] = Field(default_factory=list)
+
+    @field_validator("rules")
+    @classmethod
+    def _valid_patterns(cls, rules: list[KernelLine]) -> list[KernelLine]:
+        require_patterns([rule.pattern for rule in rules])
+        return rules
+
+    @property
+    def patterns(self) -> list[str]:
+        """The patterns in their order."""
+        return [rule.pattern for rule in self.rules]
 
 
 class NodeReason(Rule):

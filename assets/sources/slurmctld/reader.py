@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from assets.log_kinds import export_again
-from assets.sources import nodelists
+from assets.sources import line_rules, nodelists, unknown_lines
 from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
@@ -20,7 +20,7 @@ from assets.sources.sql.repeats import mark_repeats
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = 7
+VERSION = 8
 COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -63,7 +63,7 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
 
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the relevant lines are read."""
-    zone = batch.cluster.settings.timezone
+    zone, patterns = batch.cluster.settings.timezone, batch.cluster.settings.kernel.patterns
     shapes = ", ".join(_extract(name) for name in _SHAPES)
     stamps = rf"""
     select file_id, line_number, regexp_extract(line, '^(?:<\d+>|\[)?({_MONTH})', 1) as stamp
@@ -74,7 +74,10 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     candidates = f"""
 create or replace temp table slurmctld_candidates as
 with relevant as materialized (
-    select file_id, line_number, line from lines where regexp_matches(line, '{slurmctld_messages.RELEVANT}')
+    select file_id, line_number, line
+    from lines
+    where regexp_matches(line, '{slurmctld_messages.RELEVANT}|{unknown_lines.SCAN}')
+        or {line_rules.may_fit("line", patterns)}
 )
 select *, true as is_relevant from relevant
 union all
@@ -83,7 +86,7 @@ from sampled_lines anti join relevant using (file_id, line_number)"""
     shaped = rf"""
 create or replace temp table slurmctld_lines as
 with shapes as (
-    select file_id, line_number, is_relevant, {shapes} from slurmctld_candidates
+    select file_id, line_number, line, is_relevant, {shapes} from slurmctld_candidates
 ),
 -- An asof join sorts what it joins, so lines that tell their year stay out of it.
 anchored as (
@@ -97,6 +100,7 @@ chosen as (
         shapes.file_id,
         shapes.line_number,
         shapes.is_relevant,
+        shapes.line,
         replace(coalesce(nullif(bracketed.stamp, ''), nullif(syslog_iso.stamp, '')), ',', '.') as stamp,
         case when length(stamp) > 26 then regexp_replace(stamp, '(\.\d{{6}})\d+', '\1') else stamp end as iso,
         {undated.in_leap_year(month_stamp)} as leap_year_time,
@@ -132,12 +136,16 @@ select
     {doubled_hours.is_unsettled(zone)} as is_unsettled,
     iso is null as has_no_year,
     message,
-    case when is_relevant then {slurmctld_messages.wording_place("message")} end as wording
+    case when is_relevant then {slurmctld_messages.wording_place("message")} end as wording,
+    is_relevant and {unknown_lines.has_weight("line", "body")} as has_weight,
+    case when is_relevant and wording is null then {line_rules.first_pattern("message", patterns)} end as rule_pattern
 from local_times
 {doubled_hours.joined("local_times", "slurmctld_turns")}"""
     events = f"create or replace temp table slurmctld_parsed as {slurmctld_messages.events('slurmctld_lines')}"
     problems = f"create or replace temp table slurmctld_problems as {_PROBLEMS}"
-    expansion = nodelists.expansion_step("select node_list from slurmctld_parsed", "slurmctld_node_lists")
+    others = f"create or replace temp table slurmctld_others as {_OTHERS}"
+    lists = "select node_list from slurmctld_parsed union all select node_list from slurmctld_others"
+    expansion = nodelists.expansion_step(lists, "slurmctld_node_lists")
     years = undated.year_steps(stamps, "slurmctld_years")
     turns = doubled_hours.turn_steps(zone, "slurmctld_years", "slurmctld_turns")
     warnings = """
@@ -155,7 +163,19 @@ from slurmctld_lines
 inner join batch_files on batch_files.file_id = slurmctld_lines.file_id
 where not {_IS_IMPLAUSIBLE}"""
     return ReadingPlan(
-        prepare=[*years, *turns, candidates, shaped, warnings, events, expansion, problems, stated],
+        prepare=[
+            *years,
+            *turns,
+            candidates,
+            shaped,
+            warnings,
+            events,
+            others,
+            expansion,
+            problems,
+            stated,
+            UNKNOWN_LINES,
+        ],
         loaded=LOADED,
         skipped=SKIPPED,
         # Only a line that was understood to matter can be quarantined.
@@ -184,6 +204,36 @@ def _extract(name: str) -> str:
 
 
 _IS_IMPLAUSIBLE = times.is_implausible("logged_at", "batch_files.modified_at")
+
+# Lines with a rule of the site, or with the weight of an error; a list that cannot be expanded leaves one without node.
+_OTHERS = rf"""
+select
+    lines.file_id,
+    lines.line_number,
+    lines.logged_at,
+    lines.has_no_year,
+    lines.message,
+    lines.rule_pattern,
+    nullif(rtrim(regexp_extract(
+        lines.message, '(?i)\bnode(?:s|name|list|\(s\))?[=: ]+([a-z][\w.-]*[\d\[][\w.\-\[\],]*)', 1
+    ), ',.'), '') as node_list
+from slurmctld_lines as lines
+inner join batch_files on batch_files.file_id = lines.file_id
+where
+    lines.wording is null
+    and (lines.rule_pattern is not null or (lines.has_weight and lines.message <> ''))
+    and not {_IS_IMPLAUSIBLE}"""
+
+_WITH_NODES = """
+    select others.*, unnest(coalesce(nullif(lists.node_names, []), [null])) as node_name
+    from slurmctld_others as others
+    left join slurmctld_node_lists as lists on lists.node_list = others.node_list"""
+
+UNKNOWN_LINES = f"""
+insert into unknown_lines by name
+select file_id, line_number, node_name, logged_at as seen_at, has_no_year, message
+from ({_WITH_NODES})
+where rule_pattern is null"""
 
 _PROBLEMS = f"""
 with judged as (
@@ -219,7 +269,7 @@ select
 from judged
 where found_problem is not null"""
 
-LOADED = """
+LOADED = f"""
 select
     parsed.file_id, parsed.line_number, parsed.logged_at, parsed.kind, parsed.job_id_raw,
     parsed.instigator_job_id_raw, parsed.instigator_array_job_id, parsed.preempt_mode,
@@ -229,7 +279,13 @@ select
 from slurmctld_parsed as parsed
 left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list
 anti join slurmctld_problems as bad on bad.file_id = parsed.file_id and bad.line_number = parsed.line_number
-where len(coalesce(lists.node_names, [null])) > 0"""
+where len(coalesce(lists.node_names, [null])) > 0
+union all by name
+select
+    file_id, line_number, logged_at, 'site_rule' as kind, node_name, message, rule_pattern,
+    case when has_no_year then logged_at end as dated_by_file_at
+from ({_WITH_NODES})
+where rule_pattern is not null"""
 
 SKIPPED = """
 select file_id, line_number, case when line is null then 'blank' else 'not_relevant' end as reason

@@ -1,114 +1,20 @@
 with
 
-events as (
+signals as (
 
-    select * from {{ ref('fct_health_events') }}
-    -- What repeats another event is counted there.
-    where duplicate_of_event_id is null
+    select * from {{ ref('int_unmapped_signals') }}
 
 ),
 
-xids as (
+ends as (
 
-    select * from {{ ref('xids') }}
-
-),
-
-site_xids as (
-
-    select * from {{ ref('stg_config__xid_rules') }}
+    select * from {{ ref('int_unmapped_signal_ends') }}
 
 ),
 
-unmapped_checks as (
+ratios as (
 
-    select
-        cluster_id,
-        'check' as kind,
-        lower(trim(check_name)) as signal,
-        event_id,
-        node_id,
-        observed_at,
-        message,
-        source_path,
-        source_line_number
-    from events
-    where
-        source = 'health_check'
-        and failure_category = 'unmapped'
-
-),
-
--- A reason that speaks of an Xid without its number can be told by its text alone.
-unmapped_reasons as (
-
-    select
-        cluster_id,
-        'node_reason' as kind,
-        {{ without_variable_parts('message') }} as signal,
-        event_id,
-        node_id,
-        observed_at,
-        message,
-        source_path,
-        source_line_number
-    from events
-    where
-        source in ('node_event', 'slurmctld')
-        and message is not null
-        and (failure_category = 'unmapped' or (failure_category = 'unknown_xid' and code is null))
-
-),
-
-codes_seen as (
-
-    select
-        cluster_id,
-        event_id,
-        node_id,
-        observed_at,
-        message,
-        source_path,
-        source_line_number,
-        {{ unnest_list('codes') }} as code
-    from events
-    where
-        source != 'kernel'
-        or check_name = 'xid'
-
-),
-
-unknown_xids as (
-
-    select
-        codes_seen.cluster_id,
-        'xid' as kind,
-        cast(codes_seen.code as string) as signal,
-        codes_seen.event_id,
-        codes_seen.node_id,
-        codes_seen.observed_at,
-        codes_seen.message,
-        codes_seen.source_path,
-        codes_seen.source_line_number
-    from codes_seen
-    left join xids on codes_seen.code = xids.code
-    left join site_xids
-        on
-            codes_seen.cluster_id = site_xids.cluster_id
-            and codes_seen.code = site_xids.code
-    where
-        xids.code is null
-        and site_xids.code is null
-
-),
-
-unmapped as (
-
-    select * from unmapped_checks
-    union all
-    select * from unmapped_reasons
-    union all
-    select * from unknown_xids
+    select * from {{ fitted_table('int_end_ratios_bounded') }}
 
 ),
 
@@ -118,22 +24,57 @@ ranked as (
         *,
         row_number() over (
             partition by cluster_id, kind, signal
-            order by observed_at, event_id
+            order by first_at, source_path, source_line_number
         ) as place
-    from unmapped
+    from signals
+
+),
+
+counted as (
+
+    select
+        cluster_id,
+        kind,
+        signal,
+        cast(sum(event_count) as bigint) as event_count,
+        cast(count(distinct node_id) as bigint) as node_count,
+        min(first_at) as first_seen_at,
+        max(last_at) as last_seen_at,
+        max(case when place = 1 then example end) as example,
+        max(case when place = 1 then source_path end) as example_path,
+        max(case when place = 1 then source_line_number end) as example_line_number
+    from ranked
+    group by cluster_id, kind, signal
 
 )
 
 select
-    cluster_id,
-    kind,
-    signal,
-    cast(count(*) as bigint) as event_count,
-    cast(count(distinct node_id) as bigint) as node_count,
-    min(observed_at) as first_seen_at,
-    max(observed_at) as last_seen_at,
-    max(case when place = 1 then message end) as example,
-    max(case when place = 1 then source_path end) as example_path,
-    max(case when place = 1 then source_line_number end) as example_line_number
-from ranked
-group by cluster_id, kind, signal
+    counted.cluster_id,
+    counted.kind,
+    counted.signal,
+    counted.event_count,
+    counted.node_count,
+    counted.first_seen_at,
+    counted.last_seen_at,
+    counted.example,
+    counted.example_path,
+    counted.example_line_number,
+    ends.failed_end_count,
+    ends.failed_end_count / nullif(ends.failed_end_total, 0) as failed_end_ratio,
+    ends.completed_end_count,
+    ends.completed_end_count / nullif(ends.completed_end_total, 0) as completed_end_ratio,
+    ratios.ratio,
+    ratios.ratio_low,
+    ratios.ratio_high
+from counted
+left join ends
+    on
+        counted.cluster_id = ends.cluster_id
+        and counted.kind = ends.kind
+        and counted.signal = ends.signal
+left join ratios
+    on
+        ends.failed_end_count = ratios.failed_end_count
+        and ends.failed_end_total = ratios.failed_end_total
+        and ends.completed_end_count = ratios.completed_end_count
+        and ends.completed_end_total = ratios.completed_end_total

@@ -115,7 +115,8 @@ insert into marts.agg_unmapped_signals by name
 select
     'alpha' as cluster_id, 'check' as kind, 'my_probe' as signal, 3 as event_count, 2 as node_count,
     timestamp '2026-01-01 01:00' as first_seen_at, timestamp '2026-01-01 03:00' as last_seen_at, 'no answer' as example,
-    'alpha/health/a' as example_path, 7 as example_line_number;
+    'alpha/health/a' as example_path, 7 as example_line_number, 0.5 as failed_end_ratio, 0.1 as completed_end_ratio,
+    5.0::double as ratio, 2.0::double as ratio_low, 9.0::double as ratio_high;
 
 insert into marts.agg_lost_goodput by name
 select

@@ -30,6 +30,21 @@ reasons as (
 
 ),
 
+events as (
+
+    select * from {{ ref('stg_slurmctld__events') }}
+    where
+        kind = 'site_rule'
+        and node_id is not null
+
+),
+
+site_rules as (
+
+    select * from {{ ref('stg_config__kernel_rules') }}
+
+),
+
 in_slurmctld_log as (
 
     select
@@ -56,6 +71,32 @@ in_slurmctld_log as (
         on
             withdrawals.cluster_id = reasons.cluster_id
             and lower(withdrawals.reason) = reasons.reason_key
+
+),
+
+-- A line of the controller that takes no node out of service, but that the site has a rule for.
+by_site_rule as (
+
+    select
+        events.cluster_id,
+        events.node_id,
+        events.logged_at as observed_at,
+        'slurmctld' as source,
+        events.message as reason,
+        cast(null as integer) as code,
+        site_rules.failure_category,
+        cast(null as string) as co_category,
+        site_rules.severity,
+        site_rules.evidence_class,
+        'slurm' as origin,
+        cast(null as bigint) as job_id_raw,
+        events.source_path,
+        events.source_line_number
+    from events
+    inner join site_rules
+        on
+            events.cluster_id = site_rules.cluster_id
+            and events.rule_pattern = site_rules.pattern
 
 ),
 
@@ -138,6 +179,8 @@ only_in_inventory as (
 )
 
 select * from in_slurmctld_log
+union all
+select * from by_site_rule
 union all
 select * from in_node_events
 union all

@@ -28,6 +28,7 @@ select
     quarantine_max_share as quarantine_max_ratio,
     annotations,
     health_check_rules,
+    kernel_rules,
     node_reason_rules,
     xid_rules,
     config_path,

@@ -20,5 +20,6 @@ select
     node_id,
     upper(state) as state,
     nullif(trim(reason), '') as reason,
-    message
+    message,
+    rule_pattern
 from slurmctld_events

@@ -1,0 +1,58 @@
+r"""A site's own rules for lines of the kernel and the controller, as SQL: which lines to look at, and which rule fits.
+
+A rule's pattern is for the message. The lines that are looked at are found before time, host and tag are cut off, so
+the anchors of a pattern are left out there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assets.sql import literal
+
+
+def may_fit(line: str, patterns: Sequence[str]) -> str:
+    """Write SQL that is true for every line with a message that a pattern fits, and for some others."""
+    if not patterns:
+        return "false"
+    anywhere = "|".join(f"(?:{without_anchors(pattern)})" for pattern in patterns)
+    return f"regexp_matches({line}, {literal(f'(?i){anywhere}')})"
+
+
+def first_pattern(message: str, patterns: Sequence[str]) -> str:
+    """Write SQL for the first of the patterns that fits a message, NULL when none does."""
+    if not patterns:
+        return "null::varchar"
+    branches = " ".join(
+        f"when regexp_matches(lower(trim({message})), {literal(f'(?i){pattern}')}) then {literal(pattern)}"
+        for pattern in patterns
+    )
+    return f"case {branches} end"
+
+
+def without_anchors(pattern: str) -> str:
+    r"""Return a pattern that fits wherever a part of the text is fitted by the pattern that is given.
+
+    >>> without_anchors(r"^acme[^$]*: (lost|stuck)\$ \[.*\]$")
+    'acme[^$]*: (lost|stuck)\\$ \\[.*\\]'
+    >>> without_anchors(r"\Aa\Q^\E")
+    ''
+    """
+    if r"\Q" in pattern:
+        return ""
+    kept, is_in_class, place = [], False, 0
+    while place < len(pattern):
+        part = pattern[place : place + 2] if pattern[place] == "\\" else pattern[place]
+        place += len(part)
+        if not is_in_class and part in ("^", "$", r"\A", r"\z"):
+            continue
+        if part == "[" and not is_in_class:
+            is_in_class = True
+            # A bracket that comes first in a class is a member of it.
+            first = pattern[place : place + 2]
+            part += "^]" if first == "^]" else first[:1] if first[:1] in ("]", "^") else ""
+            place += len(part) - 1
+        elif part == "]":
+            is_in_class = False
+        kept.append(part)
+    return "".join(kept)

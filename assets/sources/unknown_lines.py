@@ -1,0 +1,59 @@
+r"""Lines that no rule knows, as SQL: which have the weight of an error, and which have one shape.
+
+A shape is a text in lower case with `#` for what differs from one occurrence to the next: numbers, addresses, paths,
+quoted texts and names behind a word such as `comm`. Nothing else is left out: the words tell faults apart.
+"""
+
+from __future__ import annotations
+
+WORDS = "error|fail|fatal|panic|timeout|lost|corrupt|uncorrect"
+"""A line without a priority has the weight of an error when one of these stands in it, in any case."""
+
+_LEVELS = "emerg|panic|alert|crit|err|error"
+_GRAVE = "|".join(str(number) for number in range(192) if number % 8 <= 3)
+"""Of a priority, the lowest three bits are the severity; 3 is err, 0 is emerg."""
+_PRIORITY = (
+    # syslog's own, as /dev/kmsg and RFC 5424 have it; `dmesg -x`; /dev/kmsg's records; the journal's JSON
+    r"^<(?:{number})>|^[a-z]+ *:(?:{level}) *: |^(?:{number}),\d+,\d+,|^\{{.*\"PRIORITY\"\s*:\s*\"?(?:{digit})\b"
+)
+_HAS_PRIORITY = _PRIORITY.format(number=r"\d{1,3}", level="[a-z]+", digit=r"\d")
+_IS_GRAVE = _PRIORITY.format(number=_GRAVE, level=_LEVELS, digit="[0-3]")
+
+SCAN = f"(?i:{WORDS})|{_IS_GRAVE}"
+"""A pattern that finds every line with the weight of an error, and some others."""
+
+MAX_CHARACTERS = 300
+"""Of a shape and of its example."""
+
+_NAMES = (
+    r'"[^"]*"'
+    # no apostrophe, as in `can't`
+    r"|(^|\W)''[^'']*''"
+    r"|(\b(?:comm |comm=|name[=:] ?|user[=:] ?|task[=:] ?|exe[=:] ?))[^\s,;:)]+"
+    r"|((?:^|[\s=(:])/)[^\s,;:)\]]+"
+    # the program of `python3[4711]: segfault`, of at most 15 characters
+    r"|^[^:\[]{1,15}\[\d+\]"
+)
+_NUMBERS = (
+    r"\b[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){2,7}(?:\.[0-9a-f]+)?\b"
+    r"|\b(?:0x)?[0-9a-f]*[0-9][0-9a-f]*\b"
+    r"|\b[0-9a-f]{16,}\b"
+    r"|[0-9]+"
+)
+
+
+def has_weight(line: str, message: str) -> str:
+    """Write SQL that tells whether a line has the weight of an error: by its priority, else by the words of it."""
+    return (
+        f"case when regexp_matches({line}, '{_HAS_PRIORITY}') then regexp_matches({line}, '{_IS_GRAVE}') "
+        f"else regexp_matches({message}, '(?i){WORDS}') end"
+    )
+
+
+def shape(text: str) -> str:
+    """Write SQL for the shape of a text."""
+    named = rf"regexp_replace(lower(trim({text})), '{_NAMES}', '\1\2\3#', 'g')"
+    numbered = f"regexp_replace({named}, '{_NUMBERS}', '#', 'g')"
+    # What stands between two numbers of an address, a date or a version
+    joined = f"regexp_replace({numbered}, '#(?:[-.,:/+_]*#)+', '#', 'g')"
+    return rf"left(regexp_replace({joined}, '\s+', ' ', 'g'), {MAX_CHARACTERS})"

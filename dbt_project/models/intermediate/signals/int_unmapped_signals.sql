@@ -1,0 +1,141 @@
+with
+
+events as (
+
+    select * from {{ ref('fct_health_events') }}
+    -- What repeats another event is counted there.
+    where duplicate_of_event_id is null
+
+),
+
+unknown_lines as (
+
+    select * from {{ ref('int_unknown_lines_counted') }}
+
+),
+
+xids as (
+
+    select * from {{ ref('xids') }}
+
+),
+
+site_xids as (
+
+    select * from {{ ref('stg_config__xid_rules') }}
+
+),
+
+unmapped_checks as (
+
+    select
+        cluster_id,
+        'check' as kind,
+        lower(trim(check_name)) as signal,
+        node_id,
+        observed_at,
+        message,
+        source_path,
+        source_line_number
+    from events
+    where
+        source = 'health_check'
+        and failure_category = 'unmapped'
+
+),
+
+-- A reason that speaks of an Xid without its number can be told by its text alone.
+unmapped_reasons as (
+
+    select
+        cluster_id,
+        'node_reason' as kind,
+        {{ without_variable_parts('message') }} as signal,
+        node_id,
+        observed_at,
+        message,
+        source_path,
+        source_line_number
+    from events
+    where
+        source in ('node_event', 'slurmctld')
+        and message is not null
+        and (failure_category = 'unmapped' or (failure_category = 'unknown_xid' and code is null))
+
+),
+
+codes_seen as (
+
+    select
+        cluster_id,
+        node_id,
+        observed_at,
+        message,
+        source_path,
+        source_line_number,
+        {{ unnest_list('codes') }} as code
+    from events
+    where
+        source != 'kernel'
+        or check_name = 'xid'
+
+),
+
+unknown_xids as (
+
+    select
+        codes_seen.cluster_id,
+        'xid' as kind,
+        cast(codes_seen.code as string) as signal,
+        codes_seen.node_id,
+        codes_seen.observed_at,
+        codes_seen.message,
+        codes_seen.source_path,
+        codes_seen.source_line_number
+    from codes_seen
+    left join xids on codes_seen.code = xids.code
+    left join site_xids
+        on
+            codes_seen.cluster_id = site_xids.cluster_id
+            and codes_seen.code = site_xids.code
+    where
+        xids.code is null
+        and site_xids.code is null
+
+),
+
+unmapped_events as (
+
+    select * from unmapped_checks
+    union all
+    select * from unmapped_reasons
+    union all
+    select * from unknown_xids
+
+)
+
+select
+    cluster_id,
+    kind,
+    signal,
+    node_id,
+    observed_at as first_at,
+    observed_at as last_at,
+    cast(1 as bigint) as event_count,
+    message as example,
+    source_path,
+    source_line_number
+from unmapped_events
+union all
+select
+    cluster_id,
+    'kernel' as kind,
+    shape as signal,
+    node_id,
+    first_at,
+    last_at,
+    line_count as event_count,
+    example,
+    source_path,
+    source_line_number
+from unknown_lines

@@ -1,0 +1,15 @@
+with
+
+clusters as (
+
+    select * from {{ ref('stg_config__clusters') }}
+
+)
+
+{{ rules_of_clusters('clusters', 'kernel_rules', [
+    ('rule_order', 'integer'),
+    ('pattern', 'string'),
+    ('failure_category', 'string'),
+    ('severity', 'string'),
+    ('evidence_class', 'string')
+]) }}

@@ -1,0 +1,209 @@
+"""Lines that no rule knows: their weight, their shape, what is kept of them, and what a site's rule makes of them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import islice, product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import pytest
+
+from assets.site_rules import pattern_of_line
+from assets.sources import unknown_lines
+from assets.sources.formats import READERS
+from assets.sources.intake import growing
+from assets.sources.intake.unknown_lines import MAX_SHAPES
+from assets.sources.line_rules import may_fit
+from assets.sources.pseudonyms import give_key
+from assets.sql import literal
+from tests.sources.folders import connect, export, load, load_results, make, rows
+from tests.sources.test_nights import everything
+
+ACCOUNTING = export([{"NodeList": "n[1-3]", "NNodes": "3"}])
+
+
+@pytest.mark.parametrize(
+    ("line", "is_grave"),
+    [
+        ("May  1 10:00:00 n1 kernel: acme: engine LOST", True),
+        ("May  1 10:00:00 n1 kernel: acme: engine found", False),
+        ("<3>acme: engine found", True),
+        ("<11>1 2024-05-01T10:00:00Z n1 kernel - - - acme: engine found", True),
+        ("<6>acme: engine lost", False),
+        ("kern  :err   : [  1.0] acme: engine found", True),
+        ("kern  :warn  : [  1.0] acme: engine lost", False),
+        ("3,12,5000,-;acme: engine found", True),
+        ("6,12,5000,-;acme: engine lost", False),
+        ('{"_HOSTNAME":"n1","PRIORITY":"3","MESSAGE":"acme: engine found"}', True),
+        ('{"_HOSTNAME":"n1","PRIORITY":"6","MESSAGE":"acme: engine lost"}', False),
+    ],
+)
+def test_the_priority_tells_the_weight_and_else_the_words(line: str, is_grave: bool) -> None:
+    found, is_scanned = duckdb.execute(
+        f"select {unknown_lines.has_weight('line', 'line')}, regexp_matches(line, {literal(unknown_lines.SCAN)}) "
+        "from (select $1 as line)",
+        [line],
+    ).fetchall()[0]
+    assert found == is_grave
+    assert is_scanned or not is_grave, "the scan passes over nothing of weight"
+
+
+def shape_of(text: str) -> str:
+    return str(duckdb.execute(f"select {unknown_lines.shape('$1::varchar')}", [text]).fetchall()[0][0])
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("acme 0000:3b:00.0: engine 3 lost fence 0x1f2e3D", "acme #: engine # lost fence #"),
+        ("ACME  hl0: Lost  link at de:ad:be:ef:00:01, 10.1.2.3:80", "acme hl#: lost link at #, #"),
+        ("python3[4711]: segfault error 4 in libacme.so.1[7f12+10]", "#: segfault error # in libacme.so.#[#]"),
+        (
+            "EXT4-fs error (device sda2): inode #12: comm alice_job: bad",
+            "ext#-fs error (device sda#): inode #: comm #: bad",
+        ),
+        ("can't read /home/alice/a.pt: user=alice 'my run' \"a b\"", "can't read /#: user=# # #"),
+        ("mlx5_core: cable error", "mlx#_core: cable error"),
+        ("mlx5_core: link error", "mlx#_core: link error"),
+    ],
+)
+def test_a_shape_has_no_numbers_addresses_and_names_but_all_other_words(text: str, shape: str) -> None:
+    assert shape_of(text) == shape
+    assert duckdb.execute(
+        "select regexp_matches(lower($1), '(?i)' || $2)", [text, pattern_of_line(shape)]
+    ).fetchall() == [(True,)]
+    assert shape_of(shape) == shape
+
+
+def controller(*messages: str, start: int = 0) -> str:
+    begin = datetime(2024, 5, 1, 10)
+    return "".join(
+        f"[{(begin + timedelta(seconds=20 * (start + number))).isoformat(timespec='milliseconds')}] {message}\n"
+        for number, message in enumerate(messages)
+    )
+
+
+LOST = [f"error: fabric: node n1 lost packet {number} of job {900 + number}" for number in range(20)]
+
+
+def read(folder: Path, text: str, settings: str = "", con: Any = None) -> duckdb.DuckDBPyConnection:
+    """Load the controller's log of a cluster with three nodes."""
+    files = {"c1/sacct/a.txt": ACCOUNTING, "c1/slurmctld/slurmctld.log": text, "c1/cluster.toml": settings}
+    return load(make(folder, files), con, READERS)
+
+
+def test_lines_are_counted_by_node_and_five_minutes_with_one_example(tmp_path: Path) -> None:
+    con = read(tmp_path, controller(*LOST, "debug: nothing", "error: no node is named", "Node n2 now responding"))
+    found = rows(con, "select * from raw.unknown_lines order by shape, first_at")
+    assert [(row["node_id"], row["line_number"], row["line_count"], row["example"]) for row in found] == [
+        ("n1", 1, 15, "fabric: node n1 lost packet 0 of job 900"),
+        ("n1", 16, 5, None),
+        (None, 22, 1, "no node is named"),
+    ]
+    assert found[0]["shape"] == "fabric: node n# lost packet # of job #"
+    assert (str(found[0]["first_at"]), found[0]["duration_seconds"]) == ("2024-05-01 10:00:00", 280)
+
+
+def test_a_list_of_nodes_is_every_node_and_a_host_elsewhere_none(tmp_path: Path) -> None:
+    con = read(tmp_path, controller("error: nodes n[1-2] lost", "error: Node=n9 lost", "error: nodes n[1- lost"))
+    found = rows(con, "select node_name, node_id from raw.unknown_lines order by line_number, node_name")
+    assert [(row["node_name"], row["node_id"]) for row in found] == [
+        ("n1", "n1"), ("n2", "n2"), ("n9", None), (None, None),
+    ]  # fmt: skip
+
+
+def test_a_rule_of_the_site_makes_an_event_of_them(tmp_path: Path) -> None:
+    rule = "[[kernel.rules]]\npattern = '^fabric: node .* (LOST|GONE)'\ncategory = 'ib_link'\n"
+    text = controller(LOST[0], "fabric: node n2 gone", "a fabric: node n3 lost")
+    con = read(tmp_path, text)
+    assert rows(con, "select line_number from raw.unknown_lines order by 1") == [{"line_number": 1}, {"line_number": 3}]
+    con = read(tmp_path, text, rule, con)
+    events = rows(con, "select node_id, kind, rule_pattern from raw.slurmctld_events order by node_id")
+    assert events == [
+        {"node_id": node, "kind": "site_rule", "rule_pattern": "^fabric: node .* (LOST|GONE)"} for node in ("n1", "n2")
+    ]
+    assert rows(con, "select line_number from raw.unknown_lines") == [{"line_number": 3}]
+
+
+@pytest.mark.parametrize("pattern", [r"^acme .*lost$", r"(^acme|^other) x", r"^[]^]*acme\b", r"\Q^\E"])
+def test_the_scan_finds_every_line_that_a_rule_fits(pattern: str) -> None:
+    for message in ("acme x lost", "other x", "^]acme", "^"):
+        fits, is_found = duckdb.execute(
+            f"select regexp_matches($1, $2), {may_fit('$3::varchar', [pattern])}",
+            [message, pattern, f"May  1 10:00:00 n1 kernel: {message} "],
+        ).fetchall()[0]
+        assert is_found or not fits
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_kept_does_not_depend_on_how_a_file_grew(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing, "RESUMABLE_BYTES", 0)
+    random = Random(seed)
+    texts = ["error: lost {} n1", "error: node n2 lost {}", "error: node n3 failed {}", "debug: nothing {}"]
+    messages = [random.choice(texts).format(random.randrange(9)) for _ in range(60)]
+    con, read_on = connect(), 0
+    for end in (*sorted(random.sample(range(2, 60), 4)), 60):
+        folder = make(
+            tmp_path / "grown",
+            {"c1/sacct/a.txt": ACCOUNTING, "c1/slurmctld/slurmctld.log": controller(*messages[:end])},
+        )
+        read_on += load_results(folder, con, READERS)["slurmctld"].files_read_on
+        assert everything(con) == everything(load(folder, readers=READERS))
+    assert read_on
+    ((counted,),) = con.execute("select sum(line_count) from raw.unknown_lines").fetchall()
+    assert counted == sum(message.startswith("error") for message in messages)
+
+
+@pytest.mark.parametrize(("shape_count", "is_read_on"), [(MAX_SHAPES, True), (MAX_SHAPES + 1, False)])
+def test_of_a_file_with_more_shapes_the_commonest_are_kept_and_it_is_read_whole(
+    shape_count: int, is_read_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing, "RESUMABLE_BYTES", 0)
+    shapes = ["".join(letters) for letters in islice(product("ghijk", repeat=5), shape_count)]
+    con = read(tmp_path, controller(*(f"error: {shape}" for shape in [*shapes, *shapes[1:]])))
+    kept = {row["shape"] for row in rows(con, "select shape from raw.unknown_lines")}
+    assert kept == set(shapes if is_read_on else shapes[1:])
+    points = rows(con, "from ops.resume_points where path like '%slurmctld%'")
+    assert len(points) == is_read_on
+
+
+def test_a_refused_or_corrected_file_leaves_none_of_its_former_lines(tmp_path: Path) -> None:
+    con = read(tmp_path, controller(*LOST))
+    con = read(tmp_path, controller("error: another"), con=con)
+    assert [row["shape"] for row in rows(con, "select shape from raw.unknown_lines")] == ["another"]
+
+
+def test_secrets_are_masked_and_long_texts_are_cut(tmp_path: Path) -> None:
+    con = read(tmp_path, controller("error: lost with password=hunter2hunter2", "error: " + "long " * 5000))
+    found = rows(con, "select shape, example from raw.unknown_lines order by line_number")
+    assert found[0]["example"] == "lost with password=***"
+    assert "hunter2" not in str(found)
+    assert max(len(row["shape"]) for row in found) == 300
+    assert max(len(row["example"]) for row in found) == 303
+
+
+def test_with_pseudonyms_known_words_stay_and_shapes_stay_apart(tmp_path: Path) -> None:
+    con = connect()
+    give_key(con, "0" * 64)
+    text = controller(
+        "error: alicesjob 12 lost node n1", "error: bobsjob 13 lost node n1", "error: bobsjob 1 lost node n1"
+    )
+    con = read(tmp_path, text, 'privacy = "pseudonymous"', con)
+    found = rows(con, "select shape, example, line_count from raw.unknown_lines order by line_number")
+    assert [row["line_count"] for row in found] == [1, 2]
+    assert "alice" not in str(found)
+    assert "bobs" not in str(found)
+    for row in found:
+        assert row["shape"].startswith("x # lost node n# #")
+        assert pattern_of_line(row["shape"]) == r"^.*\s+.*\s+lost\s+node\s+n.*$"
+
+
+def test_lines_without_a_year_are_of_the_year_of_accounting(tmp_path: Path) -> None:
+    con = read(tmp_path, "May  1 10:00:00 login slurmctld[7]: error: fabric: node n1 lost\n")
+    (found,) = rows(con, "select first_at, dated_by_file_at from raw.unknown_lines")
+    assert (found["first_at"].year, found["dated_by_file_at"].year) == (2024, 2026)
