@@ -163,7 +163,7 @@ LOG_KINDS = {
     ),
     "kernel": LogKind(
         "Kernel messages",
-        "syslog, kern.log, `journalctl -k` (text or JSON), dmesg: Xid, SXid, links, ECC, mounts",
+        "syslog, kern.log, `journalctl -k`, dmesg: Xid, links, ECC, mounts; other forms: docs/forms.md",
         "on every node: journalctl -k -o json --since=START > FOLDER/$(hostname -s).$(date +%F).jsonl",
         "No Xid, no memory, PCIe or link error is seen: GPU faults show only if a health check caught them. Lost with "
         "it: distinct Xids per node.",

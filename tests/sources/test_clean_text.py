@@ -130,9 +130,9 @@ def test_nuls_of_a_power_loss_lose_no_xid(content, quarantined, suffix, tmp_path
     packed = gzip.compress(content.encode()) if suffix else content.encode()
     con = load(make(tmp_path, {"c1/sacct/a.txt": WITH_NODES, f"c1/kernel/kern.log{suffix}": packed}), readers=READERS)
     assert con.execute("select count(distinct node_name) from raw.kernel_messages").fetchall() == [(40,)]
-    assert con.execute("select status, warnings from ops.files where kind = 'kernel'").fetchall() == [
-        ("read", ["bad_encoding"])
-    ]
+    assert con.execute(
+        "select status from ops.files where kind = 'kernel' and list_contains(warnings, 'bad_encoding')"
+    ).fetchall() == [("read",)]
     assert con.execute("select reason from ops.quarantine").fetchall() in (
         [("not_text",)] * quarantined,
         [("truncated_record",)],

@@ -1,7 +1,8 @@
-"""The envelopes of a kernel message as SQL: eight ways to write time, host and tag around the same text.
+"""The envelopes of a kernel message as SQL: ten ways to write time, host and tag around the same text.
 
-syslog, ISO syslog and journalctl's short forms, RFC 5424, journalctl's JSON, `dmesg -T`, `dmesg -x --time-format iso`,
-plain dmesg and /dev/kmsg. A line says which one it is; a file may mix them.
+syslog with and without a year, ISO syslog and journalctl's short forms, RFC 5424, journalctl's JSON, `dmesg -T`,
+`dmesg -x --time-format iso`, plain dmesg and /dev/kmsg. A line says which one it is; a file may mix them. Before any of
+them pdsh may have printed the host, and grep the name of a file.
 """
 
 from __future__ import annotations
@@ -13,25 +14,59 @@ from assets.sources.sql import doubled_hours, times, undated
 MAX_MICROSECONDS = 10**16
 """Since 1970: what is later cannot be added to."""
 
-_MONTH_STAMP = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+_CLOCK = r"\d\d:\d\d:\d\d"
+_MONTH_DAY = r"[A-Z][a-z]{2} {1,2}\d{1,2}"
+_MONTH_STAMP = rf"{_MONTH_DAY} {_CLOCK}"
 _ISO_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_DATED_STAMPS = {
+    rf"\d{{4}} {_MONTH_DAY} {_CLOCK}": "%Y %b %d %H:%M:%S",
+    rf"{_MONTH_DAY} {_CLOCK} \d{{4}}": "%b %d %H:%M:%S %Y",
+    rf"{_MONTH_DAY} \d{{4}} {_CLOCK}": "%b %d %Y %H:%M:%S",
+    rf"\d{{1,2}} [A-Z][a-z]{{2}} \d{{4}} {_CLOCK}": "%d %b %Y %H:%M:%S",
+    rf"\d{{4}}/\d\d/\d\d {_CLOCK}": "%Y/%m/%d %H:%M:%S",
+    rf"\d{{4}}-\d\d-\d\d {_CLOCK}": "%Y-%m-%d %H:%M:%S",
+}
+"""Times with a year that are not ISO, or have a weekday before or the name of a zone behind them."""
+_ZONE_NAME = r"Z|UTC|GMT|[+-]\d\d:?\d\d|[CEMPW]E?[SD]?T|MSK|[JKI]ST|SGT|HKT"
+_LEVEL = (
+    r"(?:kern|user|daemon|auth|authpriv|syslog|cron|local\d)"
+    r"\.(?:emerg|panic|alert|crit|err|error|warn|warning|notice|info|debug)"
+)
+"""Facility and priority, as some daemons print them."""
 # `<4>` of /dev/kmsg's syslog form and pstore, `kern  :warn  : ` of `dmesg -x`; the version 1 of RFC 5424 stays.
-_PRIORITY = r"^(?:<\d+>|[a-z]+ *:[a-z]+ *: )"
-_HOST_AND_TAG = r"(?:(?P<host>\S*[^\s:]) (?P<tag>[\w./()@-]+)(?:\[\d+\])?: ?|kernel: )(?P<body>.*)$"
+PRIORITY = re.compile(rf"^(?:<\d+>|<{_LEVEL}> ?|{_LEVEL}:? |[a-z]+ *:[a-z]+ *: )")
+_HOST_AND_TAG = (
+    rf"(?:(?:[<\[]?{_LEVEL}[>\]]?:? )?kernel: |"
+    rf"(?P<host>\S*[^\s:]) (?:[<\[]?{_LEVEL}[>\]]?:? )?(?P<tag>[\w./()@-]+)(?:\[\d+\])?: ?)(?P<body>.*)$"
+)
 # Of an uptime that is negative or odd, nothing is believed but that the message begins behind it.
 _SECONDS = r"[-+\d.,]*\d[-+\d.,]*"
-_SHAPES = {
+SHAPES = {
     "protocol": (
         rf"^1 (?P<stamp>{_ISO_STAMP}) (?P<host>\S+) (?P<tag>\S+) \S+ \S+ (?:-|\[.*?\]) ?\x{{FEFF}}?(?P<body>.*)$"
     ),
     "dmesg_iso": r"^(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d+(?:Z|[+-]\d\d:?\d\d)?) (?P<body>.*)$",
     "iso": rf"^(?P<stamp>{_ISO_STAMP}) {_HOST_AND_TAG}",
     "month": rf"^(?P<stamp>{_MONTH_STAMP})(?:\.\d+)? {_HOST_AND_TAG}",
+    "dated": (
+        rf"^(?:[A-Z][a-z]{{2}},? )?(?P<stamp>{'|'.join(_DATED_STAMPS)})(?:[.,]\d+)?(?: ?(?P<zone>{_ZONE_NAME}))? "
+        rf"{_HOST_AND_TAG}"
+    ),
+    "unix": rf"^(?P<stamp>1\d{{9}}(?:\.\d+)?) {_HOST_AND_TAG}",
     "ctime": rf"^\[(?P<stamp>[A-Z][a-z]{{2}} {_MONTH_STAMP} \d{{4}})\] (?P<body>.*)$",
-    "plain": rf"^\[ *(?P<uptime>{_SECONDS})\] (?P<body>.*)$",
+    "plain": rf"^\[ *(?P<uptime>{_SECONDS})\] (?:(?P<host>[\w.-]+) kernel: )?(?P<body>.*)$",
     "kmsg": r"^\d+,\d+,(?P<uptime>\d+),[^;]*;(?P<body>.*)$",
     "bare": r"^(?P<host>\S+) (?P<tag>[A-Za-z][\w./()@-]*)(?:\[\d+\])?: (?P<body>.*)$",
 }
+_BEGINNING = (
+    r"(?:<[\w.]+> ?)?(?:1 )?(?:\d{4}[-/ ]|1\d{9}[. ]|\d{1,2} [A-Z][a-z]{2} \d|[A-Z][a-z]{2},? (?:[A-Z][a-z]{2}| ?\d)|"
+    r"\[ *[-+]?\d+\.\d+\]|\[[A-Z][a-z]{2} |\d+,\d+,\d+,|[a-z]+ *:[a-z]+ *: |\{ ?\")"
+)
+"""With what a line of any of these envelopes begins."""
+_OUTER = r"(?:(?P<outer>[A-Za-z0-9][\w.-]*): )?(?:\S*(?:/|log|messages|dmesg)[^\s:]*:(?:\d+:)?)?"
+"""The host that pdsh prints before a line, and the file's name that grep prints."""
+PRINTED = rf"^{_OUTER}(?P<text>{_BEGINNING}.*)$"
+"""A line of which one of the two may stand before the envelope."""
 _REPEATED = rf"^message repeated (?P<count>\d+) times: \[ ?(?:\[ *(?P<uptime>{_SECONDS})\] )?(?P<body>.*?)\]?$"
 _UPTIME = rf"^\[ *(?P<uptime>{_SECONDS})\] (?:\[ *[TC]\d+\] )?(?P<body>.*)$"
 _LOG_NAMES = "dmesg|kern|kernel|syslog|messages|journal|journalctl|kmsg|xid|xids|all"
@@ -45,7 +80,7 @@ _JOURNAL = (
 
 
 def _shape(name: str) -> str:
-    pattern = _SHAPES[name]
+    pattern = SHAPES[name]
     # DuckDB gives the names to the groups by their order
     parts = re.findall(r"\?P<(\w+)>", pattern)
     return f"regexp_extract(text, '{pattern}', {parts}) as {name}"
@@ -82,7 +117,7 @@ def _host_of_file(path: str) -> str:
     return f"coalesce({folder}, case when lower({bare_name}) not in {generic} then {bare_name} end)"
 
 
-def message_steps(candidates: str, zone: str) -> list[str]:
+def message_steps(candidates: str, zone: str, *, are_printed: bool) -> list[str]:
     """Return the statements that unwrap lines.
 
     Parameters
@@ -91,24 +126,38 @@ def message_steps(candidates: str, zone: str) -> list[str]:
         A table of file_id, line_number, line: the lines worth unwrapping.
     zone
         IANA zone of times without offset.
+    are_printed
+        Hosts may stand before the lines, as pdsh prints them.
 
     Leaves `kernel_unwrapped`: file_id, line_number, is_bad_json, host, tag (NULL: the envelope has none),
     uptime_seconds, stamp_kind (epoch, iso, month, ctime, uptime; NULL: no envelope that is known), occurred_at,
     time_quality, repeat_count, message.
     """
+    outer = _OUTER.replace("?P<outer>", "?:") if are_printed else ""
     stamps = rf"""
-    select file_id, line_number, regexp_extract(line, '^(?:<\d+>)?({_MONTH_STAMP})', 1) as stamp
+    select file_id, line_number, regexp_extract(line, '^{outer}(?:<\d+>)?({_MONTH_STAMP})', 1) as stamp
     from lines
-    where regexp_matches(line, '^(?:<\d+>)?{_MONTH_STAMP} ')"""
+    where regexp_matches(line, '^{outer}(?:<\d+>)?{_MONTH_STAMP} ')"""
+    inner = f"(select file_id, line_number, null::varchar as outer_host, line from {candidates})"
+    if are_printed:
+        parts = f"regexp_extract(line, '{PRINTED}', ['outer', 'text'])"
+        inner = f"""(
+            select
+                file_id,
+                line_number,
+                nullif(nullif(printed.outer, ''), 'kernel') as outer_host,
+                coalesce(nullif(printed.text, ''), line) as line
+            from (select *, {parts} as printed from {candidates})
+        )"""
     texts = f"""
 create or replace temp table kernel_texts as
 with shapes as (
     select
         *,
-        {", ".join(_shape(name) for name in _SHAPES if name != "bare")}
+        {", ".join(_shape(name) for name in SHAPES if name != "bare")}
     from (
-        select file_id, line_number, line, regexp_replace(line, '{_PRIORITY}', '') as text
-        from {candidates}
+        select file_id, line_number, outer_host, line, regexp_replace(line, '{PRIORITY.pattern}', '') as text
+        from {inner}
         where line[1] <> '{{'
     )
 ),
@@ -116,10 +165,11 @@ chosen as (
     select
         file_id,
         line_number,
-        {_unless_dmesg(_first("host", "protocol", "iso", "month"))} as host,
-        {_unless_dmesg(_first("tag", "protocol", "iso", "month"))} as tag,
-        {_first("body", "protocol", "dmesg_iso", "iso", "month", "ctime", "plain", "kmsg")} as body,
-        {_first("stamp", "protocol", "dmesg_iso", "iso")} as iso_stamp,
+        outer_host,
+        {_unless_dmesg(_first("host", "protocol", "iso", "month", "dated", "unix", "plain"))} as host,
+        {_unless_dmesg(_first("tag", "protocol", "iso", "month", "dated", "unix"))} as tag,
+        {_first("body", "protocol", "dmesg_iso", "iso", "month", "dated", "unix", "ctime", "plain", "kmsg")} as body,
+        coalesce({_first("stamp", "protocol", "dmesg_iso", "iso")}, {_DATED_AS_ISO}, {_UNIX_AS_ISO}) as iso_stamp,
         {_first("stamp", "month")} as month_stamp,
         {_first("stamp", "ctime")} as ctime_stamp,
         coalesce({_seconds("plain.uptime")}, try_cast(kmsg.uptime as double) / 1e6) as uptime_seconds,
@@ -128,7 +178,12 @@ chosen as (
 )
 select
     * replace (
-        coalesce(host, case when body is null then nullif({_first_bare("host")}, '') end) as host,
+        coalesce(
+            nullif(host, 'localhost'),
+            outer_host,
+            case when body is null then nullif({_first_bare("host")}, '') end,
+            host
+        ) as host,
         coalesce(tag, case when body is null then nullif({_first_bare("tag")}, '') end) as tag,
         coalesce(body, nullif({_first_bare("body")}, ''), text) as body
     )
@@ -140,7 +195,7 @@ with entries as (
         file_id,
         line_number,
         case when json_valid(line) then json_extract_string(line, {list(_JOURNAL)}) end as fields
-    from {candidates}
+    from {inner}
     where line[1] = '{{'
 )
 select
@@ -241,5 +296,16 @@ join (
     return [*undated.year_steps(stamps, "kernel_years"), *turns, texts, journal, timed]
 
 
+_DATED_AS_ISO = f"""
+    strftime(try_strptime(nullif(dated.stamp, ''), {list(_DATED_STAMPS.values())}), '%Y-%m-%d %H:%M:%S')
+    || case
+        when dated.zone in ('UTC', 'GMT') then 'Z'
+        when left(dated.zone, 1) in ('+', '-', 'Z') then dated.zone
+        else ''
+    end
+"""
+_UNIX_AS_ISO = "make_timestamp((try_cast(nullif(unix.stamp, '') as decimal(38, 6)) * 1000000)::bigint)::varchar || 'Z'"
+
+
 def _first_bare(part: str) -> str:
-    return f"regexp_extract(text, '{_SHAPES['bare']}', ['host', 'tag', 'body']).{part}"
+    return f"regexp_extract(text, '{SHAPES['bare']}', ['host', 'tag', 'body']).{part}"

@@ -13,14 +13,18 @@ from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.kernel import lines as kernel_lines
 from assets.sources.kernel import symptoms as kernel_symptoms
+from assets.sources.kernel.shipped import JOURNAL, TRANSLATIONS, recognise
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import doubled_hours, times, undated
 
 KIND = "kernel"
 TABLE = "kernel_messages"
-DIALECTS = ("syslog", "syslog_iso", "journal_json", "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg")
-VERSION = 7
+DIALECTS = (
+    "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain",
+    "kmsg", *TRANSLATIONS,
+)  # fmt: skip
+VERSION = 8
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
@@ -30,13 +34,18 @@ _TRUST_IN_TIMES = ("exact", "second", "local_assumed", "year_inferred", "dmesg_t
 """From best to worst. Of several copies of a line, the one with the best time is kept."""
 
 _DIALECT_HEADS = {
-    "journal_json": r"^\{.*\"(?:MESSAGE|__REALTIME_TIMESTAMP)\"",
+    JOURNAL: r"^\{",
     "dmesg_decoded": r"^[a-z]+ *:[a-z]+ *: ",
     "kmsg": r"^\d+,\d+,\d+,[^;]*;",
     "dmesg_ctime": r"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ",
     "dmesg_plain": r"^(?:<\d+>)?\[ *\d+\.\d+\] ",
     "syslog_iso": r"^(?:<\d+>)?(?:1 )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
-    "syslog": r"^(?:<\d+>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d",
+    "syslog": r"^(?:<\d+>)?[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d",
+    "syslog_dated": (
+        r"^(?:[A-Z][a-z]{2},? )?(?:1\d{9}[. ]|\d{4}[-/ ](?:\d\d|[A-Z][a-z]{2})[-/ ]|\d{1,2} [A-Z][a-z]{2} \d{4} |"
+        r"[A-Z][a-z]{2} {1,2}\d{1,2} \d{4} )"
+    ),
+    "printed": rf"^[/A-Za-z0-9][\w./-]*: ?{kernel_lines.PRINTED.removeprefix('^')}",
 }
 # A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
 _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
@@ -45,20 +54,22 @@ _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Name the envelope most of the first lines come in; each line is read in its own, whatever the name."""
     dialect = prevailing(_DIALECT_HEADS, sample)
+    if dialect in (None, JOURNAL, "syslog_iso"):
+        dialect = recognise(sample, is_json=dialect != "syslog_iso") or dialect
     if dialect:
         return dialect
     if _BARE.search(sample):
         return "syslog"
     raise SourceError(
         path,
-        "unsupported_schema: no line looks like syslog, journalctl, dmesg or /dev/kmsg output",
+        "unsupported_schema: no line looks like syslog, journalctl, dmesg, /dev/kmsg or a log shipper's output",
         f"{export_again('kernel')}, or copy /var/log/kern.log or syslog.",
     )
 
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
     """Tell whether the years of a log are inferred backwards from its modification."""
-    return dialect == "syslog" and not undated.is_named_by_time(path)
+    return dialect in ("syslog", "printed", *TRANSLATIONS) and not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
@@ -67,7 +78,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     return ReadingPlan(
         prepare=[
             CANDIDATES,
-            *kernel_lines.message_steps("kernel_candidates", zone),
+            *kernel_lines.message_steps("kernel_candidates", zone, are_printed="printed" in batch.dialects),
             CLASSIFIED,
             BOOTS,
             OUTCOMES,

@@ -1,0 +1,41 @@
+"""How log shippers call what every record has: a message, a host, a time, and who wrote it. Data alone.
+
+A name fits a field whose path ends with it: `message` is also that of `jsonPayload.message`. Of several the first name
+in the list counts, then the field nearest to the record itself. Case means nothing, and a slash is a dot.
+"""
+
+MESSAGE = (
+    "message", "msg", "_msg", "textpayload", "log", "line", "event.original", "_raw", "body", "short_message",
+    "full_message", "content", "text", "raw",
+)  # fmt: skip
+HOST = (
+    "_hostname", "kubernetes.host", "kubernetes.node_name", "pod_node_name", "k8s.node.name", "host.hostname",
+    "host.name", "hostname", "host", "node_name", "nodename", "node", "instance_name", "resource_name", "source_host",
+    "logsource", "host_name", "computer", "machine", "fqdn", "server", "instance", "logstream", "logstreamname",
+)  # fmt: skip
+TIME = (
+    "__realtime_timestamp", "timestamp", "@timestamp", "time", "_time", "ts", "datetime", "date", "timeunixnano",
+    "time_unix_nano", "eventtime", "event_time", "event.created", "created", "timegenerated",
+    "_source_realtime_timestamp", "observedtimeunixnano", "receivetimestamp", "ingestiontime",
+)  # fmt: skip
+PROGRAM = (
+    "syslog_identifier", "ident", "identifier", "appname", "app_name", "program", "programname", "process.name",
+    "syslogtag",
+)  # fmt: skip
+FACILITY = ("_transport", "transport", "facility", "syslog_facility", "facility_label", "facility.name")
+PROGRAM_OF_FACILITY = {
+    **dict.fromkeys(("kern", "kernel", "0"), "kernel"),
+    **dict.fromkeys(("user", "daemon", "auth", "authpriv", "syslog", "cron", "mail", "stdout", "journal"), "userspace"),
+    **{f"local{number}": "userspace" for number in range(8)},
+    **{str(number): "userspace" for number in range(1, 24)},
+}
+"""Who writes lines of a facility or a transport."""
+PRIORITY = ("priority", "severity", "level", "log.level", "severitytext", "severity_label", "syslog_severity")
+PRIORITIES = {
+    **{str(number): number for number in range(8)},
+    **{"emerg": 0, "emergency": 0, "panic": 0, "alert": 1, "crit": 2, "critical": 2, "fatal": 2, "err": 3, "error": 3},
+    **{"warn": 4, "warning": 4, "notice": 5, "info": 6, "informational": 6, "information": 6, "debug": 7, "trace": 7},
+}
+"""The priorities of syslog by their names."""
+WRAPPERS = ("stringvalue", "intvalue", "doublevalue", "$date", "$numberlong", "value")
+"""A field that holds nothing but one of these is its value."""
