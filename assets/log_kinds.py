@@ -206,6 +206,13 @@ LOG_KINDS = {
         "note",
         "has_inventory",
         is_continuous=False,
+        warnings={
+            "impossible_gpu_count": Gap(
+                "Nodes with more GPUs than any machine has",
+                "How many GPUs these nodes have is taken as unknown.",
+                "look for their Gres in slurm.conf",
+            ),
+        },
     ),
     "squeue": LogKind(
         "Excluded nodes",

@@ -399,6 +399,13 @@ def fct_attempts() -> list[Rule]:
             "what is over has ended, and what has ended has a runtime",
         ),
         believable_time("ended_at", *row),
+        no_row(
+            "gpus_of_nodes",
+            "gpu_count_source = 'refuted'",
+            (*row, "job_id", "node_count", "source_path", "source_line_number"),
+            "no job has more GPUs than its nodes; of one that has, they count as unknown",
+            warns=True,
+        ),
         no_finding("failures_believable", FAILURES_BELIEVABLE, "infrastructure ends few of the attempts", warns=True),
     ]
 

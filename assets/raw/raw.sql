@@ -203,8 +203,12 @@ create table if not exists raw.nodes (        -- one row per node of an inventor
     booted_at timestamp,
     reason varchar,
     reason_user varchar,
-    reason_at timestamp                       -- request time of an open drain
+    reason_at timestamp,                      -- request time of an open drain
+    host_names varchar[]                      -- names of the host, and its address, that are not the node's own; NULL: not told
 );
+
+-- A home filled by an earlier version has the table without it.
+alter table raw.nodes add column if not exists host_names varchar[];
 
 create table if not exists raw.slurmctld_events (  -- one row per (line, node) worth reading of slurmctld.log
     cluster_id varchar not null,

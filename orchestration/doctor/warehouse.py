@@ -13,7 +13,7 @@ from assets.log_kinds import LOG_KINDS, WARNINGS
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.gaps import longest_gap
-from assets.report.wording import stale
+from assets.report.wording import plural, stale
 from assets.site_rules import LISTED, Signal, counted, lines_of
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
@@ -90,6 +90,16 @@ NODE_SIZES = """
     order by clusters.cluster_id
 """
 
+REFUTED_ATTEMPTS = "select * from marts.fct_attempts where gpu_count_source = 'refuted'"
+REFUTED = """
+    select
+        cluster_id, count(*), min_by(source_path || ', line ' || source_line_number, (source_path, source_line_number))
+    from marts.fct_attempts
+    where gpu_count_source = 'refuted'
+    group by cluster_id
+    order by cluster_id
+"""
+
 
 def warehouse_findings(home: Home) -> list[Finding]:
     """Gather the advice; none when nothing is published."""
@@ -103,6 +113,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
             *_quarantine_findings(con),
             *_span_findings(con, home),
             *_node_size_findings(con, home),
+            *_refuted_findings(con),
             *_unmapped_findings(con),
             *_age_findings(con),
         ]
@@ -199,6 +210,19 @@ def _node_size_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Find
             f"{cluster_id}/cluster.toml",
         )
         for cluster_id, gpus_per_node, most_gpus in con.execute(NODE_SIZES).fetchall()
+    ]
+
+
+def _refuted_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """Tell of accounting records that have more GPUs than their nodes."""
+    return [
+        Finding(
+            "warning",
+            f"{plural(count, 'attempt')} with more GPUs than the nodes have, such as {example}: they count as unknown",
+            cluster_id,
+            f"look at them: {_query(f'{REFUTED_ATTEMPTS} and cluster_id = {literal(cluster_id)}')}",
+        )
+        for cluster_id, count, example in con.execute(REFUTED).fetchall()
     ]
 
 

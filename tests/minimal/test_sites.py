@@ -213,7 +213,7 @@ def test_a_job_on_the_whole_cluster_has_all_its_nodes(minimal):
 def test_a_cluster_without_gpus_has_rates_by_nodes(minimal):
     """Two nodes for 4 + 2 days: 1 failure in 12 node-days.
 
-    Slurm names no GPU of a node. Of jobs they stay unknown: accounting may not keep account of them.
+    Slurm names no GPU of a node: its jobs had none, though accounting may not keep account of them.
     """
     cluster = "no-gpus"
     assert rate(minimal, cluster, "all", "attempts") == (1, approx(12), approx(1000 / 12))
@@ -221,9 +221,9 @@ def test_a_cluster_without_gpus_has_rates_by_nodes(minimal):
     assert rows(minimal, cluster, nodes) == [(0, False)]
     assert rows(minimal, cluster, "select gpu_count from marts.dim_clusters where cluster_id = $cluster") == [(0,)]
     jobs = "select distinct gpu_count, gpu_count_source from marts.fct_attempts where cluster_id = $cluster"
-    assert rows(minimal, cluster, jobs) == [(None, "unknown")]
+    assert rows(minimal, cluster, jobs) == [(0, "inventory")]
     lost = "select lost_gpu_hours from marts.fct_failures where cluster_id = $cluster"
-    assert rows(minimal, cluster, lost) == [(None,)]
+    assert rows(minimal, cluster, lost) == [(0,)]
 
 
 def test_slices_count_and_shares_do_not(minimal):

@@ -177,6 +177,24 @@ class TestDoctor:
         assert found.what.startswith("jobs had at most 4 GPUs on a node, which is taken to have 8")
         assert "scontrol -o show node" in found.next_step and "`gpus_per_node`" in found.next_step
 
+    def test_more_gpus_than_the_nodes_have_are_told(self, home):
+        def told():
+            return [finding for finding in doctor(home) if "more GPUs than the nodes have" in finding.what]
+
+        assert told() == []
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute(
+                "update marts.fct_attempts set gpu_count_source = 'refuted', source_path = 'beta/sacct/a.txt', "
+                "source_line_number = 7 where cluster_id = 'beta'"
+            )
+            ((count,),) = con.execute("select count(*) from marts.fct_attempts where cluster_id = 'beta'").fetchall()
+        (found,) = told()
+        assert (found.level, found.where) == ("warning", "beta")
+        assert found.what.startswith(
+            f"{count} attempts with more GPUs than the nodes have, such as beta/sacct/a.txt, line 7"
+        )
+        assert "gpu_count_source = 'refuted'" in found.next_step
+
     def test_accounting_with_a_gap_is_told_with_a_command_that_can_be_run(self, home):
         with duckdb.connect(str(home.published_file)) as con:
             first, last = con.execute(

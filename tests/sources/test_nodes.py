@@ -1,10 +1,13 @@
 """Node lists and node names: what Slurm prints, what other logs call the same host."""
 
+from datetime import datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.formats import READERS
+from assets.sources.intake.hosts import HostNames
 from assets.sources.intake.known_files import forget_files
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.nodelists import MAXIMUM_HOSTS, NodeListError, expand
@@ -108,6 +111,90 @@ def test_basic_name(name, basic):
 )
 def test_resolve(declared, name, node_id):
     assert NodeNames(declared, RULES).resolve(name) == node_id
+
+
+def on(day):
+    """Midnight of a day of May 2024."""
+    return datetime(2024, 5, day)
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "name", "expected"),
+    [
+        # From one snapshot to the next; the first also holds before, the last after.
+        ([("n1", 2, "h1"), ("n1", 5, "h2")], "h1", {1: "n1", 4: "n1", 5: None}),
+        ([("n1", 2, "h1"), ("n1", 5, "h2")], "h2", {4: None, 5: "n1", 9: "n1"}),
+        # A host that goes from one node to another; the node that had it first had it before.
+        ([("n1", 2, "h1"), ("n1", 5, "h2"), ("n2", 5, "h1")], "h1", {1: "n1", 4: "n1", 5: "n2"}),
+        # Two nodes of one host at once: nobody knows which is meant.
+        ([("n1", 2, "h1"), ("n2", 2, "h1")], "h1", {1: None, 4: None}),
+        ([("n1", 2, "h1"), ("n2", 4, "h1"), ("n2", 6, "h2")], "h1", {3: "n1", 4: None, 6: "n1"}),
+        # A node without a host has none.
+        ([("n1", 2, "h1"), ("n1", 5, None)], "h1", {4: "n1", 5: None}),
+        # Domains of hosts may be left out; addresses have none.
+        ([("n1", 2, "h1.example.org")], "h1", {4: "n1"}),
+        ([("n1", 2, "h1")], "h1.example.org", {4: "n1"}),
+        ([("n1", 2, "10.0.0.5")], "10.0.0.5", {4: "n1"}),
+        ([("n1", 2, "10.0.0.5")], "10", {4: None}),
+        ([("n1", 2, "10.0.0.5")], "10.0.0.6", {4: None}),
+        # Every host calls itself that.
+        ([("n1", 2, "localhost")], "localhost", {4: None}),
+        ([("n1", 2, "127.0.0.1")], "127.0.0.1", {4: None}),
+    ],
+)
+def test_a_host_is_a_node_from_one_snapshot_to_the_next(snapshots, name, expected):
+    hosts = HostNames((node, on(day), [host] if host else []) for node, day, host in snapshots)
+    found = {
+        day: next((spell.node_id for spell in hosts.spells(name) if spell.from_at <= on(day) < spell.to_at), None)
+        for day in expected
+    }
+    assert found == expected
+
+
+def test_logs_may_name_the_host_of_a_node_until_it_gets_another(tmp_path):
+    """A name of a node comes first: n2 is one, though n1 had a host of that name. What no snapshot says is unknown."""
+    moments = [1, 3, 5]
+    hosts = ["ip-1", "ip-2", "n2"]
+    files = {"c1/sacct/a.txt": export([{"NodeList": "n[1-2]"}])}
+    for day, host in zip(moments, hosts, strict=True):
+        files[f"c1/inventory/nodes.2024-05-0{day}.txt"] = (
+            f"NodeName=n1 CPUTot=8 NodeAddr=10.0.0.{day} NodeHostName={host} State=IDLE\n"
+            "NodeName=n2 CPUTot=8 NodeAddr=n2 NodeHostName=n2 State=IDLE\n"
+        )
+    names = [(1, "ip-1"), (2, "ip-1.ec2.internal"), (4, "ip-1"), (4, "ip-2"), (4, "10.0.0.3"), (6, "n2"), (6, "ip-9")]
+    files["c1/kernel/k.log"] = "".join(
+        f"2024-05-0{day}T12:{minute:02}:00+00:00 {name} kernel: NVRM: Xid (PCI:0000:10:1c): 79, pid=1, off the bus\n"
+        for minute, (day, name) in enumerate(names)
+    )
+    con = load(make(tmp_path, files), readers=READERS)
+    query = "select node_id, disposition from raw.kernel_messages order by line_number"
+    known = ["n1", "n1", None, "n1", "n1", "n2", None]
+    assert [row["node_id"] for row in rows(con, query)] == known
+    assert [row["disposition"] for row in rows(con, query)] == [
+        "loaded" if node_id else "unknown_node" for node_id in known
+    ]
+    assert {row["detail"] for row in rows(con, "select detail from ops.quarantine")} == {"ip-1", "ip-9"}
+
+    # A later night tells that n1 had its first host again for a day, and all rows follow.
+    again = "NodeName=n1 CPUTot=8 NodeAddr=10.0.0.1 NodeHostName=ip-1 State=IDLE\n"
+    make(tmp_path, {"c1/inventory/nodes.2024-05-04.txt": again})
+    load(tmp_path, con, readers=READERS)
+    assert [row["node_id"] for row in rows(con, query)] == ["n1", "n1", "n1", None, None, "n2", None]
+
+
+def test_forgotten_snapshots_map_no_host(tmp_path):
+    files = {
+        "c1/sacct/a.txt": export([{"NodeList": "n1"}]),
+        "c1/inventory/nodes.txt": "NodeName=n1 CPUTot=8 NodeAddr=10.0.0.1 NodeHostName=ip-1 State=IDLE\n",
+        "c1/kernel/k.log": "2024-05-01T12:00:00+00:00 ip-1 kernel: NVRM: Xid (PCI:0000:10:1c): 79, pid=1, lost\n",
+    }
+    con = load(make(tmp_path, files), readers=READERS)
+    query = "select node_id, disposition from raw.kernel_messages"
+    assert rows(con, query) == [{"node_id": "n1", "disposition": "loaded"}]
+    (tmp_path / "c1" / "inventory" / "nodes.txt").unlink()
+    forget_files(con, READERS["inventory"], [("c1", "c1/inventory/nodes.txt")])
+    load(tmp_path, con, readers=READERS)
+    assert rows(con, query) == [{"node_id": None, "disposition": "unknown_node"}]
 
 
 EVENTS = (

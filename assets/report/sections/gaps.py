@@ -18,6 +18,11 @@ COUNTS = {
         "Attempts whose GPUs are unknown count among the states, but in no GPU time, no size and no rate.",
         "AccountingStorageTRES=gres/gpu in slurm.conf, and AllocTRES in the sacct export (-o ALL)",
     ),
+    "refuted_gpu_count": Gap(
+        "GPU counts above what the nodes have",
+        "The GPUs of these attempts count as unknown: no node of theirs has so many.",
+        "look at AllocTRES of these records (gpu_count_source 'refuted' in marts.fct_attempts), and at the inventory",
+    ),
     "unknown_user_count": Gap(
         "User names of attempts",
         "Losses of these attempts cannot be put to a user or account.",

@@ -12,6 +12,7 @@ import duckdb
 
 from assets.sources.intake.batch import run_steps
 from assets.sources.intake.folder import Survey
+from assets.sources.intake.hosts import find_hosts, set_nodes_of_hosts
 from assets.sources.intake.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.intake.settled_accounts import account_for_dispositions
@@ -169,6 +170,9 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
         if cluster_id in names and (node_id := names[cluster_id].resolve(name)) is not None
     ]
     RESOLVED.fill(con, resolved)
+    # A name that is none of a node's own may be that of its host.
+    unresolved = everything - {(cluster_id, name) for cluster_id, name, _ in resolved}
+    has_hosts = find_hosts(con, names, rules, unresolved)
     # A cluster that is left out keeps its names: what its settings say of them is not known just now.
     con.execute(
         "create or replace temp table surveyed as select unnest($names::varchar[]) as cluster_id", {"names": [*rules]}
@@ -186,9 +190,9 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     filled = _filled(con, TABLES_WITH_NODES)
     if not NAMING_TABLES & unsettled.keys():
         return {table for table in filled if table in unsettled and _set_node_ids(con, table)}
-    changed = {
-        table for table in filled if (removed_count or added_count or table in unsettled) and _set_node_ids(con, table)
-    }
+    hosts_may_differ = "nodes" in unsettled and (has_hosts or unsettled["nodes"])
+    may_have_moved = removed_count or added_count or hosts_may_differ
+    changed = {table for table in filled if (may_have_moved or table in unsettled) and _set_node_ids(con, table)}
     if (
         removed_count
         or added_count
@@ -207,6 +211,7 @@ def _filled(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> list[str]:
 
 def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
     """Set node_id, and move rows into and out of `unknown_node`; tell whether any row changed."""
+    has_moved_hosts = set_nodes_of_hosts(con, table)
     # Names are few: whether any row has to change is seen sooner than by looking for rows to change.
     con.execute(
         f"""
@@ -217,11 +222,12 @@ def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
             from raw.{table} where node_name is not null and cluster_id in (from surveyed)
         ) as used
         left join node_names on node_names.cluster_id = used.cluster_id and node_names.name_as_seen = used.node_name
+        anti join host_names on host_names.cluster_id = used.cluster_id and host_names.name_as_seen = used.node_name
         where used.node_id is distinct from node_names.node_id or used.is_unknown <> (node_names.node_id is null)
         """
     )
     if not con.execute("from names_to_set limit 1").fetchall():
-        return False
+        return has_moved_hosts
     # Inventory's nodes are known by definition.
     which = "names.node_id is not null" if table == "nodes" else "true"
     con.execute(

@@ -95,6 +95,8 @@ def _node(told: Mapping[str, Any]) -> Node:
         reason=_text(told.get("reason")),
         reason_user=_text(told.get("reason_set_by_user")),
         reason_time=_number(told.get("reason_changed_at")),
+        host_name=_text(told.get("hostname")),
+        address=_text(told.get("address")),
     )
 
 

@@ -39,6 +39,8 @@ class Node:
     reason: str | None = None
     reason_user: str | None = None
     reason_time: Any = None
+    host_name: str | None = None
+    address: str | None = None
     seen: Any = None
     """When the inventory was taken."""
 
@@ -53,6 +55,8 @@ def node_line(node: Node) -> str:
         "NodeName": node.name,
         "CPUTot": _digits(node.cpus),
         "Gres": _GRES_NOTHING if gres is not None and gres.lower() in NO_REASON else gres,
+        "NodeAddr": node.address or None,
+        "NodeHostName": node.host_name or None,
         "RealMemory": _digits(node.memory),
         "State": (node.state or "").upper() or None,
         "Partitions": ",".join(node.partitions) or None,

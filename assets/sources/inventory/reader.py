@@ -28,12 +28,16 @@ TRANSLATIONS = {
     "node_json": node_documents.translate,
 }
 DIALECTS = ("scontrol_blocks", "scontrol_lines", *TRANSLATIONS)
-VERSION = 6
+VERSION = 7
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
 MAX_MEMORY_MIB = 2**40
 """More than any machine has, by a factor of a thousand."""
+MAX_GPUS = 1024
+"""More GPUs, or slices of GPUs, than any machine has, by a factor of ten."""
+IMPOSSIBLE_GPUS = "impossible_gpu_count"
+"""Beside the files in which a node has more, in `ops.files.warnings`."""
 
 _COMMAND = export_again("inventory")
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
@@ -75,7 +79,7 @@ def is_timed_by_modification(path: str, _dialect: str) -> bool:
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the snapshots are read."""
     return ReadingPlan(
-        prepare=[LINES, RECORDS, _typed(batch.cluster.settings.timezone)],
+        prepare=[LINES, RECORDS, _typed(batch.cluster.settings.timezone), WARNINGS],
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
@@ -169,6 +173,8 @@ with shown as (
         {_fact("CPUTot")} as cpus,
         {_fact("RealMemory")} as memory,
         {_fact("Partitions")} as partitions,
+        {_fact("NodeHostName")} as host_name,
+        {_fact("NodeAddr")} as address,
         {shown},
         nullif(signed.reason_time, '') as reason_time,
         coalesce(nullif(trim(concat_ws(' ', signed.reason, signed.more_lines)), ''), reason_text) as reason,
@@ -194,10 +200,10 @@ counted as (
         *,
         try_cast(coalesce(
             try_cast(nullif(regexp_extract(tres, 'gres/gpu=(\\d+)', 1), '') as bigint),
-            list_sum(list_transform({typed_tres}, lambda count: try_cast(count as integer))),
-            list_sum(list_transform({gres_counts}, lambda count: try_cast(count as integer))),
+            list_sum(list_transform({typed_tres}, lambda count: try_cast(count as bigint))),
+            list_sum(list_transform({gres_counts}, lambda count: try_cast(count as bigint))),
             case when states_gres then 0 end
-        ) as integer) as gpu_count,
+        ) as bigint) as told_gpu_count,
         {gres_models} as gpu_models
     from timed
 )
@@ -214,7 +220,7 @@ select
         modified_at
     ) as captured_at,
     state,
-    gpu_count,
+    case when told_gpu_count <= {MAX_GPUS} then told_gpu_count::integer end as gpu_count,
     case when len(gpu_models) > 1 then 'mixed' else gpu_models[1] end as gpu_model,
     -- scontrol prints 0 for what a node has not told yet
     case when try_cast(cpus as integer) > 0 then try_cast(cpus as integer) end as cpu_count,
@@ -225,15 +231,27 @@ select
     boot_time_at as booted_at,
     reason,
     reason_user,
-    reason_time_at as reason_at
+    reason_time_at as reason_at,
+    case
+        when coalesce(host_name, address) is not null
+            then list_filter(
+                list_distinct([lower(host_name), lower(address)]), lambda name: name <> lower(node_name)
+            )
+    end as host_names,
+    told_gpu_count
 from counted"""
+
+
+WARNINGS = f"""
+insert into file_warnings
+select distinct file_id, '{IMPOSSIBLE_GPUS}' from inventory_nodes where told_gpu_count > {MAX_GPUS}"""
 
 
 IS_NODE = f"length(node_name) <= {MAX_NAME_LENGTH} and not regexp_matches(node_name, '[\\[\\],]')"
 """Whether a name can be the name of one node."""
 
 LOADED = f"""
-select * from inventory_nodes where {IS_NODE}"""
+select * exclude (told_gpu_count) from inventory_nodes where {IS_NODE}"""
 
 QUARANTINED = f"""
 select

@@ -135,15 +135,27 @@ def _nodes(line: _Line, options: dict[str, str], partitions: dict[str, list[str]
     except NodeListError as error:
         yield SetAside(line.text, error.reason, str(error))
         return
-    for name in names:
+    hosts, addresses = (_of_each(options.get(option), len(names)) for option in ("nodehostname", "nodeaddr"))
+    for name, host, address in zip(names, hosts, addresses, strict=True):
         node = Node(
             name,
             gres=options.get("gres", ""),
             cpus=options.get("cpus") or options.get("procs") or _product(options),
             memory=options.get("realmemory"),
             partitions=tuple(dict.fromkeys([*partitions.get("", []), *partitions.get(name, [])])),
+            host_name=host,
+            address=address,
         )
         yield node_line(node)
+
+
+def _of_each(text: str | None, count: int) -> list[str] | list[None]:
+    """Return one name for each of a line's nodes; none where the line has another number of names."""
+    try:
+        names = node_names(text) if text else []
+    except NodeListError:
+        names = []
+    return names if len(names) == count else [None] * count
 
 
 def _product(options: dict[str, str]) -> int | None:

@@ -24,10 +24,58 @@ clusters as (
 
 ),
 
+node_days as (
+
+    select * from {{ ref('int_nodes_used') }}
+
+),
+
+kernel_messages as (
+
+    select * from {{ ref('stg_kernel__messages') }}
+
+),
+
 clocks as (
 
     select * from {{ ref('int_node_clock_offsets') }}
     where to_at is null
+
+),
+
+-- A job with GPUs, or the driver of one, shows that a node has them. Jobs of known GPUs show that it has none.
+seen_gpus as (
+
+    select
+        cluster_id,
+        node_id,
+        case
+            when max(allocated_gpu_hours) > 0 then true
+            when count(*) = count(allocated_gpu_hours) then false
+        end as has_gpus
+    from node_days
+    group by cluster_id, node_id
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        true as has_gpus
+    from kernel_messages
+    where kind in ('xid', 'sxid', 'fell_off_bus')
+    group by cluster_id, node_id
+
+),
+
+gpus_of_nodes as (
+
+    select
+        cluster_id,
+        node_id,
+        bool_or(has_gpus) as has_gpus
+    from seen_gpus
+    group by cluster_id, node_id
 
 ),
 
@@ -53,7 +101,7 @@ select
     coalesce(inventory.node_name, shown_names.name_as_seen, sightings.node_id) as node_name,
     coalesce(inventory.gpu_count, clusters.gpus_per_node) as gpu_count,
     case when inventory.gpu_count is not null then 'inventory' else 'configuration' end as gpu_count_source,
-    coalesce(inventory.gpu_count, clusters.gpus_per_node) > 0 as is_gpu_node,
+    coalesce(inventory.gpu_count > 0, gpus_of_nodes.has_gpus) as is_gpu_node,
     case
         when coalesce(inventory.gpu_count, clusters.gpus_per_node) > 0
             then coalesce(inventory.gpu_model, clusters.gpu_model)
@@ -74,6 +122,10 @@ left join inventory
     on
         sightings.cluster_id = inventory.cluster_id
         and sightings.node_id = inventory.node_id
+left join gpus_of_nodes
+    on
+        sightings.cluster_id = gpus_of_nodes.cluster_id
+        and sightings.node_id = gpus_of_nodes.node_id
 left join clocks
     on
         sightings.cluster_id = clocks.cluster_id

@@ -18,6 +18,12 @@ gpu_tracking as (
 
 ),
 
+refuted_counts as (
+
+    select * from {{ ref('int_gpu_counts_refuted') }}
+
+),
+
 dated_records as (
 
     select
@@ -56,11 +62,13 @@ timed_records as (
             'OUT_OF_MEMORY', 'REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'REVOKED', 'RESIZING'
         ) as is_terminal,
         case
+            when refuted_counts.source_path is not null then null
             when records.gpu_count is not null then records.gpu_count
             when records.has_no_gpu then 0
             else whole_node_gpus.gpu_count
         end as allocated_gpu_count,
         case
+            when refuted_counts.source_path is not null then 'refuted'
             when records.gpu_count is not null then records.gpu_count_source
             when records.has_no_gpu then 'none_of_tracked'
             when whole_node_gpus.gpu_count is not null then 'inventory'
@@ -71,6 +79,10 @@ timed_records as (
         on
             records.source_path = whole_node_gpus.source_path
             and records.source_line_number = whole_node_gpus.source_line_number
+    left join refuted_counts
+        on
+            records.source_path = refuted_counts.source_path
+            and records.source_line_number = refuted_counts.source_line_number
 
 ),
 

@@ -47,7 +47,7 @@ allocated_nodes as (
 
 )
 
--- Every node known, every CPU of them allocated, GPUs in every one of them: only then the GPUs were the job's too.
+-- Every node known, and no GPU in any of them, or every CPU of them allocated: else it is unknown what was the job's.
 select
     allocated_nodes.source_path,
     allocated_nodes.source_line_number,
@@ -60,5 +60,7 @@ inner join nodes
 group by allocated_nodes.source_path, allocated_nodes.source_line_number
 having
     count(nodes.gpu_count) = max(allocated_nodes.node_count)
-    and min(nodes.gpu_count) > 0
-    and sum(nodes.cpu_count) = max(allocated_nodes.cpu_count)
+    and (
+        max(nodes.gpu_count) = 0
+        or sum(nodes.cpu_count) = max(allocated_nodes.cpu_count)
+    )

@@ -21,6 +21,7 @@ known_facts as (
         cluster_id,
         node_id,
         {{ last_by('gpu_count', '(captured_at, path, line_number)') }} as gpu_count,
+        max(gpu_count) as max_gpu_count,
         {{ last_by('gpu_model', '(captured_at, path, line_number)') }} as gpu_model,
         {{ last_by('cpu_count', '(captured_at, path, line_number)') }} as cpu_count,
         {{ last_by('memory_mib', '(captured_at, path, line_number)') }} as memory_mib
@@ -38,6 +39,7 @@ select
     nodes.captured_at,
     upper(nodes.state) as state,
     coalesce(nodes.gpu_count, known_facts.gpu_count) as gpu_count,
+    known_facts.max_gpu_count,
     coalesce(nodes.gpu_model, known_facts.gpu_model) as gpu_model,
     coalesce(nodes.cpu_count, known_facts.cpu_count) as cpu_count,
     coalesce(nodes.memory_mib, known_facts.memory_mib) as memory_mib,
