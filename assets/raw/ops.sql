@@ -24,7 +24,11 @@ create table if not exists ops.files (
     status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end; blind: a log of which fewer than half of the lines were understood
     reason varchar,                           -- why it is not just read
     next_step varchar,                        -- what to do about it
-    is_present boolean default true           -- false: gone from the sources folder; its rows stay until they are forgotten
+    is_present boolean default true,          -- false: gone from the sources folder; its rows stay until they are forgotten
+    version_of varchar,                       -- of an older version: the path of the file that has other bytes now
+    text_sha256 varchar,                      -- of what an archive holds; NULL: no archive, or translated
+    text_bytes bigint,
+    open_line bigint                          -- the last line, where it has no end: a running program may have been writing it
 );
 -- A home filled by an earlier version has the table without these.
 alter table ops.files add column if not exists first_at timestamp;
@@ -33,6 +37,10 @@ alter table ops.files add column if not exists status varchar default 'read';
 alter table ops.files add column if not exists reason varchar;
 alter table ops.files add column if not exists next_step varchar;
 alter table ops.files add column if not exists is_present boolean default true;
+alter table ops.files add column if not exists version_of varchar;
+alter table ops.files add column if not exists text_sha256 varchar;
+alter table ops.files add column if not exists text_bytes bigint;
+alter table ops.files add column if not exists open_line bigint;
 
 create table if not exists ops.privacy (      -- one row per cluster whose names are stored as pseudonyms
     cluster_id varchar not null,
@@ -72,6 +80,11 @@ create table if not exists ops.years (        -- one row per log with lines that
     others_first_at timestamp,                -- and of the lines of the file that tell their year
     others_last_at timestamp,
     years_back integer not null               -- how many years before the date of the file accounting puts them (settled)
+);
+
+create table if not exists ops.unsettled_files (  -- one row per file that was read, or became an older version; empty between refreshes
+    cluster_id varchar not null,
+    path varchar not null
 );
 
 create table if not exists ops.resume_points (    -- one row per large file that may grow: from where it would be read on

@@ -25,11 +25,14 @@ BATCH_FILES = TempTable(
         "is_cut": "boolean",
         "sha256": "varchar",
         "size_bytes": "bigint",
+        "text_sha256": "varchar",
+        "text_bytes": "bigint",
         "lines_before": "bigint",
     },
 )
 """Given: the files, which may have several dialects of one kind. `last_line_open`: the file does not end with a
-newline. `is_cut`: the end of the archive or JSON document is missing. `lines_before`: the
+newline. `is_cut`: the end of the archive or JSON document is missing. `text_sha256`, `text_bytes`: of what an archive
+holds. `lines_before`: the
 difference between the number of a line in its file and in `lines`; 0 unless the file is read on."""
 
 FILE_LINES = TempTable("file_lines", {"file_id": "integer", "lines_in": "bigint", "last_line": "bigint"})

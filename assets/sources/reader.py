@@ -205,6 +205,9 @@ class Copies(Protocol):
     def copy_of(self, file_id: int, file: Path) -> Copy:
         """Return the copy of a file, written again if it was removed."""
 
+    def object_lines_of(self, file_id: int, file: Path, target: Path) -> int | None:
+        """Write the text of an archive of JSON objects, and count its lines; None when it is anything else."""
+
 
 @runtime_checkable
 class WholeFileReader(Protocol):

@@ -1,4 +1,4 @@
-"""`faultline forget`: delete what was read of files that are no longer in the sources folder."""
+"""`faultline forget`: delete what was read of files that are gone from the sources folder, and of older versions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def forget(  # noqa: PLR0917
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would be forgotten.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Forget what was read of files that are gone from the sources folder."""
+    """Forget what was read of files that are gone from the sources folder, and of older versions of files."""
     from orchestration.refresh.forgetting import CannotForget
     from orchestration.refresh.forgetting import forget as forget_files
     from orchestration.upkeep.lock import RefreshRunning

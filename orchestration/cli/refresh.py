@@ -61,5 +61,5 @@ def refresh(  # noqa: PLR0917
         outcome.print(console)
     if console.problem is not None:
         to_stderr(f"the output could not be written ({console.problem}); what was published is complete")
-    if strict and (outcome.failing or outcome.not_pulled):
+    if strict and (outcome.failing or outcome.not_pulled or any(row["is_stale"] for row in outcome.clusters)):
         raise typer.Exit(1)

@@ -44,12 +44,6 @@ STALE = """
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """
-REFUSED = """
-    select
-        path, kind, to_json(files)->>'status' as status, to_json(files)->>'reason' as reason,
-        to_json(files)->>'next_step' as next_step
-    from ops.files where to_json(files)->>'status' in ('refused', 'cut_off', 'blind') order by path
-"""
 QUARANTINED = """
     select path, count(*) as line_count, mode(reason) as usual_reason, min(line_number) as first_line
     from ops.quarantine
@@ -134,13 +128,17 @@ def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
     """
     return [
         Finding(
-            "error" if kind == "sacct" else "warning",
-            f"{NOT_READ}: {reason}" if status == "refused" else reason,
-            path,
-            next_step or "",
+            "error" if file["kind"] == "sacct" else "warning", _refusal(file), file["path"], file["next_step"] or ""
         )
-        for path, kind, status, reason, next_step in con.execute(REFUSED).fetchall()
+        for file in rows_of(con, (SQL / "refused_files.sql").read_text(encoding="utf-8"))
     ]
+
+
+def _refusal(file: Row) -> str:
+    what = f"{NOT_READ}: {file['reason']}" if file["status"] == "refused" else file["reason"]
+    if file["since_at"] is None:
+        return what
+    return f"{what}; older versions of it count, which tell of nothing after {moment(file['since_at'])} UTC"
 
 
 def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:

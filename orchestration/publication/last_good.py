@@ -3,7 +3,8 @@
 This step runs after everything is built and checked, and before the report is written. Rows of another version of the
 code are not taken over, as they may have another meaning. A cluster without usable rows is published without numbers.
 Comparisons between clusters are then computed again. A cluster whose newest accounting could not be fetched from Slurm
-was built from what was there; it is marked as stale too.
+was built from what was there; it is marked as stale too, as is one whose accounting ends with an older version of a
+file that is refused now.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,23 @@ _MARK_NOT_PULLED = f"""
         built_at = coalesce(pulls.pulled_to, clusters.data_through_at, pulls.ended_at)
     from ops.pulls as pulls
     where pulls.cluster_id = clusters.cluster_id and pulls.status = 'failed' and not clusters.is_stale
+"""
+_MARK_ENDED = f"""
+    update {PUBLICATION}.marts.dim_clusters as clusters set
+        is_stale = true,
+        stale_reason = ended.reason,
+        built_at = coalesce(clusters.data_through_at, ended.since_at)
+    from (
+        select
+            files.cluster_id, max(older.last_at) as since_at,
+            string_agg(distinct concat(files.path, ': ', files.reason, '; older versions of it count'), '; ') as reason
+        from ops.files
+        inner join ops.files as older on older.cluster_id = files.cluster_id and older.version_of = files.path
+        where files.kind = 'sacct' and files.is_present and files.status in ('refused', 'cut_off')
+            and older.status <> 'refused'
+        group by files.cluster_id
+    ) as ended
+    where ended.cluster_id = clusters.cluster_id and not clusters.is_stale
 """
 
 
@@ -92,6 +110,14 @@ def mark_not_pulled(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
     """
     con.execute("delete from ops.pulls where run_id <> ?", [run_id])
     con.execute(_MARK_NOT_PULLED)
+
+
+def mark_ended(con: duckdb.DuckDBPyConnection) -> None:
+    """Mark the clusters as stale of which an accounting file was refused or is cut off, and only older versions count.
+
+    Without an older version such a cluster is not built.
+    """
+    con.execute(_MARK_ENDED)
 
 
 def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
@@ -161,6 +187,7 @@ def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDef
             failing = failing_clusters(con, context.run_id)
             stale = keep_last_good(con, failing, home.published_file, code_version())
             mark_not_pulled(con, context.run_id)
+            mark_ended(con)
         for cluster_id, reasons in failing.items():
             what = "keeps its last good numbers" if cluster_id in stale else "is published without numbers"
             context.log.warning(f"{cluster_id} {what}: {'; '.join(reasons)}")

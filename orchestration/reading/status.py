@@ -16,6 +16,7 @@ from typing import Any
 
 import duckdb
 
+from assets.report.queries import SQL
 from assets.rows import rows_of
 from assets.site_rules import counted_by_kind
 from orchestration.home import Home
@@ -45,13 +46,17 @@ FILES = """
         coalesce(sum(quarantined), 0)::bigint as quarantined,
         count(*) filter (to_json(files)->>'status' = 'refused') as refused_count,
         count(*) filter (to_json(files)->>'status' = 'blind') as blind_count,
-        count(*) filter (to_json(files)->>'is_present' = 'false') as vanished_count
+        count(*) filter (
+            to_json(files)->>'is_present' = 'false' and (to_json(files)->>'version_of') is null
+        ) as vanished_count,
+        count(*) filter ((to_json(files)->>'version_of') is not null) as version_count
     from ops.files
 """
 UNREAD = {
     "refused_count": "files are not read; `faultline doctor` says why",
     "blind_count": "logs were not understood and show nothing; `faultline doctor` says why",
     "vanished_count": "files were removed from the sources folder; their rows stay until `faultline forget`",
+    "version_count": "older versions of files that have other bytes now; their rows stay until `faultline forget`",
 }
 """What is said of files that are not just read, by the column that counts them."""
 CHECKS = """
@@ -131,6 +136,7 @@ def _require_something(found: dict[str, Any], home: Home) -> None:
 
 def _gathered(home: Home) -> dict[str, Any]:
     found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
+    found["refused_since"] = []
     current, pinned = current_publication(home), pinned_publication(home)
     if home.published_file.exists():
         found |= _state_of_published_file(home)
@@ -213,7 +219,17 @@ def _state_of_published_file(home: Home) -> dict[str, Any]:
 
 
 def _state(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    return {"last_run": _first(con, LAST_RUN), "files": _first(con, FILES), "checks": _first(con, CHECKS)}
+    refused = _rows(con, (SQL / "refused_files.sql").read_text(encoding="utf-8"))
+    return {
+        "last_run": _first(con, LAST_RUN),
+        "files": _first(con, FILES),
+        "refused_since": [
+            {name: file[name] for name in ("cluster_id", "kind", "path", "since_at")}
+            for file in refused
+            if file["since_at"]
+        ],
+        "checks": _first(con, CHECKS),
+    }
 
 
 def _state_of_working_file(path: Path) -> dict[str, Any]:
@@ -256,7 +272,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             f"input      {files['file_count']:,} files; {files['lines_in']:,} lines = {files['loaded']:,} loaded"
             f" + {files['skipped']:,} skipped + {files['quarantined']:,} quarantined"
         )
-        lines.extend(f"           {files[name]:,} {what}" for name, what in UNREAD.items() if files[name])
+        lines += _file_lines(found)
     if checks := found["checks"]:
         lines.append(
             f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"
@@ -272,6 +288,18 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""
         lines.append(f"kept       publication {kept['number']} {moment}run {kept['run_id']}{seen}")
     return lines
+
+
+def _file_lines(found: dict[str, Any]) -> list[str]:
+    """Count the files that are not read, are gone or have other bytes now, and say since when some tell nothing."""
+    files = found["files"]
+    return [
+        *(f"           {files[name]:,} {what}" for name, what in UNREAD.items() if files[name]),
+        *(
+            f"           {file['path']} tells of nothing after {_moment(file['since_at'])}; `faultline doctor` says why"
+            for file in found["refused_since"]
+        ),
+    ]
 
 
 def _cluster_lines(found: dict[str, Any]) -> list[str]:

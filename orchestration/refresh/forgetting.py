@@ -1,7 +1,7 @@
-"""`faultline forget`: delete the rows of files that were removed from the sources folder.
+"""`faultline forget`: delete the rows of files that were removed from the sources folder, and of older versions.
 
-The rows of a removed file stay until this command deletes them. A file that is still in the folder cannot be forgotten,
-because the next refresh would read it again.
+The rows of a removed file stay until this command deletes them, and so do those of older versions of a file that is
+there with other bytes. What is in the folder cannot be forgotten, because the next refresh would read it again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CannotForget(Exception):
 
 @dataclass(frozen=True)
 class Forgettable:
-    """A removed file, and how many of its lines are loaded."""
+    """A removed file or an older version of a file, and how many of its lines are loaded."""
 
     path: str
     kind: str
@@ -36,15 +36,15 @@ class Forgettable:
 
 
 def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: bool) -> list[Forgettable]:
-    """Delete the rows of removed files of a cluster; without `is_confirmed`, only list the files.
+    """Delete the rows of removed files of a cluster, and of older versions; without `is_confirmed`, only list them.
 
     Parameters
     ----------
     home
         The home.
     cluster_id, paths
-        The cluster, and paths below the sources folder or below the cluster's own folder, with `*` for any text.
-        Without paths, all removed files of the cluster.
+        The cluster, and paths below the sources folder or below the cluster's own folder, with `*` for any text. The
+        path of a file stands for its older versions too. Without paths, all removed files and versions of the cluster.
     is_confirmed
         Delete the rows; the next refresh publishes without them.
 
@@ -83,7 +83,7 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: b
 def _matching(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: Sequence[str]) -> list[Forgettable]:
     rows = (
         con.execute(
-            "select path, kind, loaded from ops.files where cluster_id = ? order by path", [cluster_id]
+            "select path, kind, loaded, version_of from ops.files where cluster_id = ? order by path", [cluster_id]
         ).fetchall()
         if is_utf8(cluster_id)
         else []
@@ -91,8 +91,12 @@ def _matching(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths
     if not rows:
         raise CannotForget(f"nothing was read of a cluster {cluster_id!r}; `faultline status` names the clusters")
     patterns = [pattern for path in paths for pattern in (path, f"{cluster_id}/{path}")] or ["*"]
-    matching = [row for row in rows if any(fnmatchcase(row[0], pattern) for pattern in patterns)]
-    found = [Forgettable(*row) for row in matching if not os.path.lexists(home.sources / row[0])]
+    matching = [
+        row
+        for row in rows
+        if any(fnmatchcase(name, pattern) for pattern in patterns for name in (row[0], row[3]) if name)
+    ]
+    found = [Forgettable(*row[:3]) for row in matching if row[3] or not os.path.lexists(home.sources / row[0])]
     if found:
         return found
     if not matching:

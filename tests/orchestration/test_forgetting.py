@@ -126,6 +126,17 @@ def test_a_cluster_whose_folder_is_gone_is_forgotten_whole(home, forget):
     assert all(not path.startswith("b/") for table in ("raw.sacct", "ops.files") for path in paths(home, table))
 
 
+@pytest.mark.parametrize("pattern", ["sacct/2023-01.txt", "sacct/2023-01.txt@*", "*"])
+def test_an_older_version_is_forgotten_while_the_file_is_there(pattern, home, forget):
+    make(home.sources, {"b/sacct/2023-01.txt": jobs(6, 7)})
+    read(home)
+    version, *_ = [path for path in paths(home, "raw.sacct") if "@" in path]
+    status, said = forget("b", pattern)
+    assert (status, said.splitlines()[0]) == (0, f"{version}: 1 lines")
+    assert forget("b", pattern, "--yes")[0] == 0
+    assert [path for path in paths(home, "ops.files") if path.startswith("b/")] == ["b/sacct/2023-01.txt"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -10,12 +10,21 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestration.cli import app
+from orchestration.doctor.warehouse import warehouse_findings
 from orchestration.home import Home
 from orchestration.publication.folders import publish, roll_back
 from orchestration.reading.published import ReadingError
 from orchestration.reading.status import lines_of, show_status, status
 from tests.expectations.small_warehouse import build
 
+REFUSED_NOW = """
+    insert into ops.files by name
+    select * replace (path || '@0123456789ab' as path, path as version_of, false as is_present,
+        timestamp '2026-01-02 12:00' as last_at)
+    from ops.files where path = 'beta/sacct/all.psv';
+    update ops.files set status = 'refused', reason = 'empty file', next_step = 'Export it again.'
+    where path = 'beta/sacct/all.psv';
+"""
 HOLD = """
 import fcntl, sys, time
 file = open(sys.argv[1], "a+")
@@ -86,6 +95,18 @@ class TestStatus:
         found = json.loads(capsys.readouterr().out)
         assert {key: value for key, value in found.items() if value} == {}
         assert found.keys() <= usual.keys()
+
+    def test_older_versions_are_counted_apart_and_a_refused_file_tells_since_when(self, home):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute(REFUSED_NOW)
+        lines = [line.strip() for line in lines_of(status(home))]
+        assert "1 older versions of files that have other bytes now; their rows stay until `faultline forget`" in lines
+        assert "beta/sacct/all.psv tells of nothing after 2026-01-02 12:00 UTC; `faultline doctor` says why" in lines
+        assert not [line for line in lines if "removed from the sources folder" in line]
+        (finding,) = [found for found in warehouse_findings(home) if found.where == "beta/sacct/all.psv"]
+        assert finding.what == (
+            "not read: empty file; older versions of it count, which tell of nothing after 2026-01-02 12:00 UTC"
+        )
 
     def test_nothing_at_all(self, tmp_path):
         with pytest.raises(ReadingError, match="run `faultline refresh`"):

@@ -216,14 +216,15 @@ FAR = [{**record, "Cluster": "far"} for record in RECORDS]
 UNNAMED = [{**record, "Cluster": ""} for record in RECORDS]
 
 
-def test_accounting_is_refused_when_a_second_strange_cluster_appears(tmp_path) -> None:
+def test_accounting_is_refused_when_a_second_strange_cluster_appears_and_what_was_read_stays(tmp_path) -> None:
     con = connect()
     for records in (FAR[:3], [*FAR[:3], {**FAR[3], "Cluster": "third"}]):
         load_results(make(tmp_path, {SACCT: export(records)}), con)
-    assert con.execute("select status, split_part(reason, ':', 1) from ops.files").fetchall() == [
-        ("refused", "several_clusters")
+    told = "select status, split_part(reason, ':', 1), version_of from ops.files order by path"
+    assert con.execute(told).fetchall() == [("refused", "several_clusters", None), ("read", None, SACCT)]
+    assert con.execute("select distinct split_part(path, '@', 1), count(*) from raw.sacct group by all").fetchall() == [
+        (SACCT, 3)
     ]
-    assert con.execute("select count(*) from raw.sacct").fetchall() == [(0,)]
 
 
 @dataclass

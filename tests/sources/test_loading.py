@@ -42,12 +42,12 @@ def everything(con):
     return [*left, con.execute("select * exclude (run_id) from ops.files order by all").fetchall()]
 
 
-def test_a_changed_file_is_read_anew(tmp_path):
+def test_a_changed_file_that_holds_what_it_held_is_read_anew(tmp_path):
     folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1, 2]))})
     con = load(folder)
-    make(folder, {"c1/sacct/a.txt": export(numbered([2, 3, 4]))})
+    make(folder, {"c1/sacct/a.txt": export(numbered([3, 2, 1]))})
     assert load_results(folder, con)["sacct"].files_read == 1
-    assert [row[2] for row in facts(con)] == [2, 3, 4]
+    assert [row[2] for row in facts(con)] == [1, 2, 3]
     assert everything(con) == everything(load(folder))
 
 

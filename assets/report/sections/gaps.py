@@ -71,6 +71,7 @@ SPANS = (
     Col("Known by", "known_by"),
 )
 MAX_UNMAPPED = 50
+MAX_SINCE = 5
 UNMAPPED = (
     Col("What", lambda row: KINDS[row["kind"]]),
     Col("Name, text or code", "signal"),
@@ -90,7 +91,7 @@ def gaps(own: Own) -> Section:
     """Build the section on missing evidence."""
     found = [
         *(("missing", gap) for gap in missing_kinds(own.cluster)),
-        *_unread(own.rows("files")),
+        *_unread(own.rows("refused_files")),
         *_warnings(own.rows("file_warnings")),
         *_counts(own.row("attempts")),
         *_times(own.rows("time_quality") + own.rows("kernel_time_quality")),
@@ -132,13 +133,17 @@ def missing_kinds(cluster: Row) -> list[Gap]:
 
 
 def _unread(files: list[Row]) -> Iterator[tuple[str, Gap]]:
-    """Name by kind the files that were refused or not understood: nothing is seen in them."""
-    unread = [row for row in files if row["status"] in ("refused", "blind") and row["kind"] in LOG_KINDS]
-    for kind, rows in grouped(unread, "kind").items():
+    """Name by kind the files that were refused, not understood or cut off, and since when nothing is seen in them."""
+    for kind, rows in grouped([row for row in files if row["kind"] in LOG_KINDS], "kind").items():
         example = f"{printable(rows[0]['path'], 60)}: {printable(rows[0]['reason'], 120)}"
+        since = [
+            f"older versions of {printable(row['path'], 60)} tell of nothing after {moment(row['since_at'])} UTC"
+            for row in rows
+            if row["since_at"]
+        ]
         gap = missing(kind)
         yield (
-            f"{plural(len(rows), 'file')}, such as {example}",
+            "; ".join([f"{plural(len(rows), 'file')}, such as {example}", *since[:MAX_SINCE]]),
             Gap(f"Not understood: {gap.name}", gap.consequence, gap.command),
         )
 

@@ -19,7 +19,6 @@ import duckdb
 from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.health import gcm_records
 from assets.sources.health import stretches as health_stretches
-from assets.sources.intake.copies import unpack_object_lines
 from assets.sources.intake.lines import CHUNK, is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
 from assets.sources.left_lines import LeftLines, max_left_count
@@ -232,7 +231,7 @@ def _look_at(file_id: int, file: SourceFile, copies: Copies) -> _Log | None:
         return _Log(file.absolute, file.object_lines)
     objects = copies.folder / f"{file_id}.jsonl"
     if is_compressed(file.absolute):
-        count = unpack_object_lines(file.absolute, objects)
+        count = copies.object_lines_of(file_id, file.absolute, objects)
         if count:
             return _Log(objects, count)
     path = file.absolute

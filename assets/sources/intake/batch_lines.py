@@ -113,6 +113,8 @@ def read_batch_lines(
             "is_cut": file_id in cut,
             "sha256": file.sha256,
             "size_bytes": file.size_bytes,
+            "text_sha256": copies.unpacked[file_id].sha256 if file_id in copies.unpacked else None,
+            "text_bytes": copies.unpacked[file_id].size_bytes if file_id in copies.unpacked else None,
             "lines_before": file.resume.lines_before if file.resume else 0,
         }
         for file_id, file in enumerate(files)

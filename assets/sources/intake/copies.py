@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources.intake.clean_text import Cleaner, Cleanness
-from assets.sources.intake.lines import chunks
+from assets.sources.intake.lines import chunks, is_compressed
 from assets.sources.intake.long_lines import CuttingWriter
 from assets.sources.intake.object_lines import ObjectLines
 from assets.sources.reader import Copy
@@ -22,20 +24,52 @@ class CopiesInFolder:
         """Keep them in a folder that lies where there is room for data."""
         self.folder = folder
         self.written: dict[int, Copy] = {}
+        self.unpacked: dict[int, Unpacked] = {}
+        """What archives hold."""
 
     def copy_of(self, file_id: int, file: Path) -> Copy:
         """Return the copy of a file, written again if it was removed."""
         copy = self.written.get(file_id)
         if copy is None or not copy.path.exists():
-            copy = self.written[file_id] = write_copy(file, self.folder / f"{file_id}.txt")
+            copy = self.written[file_id] = write_copy(file, self.folder / f"{file_id}.txt", self._text(file_id, file))
         return copy
+
+    def object_lines_of(self, file_id: int, file: Path, target: Path) -> int | None:
+        """Write the text of an archive of JSON objects, and count its lines; None when it is anything else."""
+        return _unpack_object_lines(self._text(file_id, file), target)
+
+    def _text(self, file_id: int, file: Path) -> Iterator[bytes]:
+        if not is_compressed(file):
+            return chunks(file)
+        self.unpacked[file_id] = Unpacked()
+        return self.unpacked[file_id].note(chunks(file))
+
+
+@dataclass
+class Unpacked:
+    """The hash and the size of what an archive holds."""
+
+    sha256: str = ""
+    size_bytes: int = 0
+
+    def note(self, text: Iterator[bytes]) -> Iterator[bytes]:
+        """Pass a text on in pieces, and note what it was when it ends, also where it is cut off."""
+        digest, self.size_bytes = hashlib.sha256(), 0
+        try:
+            for piece in text:
+                digest.update(piece)
+                self.size_bytes += len(piece)
+                yield piece
+        finally:
+            self.sha256 = digest.hexdigest()
 
 
 class UnpackedText:
     """The clean text of a file in pieces, and what was wrong with its bytes."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._cleaner = path, Cleaner()
+    def __init__(self, path: Path, text: Iterator[bytes] | None = None) -> None:
+        self._size, self._cleaner = path.stat().st_size, Cleaner()
+        self._text = chunks(path) if text is None else text
         self.is_cut, self.last = False, b""
         """The end of the archive is missing; the last byte of the text."""
 
@@ -54,17 +88,17 @@ class UnpackedText:
             self.is_cut = True
 
     def _bounded(self) -> Iterator[bytes]:
-        size, unpacked = self._path.stat().st_size, 0
-        for chunk in chunks(self._path):
+        unpacked = 0
+        for chunk in self._text:
             unpacked += len(chunk)
-            if unpacked > MAX_UNPACKED and unpacked > MAX_UNPACKED_RATIO * size:
+            if unpacked > MAX_UNPACKED and unpacked > MAX_UNPACKED_RATIO * self._size:
                 raise EOFError("the archive holds more than any log does")
             yield chunk
 
 
-def write_copy(path: Path, target: Path) -> Copy:
+def write_copy(path: Path, target: Path, unpacked: Iterator[bytes] | None = None) -> Copy:
     """Write a file's text as UTF-8 that DuckDB can read, without what is no text."""
-    text = UnpackedText(path)
+    text = UnpackedText(path, unpacked)
     with target.open("wb") as file:
         out = CuttingWriter(file)
         for piece in text.pieces():
@@ -72,8 +106,8 @@ def write_copy(path: Path, target: Path) -> Copy:
     return Copy(target, text.is_cut, text.last != b"\n", text.has_bad_bytes, out.has_cut)
 
 
-def unpack_object_lines(path: Path, target: Path) -> int | None:
-    """Write the text of an archive of JSON objects, and count its lines; None when it is anything else.
+def _unpack_object_lines(text: Iterator[bytes], target: Path) -> int | None:
+    """Write the text of an archive of JSON objects, and count its lines.
 
     DuckDB would take on trust that the archive is whole, and text. None is given as well for one that is cut off or
     damaged, and for text that `write_copy` cleans.
@@ -81,7 +115,7 @@ def unpack_object_lines(path: Path, target: Path) -> int | None:
     cleanness, objects = Cleanness(), ObjectLines()
     try:
         with target.open("wb") as out:
-            for chunk in chunks(path):
+            for chunk in text:
                 objects.add(chunk)
                 cleanness.add(chunk)
                 if objects.is_odd or cleanness.is_lost:

@@ -21,7 +21,7 @@ room before the first and after the last as between two.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -63,6 +63,21 @@ class CoveredFile:
     record_count: int
     named_at: datetime | None = None
     last_start_at: datetime | None = None
+
+
+def as_one(versions: Sequence[CoveredFile]) -> CoveredFile:
+    """Return what the versions of a log cover together, as the log does that they are parts of.
+
+    >>> day = [datetime(2024, 5, number) for number in range(1, 4)]
+    >>> whole = as_one([CoveredFile(day[1], day[2], 24), CoveredFile(day[0], day[1], 3)])
+    >>> whole.first_at.day, whole.last_at.day, whole.record_count
+    (1, 3, 27)
+    """
+    return CoveredFile(
+        min(version.first_at for version in versions),
+        max(version.last_at for version in versions),
+        sum(version.record_count for version in versions),
+    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ DOUBTFUL = "doubtful"
 _EXCUSED = "'unknown_node', 'truncated_record', 'no_event_time', 'not_text'"
 _NOT_DATA = "'header', 'blank', 'comment', 'step', 'pending_array'"
 
-_JUDGED = f"""
+JUDGED = f"""
     with bad as (
         select
             cluster_id,
@@ -77,7 +77,7 @@ def mark_doubtful_files(con: duckdb.DuckDBPyConnection) -> None:
         update ops.files set
             status = '{DOUBTFUL}', reason = judged.reason,
             next_step = 'Look at ops.quarantine; raise [quarantine] max_share in cluster.toml if that is right.'
-        from ({_JUDGED}) as judged
+        from ({JUDGED}) as judged
         where judged.cluster_id = files.cluster_id and judged.path = files.path and files.status = '{READ}'
         """
     )

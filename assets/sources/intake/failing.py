@@ -21,6 +21,8 @@ def failing_by_sources(
 ) -> dict[str, list[str]]:
     """Name the clusters that are left out or gone, and those whose accounting was refused or is cut off, with reasons.
 
+    A cluster is built all the same where an older version of such a file was read: its accounting ends with that.
+
     Parameters
     ----------
     con
@@ -38,8 +40,10 @@ def failing_by_sources(
     errors = {cluster_id: list(cluster_errors) for cluster_id, cluster_errors in survey.left_out.items()}
     rows = con.execute(
         "select cluster_id, path, reason, next_step from ops.files "
-        "where kind = 'sacct' and status in ($refused, $cut_off) "
-        "and coalesce(is_present, true) order by all",
+        "where kind = 'sacct' and status in ($refused, $cut_off) and coalesce(is_present, true) "
+        "and (cluster_id, path) not in ("
+        "    select cluster_id, version_of from ops.files where version_of is not null and status <> $refused"
+        ") order by all",
         {"refused": REFUSED, "cut_off": CUT_OFF},
     ).fetchall()
     for cluster_id, *details in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +17,8 @@ from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.folder import RefusedFile
 from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
 from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts, named_files
-from assets.sources.intake.known_files import forget_files
+from assets.sources.intake.known_files import Key, forget_files
+from assets.sources.intake.versions import note_unsettled
 from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.database_settings import one_thread
@@ -51,8 +52,8 @@ class FileBatch:
     cluster: ClusterSettings
     files: Sequence[SourceFile]
     run_id: str
-    known: Container[tuple[str, str]]
-    """Keys of the files of which `ops.files` tells."""
+    replaced: Mapping[Key, Sequence[Key]]
+    """By each file, the keys in `ops.files` of what it takes the place of."""
 
     @property
     def is_read_alone(self) -> bool:
@@ -108,6 +109,7 @@ class FileBatch:
         with self._threads(con), transaction(con), scratch_folder(con) as scratch:
             forget_files(con, self.reader, [])
             forget_lines_read_again(con, self.reader, file, resume)
+            note_unsettled(con, [file.key])
             tail = write_tail(file, resume, Path(scratch) / "tail.txt")
             load_batch(con, self.cluster, self.reader, [tail], self.run_id)
 
@@ -126,7 +128,8 @@ class FileBatch:
     ) -> None:
         max_bytes_by_lines = MAX_BATCH_BYTES if is_beside_others else None
         with suppress(_TrialOverError), self._threads(con), transaction(con):
-            forget_files(con, self.reader, [file.key for file in files if file.key in self.known])
+            forget_files(con, self.reader, [key for file in files for key in self.replaced[file.key]])
+            note_unsettled(con, [file.key for file in files])
             load_batch(
                 con, self.cluster, self.reader, files, self.run_id, aside=aside, max_bytes_by_lines=max_bytes_by_lines
             )

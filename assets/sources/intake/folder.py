@@ -6,7 +6,7 @@ left out; an error is only what leaves no cluster to build.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -42,6 +42,10 @@ class KnownFile:
     reason: str | None = None
     next_step: str | None = None
     is_present: bool = True
+    loaded: int = 0
+    version_of: str | None = None
+    text_sha256: str | None = None
+    text_bytes: int | None = None
     resume: ResumePoint | None = None
 
 
@@ -63,7 +67,9 @@ class Survey:
     left_out: dict[str, list[SourceError]] = field(default_factory=dict)
     """Clusters whose files are not looked at, and why."""
     warnings: list[SourceError] = field(default_factory=list)
-    """What is not read and stops nothing."""
+    """What is not read and stops nothing, and what became of versions."""
+    with_history: Collection[tuple[str, str]] = ()
+    """Keys of the accounting files of which something was read before."""
 
     def of_kind(self, kind: str) -> list[SourceFile]:
         """Return the files of one kind, in the order of their names."""
@@ -75,10 +81,13 @@ class Survey:
 
     @property
     def failing(self) -> dict[str, list[SourceError]]:
-        """Clusters that cannot be built, and why: those left out, and those of which accounting was refused."""
+        """Clusters that cannot be built, and why: those left out, and those of which accounting was refused.
+
+        A refused file of which something was read before stops nothing: that stays.
+        """
         found = {cluster_id: list(errors) for cluster_id, errors in self.left_out.items()}
         for refused in self.refused:
-            if refused.file.kind == "sacct":
+            if refused.file.kind == "sacct" and refused.file.key not in self.with_history:
                 found.setdefault(refused.file.cluster_id, []).append(refused.error)
         return found
 
@@ -141,7 +150,7 @@ def survey(
     known: Mapping[tuple[str, str], KnownFile] | None = None,
     *,
     progress: Progress = no_progress,
-    with_history: Container[str] = (),
+    with_history: Collection[tuple[str, str]] = (),
 ) -> Survey:
     """Look at every file of the folder, in one pass each.
 
@@ -156,15 +165,16 @@ def survey(
     progress
         Told after every file.
     with_history
-        Clusters of which accounting was read before: they are not left out for having no file of it any more.
+        Keys of the accounting files of which something was read before: their clusters are not left out for having no
+        file of it any more, nor for a file that is refused now.
 
     Raises
     ------
     SourceErrors
         No cluster is left to build; its text has all that is wrong.
     """
-    result = Survey()
-    found = _all_candidates(folder, readers, result, with_history)
+    result = Survey(with_history=with_history)
+    found = _all_candidates(folder, readers, result)
     for link, why in unreachable_folders(folder):
         name = shown(link, folder)
         result.left_out[name] = [unreadable(name, why)]
@@ -190,14 +200,14 @@ def are_of_known_sizes(
     readers: Mapping[str, Reader],
     known: Mapping[tuple[str, str], KnownFile],
     *,
-    with_history: Container[str] = (),
+    with_history: Collection[tuple[str, str]] = (),
 ) -> bool:
     """Tell whether each file was there before, and has the size that it had where it was read. None is opened.
 
     A file of another size has other bytes, so a survey would find something new.
     The parameters, and what is raised, are those of `survey`.
     """
-    for candidate in _all_candidates(folder, readers, Survey(), with_history):
+    for candidate in _all_candidates(folder, readers, Survey(with_history=with_history)):
         file = _described(folder, candidate)
         before = known.get(file.key)
         if before is None or (before.status != REFUSED and before.size_bytes != file.size_bytes):
@@ -205,19 +215,15 @@ def are_of_known_sizes(
     return True
 
 
-def _all_candidates(
-    folder: Path, readers: Mapping[str, Reader], survey: Survey, with_history: Container[str]
-) -> list[Candidate]:
+def _all_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey) -> list[Candidate]:
     return [
         candidate
         for cluster_folder in cluster_folders(folder)
-        for candidate in _cluster_candidates(cluster_folder, readers, survey, with_history)
+        for candidate in _cluster_candidates(cluster_folder, readers, survey)
     ]
 
 
-def _cluster_candidates(
-    folder: Path, readers: Mapping[str, Reader], survey: Survey, with_history: Container[str]
-) -> list[Candidate]:
+def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey) -> list[Candidate]:
     """List what there is to read of a cluster, or leave the cluster out."""
     cluster_id = shown(folder, folder.parent)
     if not is_utf8(folder.name):
@@ -230,7 +236,9 @@ def _cluster_candidates(
     except OSError as error:
         wrong.append(unreadable(cluster_id, error))
     else:
-        has_accounting = cluster_id in with_history or any(candidate.kind == "sacct" for candidate in found)
+        has_accounting = any(candidate.kind == "sacct" for candidate in found) or any(
+            known == cluster_id for known, _ in survey.with_history
+        )
         if "sacct" in readers and not has_accounting:
             wrong.append(_no_accounting(cluster_id))
     if wrong:

@@ -11,6 +11,19 @@ from assets.sources.intake.folder import REFUSED, KnownFile
 from assets.sources.reader import Reader, ResumePoint, SourceFile
 from assets.sources.sql.temp_tables import TempTable
 
+Key = tuple[str, str]
+"""Cluster and path: the key of a file in `ops.files`, and in every table of `PER_FILE_TABLES`."""
+PER_FILE_TABLES = (
+    "ops.files",
+    "ops.quarantine",
+    "ops.skips",
+    "ops.resume_points",
+    "ops.unsettled_files",
+    "ops.years",
+    "raw.sightings",
+    "raw.unknown_lines",
+)
+"""Tables that tell of single files, beside the raw table of their kind: where a file is forgotten or renamed."""
 REMOVED_FILES = TempTable("removed_files", {"cluster_id": "varchar", "path": "varchar"})
 
 
@@ -20,6 +33,7 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
         """
         select
             cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step, is_present,
+            loaded, version_of, text_sha256, text_bytes,
             line_number, byte_offset, lines_again, not_before, left_out
         from ops.files left join ops.resume_points using (cluster_id, path)
         where $kind is null or kind = $kind
@@ -28,18 +42,20 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
     ).fetchall()
     known = {}
     for row in rows:
-        line_number, byte_offset, lines_again, not_before, left_out = row[11:]
+        line_number, byte_offset, lines_again, not_before, left_out = row[15:]
         resume = None
         if line_number is not None:
             resume = ResumePoint(line_number, byte_offset, lines_again, not_before, tuple(left_out))
-        known[row[0], row[1]] = replace(KnownFile(*row[2:11]), resume=resume)
+        known[row[0], row[1]] = replace(KnownFile(*row[2:15]), resume=resume)
     return known
 
 
-def with_accounting(known: Mapping[tuple[str, str], KnownFile]) -> set[str]:
-    """Name the clusters of which accounting was read."""
+def with_accounting(known: Mapping[Key, KnownFile]) -> set[Key]:
+    """Return the keys of the accounting files of which something was read, by them or by older versions."""
     return {
-        cluster_id for (cluster_id, path), file in known.items() if file.status != REFUSED and is_of_kind(path, "sacct")
+        (cluster_id, file.version_of or path)
+        for (cluster_id, path), file in known.items()
+        if file.status != REFUSED and is_of_kind(path, "sacct")
     }
 
 
@@ -67,16 +83,7 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
     if not keys:
         return
     REMOVED_FILES.fill(con, keys)
-    for table in (
-        f"raw.{reader.TABLE}",
-        "ops.files",
-        "raw.unknown_lines",
-        "ops.quarantine",
-        "ops.skips",
-        "ops.resume_points",
-        "ops.years",
-        "raw.sightings",
-    ):
+    for table in (f"raw.{reader.TABLE}", *PER_FILE_TABLES):
         con.execute(
             f"delete from {table} using removed_files as removed "
             f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"

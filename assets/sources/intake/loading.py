@@ -6,7 +6,8 @@ What the warehouse holds afterwards depends only on the files that are there, no
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +17,18 @@ from assets.sources.errors import without_quotes
 from assets.sources.intake.batch_lines import batches
 from assets.sources.intake.file_batches import FileBatch, Outcome
 from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
-from assets.sources.intake.known_files import forget_files, known_files, note_modification
+from assets.sources.intake.known_files import Key, forget_files, known_files, note_modification
 from assets.sources.intake.side_by_side import run_side_by_side
+from assets.sources.intake.versions import (
+    SNAPSHOTS,
+    Text,
+    become_versions,
+    beginnings,
+    is_kept,
+    may_be_superseded,
+    text_of,
+    version_key,
+)
 from assets.sources.reader import Reader, SourceFile, reader_key
 from assets.sources.sql.database_settings import joins_as_written
 from assets.sql import identifier
@@ -103,28 +114,141 @@ class _Loading:
     survey: Survey
     reader: Reader
     run_id: str
-    known: dict[tuple[str, str], KnownFile]
+    known: dict[Key, KnownFile]
     result: LoadResult = field(default_factory=LoadResult)
 
     def batches_to_read(self, *, full: bool) -> list[FileBatch]:
         """Note the files that are gone, refused or as they were, and return the batches of all others."""
         present, refused = self.survey.of_kind(self.reader.KIND), self.survey.refused_of_kind(self.reader.KIND)
         looked_at = {file.key for file in present} | {refused_file.file.key for refused_file in refused}
-        # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
-        vanished = sorted(key for key in self.known.keys() - looked_at if key[0] in self.survey.clusters)
-        _keep_vanished(self.con, self.reader, {key: self.known[key] for key in vanished}, present, self.result)
         for refused_file in refused:
             self.refuse(refused_file)
         pending, found = self._pending(present, full=full), []
+        # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
+        gone = {
+            key: file
+            for key, file in sorted(self.known.items())
+            if key[0] in self.survey.clusters and (key not in looked_at or file.version_of is not None)
+        }
+        unread = {file.key for file in pending}
+        self._forget_copies(gone, [file.key for file in present if file.key not in unread])
+        replaced = self._replaced(pending, gone)
+        self._keep_vanished(gone)
+        if any(file.key in self.known and file.sha256 == self.known[file.key].sha256 for file in pending):
+            self._tell_of_other_rules(gone)
         for cluster_id in dict.fromkeys(file.cluster_id for file in pending):
             files = [file for file in pending if file.cluster_id == cluster_id]
             apart = [[file] for file in files if file.resume]
             groups = [*apart, *batches([file for file in files if not file.resume])]
             found += [
-                FileBatch(self.reader, self.survey.clusters[cluster_id], group, self.run_id, self.known)
+                FileBatch(self.reader, self.survey.clusters[cluster_id], group, self.run_id, replaced)
                 for group in groups
             ]
         return found
+
+    def _forget_copies(self, gone: dict[Key, KnownFile], unchanged: Iterable[Key]) -> None:
+        """Forget what is gone and was refused, or is there as it was under another name; take it out of `gone`."""
+        texts = {(key[0], text_of(key, self.known[key])): key[1] for key in unchanged}
+
+        def has_copy(key: Key, file: KnownFile) -> bool:
+            text = text_of(key, file)
+            copy = texts.get((key[0], text)) if text else None
+            return copy is not None and may_be_superseded(key, file, copy)
+
+        copied = [key for key, file in gone.items() if file.status == REFUSED or has_copy(key, file)]
+        if copied:
+            with transaction(self.con):
+                forget_files(self.con, self.reader, copied)
+        self.result.files_removed += len(copied)
+        for key in copied:
+            del gone[key]
+
+    def _replaced(self, pending: Sequence[SourceFile], gone: dict[Key, KnownFile]) -> dict[Key, list[Key]]:
+        """Return what each file takes the place of when it is read, and take that out of `gone`.
+
+        That is its own account, if its bytes are the same or have grown, and what has no name of its own any more and
+        is the text that it begins with. What was read of other bytes becomes an older version, if any are kept.
+        """
+        known = {file.key: self.known[file.key] for file in pending if file.key in self.known}
+        changed = {
+            file.key: known[file.key]
+            for file in pending
+            if file.key in known
+            and known[file.key].status != REFUSED
+            and known[file.key].sha256 != file.sha256
+            and not file.resume
+            and is_kept(self.con, self.reader, file.key)
+        }
+        nameless = {**changed, **{key: file for key, file in gone.items() if file.version_of or file.is_present}}
+        own: dict[Key, list[Key]] = defaultdict(list)
+        texts: dict[tuple[str, Text], Key] = {}
+        for key, older in nameless.items():
+            own[key[0], older.version_of or key[1]].append(key)
+            if text := text_of(key, older):
+                texts[key[0], text] = key
+        begun: dict[Key, list[Key]] = {}
+        for file in pending:
+            # A snapshot that another begins with is one of another moment.
+            of_same_log = () if self.reader.TABLE in SNAPSHOTS else own[file.key]
+            sizes = [text[1] for key in of_same_log if (text := text_of(key, nameless[key]))]
+            found = set() if file.resume else beginnings(file, sizes, with_whole=bool(nameless))
+            alike = [texts[file.cluster_id, text] for text in found if (file.cluster_id, text) in texts]
+            begun[file.key] = [key for key in alike if may_be_superseded(key, nameless[key], file.path)] + [
+                key for key in own[file.key] if key not in alike and not is_kept(self.con, self.reader, key)
+            ]
+        grown = {key for key in changed if key in begun[key]}
+        versions = self._become_versions({key: file for key, file in changed.items() if key not in grown})
+        replaced: dict[Key, list[Key]] = {}
+        for key, texts_begun_with in begun.items():
+            is_own = key in known and (key not in changed or key in grown)
+            replaced[key] = [key] if is_own else []
+            # A text with which several files begin is deleted with one of them.
+            for other in texts_begun_with:
+                if other in versions:
+                    replaced[key].append(versions.pop(other))
+                elif other in gone:
+                    replaced[key].append(other)
+                    self.result.files_removed += int(gone.pop(other).version_of is None)
+        return replaced
+
+    def _become_versions(self, files: Mapping[Key, KnownFile]) -> dict[Key, Key]:
+        """Let what was read of files be that of older versions, and return these by the keys of the files."""
+        if files:
+            with transaction(self.con):
+                versions = become_versions(self.con, self.reader, files)
+            self._note_versions(versions)
+        return {key: version_key(key, file) for key, file in files.items()}
+
+    def _note_versions(self, versions: Mapping[Key, KnownFile]) -> None:
+        for key, version in versions.items():
+            self.known[key] = version
+            self.known.pop((key[0], str(version.version_of)))
+
+    def _keep_vanished(self, gone: Mapping[Key, KnownFile]) -> None:
+        """Keep what was read of files that are gone.
+
+        Logs are rotated and tidied away; what they told stays true.
+        """
+        kept = [key for key, file in gone.items() if file.version_of is None]
+        news = [key for key in kept if gone[key].is_present]
+        if news:
+            with transaction(self.con):
+                self.con.executemany("update ops.files set is_present = false where cluster_id = ? and path = ?", news)
+        self.result.files_vanished = len(kept)
+        self.result.warnings += [
+            f"{path}: gone from the sources folder; its rows stay until"
+            f" `faultline forget {shlex.join([cluster_id, path])}` is run"
+            for cluster_id, path in news
+        ]
+
+    def _tell_of_other_rules(self, gone: Mapping[Key, KnownFile]) -> None:
+        """When files are read again, say how many cannot be, although they were read by other settings or versions."""
+        keys = {cluster_id: reader_key(self.reader, cluster) for cluster_id, cluster in self.survey.clusters.items()}
+        if count := sum(file.reader != keys[cluster_id] for (cluster_id, _), file in gone.items()):
+            what = "older version or file that is gone was" if count == 1 else "older versions or gone files were"
+            self.result.warnings.append(
+                f"{self.reader.KIND}: {count:,} {what} read with other settings or rules, and stay as they were read"
+            )
 
     def _pending(self, present: Sequence[SourceFile], *, full: bool) -> list[SourceFile]:
         pending = []
@@ -165,7 +289,7 @@ class _Loading:
         ]
 
     def refuse(self, refused: RefusedFile) -> None:
-        """Record in `ops.files` that a file is not read, and delete its rows."""
+        """Record in `ops.files` that a file is not read; what was read of it before stays, as an older version."""
         file, error = refused.file, refused.error
         if self.survey.clusters[file.cluster_id].is_pseudonymous:
             error = without_quotes(error)
@@ -181,41 +305,15 @@ class _Loading:
         row = {
             "cluster_id": file.cluster_id, "path": file.path, "kind": self.reader.KIND, "run_id": self.run_id,
             "lines_in": 0, "loaded": 0, "skipped": 0, "quarantined": 0, "is_partial": False, "warnings": [],
-            **{name: value for name, value in now.__dict__.items() if name != "resume"},
+            **{name: value for name, value in now.__dict__.items() if name not in {"resume", "loaded"}},
         }  # fmt: skip
         with transaction(self.con):
-            if before is not None:
+            if before is not None and before.status == REFUSED:
                 forget_files(self.con, self.reader, [file.key])
+            elif before is not None:
+                self._note_versions(become_versions(self.con, self.reader, {file.key: before}))
             _insert_row(self.con, "ops.files", row)
-
-
-def _keep_vanished(
-    con: duckdb.DuckDBPyConnection,
-    reader: Reader,
-    vanished: Mapping[tuple[str, str], KnownFile],
-    present: Sequence[SourceFile],
-    result: LoadResult,
-) -> None:
-    """Keep what was read of files that are gone, unless the same bytes are there under another name.
-
-    Logs are rotated and tidied away; what they told stays true. A file that was refused has left nothing to keep.
-    """
-    present_hashes = {(file.cluster_id, file.sha256) for file in present if file.sha256}
-    moved = [key for key, file in vanished.items() if file.status == REFUSED or (key[0], file.sha256) in present_hashes]
-    kept = [key for key in vanished if key not in set(moved)]
-    news = [key for key in kept if vanished[key].is_present]
-    if moved:
-        with transaction(con):
-            forget_files(con, reader, moved)
-    if news:
-        with transaction(con):
-            con.executemany("update ops.files set is_present = false where cluster_id = ? and path = ?", news)
-    result.files_removed, result.files_vanished = len(moved), len(kept)
-    result.warnings += [
-        f"{path}: gone from the sources folder; its rows stay until"
-        f" `faultline forget {shlex.join([cluster_id, path])}` is run"
-        for cluster_id, path in news
-    ]
+        self.known[file.key] = now
 
 
 def _insert_row(con: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any]) -> None:

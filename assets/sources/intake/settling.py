@@ -16,6 +16,7 @@ from assets.sources.intake.hosts import find_hosts, set_nodes_of_hosts
 from assets.sources.intake.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.intake.settled_accounts import account_for_dispositions
+from assets.sources.intake.superseding import supersede
 from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
 from assets.sources.intake.without_accounting import warn_of_logs_without_accounting
 from assets.sources.intake.years import settle_years
@@ -54,9 +55,11 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
     by_table = {reader.TABLE: reader for reader in readers.values()}
     if any(table == "sacct" and batch_count > 1 for table, _, batch_count in marks):
         _keep_each_node_list_once(con)
+    moved = settle_years(con, survey, unsettled)
+    for table in unsettled.keys() & by_table.keys():
+        unsettled[table] |= supersede(con, by_table[table], survey.warnings)
     if unsettled.get("sacct"):
         _forget_unused_node_lists(con)
-    moved = settle_years(con, survey, unsettled)
     settled = sorted((unsettled.keys() | moved | resolve_nodes(con, survey, unsettled)) & by_table.keys())
     for table in settled:
         try:
@@ -70,7 +73,7 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
     if NAMING_TABLES & unsettled.keys():
         warn_of_unknown_exclusions(con)
     warn_of_logs_without_accounting(con)
-    con.execute("delete from ops.unsettled")
+    con.execute("delete from ops.unsettled; delete from ops.unsettled_files")
     return settled
 
 

@@ -15,8 +15,9 @@ from functools import cache
 
 import duckdb
 
-from assets.sources.intake.covered_times import CoveredFile, Interval, JobNumbers, by_times, joined, without
+from assets.sources.intake.covered_times import CoveredFile, Interval, JobNumbers, as_one, by_times, joined, without
 from assets.sources.intake.folder import Survey
+from assets.sources.intake.versions import SUPERSEDED
 from assets.sources.settings import Settings, in_utc
 from assets.sources.sql import undated
 
@@ -175,6 +176,8 @@ def _files(
 ) -> dict[str, dict[str, list[tuple[str, CoveredFile]]]]:
     """Return the files of which a time is known, by cluster and kind, with their paths.
 
+    The versions of a log are parts of one file; each version of an export told of its own span.
+
     A line without interest is not compared with those of other files: as large a share of them is taken to be new as
     of the lines that are. The day in a name is one of the cluster's time zone.
     """
@@ -185,42 +188,74 @@ def _files(
             select cluster_id, path, max(greatest(submitted_at, started_at)) as last_start_at
             from raw.sacct
             group by cluster_id, path
+        ),
+        repeats as (
+            select cluster_id, path, sum(line_count)::bigint as line_count
+            from ops.skips where reason in ('duplicate', '{SUPERSEDED}') group by all
         )
         select
             files.cluster_id, kind, files.path, first_at, last_at, loaded, skipped, coalesce(line_count, 0),
-            case when kind = 'sacct' then {undated.named_moment("files.path")} end, last_start_at
+            case when kind = 'sacct' then {undated.named_moment("coalesce(version_of, files.path)")} end, last_start_at,
+            version_of
         from ops.files
-        left join ops.skips
-            on skips.cluster_id = files.cluster_id and skips.path = files.path and skips.reason = 'duplicate'
+        left join repeats on repeats.cluster_id = files.cluster_id and repeats.path = files.path
         left join starts on starts.cluster_id = files.cluster_id and starts.path = files.path and kind = 'sacct'
         where status in ('read', 'cut_off') and first_at is not null and kind <> 'manifest'
         order by files.cluster_id, files.path
         """
     ).fetchall()
-    for cluster_id, kind, path, first_at, last_at, loaded, skipped, repeated, named_at, last_start_at in rows:
+    logs: dict[tuple[str, str], list[CoveredFile]] = defaultdict(list)
+    for row in rows:
+        cluster_id, kind, path, first_at, last_at, loaded, skipped, repeated, named_at, last_start_at, version_of = row
         new_share = loaded / (loaded + repeated) if repeated else 1
         count = loaded
         if kind in EVERY_LINE_COUNTS:
             count += round(new_share * (skipped - repeated))
         day = in_utc(named_at, zones.get(cluster_id, "UTC")) if named_at else None
-        found[cluster_id][kind].append((path, CoveredFile(first_at, last_at, count, day, last_start_at)))
+        file = CoveredFile(first_at, last_at, count, day, last_start_at)
+        if kind in EVERY_LINE_COUNTS:
+            logs[cluster_id, version_of or path].append(file)
+        else:
+            found[cluster_id][kind].append((path, file))
+    for (cluster_id, path), versions in logs.items():
+        found[cluster_id][path.split("/")[1]].append((path, as_one(versions)))
     return found
 
 
 def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
-    """Return what refused and doubtful files would cover, by cluster and kind, as far as that is told."""
+    """Return what refused and doubtful files would cover, by cluster and kind, as far as that is told.
+
+    What older versions of them told is covered. Where nothing else tells how far such a file would go, and no other
+    file goes on, nothing is covered any more.
+    """
     found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
     rows = con.execute(
         f"""
+        with good as (
+            select cluster_id, kind, coalesce(version_of, path) as path, max(last_at) as last_at
+            from ops.files where status in ('read', 'cut_off') group by all
+        ),
+        stated as (
+            select
+                files.cluster_id, files.kind, files.path,
+                coalesce(stated.from_at, files.first_at, {undated.named_moment("files.path")}) as from_at,
+                coalesce(stated.to_at, files.last_at, {undated.named_end("files.path")}) as to_at
+            from ops.files
+            left join raw.manifests as stated
+                on stated.cluster_id = files.cluster_id and stated.log_path = files.path
+                and stated.disposition = 'loaded'
+            where files.status not in ('read', 'cut_off') and files.version_of is null
+        )
         select
-            files.cluster_id, files.kind,
-            coalesce(stated.from_at, files.first_at, {undated.named_moment("files.path")}) as missing_from_at,
-            coalesce(stated.to_at, files.last_at, {undated.named_end("files.path")}) as missing_to_at
-        from ops.files
-        left join raw.manifests as stated
-            on stated.cluster_id = files.cluster_id and stated.log_path = files.path and stated.disposition = 'loaded'
-        where files.status not in ('read', 'cut_off') and missing_from_at is not null
-        order by files.cluster_id, files.path
+            stated.cluster_id, stated.kind, greatest(stated.from_at, good.last_at) as missing_from_at,
+            coalesce(stated.to_at, timestamp 'infinity') as missing_to_at
+        from stated
+        left join good on good.cluster_id = stated.cluster_id and good.path = stated.path
+        left join (
+            select cluster_id, kind, max_by(path, last_at) as path, max(last_at) as last_at from good group by all
+        ) as newest on newest.cluster_id = stated.cluster_id and newest.kind = stated.kind
+        where missing_from_at is not null and (stated.from_at is not null or newest.last_at <= good.last_at)
+        order by all
         """
     ).fetchall()
     for cluster_id, kind, from_at, to_at in rows:

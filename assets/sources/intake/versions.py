@@ -1,0 +1,182 @@
+"""Older versions of a file: what was read of bytes that are no longer under their name stays, as a version of it.
+
+A version has the path of the file with `@` and the first digits of its hash behind it, and an account of its own. It is
+superseded where its text is the beginning of another file's of its cluster and kind: as a log grows, and as rotation
+gives the same bytes another name. `superseding` finds out what else needs no longer be kept, once all is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.intake.folder import REFUSED, KnownFile
+from assets.sources.intake.known_files import PER_FILE_TABLES, Key, forget_files
+from assets.sources.intake.lines import chunks, is_compressed
+from assets.sources.reader import Reader, SourceFile
+from assets.sources.sql import undated
+from assets.sources.sql.temp_tables import TempTable
+
+Text = tuple[str, int]
+"""The hash and the size of a text."""
+SNAPSHOTS = ("nodes", "squeue_exclusions")
+"""Raw tables of what was so at a moment."""
+DIGITS = 12
+"""Of the hash, in the path of a version."""
+SUPERSEDED = "superseded"
+"""Reason in `ops.skips` of lines of a version that another file states."""
+RENAMED = TempTable("renamed_files", {"cluster_id": "varchar", "path": "varchar", "version": "varchar"})
+
+
+def is_kept(con: duckdb.DuckDBPyConnection, reader: Reader, key: Key) -> bool:
+    """Tell whether a file tells what happened, and not only how things are: of that the newest version alone counts.
+
+    An inventory without states says how things are, as a configuration does; so does a manifest.
+    """
+    if reader.TABLE == "manifests":
+        return False
+    if reader.TABLE != "nodes":
+        return True
+    query = "select exists (from raw.nodes where cluster_id = ? and path = ? and state is not null)"
+    ((shows_states,),) = con.execute(query, [*key]).fetchall()
+    return bool(shows_states)
+
+
+def version_key(key: Key, file: KnownFile) -> Key:
+    """Return the key of the version that a file becomes when its name gets other bytes."""
+    cluster_id, path = key
+    return cluster_id, f"{path}@{file.sha256[:DIGITS]}"
+
+
+def become_versions(
+    con: duckdb.DuckDBPyConnection, reader: Reader, files: Mapping[Key, KnownFile]
+) -> dict[Key, KnownFile]:
+    """Let what was read of files be that of older versions of them, without a last line that had no end.
+
+    The transaction is the caller's.
+
+    Returns
+    -------
+    The versions by key.
+    """
+    versions = {
+        version_key(key, file): replace(file, is_present=False, version_of=key[1], resume=None)
+        for key, file in files.items()
+    }
+    if not versions:
+        return {}
+    forget_files(con, reader, [*versions])
+    RENAMED.fill(con, [(*key, version_key(key, file)[1]) for key, file in files.items()])
+    con.execute(
+        f"""
+        create or replace temp table open_lines as
+        select cluster_id, path, open_line as line_number
+        from ops.files semi join renamed_files using (cluster_id, path)
+        where exists (
+            from (
+                select cluster_id, path, line_number from raw.{reader.TABLE}
+                union all
+                select cluster_id, path, line_number from ops.quarantine
+            ) as kept
+            where kept.cluster_id = files.cluster_id and kept.path = files.path and kept.line_number = files.open_line
+        )
+        """
+    )
+    for table in (f"raw.{reader.TABLE}", "ops.quarantine"):
+        con.execute(
+            f"""
+            delete from {table} using open_lines
+            where open_lines.cluster_id = {table}.cluster_id and open_lines.path = {table}.path
+                and open_lines.line_number = {table}.line_number
+            """
+        )
+    skip_superseded(con, "select cluster_id, path, 1 as line_count from open_lines")
+    con.execute(
+        "delete from ops.resume_points where (cluster_id, path) in (select cluster_id, path from renamed_files)"
+    )
+    con.execute(
+        """
+        update ops.files set is_present = false, version_of = files.path
+        where (cluster_id, path) in (select cluster_id, path from renamed_files)
+        """
+    )
+    for table in (f"raw.{reader.TABLE}", *PER_FILE_TABLES):
+        con.execute(
+            f"""
+            update {table} as moved set path = renamed.version
+            from renamed_files as renamed where renamed.cluster_id = moved.cluster_id and renamed.path = moved.path
+            """
+        )
+    note_unsettled(con, versions)
+    return versions
+
+
+def note_unsettled(con: duckdb.DuckDBPyConnection, keys: Iterable[Key]) -> None:
+    """Have what files state compared with what versions do when the table is settled."""
+    clusters, paths = zip(*keys, strict=True)
+    con.execute("insert into ops.unsettled_files select unnest(?), unnest(?)", [[*clusters], [*paths]])
+
+
+def skip_superseded(con: duckdb.DuckDBPyConnection, counts: str) -> None:
+    """Add lines of versions to those that are skipped as superseded; a query of cluster_id, path, line_count."""
+    con.execute(
+        f"""
+        create or replace temp table superseded_counts as
+        select cluster_id, path, sum(line_count)::bigint as line_count
+        from (
+            {counts}
+            union all
+            select cluster_id, path, line_count from ops.skips where reason = '{SUPERSEDED}'
+        )
+        group by all
+        """
+    )
+    con.execute(f"delete from ops.skips where reason = '{SUPERSEDED}'")
+    con.execute(
+        f"insert into ops.skips by name select *, '{SUPERSEDED}' as reason from superseded_counts where line_count > 0"
+    )
+
+
+def text_of(key: Key, file: KnownFile) -> Text | None:
+    """Return the hash and the size of a file's text; None of an archive that a program of another form wrote."""
+    if file.text_sha256 is not None and file.text_bytes is not None:
+        return file.text_sha256, file.text_bytes
+    is_archive = is_compressed(Path(file.version_of or key[1]))
+    return None if is_archive or not file.sha256 else (file.sha256, file.size_bytes)
+
+
+def may_be_superseded(key: Key, file: KnownFile, by: str) -> bool:
+    """Tell whether a file of another name may take the place of one: not where only its name tells a day."""
+    if file.status == REFUSED:
+        return False
+    return by in {key[1], file.version_of} or file.loaded > 0 or not undated.is_named_by_time(file.version_of or key[1])
+
+
+def beginnings(file: SourceFile, sizes: Iterable[int], *, with_whole: bool) -> set[Text]:
+    """Return the first bytes of a file's text, as many as each size says, and the whole of it if that is wanted."""
+    is_packed = is_compressed(file.absolute)
+    found: set[Text] = set() if is_packed or not with_whole else {(file.sha256, file.size_bytes)}
+    pending = sorted(size for size in sizes if is_packed or size <= file.size_bytes)
+    if not pending and not (is_packed and with_whole):
+        return found
+    digest, total = hashlib.sha256(), 0
+    with suppress(EOFError, OSError):
+        for chunk in chunks(file.absolute):
+            start = 0
+            while pending and pending[0] <= total + len(chunk):
+                end = pending.pop(0) - total
+                digest.update(chunk[start:end])
+                found.add((digest.hexdigest(), total + end))
+                start = end
+            if not pending and not (is_packed and with_whole):
+                return found
+            digest.update(chunk[start:])
+            total += len(chunk)
+    if is_packed:
+        found.add((digest.hexdigest(), total))
+    return found

@@ -1,0 +1,365 @@
+"""What was read of a file stays when its name gets other bytes, until a newer export covers it or it is forgotten."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import pytest
+
+from assets.sources.errors import SourceErrors
+from assets.sources.formats import READERS
+from assets.sources.intake.clusters import write_clusters
+from assets.sources.intake.failing import failing_by_sources
+from assets.sources.intake.folder import survey
+from assets.sources.intake.known_files import known_files, with_accounting
+from assets.sources.intake.loading import load_kinds
+from assets.sources.intake.settling import settle
+from assets.sources.intake.spans import write_spans
+from assets.sources.reader import Reader
+from tests.sources.folders import connect, export, make, violations
+
+DAY = datetime(2026, 3, 1)
+TABLES = {kind: reader.TABLE for kind, reader in READERS.items()}
+
+
+def slurmctld(at: datetime) -> str:
+    return f"[{at:%Y-%m-%dT%H:%M:%S}.000] error: Nodes node{at.hour:03d} not responding, setting DOWN\n"
+
+
+def kernel(at: datetime) -> str:
+    fault = "NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."
+    return f"{at:%Y-%m-%dT%H:%M:%S}+00:00 node{at.hour:03d} kernel: {fault}\n"
+
+
+def health(at: datetime) -> str:
+    start = at.timestamp()
+    record = {
+        "int": {"result": 2 * (at.hour % 2), "job_id": 0},
+        "double": {"start_time": start, "end_time": start + 1},
+        "normal": {"node": f"node{at.hour:03d}", "health_check": "check ib", "type": "nagios", "_msg": ""},
+    }
+    return json.dumps(record) + "\n"
+
+
+LOGS = {"slurmctld": slurmctld, "kernel": kernel, "health": health}
+
+
+def day(kind: str, number: int, hours: range = range(24)) -> str:
+    """Write what a log tells of some hours of a day."""
+    return "".join(LOGS[kind](DAY + timedelta(days=number, hours=hour)) for hour in hours)
+
+
+def job(number: int, at: datetime, **fields: str) -> Mapping[str, str]:
+    moments = {"Submit": at, "Eligible": at, "Start": at, "End": at + timedelta(hours=1)}
+    times = {name: f"{moment:%Y-%m-%dT%H:%M:%S}" for name, moment in moments.items()}
+    return {"JobID": str(number), "JobIDRaw": str(number), **times, **fields}
+
+
+def jobs(days: range, **fields: str) -> list[Mapping[str, str]]:
+    return [
+        job(1 + of_day * 10 + number, DAY + timedelta(days=of_day, hours=number), **fields)
+        for of_day in days
+        for number in range(10)
+    ]
+
+
+class Site:
+    """A sources folder through several nights, and the warehouse that it is loaded into."""
+
+    def __init__(self, folder, kinds: tuple[str, ...]) -> None:
+        self.folder, self.con = folder, connect()
+        self.readers: Mapping[str, Reader] = {kind: READERS[kind] for kind in dict.fromkeys(("sacct", *kinds))}
+        self.at = DAY + timedelta(days=30)
+        make(folder, {"c1/sacct/base.txt": export(jobs(range(1), NodeList="node[000-023]"))})
+        self.said: list[str] = []
+
+    def night(self, files: Mapping[str, str | bytes | None], full: bool = False) -> None:
+        """Put files into the folder, take out those that are None, and load what is there."""
+        for name, text in files.items():
+            if text is None:
+                (self.folder / "c1" / name).unlink()
+        self.at += timedelta(days=1)
+        make(self.folder, {f"c1/{name}": text for name, text in files.items() if text is not None}, self.at)
+        known = known_files(self.con)
+        found = self.found = survey(
+            self.folder, self.readers, known={} if full else known, with_history=with_accounting(known)
+        )
+        write_clusters(self.con, found)
+        results = load_kinds(self.con, found, self.readers, "run", full=full)
+        settle(self.con, found, self.readers)
+        assert violations(self.con) == []
+        assert self.con.execute("select count(*) from ops.unsettled_files").fetchone() == (0,)
+        self.said = [*map(str, found.warnings), *(line for result in results.values() for line in result.warnings)]
+
+    def facts(self, kind: str) -> list[tuple]:
+        """Return the rows of a kind that count, without where they stand."""
+        return self.con.execute(
+            f"select * exclude (path, line_number) from raw.{TABLES[kind]} where disposition = 'loaded' order by all"
+        ).fetchall()
+
+    def count(self, kind: str) -> int:
+        """Return how many rows the working file holds of a kind."""
+        return self.con.execute(f"select count(*) from raw.{TABLES[kind]} where path not like '%/base.txt'").fetchone()[
+            0
+        ]
+
+    def versions(self) -> list[tuple[str, int, int]]:
+        """Return the older versions: of which file, how many lines count, how many others state."""
+        return self.con.execute(
+            """
+            select version_of, loaded, coalesce((
+                select sum(line_count) from ops.skips
+                where skips.path = files.path and reason = 'superseded'
+            ), 0)::integer
+            from ops.files where version_of is not null order by all
+            """
+        ).fetchall()
+
+
+def loaded_at_once(folder, files: Mapping[str, str], kinds: tuple[str, ...]) -> Site:
+    site = Site(folder, kinds)
+    site.night(files)
+    return site
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_numbered_rotation_keeps_every_line(kind, tmp_path):
+    site, window = Site(tmp_path / "nights", (kind,)), []
+    for night in range(8):
+        window = [day(kind, night), *window][:4]
+        site.night({f"{kind}/log{f'.{number}' if number else ''}": text for number, text in enumerate(window)})
+    whole = loaded_at_once(tmp_path / "once", {f"{kind}/log": "".join(day(kind, n) for n in range(8))}, (kind,))
+    assert site.facts(kind) == whole.facts(kind)
+    assert site.count(kind) == whole.count(kind) == 8 * 24, "nothing is kept twice"
+    assert len(site.versions()) == 4
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_a_log_that_grew_before_it_was_rotated_is_kept_once(kind, tmp_path):
+    site = Site(tmp_path / "nights", (kind,))
+    site.night({f"{kind}/log": day(kind, 0, range(12))})
+    site.night({f"{kind}/log": day(kind, 1, range(12)), f"{kind}/log.1": day(kind, 0)})
+    site.night({f"{kind}/log": day(kind, 1)})
+    assert site.versions() == []
+    assert site.count(kind) == 48
+
+
+@pytest.mark.parametrize("kind", LOGS)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("ssh: connect to host slurm port 22: Connection refused\n", id="ssh"),
+        pytest.param("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", id="slurm"),
+        pytest.param(bytes(range(256)) * 16, id="garbage"),
+    ],
+)
+def test_an_export_that_failed_deletes_nothing(kind, bad, tmp_path):
+    site = Site(tmp_path, (kind,))
+    site.night({f"{kind}/log": day(kind, 0)})
+    before = site.facts(kind)
+    site.night({f"{kind}/log": bad})
+    assert site.facts(kind) == before
+    assert site.versions() == [(f"c1/{kind}/log", 24, 0)]
+    site.night({f"{kind}/log": day(kind, 0)})
+    assert (site.facts(kind), site.versions()) == (before, [])
+
+
+@pytest.mark.parametrize("kind", [*LOGS, "sacct"])
+def test_half_a_copy_keeps_all(kind, tmp_path):
+    site, name = Site(tmp_path, (kind,)), f"{kind}/log"
+    text = export(jobs(range(1, 4))) if kind == "sacct" else day(kind, 0) + day(kind, 1)
+    site.night({name: text})
+    before, rows = site.facts(kind), site.count(kind)
+    site.night({name: text[: len(text) // 2]})
+    assert site.facts(kind) == before
+    assert site.count(kind) == rows
+    assert [line for line in site.said if "shorter than before within the same time" in line]
+    site.night({name: text})
+    assert (site.facts(kind), site.versions()) == (before, [])
+
+
+def test_a_line_that_was_being_written_is_not_kept(tmp_path):
+    site = Site(tmp_path, ("slurmctld",))
+    text = day("slurmctld", 0, range(3))
+    site.night({"slurmctld/log": text + slurmctld(DAY + timedelta(hours=3)).replace(", setting DOWN\n", "")})
+    assert site.count("slurmctld") == 4
+    site.night({"slurmctld/log": day("slurmctld", 1)})
+    assert site.versions() == [("c1/slurmctld/log", 3, 1)]
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_an_archive_that_grew_takes_the_place_of_the_shorter_one(kind, tmp_path):
+    site = Site(tmp_path, (kind,))
+    site.night({f"{kind}/log.gz": gzip.compress(day(kind, 0, range(12)).encode())})
+    site.night({f"{kind}/log.gz": gzip.compress(day(kind, 0).encode())})
+    assert (site.versions(), len(site.facts(kind))) == ([], 24)
+    site.night({f"{kind}/log.gz": gzip.compress(day(kind, 1).encode())})
+    assert (site.versions(), len(site.facts(kind))) == ([(f"c1/{kind}/log.gz", 24, 0)], 48)
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_a_log_that_was_packed_is_the_same_version(kind, tmp_path):
+    site = Site(tmp_path, (kind,))
+    site.night({f"{kind}/log": day(kind, 0)})
+    site.night({f"{kind}/log": None, f"{kind}/log.1.gz": gzip.compress(day(kind, 0).encode())})
+    assert site.con.execute("select path from ops.files where kind = ? order by 1", [kind]).fetchall() == [
+        (f"c1/{kind}/log.1.gz",)
+    ]
+    assert not site.said
+
+
+def test_a_name_written_anew_each_night_keeps_every_day(tmp_path):
+    site = Site(tmp_path / "nights", ())
+    for night in range(1, 5):
+        site.night({"sacct/sacct.txt": export(jobs(range(night, night + 1)))})
+        assert night == 1 or [line for line in site.said if "10 lines that only its older version has stay" in line]
+    whole = loaded_at_once(tmp_path / "once", {"sacct/all.txt": export(jobs(range(1, 5)))}, ())
+    assert site.facts("sacct") == whole.facts("sacct")
+    assert site.count("sacct") == 40
+
+
+def test_windows_that_overlap_keep_each_record_once(tmp_path):
+    site = Site(tmp_path, ())
+    for night in range(2, 6):
+        site.night({"sacct/sacct.txt": export(jobs(range(night - 1, night + 1)))})
+    assert site.count("sacct") == len(site.facts("sacct")) - 10 == 50
+
+
+def test_a_newer_export_that_covers_an_older_one_takes_its_place(tmp_path):
+    site, records = Site(tmp_path, ()), jobs(range(1, 5))
+    site.night({"sacct/sacct.txt": export(records)})
+    site.night({"sacct/sacct.txt": export([*records[:20], *records[21:]], columns=None)})
+    assert (site.versions(), site.count("sacct")) == ([], 39)
+
+
+def test_an_export_with_too_few_of_the_records_covers_nothing(tmp_path):
+    site, records = Site(tmp_path, ()), jobs(range(1, 5))
+    site.night({"sacct/sacct.txt": export(records)})
+    site.night({"sacct/sacct.txt": export([records[0], *records[5:]])})
+    assert site.versions() == [("c1/sacct/sacct.txt", 4, 36)]
+    assert [line for line in site.said if "4 lines that only its older version has stay" in line]
+
+
+def test_of_versions_of_a_file_the_newer_record_counts_and_what_ended_beats_what_runs(tmp_path):
+    site, at = Site(tmp_path, ()), DAY + timedelta(days=1)
+    running = {"State": "RUNNING", "End": "Unknown"}
+    old = [job(101, at, State="FAILED"), job(102, at), job(103, at, **running), *jobs(range(2, 3))]
+    new = [job(101, at, State="COMPLETED"), job(102, at, **running), job(103, at), *jobs(range(3, 4))]
+    states = "select job_id_raw, state from raw.sacct where disposition = 'loaded' and job_id_raw > 100 order by 1"
+    told = [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")]
+    site.night({"sacct/sacct.txt": export(old)})
+    site.night({"sacct/sacct.txt": export(new)})
+    assert site.con.execute(states).fetchall() == told
+    site.night({"sacct/sacct.txt": export(jobs(range(4, 5)))})
+    assert site.con.execute(states).fetchall() == told
+    assert site.count("sacct") == 33
+
+
+EVENTS = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+
+
+def event(number: int, end: str = "") -> str:
+    start = DAY + timedelta(hours=number)
+    return f"node{number:03d}|{start:%Y-%m-%dT%H:%M:%S}|{end or f'{start:%Y-%m-%dT%H}:30:00'}|DOWN|broken|root\n"
+
+
+def test_a_halved_file_of_events_keeps_all_though_its_span_is_the_same(tmp_path):
+    site = Site(tmp_path, ("events",))
+    site.night({"events/events.txt": EVENTS + "".join(event(number) for number in range(20))})
+    before = site.facts("events")
+    half = [event(number) for number in (0, *range(1, 18, 2), 19)]
+    site.night({"events/events.txt": EVENTS + "".join(half)})
+    assert (site.facts("events"), site.versions()) == (before, [("c1/events/events.txt", 9, 11)])
+
+
+def test_the_newest_version_of_a_ticket_counts(tmp_path):
+    site, head = Site(tmp_path, ("tickets",)), "ticket_id,node,opened,closed\n"
+    make(site.folder, {"c1/cluster.toml": ""})
+    site.night({"tickets/t.csv": f"{head}1,node001,2026-03-01,2026-03-02\n2,node001,2026-03-01,2026-03-02\n"})
+    site.night({"tickets/t.csv": f"{head}1,node001,2026-03-01,\n3,node001,2026-03-04,2026-03-05\n"})
+    open_ones = "select ticket_id, closed_at is null from raw.tickets where disposition = 'loaded' order by 1"
+    assert site.con.execute(open_ones).fetchall() == [("1", True), ("2", False), ("3", False)]
+
+
+def test_snapshots_stay_and_configurations_do_not(tmp_path):
+    site = Site(tmp_path, ("inventory",))
+    line = "NodeName=node001 CPUTot=64 Gres=gpu:a100:8 RealMemory=1 State={} Reason={}\n"
+    for state, reason, count in (("DOWN", "broken", 8), ("IDLE", "none", 4)):
+        conf = f"NodeName=node001 Gres=gpu:{count}\n"
+        site.night({"inventory/nodes.txt": line.format(state, reason), "inventory/slurm.conf": conf})
+    assert [path for path, *_ in site.versions()] == ["c1/inventory/nodes.txt"]
+
+
+def test_the_same_bytes_read_again_take_the_place_of_their_rows_and_kept_versions_stay_as_read(tmp_path):
+    site = Site(tmp_path, ("slurmctld",))
+    site.night({"slurmctld/log": day("slurmctld", 0)})
+    site.night({"slurmctld/log": day("slurmctld", 1)})
+    before = site.facts("slurmctld")
+    site.night({"cluster.toml": 'timezone = "Asia/Tokyo"\n'})
+    after = site.facts("slurmctld")
+    assert len(after) == 48
+    assert len({*before} & {*after}) == 24
+    assert [line for line in site.said if "1 older version or file that is gone was read with other settings" in line]
+
+
+def spans(site: Site, kind: str) -> list[tuple[datetime, datetime]]:
+    write_spans(site.con, site.found)
+    query = "select from_at, to_at from ops.spans where kind = ? order by all"
+    return site.con.execute(query, [kind]).fetchall()
+
+
+BAD = "ssh: connect to host slurm port 22: Connection refused\n"
+
+
+def test_nothing_is_covered_after_the_last_line_of_a_log_that_is_refused_now(tmp_path):
+    site = Site(tmp_path, ("slurmctld",))
+    site.night({"slurmctld/log": day("slurmctld", 0)})
+    ((_, before),) = spans(site, "slurmctld")
+    assert before > DAY + timedelta(hours=23), "quiet hours after the last line are covered"
+    site.night({"slurmctld/log": BAD})
+    assert [to_at for _, to_at in spans(site, "slurmctld")] == [DAY + timedelta(hours=23)]
+    site.night({"slurmctld/other": day("slurmctld", 1)})
+    assert [to_at for _, to_at in spans(site, "slurmctld")] == [before + timedelta(days=1)], "another file goes on"
+
+
+def test_a_refused_day_is_covered_as_far_as_it_was_read(tmp_path):
+    site, hours = Site(tmp_path, ("slurmctld",)), {0: range(24), 1: range(12), 2: range(24)}
+    site.night({f"slurmctld/log-2026-03-0{number + 1}": day("slurmctld", number, hours[number]) for number in range(3)})
+    assert len(spans(site, "slurmctld")) == 1
+    site.night({"slurmctld/log-2026-03-02": BAD})
+    ((_, until), (after, _)) = spans(site, "slurmctld")
+    assert (until, after) == (DAY + timedelta(days=1, hours=11), DAY + timedelta(days=2) - timedelta(seconds=1))
+
+
+def test_versions_of_a_log_are_parts_of_one_and_versions_of_an_export_have_spans_of_their_own(tmp_path):
+    site = Site(tmp_path, ("slurmctld",))
+    for number in (0, 3):
+        log = day("slurmctld", number)
+        site.night({"slurmctld/log": log, "sacct/sacct.txt": export(jobs(range(10 * number + 1, 10 * number + 2)))})
+    assert len(spans(site, "slurmctld")) == 1
+    assert len(spans(site, "sacct")) == 2, "numbers of jobs between them are on no record"
+
+
+def test_accounting_that_is_refused_now_leaves_its_cluster_out_only_if_nothing_was_read_of_it(tmp_path):
+    site = Site(tmp_path, ())
+    site.night({"sacct/base.txt": export(jobs(range(2)))})
+    site.night({"sacct/base.txt": BAD})
+    assert (site.found.failing, failing_by_sources(site.con, site.found)) == ({}, {})
+    assert len(site.facts("sacct")) == 20
+    assert max(to_at for _, to_at in spans(site, "sacct")) == DAY + timedelta(days=1, hours=10)
+    with pytest.raises(SourceErrors):
+        site.night({"sacct/other.txt": BAD})
+
+
+def test_accounting_that_is_cut_off_now_counts_beside_its_older_version(tmp_path):
+    site = Site(tmp_path, ())
+    whole = gzip.compress(export(jobs(range(200))).encode())
+    site.night({"sacct/base.txt": None, "sacct/all.gz": whole})
+    before = site.facts("sacct")
+    site.night({"sacct/all.gz": whole[: len(whole) // 2]})
+    assert failing_by_sources(site.con, site.found) == {}
+    assert site.facts("sacct") == before
