@@ -42,7 +42,7 @@ READ_BY_ESTIMATES: dict[str, Columns] = {
         "probability": "double",
     },
     "intermediate.int_covered_node_days": {"cluster_id": "varchar", "day_date": "date", "node_days": "double"},
-    "seeds.kernel_kinds": {"failure_category": "varchar"},
+    "seeds.kernel_rules": {"failure_category": "varchar"},
     "seeds.xids": {"failure_category": "varchar"},
     "seeds.node_reason_rules": {"failure_category": "varchar"},
 }

@@ -92,7 +92,7 @@ counts as (
 -- Accounting alone shows that a node was lost; a check shows its own cause; kernel messages and the reasons that
 -- administrators and Slurm write show those that their rules name.
 kernel_causes as (
-    select failure_category from seeds.kernel_kinds
+    select failure_category from seeds.kernel_rules
     union
     select failure_category from seeds.xids
 ),

@@ -152,7 +152,8 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     node_id varchar,
     occurred_at timestamp not null,
     time_quality varchar not null,            -- exact, second, year_inferred, local_assumed, dmesg_t, boot_relative, ambiguous_dst
-    kind varchar not null,                    -- xid, sxid, fell_off_bus, oom_cgroup, oom_system, pcie_aer_fatal, pcie_aer_corrected, edac_ue, edac_ce, mce, ib_link, eth_link, fs_mount, block_io, hung_task, nccl_segfault, boot
+    kind varchar not null,                    -- of dbt_project/seeds/kernel_rules.csv, as is the rule
+    rule varchar,                             -- NULL: an earlier version read the line
     code integer,                             -- Xid or SXid
     pci_address varchar,                      -- lower case dddd:bb:dd
     mig_gpu_instance integer,
@@ -168,6 +169,7 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
 );
 alter table raw.kernel_messages add column if not exists dated_by_file_at timestamp;
+alter table raw.kernel_messages add column if not exists rule varchar;
 
 create table if not exists raw.node_events (  -- one row per row of sacctmgr show event
     cluster_id varchar not null,

@@ -61,7 +61,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     "kernel_messages": {
         **_PLACE,
         **_NODE,
-        **dict.fromkeys(("time_quality", "kind", "pci_address"), KEPT),
+        **dict.fromkeys(("time_quality", "kind", "rule", "pci_address"), KEPT),
         "process_name": "process",
         "recovery_action": TEXT,
         "message": TEXT,

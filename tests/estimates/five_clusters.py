@@ -71,7 +71,7 @@ SHOWABLE = """
 insert into marts.dim_failure_categories by name
 from (values ('pcie', true, true), ('node_fail_unattributed', true, true), ('oom', true, false))
     as categories (failure_category, is_cause, is_infrastructure);
-insert into seeds.kernel_kinds values ('pcie');
+insert into seeds.kernel_rules values ('pcie');
 insert into seeds.xids values ('pcie');
 insert into seeds.node_reason_rules values ('pcie');
 """

@@ -12,7 +12,7 @@ from tests.warehouses import create_tables
 MARTS = """
 insert into intermediate.int_failure_draws by name
 from (values ('checked', 'c', 1, 0.25), ('checked', 'c', 2, 0.75)) as draws (cluster_id, attempt_id, draw, probability);
-insert into seeds.kernel_kinds by name from (values ('ib_link'), ('none')) as kinds (failure_category);
+insert into seeds.kernel_rules by name from (values ('ib_link'), ('none')) as kinds (failure_category);
 insert into seeds.xids by name from (values ('gpu_memory'), ('user_code')) as codes (failure_category);
 insert into seeds.node_reason_rules by name from (values ('nccl_timeout'), ('pcie')) as rules (failure_category);
 insert into marts.dim_clusters by name

@@ -27,7 +27,6 @@ from assets.simulation.ledger import Symptoms
 from assets.simulation.logs.checks import ALL
 from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LAUNCH, LOST, OPERATOR, REBOOT
 from assets.simulation.symptoms import COMPANIONS, GPU_COMPANIONS, SHOWS, show, show_alarm, show_low_severity
-from assets.sources.kernel.symptoms import KINDS
 from orchestration.home import PROJECT
 
 RSC_1 = Cooccurrence()
@@ -46,7 +45,7 @@ PRIORITIES = {row["failure_category"]: int(row["priority"]) for row in seed("fai
 CHECKS = {row["check_key"]: row for row in seed("health_checks")}
 CHECK_RULES = seed("health_check_rules")
 XIDS = {int(row["code"]): row for row in seed("xids")}
-KERNEL_RULES = seed("kernel_kinds")
+KERNEL_RULES = seed("kernel_rules")
 
 
 def of_check(check: str, message: str) -> set[tuple[str, str]]:
@@ -65,10 +64,7 @@ def of_line(line: str) -> set[tuple[str, str]]:
     if found := re.match(r"NVRM: Xid \(PCI:[0-9a-f:]+\): (\d+), ", line):
         row = XIDS[int(found[1])]
         return {(row["failure_category"], row["evidence_class"])}
-    kind = next((kind for kind, pattern in KINDS if re.search(pattern, line)), None)
-    if kind is None and "Link down" in line:
-        kind = "ib_link" if " ibp" in line else "eth_link"
-    rules = [rule for rule in KERNEL_RULES if rule["kind"] == kind and re.search(rule["message_pattern"], line.lower())]
+    rules = [rule for rule in KERNEL_RULES if re.search(rule["pattern"], line, re.I)]
     assert rules, line
     return {(rules[0]["failure_category"], rules[0]["evidence_class"])}
 

@@ -28,7 +28,6 @@ RULES = (
     ("node_reason_rules", "pattern"),
     ("node_reason_origins", "pattern"),
     ("health_check_rules", "pattern"),
-    ("kernel_kinds", "message_pattern"),
 )
 OTHER_PATTERNS = (
     "setting down", "unexpectedly", "returned to service", "draining", "^prolog (error|or job env)",

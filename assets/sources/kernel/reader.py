@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.kernel import lines as kernel_lines
+from assets.sources.kernel import rules as kernel_rules
 from assets.sources.kernel import symptoms as kernel_symptoms
+from assets.sources.kernel.rules import KernelRule
 from assets.sources.kernel.shipped import JOURNAL, TRANSLATIONS, recognise
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
@@ -24,11 +26,16 @@ DIALECTS = (
     "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain",
     "kmsg", *TRANSLATIONS,
 )  # fmt: skip
-VERSION = 8
+VERSION = 9
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
-"""Lines of one device and code no further apart state one fault: an Xid 13 prints up to 18 within milliseconds."""
+"""Lines of one device and code no further apart state one fault: an Xid 13 prints up to 18 within milliseconds. Lines
+that a rule calls a repetition of others are of their fault so near them, whatever device they name."""
+
+REPEATED_SECONDS = 60
+"""So near each other, a fault of a device and its repetition are one: a driver that has lost a GPU says so, without a
+number, whenever a program asks for it."""
 
 _TRUST_IN_TIMES = ("exact", "second", "local_assumed", "year_inferred", "dmesg_t", "boot_relative", "ambiguous_dst")
 """From best to worst. Of several copies of a line, the one with the best time is kept."""
@@ -75,13 +82,14 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the relevant lines are read."""
     zone = batch.cluster.settings.timezone
+    rules = kernel_rules.BUILT_IN
     return ReadingPlan(
         prepare=[
-            CANDIDATES,
+            _candidates(rules),
             *kernel_lines.message_steps("kernel_candidates", zone, are_printed="printed" in batch.dialects),
-            CLASSIFIED,
+            _classified(rules),
             BOOTS,
-            OUTCOMES,
+            _outcomes(rules),
             STATED_TIMES,
         ],
         loaded=LOADED,
@@ -93,16 +101,16 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 def _resume_points(zone: str) -> str:
     # Lines without a year get one from all lines of their file, and lines without a date from the others of their boot.
-    # The order of all tells which pass of an hour that comes twice is meant. A fault of three lines is one only when
-    # the third has come.
+    # The order of all tells which pass of an hour that comes twice is meant. A fault of three lines is read as a whole.
     return f"""
 with unfinished as (
     select file_id, min(line_number) as line_number
     from (
         select * from kernel_classified
-        qualify row_number() over (partition by file_id, host order by line_number desc) <= 2
+        where is_relevant
+        qualify row_number() over (partition by file_id, host order by line_number desc) <= 3
     )
-    where kind is null and starts_with(message, 'NVRM:')
+    where is_first_of_three or is_tail
     group by file_id
 ),
 reached as (select file_id, max(stated_at) as stated_at from stated_times group by file_id)
@@ -129,13 +137,15 @@ from kernel_outcomes as outcomes
 inner join batch_files on batch_files.file_id = outcomes.file_id
 where not {times.is_implausible("outcomes.occurred_at", "batch_files.modified_at")}"""
 
-# A message that journalctl gives as bytes is looked at whatever it says. Of sampled lines only time and host count.
-CANDIDATES = f"""
+
+def _candidates(rules: Sequence[KernelRule]) -> str:
+    # A message that journalctl gives as bytes is looked at whatever it says. Of sampled lines only time and host count.
+    return f"""
 create or replace temp table kernel_candidates as
 with relevant as materialized (
     select file_id, line_number, line
     from lines
-    where regexp_matches(line, '{kernel_symptoms.RELEVANT}')
+    where {kernel_rules.scan(rules, "line")}
         or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))
 )
 select *, true as is_relevant from relevant
@@ -143,27 +153,43 @@ union all
 select file_id, line_number, line, false as is_relevant
 from sampled_lines anti join relevant using (file_id, line_number)"""
 
-# "fallen off the bus" without Xid comes as three lines; only with the third is the first one a fault.
-CLASSIFIED = f"""
+
+def _is_last_of_three(message: str) -> str:
+    return f"contains({message}, 'fallen off the bus and is not')"
+
+
+def _classified(rules: Sequence[KernelRule]) -> str:
+    # "fallen off the bus" may come as three lines; only with the third is the first one a fault.
+    nearby = "over (partition by file_id, host, is_relevant order by line_number)"
+    return f"""
 create or replace temp table kernel_classified as
 with kinds as (
     select
         *,
-        case when is_relevant then {kernel_symptoms.kind_of("message", "tag")} end as kind,
-        regexp_matches(message, '^NVRM:.*(installed in this system has|fallen off the bus and is not)') as is_tail,
-        lead(message, 1, '') over of_host as next_message,
-        lead(message, 2, '') over of_host as second_next_message
+        case when is_relevant then {kernel_rules.rule_of(rules, "message", "tag")} end as rule,
+        {kernel_rules.kind_of(rules, "rule")} as kind,
+        starts_with(message, 'NVRM: The NVIDIA GPU') as is_first_of_three,
+        starts_with(message, 'NVRM:')
+        and (contains(message, 'installed in this system has') or {_is_last_of_three("message")}) as is_tail
     from kernel_unwrapped
     inner join kernel_candidates using (file_id, line_number)
-    window of_host as (partition by file_id, host, is_relevant order by line_number)
+),
+neighbours as (
+    select
+        *,
+        concat(lead(message, 1, '') {nearby}, lead(message, 2, '') {nearby}) as next_messages,
+        'fell_off_bus' in (lag(kind, 1, '') {nearby}, lag(kind, 2, '') {nearby}) as is_after_first
+    from kinds
 )
 select
-    * exclude (kind, line),
+    * exclude (kind, line, next_messages, is_after_first),
     case
         when kind <> 'fell_off_bus'
-            or contains(concat(message, next_message, second_next_message), 'fallen off the bus and is not') then kind
+            or (not is_first_of_three or {_is_last_of_three("next_messages")})
+            and not (is_tail and is_after_first) then kind
     end as kind
-from kinds"""
+from neighbours"""
+
 
 # Within one boot every line with both a date and an uptime tells when the uptime began.
 BOOTS = """
@@ -210,7 +236,9 @@ group by lines_of_boot.file_id, lines_of_boot.line_number"""
 
 _SPEAKS_OF_XID = "regexp_matches(message, 'NVRM: Xid \\(|SXid \\(')"
 
-OUTCOMES = f"""
+
+def _outcomes(rules: Sequence[KernelRule]) -> str:
+    return f"""
 create or replace temp table kernel_outcomes as
 with symptoms as (
     {kernel_symptoms.symptoms("select * from kernel_classified")}
@@ -236,7 +264,7 @@ select
         when kind is null and stamp_kind is null and tag is null and {_SPEAKS_OF_XID} then null
         when kind is null and tag <> 'kernel' and {_SPEAKS_OF_XID} then 'untrusted_source'
         when kind is null then 'not_relevant'
-        when not {kernel_symptoms.is_trusted("tag", "kind")} then 'untrusted_source'
+        when not {kernel_rules.is_trusted(rules, "tag", "kind")} then 'untrusted_source'
     end as skip_reason,
     case
         when is_bad_json then 'bad_json'
@@ -261,9 +289,10 @@ select
 from anchored
 inner join batch_files on batch_files.file_id = anchored.file_id"""
 
+
 LOADED = """
 select
-    file_id, line_number, host as node_name, occurred_at, time_quality, kind, code, pci_address, mig_gpu_instance,
+    file_id, line_number, host as node_name, occurred_at, time_quality, kind, rule, code, pci_address, mig_gpu_instance,
     mig_compute_instance, link, process_id, process_name, is_fatal, recovery_action, repeat_count,
     1 as line_count, message, case when has_no_year then occurred_at end as dated_by_file_at
 from kernel_outcomes
@@ -332,22 +361,55 @@ events as (
         ) as event
     from gaps
 ),
-ranked as (
+members as (
     select
-        row_key,
-        -- an event is told by its first line, or by the first that calls it fatal
-        row_number() over (
+        *,
+        -- an event is told by its first line, or by the first that calls it fatal, or that proves it
+        first_value(row_key) over (
             partition by cluster_id, node, kind, code, pci_address, event
-            order by is_fatal is not distinct from true desc, occurred_at, path, line_number
-        ) as place,
-        count(*) over (partition by cluster_id, node, kind, code, pci_address, event)::integer as line_count
+            order by
+                is_fatal is not distinct from true desc,
+                {kernel_rules.is_evidence(kernel_rules.BUILT_IN, "rule")} desc,
+                occurred_at, path, line_number
+        ) as told_by
     from events
+),
+told as (
+    select * from members where row_key = told_by
+),
+repetitions as (
+    select told.row_key, faults.row_key as repeated
+    from told
+    inner join ({kernel_rules.repeats(kernel_rules.BUILT_IN)}) as told_again using (kind)
+    inner join told as faults
+        on faults.cluster_id = told.cluster_id
+        and faults.node = told.node
+        and faults.occurred_at between told.occurred_at - interval {REPEATED_SECONDS} second
+            and told.occurred_at + interval {REPEATED_SECONDS} second
+        and regexp_full_match(concat_ws(' ', faults.kind, faults.code), told_again.repeats)
+        and (
+            coalesce(faults.pci_address = told.pci_address, true)
+            or abs(epoch(faults.occurred_at - told.occurred_at)) <= {COALESCE_SECONDS}
+        )
+    qualify row_number() over (
+        partition by told.row_key
+        order by abs(epoch(faults.occurred_at - told.occurred_at)), faults.occurred_at, faults.path, faults.line_number
+    ) = 1
+),
+-- what repeats a repetition is of the same fault
+joined as (
+    select
+        members.row_key,
+        coalesce(further.repeated, repetitions.repeated, members.told_by) as told_by
+    from members
+    left join repetitions on repetitions.row_key = members.told_by
+    left join repetitions as further on further.row_key = repetitions.repeated
 )
 select
     row_key,
-    case when place = 1 then 'loaded' else 'coalesced' end as disposition,
-    case when place = 1 then line_count else 1 end as line_count
-from ranked
+    case when row_key = told_by then 'loaded' else 'coalesced' end as disposition,
+    case when row_key = told_by then count(*) over (partition by told_by)::integer else 1 end as line_count
+from joined
 union all
 select row_key, 'duplicate', 1 from copies where copy > 1"""
     update = """

@@ -6,29 +6,6 @@ events as (
 
 ),
 
--- The bus message and Xid 79 of one GPU: the numbered one stands for both.
-bus_messages as (
-
-    select
-        unnumbered.cluster_id,
-        unnumbered.event_id,
-        numbered.event_id as duplicate_of_event_id,
-        abs({{ seconds_between('unnumbered.observed_at', 'numbered.observed_at') }}) as distance_seconds
-    from events as unnumbered
-    inner join events as numbered
-        on
-            unnumbered.cluster_id = numbered.cluster_id
-            and unnumbered.node_id = numbered.node_id
-            and unnumbered.fault_code = numbered.code
-            and abs({{ seconds_between('unnumbered.observed_at', 'numbered.observed_at') }}) <= 60
-    where
-        unnumbered.source = 'kernel'
-        and unnumbered.check_key = 'fell_off_bus'
-        and numbered.source = 'kernel'
-        and numbered.check_key = 'xid'
-
-),
-
 -- A check that reads the kernel's log repeats what the kernel said since the check's last good result. An entry of a
 -- log of events repeats what the kernel said at its moment.
 checks_of_kernel_log as (
@@ -53,7 +30,6 @@ checks_of_kernel_log as (
     where
         checks.source = 'health_check'
         and messages.source = 'kernel'
-        and messages.event_id not in (select bus_messages.event_id from bus_messages)
 
 ),
 
@@ -87,8 +63,6 @@ states_of_events as (
 
 repeats as (
 
-    select * from bus_messages
-    union all
     select * from checks_of_kernel_log
     union all
     select * from states_of_events

@@ -7,9 +7,9 @@ messages as (
 
 ),
 
-kinds as (
+rules as (
 
-    select * from {{ ref('kernel_kinds') }}
+    select * from {{ ref('kernel_rules') }}
 
 ),
 
@@ -49,43 +49,62 @@ gpu_errors as (
 
 ),
 
-first_rule as (
+of_rules as (
 
     select
         messages.*,
-        coalesce(kinds.is_recovery, false) as is_recovery,
-        coalesce(kinds.failure_category, 'unmapped') as failure_category,
-        nullif(kinds.co_category, 'none') as co_category,
-        coalesce(kinds.severity, 'low') as severity,
-        coalesce(kinds.evidence_class, 'none') as evidence_class
+        coalesce(rules.is_event, true) as is_event,
+        coalesce(rules.failure_category, 'unmapped') as failure_category,
+        nullif(rules.co_category, 'none') as co_category,
+        coalesce(rules.severity, 'low') as severity,
+        coalesce(rules.evidence_class, 'none') as evidence_class
     from messages
-    left join kinds
-        on
-            messages.kind = kinds.kind
-            and (not kinds.is_fatal_only or messages.is_fatal)
-            and {{ regex_matches('lower(messages.message)', 'kinds.message_pattern') }}
+    left join rules on messages.rule = rules.rule
     where messages.kind != 'xid'
-    qualify
-        row_number() over (
-            partition by
-                messages.cluster_id,
-                messages.node_id,
-                messages.source_path,
-                messages.source_line_number,
-                messages.kind,
-                messages.pci_address,
-                messages.code
-            order by kinds.rule_order nulls last
-        ) = 1
 
 ),
 
--- "Link up" and "server OK" tell that a symptom went away.
+-- That a fault is over, or that a driver was loaded, is no symptom.
 other_messages as (
 
-    select {{ exclude_columns('is_recovery') }}
-    from first_rule
-    where not is_recovery
+    select {{ exclude_columns('is_event') }}
+    from of_rules
+    where is_event
+
+),
+
+endings as (
+
+    select
+        messages.cluster_id,
+        messages.node_id,
+        messages.pci_address,
+        messages.occurred_at,
+        rules.ends
+    from messages
+    inner join rules on messages.rule = rules.rule
+    where rules.ends is not null
+
+),
+
+-- A GPU that the driver has reset within the minute works again: that it hung proves no failure.
+ended as (
+
+    select distinct
+        other_messages.cluster_id,
+        other_messages.node_id,
+        other_messages.kind,
+        other_messages.pci_address,
+        other_messages.occurred_at
+    from other_messages
+    inner join endings
+        on
+            other_messages.cluster_id = endings.cluster_id
+            and other_messages.node_id = endings.node_id
+            and other_messages.kind = endings.ends
+            and other_messages.pci_address is not distinct from endings.pci_address
+            and other_messages.occurred_at <= endings.occurred_at
+            and other_messages.occurred_at >= endings.occurred_at - interval 60 second
 
 ),
 
@@ -144,7 +163,10 @@ select
         when classified.failure_category != 'consequence' and recovered.node_id is not null then 'high'
         else classified.severity
     end as severity,
-    classified.evidence_class,
+    case
+        when ended.node_id is not null then {{ cap_at_supporting('classified.evidence_class') }}
+        else classified.evidence_class
+    end as evidence_class,
     classified.recovery_action,
     classified.repeat_count,
     classified.line_count,
@@ -158,3 +180,10 @@ left join recovered
         and classified.node_id = recovered.node_id
         and classified.pci_address = recovered.pci_address
         and classified.occurred_at = recovered.occurred_at
+left join ended
+    on
+        classified.cluster_id = ended.cluster_id
+        and classified.node_id = ended.node_id
+        and classified.kind = ended.kind
+        and classified.pci_address is not distinct from ended.pci_address
+        and classified.occurred_at = ended.occurred_at

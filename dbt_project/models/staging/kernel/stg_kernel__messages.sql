@@ -15,6 +15,8 @@ select
     occurred_at,
     time_quality,
     kind,
+    -- Of lines that an earlier version read, only the kind is known.
+    coalesce(rule, kind) as rule,
     code,
     pci_address,
     mig_gpu_instance,
