@@ -163,16 +163,19 @@ def _classified(rules: Sequence[KernelRule]) -> str:
     nearby = "over (partition by file_id, host, is_relevant order by line_number)"
     return f"""
 create or replace temp table kernel_classified as
-with kinds as (
+with named as (
+    select *, case when is_relevant then {kernel_rules.rule_of(rules, "message", "tag")} end as rule
+    from kernel_unwrapped
+    inner join kernel_candidates using (file_id, line_number)
+),
+kinds as (
     select
         *,
-        case when is_relevant then {kernel_rules.rule_of(rules, "message", "tag")} end as rule,
         {kernel_rules.kind_of(rules, "rule")} as kind,
         starts_with(message, 'NVRM: The NVIDIA GPU') as is_first_of_three,
         starts_with(message, 'NVRM:')
         and (contains(message, 'installed in this system has') or {_is_last_of_three("message")}) as is_tail
-    from kernel_unwrapped
-    inner join kernel_candidates using (file_id, line_number)
+    from named
 ),
 neighbours as (
     select
