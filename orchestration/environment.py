@@ -147,6 +147,12 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
         if sources is None and os.environ.get(SOURCES):
             sources = Path(os.environ[SOURCES])
     defaults = HomeSettings(Home.at(home, sources))
+    if "?" in str(defaults.home.root):
+        # DuckDB writes its journal beside what stands before the question mark, and SQLAlchemy opens that.
+        raise WrongSetting(
+            f"the home {defaults.home.root} has a question mark in its path, which DuckDB takes for the beginning of"
+            f" options; rename the folder, or name another one with --home or {HOME}"
+        )
     return HomeSettings(
         home=defaults.home,
         is_full=is_full,

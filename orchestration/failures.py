@@ -127,7 +127,7 @@ def note_failure(home: Home, run_id: str | None, message: str) -> None:
                     or (
                         $run_id is null
                         and message is null
-                        and run_id = (select run_id from ops.runs order by started_at desc limit 1)
+                        and run_id = (select run_id from ops.runs order by rowid desc limit 1)
                     )
                 )
                 """,

@@ -84,7 +84,7 @@ def home_findings(home: Home) -> list[Finding]:
         findings.append(Finding(level, what, str(existing), "free space, or set FAULTLINE_HOME to a larger disk"))
     with free_of_refresh(home.lock_file) as holder:
         if holder is not None:
-            what = f"a refresh is running (process {holder})"
+            what = f"a refresh is running ({holder})"
             return [*findings, Finding("note", what, str(home.root), "wait for it; `faultline status` follows it")]
         problem = problem_of_current(home)
         if problem is not None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from orchestration.pull.failures import PullRunning
 from orchestration.pull.files import replace_file
+from orchestration.upkeep.holder import holder_of
 
 FOLDER = ".pull"
 STATE, LOCK = "state.json", "lock"
@@ -95,9 +96,9 @@ def lock_of(cluster_folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            holder = file.read().strip() or "unknown"
+            holder = holder_of(file.read())
             raise PullRunning(
-                f"a pull of {cluster_folder.name} is already running (process {holder})", "wait for it to end"
+                f"a pull of {cluster_folder.name} is already running ({holder})", "wait for it to end"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -89,7 +89,7 @@ def _write_tables(
 def _publication(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
     """Say which publication the tables are of, and which of its clusters are simulated."""
     published_last = con.execute(
-        "select run_id, published_at, code_version from ops.published order by published_at desc limit 1"
+        "select run_id, published_at, code_version from ops.published order by rowid desc limit 1"
     ).fetchall()
     simulated = con.execute("select cluster_id from marts.dim_clusters where is_simulated order by 1").fetchall()
     run_id, published_at, code_version = published_last[0] if published_last else (None, None, None)

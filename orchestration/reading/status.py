@@ -29,6 +29,7 @@ from orchestration.publication.folders import (
 from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
 from orchestration.reading.published import ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
+from orchestration.upkeep.holder import Holder, holder_of
 from orchestration.values import plain
 
 PUBLICATION = """
@@ -154,7 +155,7 @@ def _gathered(home: Home) -> dict[str, Any]:
     found["pulls"] = _pulls(home)
     with free_of_refresh(home.lock_file) as holder:
         if holder is not None:
-            found["running"] = {"process": holder}
+            found["running"] = asdict(holder)
         elif os.access(home.working_file, os.R_OK):
             found |= _state_of_working_file(home.working_file)
             run = found["last_run"]
@@ -180,8 +181,8 @@ def _pulls(home: Home) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def free_of_refresh(lock_file: Path) -> Iterator[str | None]:
-    """Yield None while no refresh can start, or the process id of the refresh that runs.
+def free_of_refresh(lock_file: Path) -> Iterator[Holder | None]:
+    """Yield None while no refresh can start, or the process of the refresh that runs.
 
     A refresh fails if another process has the working file open at that moment. A shared lock keeps it from starting
     for the few milliseconds of reading.
@@ -196,7 +197,7 @@ def free_of_refresh(lock_file: Path) -> Iterator[str | None]:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            yield file.read().strip() or "unknown"
+            yield holder_of(file.read())
             return
         yield None
 
@@ -259,7 +260,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     """Put the state into lines."""
     lines = []
     if running := found["running"]:
-        lines.append(f"refresh    running (process {running['process']})")
+        lines.append(f"refresh    running ({Holder(**running)})")
     lines += _published_lines(found)
     if run := found["last_run"]:
         lines.append(f"last run   {run['status']}, started {_moment(run['started_at'])}, run {run['run_id']}")

@@ -231,7 +231,7 @@ def _columns_of_now() -> dict[str, list[str]]:
 def _problem_of_sqlite(file: Path) -> str | None:
     make_accessible(file)
     try:
-        with closing(sqlite3.connect(f"file:{file}?mode=rw", uri=True)) as con:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as con:
             ((verdict,),) = con.execute("pragma quick_check(1)").fetchall()
     except sqlite3.OperationalError as error:
         # A lock, a full disk or missing rights are no damage.

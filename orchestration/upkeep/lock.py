@@ -14,6 +14,7 @@ from typing import TextIO
 import duckdb
 
 from orchestration.upkeep.healing import make_accessible, set_aside
+from orchestration.upkeep.holder import holder_of
 
 PATIENCE_SECONDS = 2
 """For how long a taken lock is tried again: `faultline status` holds it for milliseconds."""
@@ -33,7 +34,7 @@ class RefreshLock:
         self._file: TextIO | None = None
 
     def acquire(self) -> None:
-        """Take the lock or raise `RefreshRunning` with the holder's process id."""
+        """Take the lock or raise `RefreshRunning` with the holder."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         make_accessible(self.path.parent)
         make_accessible(self.path)
@@ -45,10 +46,10 @@ class RefreshLock:
             time.sleep(0.05)
         if not _locked(file):
             file.seek(0)
-            holder = file.read().strip() or "unknown"
+            holder = holder_of(file.read())
             file.close()
             raise RefreshRunning(
-                f"a refresh of {self.path.parent.parent} is already running (process {holder}); "
+                f"a refresh of {self.path.parent.parent} is already running ({holder}); "
                 "wait for it to end, or stop that process, then run `faultline refresh` again"
             )
         try:
@@ -93,7 +94,7 @@ def wait_until_free(working_file: Path, patience_seconds: float) -> None:
     """Wait until no process holds the working file.
 
     A killed refresh may leave its dbt process behind, which ends by itself. If it does not end in time,
-    `RefreshRunning` is raised with its process id. Other problems of the file are not looked for here.
+    `RefreshRunning` is raised and names it. Other problems of the file are not looked for here.
     """
     deadline = time.monotonic() + patience_seconds
     while working_file.is_file():
@@ -105,8 +106,9 @@ def wait_until_free(working_file: Path, patience_seconds: float) -> None:
                 return
             if time.monotonic() > deadline:
                 raise RefreshRunning(
-                    f"process {holder[1]} still holds {working_file}, perhaps left by a refresh that was killed; "
-                    "wait for it to end, or stop it, then run `faultline refresh` again"
+                    f"{working_file} is still held by {holder_of(holder[1])}; "
+                    "perhaps a refresh that was killed left it; wait for it to end, or stop it, then run `faultline"
+                    " refresh` again"
                 ) from None
             time.sleep(0.5)
         else:

@@ -80,6 +80,11 @@ class TestSettings:
     def test_without_variables_the_defaults_hold(self):
         assert read_settings() == HomeSettings(Home.at(Path("data")))
 
+    def test_a_home_that_duckdb_cannot_have_is_refused(self, tmp_path):
+        with pytest.raises(WrongSetting, match=r"a\?b has a question mark in its path.*rename the folder"):
+            read_settings(tmp_path / "a?b")
+        assert read_settings(tmp_path / "a$b", Path("/c?d")).home.sources == Path("/c?d")
+
     def test_an_empty_variable_counts_as_none(self, monkeypatch):
         for name in VARIABLES:
             monkeypatch.setenv(name, "")

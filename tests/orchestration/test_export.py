@@ -35,6 +35,13 @@ def test_every_published_table_is_written_with_its_rows(home, tmp_path, capsys):
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
 
 
+def test_the_last_publication_counts_though_the_clock_was_set_back(home, tmp_path):
+    with duckdb.connect(str(home.published_file)) as con:
+        con.execute("insert into ops.published values ('run-2', timestamp '2025-06-01', 'h', '0.2.0+def', '{}')")
+    export(home.published_file, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / METADATA).read_text())["run_id"] == "run-2"
+
+
 def test_a_file_says_what_it_is_and_of_which_run(home, tmp_path):
     with duckdb.connect(str(home.published_file)) as con:
         con.execute("comment on column marts.fct_attempts.gpu_hours is 'GPU-hours: \"GPUs\" × hours, it''s a product'")

@@ -186,7 +186,7 @@ def test_a_damaged_working_file_is_named_with_the_next_step(home, forget):
 
 
 def test_a_working_file_that_another_program_has_open_is_not_called_damaged(home, forget):
-    program = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('open', flush=True); time.sleep(60)"
+    program = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('open', flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", program, home.working_file], stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         status, said = forget("a", "--yes")

@@ -54,3 +54,11 @@ def test_one_that_is_stopped_before_its_run_leaves_the_last_runs_reason(home, mo
     assert messages(home) == ["a full disk"]
     note_failure(home, "run-1", "stopped")
     assert messages(home) == ["stopped"]
+
+
+def test_the_reason_goes_to_the_last_run_though_the_clock_was_set_back(home):
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        con.execute("insert into ops.runs values ('run-2', '2025-01-01', '2025-01-01', 'failed', 'v', null)")
+    note_failure(home, None, "stopped")
+    with Warehouse(path=str(home.working_file)).reading() as con:
+        assert con.execute("select message from ops.runs where run_id = 'run-2'").fetchone() == ("stopped",)

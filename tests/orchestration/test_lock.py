@@ -1,7 +1,10 @@
 """The lock of a home: a second refresh touches no file of the first, however close together they start."""
 
 import json
+import os
+import pwd
 import random
+import re
 import subprocess
 import sys
 import time
@@ -13,6 +16,7 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.refresh import run as refreshing
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning, wait_until_free
+from tests.patience import PATIENCE_SECONDS
 
 HOLD = """
 import sys, time, duckdb
@@ -26,15 +30,15 @@ def test_what_a_killed_refresh_left_running_is_waited_for(tmp_path):
     file = tmp_path / "faultline.duckdb"
     with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "1"], stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()
-        wait_until_free(file, 30)
-        assert holder.wait(timeout=5) == 0
+        wait_until_free(file, PATIENCE_SECONDS)
+        assert holder.wait(timeout=PATIENCE_SECONDS) == 0
 
 
 def test_patience_ends_and_the_holder_is_named(tmp_path):
     file = tmp_path / "faultline.duckdb"
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "60"], stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "600"], stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()
-        with pytest.raises(RefreshRunning, match=f"process {holder.pid} still holds"):
+        with pytest.raises(RefreshRunning, match=f"still held by process {holder.pid} of "):
             wait_until_free(file, 0.1)
         holder.kill()
 
@@ -43,13 +47,16 @@ def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):
     path = tmp_path / "refresh.lock"
     code = (
         "import sys, time; from pathlib import Path; from orchestration.upkeep.lock import RefreshLock;"
-        "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); time.sleep(60)"
+        "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()
-        with pytest.raises(RefreshRunning, match=f"process {holder.pid}"):
+        with pytest.raises(RefreshRunning) as refused:
             RefreshLock(path).acquire()
         holder.kill()
+    user, moment = pwd.getpwuid(os.geteuid()).pw_name, r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
+    told = rf"\(process {holder.pid} of {user} since {moment}: {re.escape(sys.executable)} -c "
+    assert re.search(told, str(refused.value))
     lock = RefreshLock(path)
     lock.acquire()
     lock.release()

@@ -20,6 +20,7 @@ from orchestration.home import PROJECT, Home
 from orchestration.metrics.collecting import exposition, keep_metrics, write_metrics
 from orchestration.metrics.families import OF_HOME, OF_RUNS, PUBLISHED
 from orchestration.publication.folders import publish, roll_back
+from tests.patience import PATIENCE_SECONDS
 
 DASHBOARD = PROJECT / "orchestration" / "units" / "grafana" / "faultline.json"
 ALL = {
@@ -178,7 +179,7 @@ def test_a_home_without_anything_has_metrics_of_its_own(tmp_path):
 
 
 def test_what_readers_see_is_given_while_a_process_left_behind_holds_the_working_file(home):
-    hold = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('held', flush=True); time.sleep(60)"
+    hold = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('held', flush=True); time.sleep(600)"
     home.work.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen([sys.executable, "-c", hold, str(home.working_file)], stdout=subprocess.PIPE) as left:
         assert left.stdout.readline() == b"held\n"
@@ -226,19 +227,30 @@ def test_a_scrape_reads_anew(home):
     command = [sys.executable, "-c", "from orchestration.cli import main; main()", "metrics", "--serve", "--port", "0"]
     process = subprocess.Popen([*command, "--home", str(home.root)], stdout=subprocess.PIPE, text=True)
     try:
-        address = process.stdout.readline().strip()
+        address, _, token = process.stdout.readline().strip().partition("?token=")
         assert address.startswith("http://127.0.0.1:")
 
-        def scrape():
-            with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310 -- it is on this machine
+        def scrape(**headers):
+            asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}", **headers})  # noqa: S310
+            with urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310 -- it is on this machine
+                assert answer.headers["content-type"].startswith("text/plain")
                 return answer.read().decode()
+
+        for headers, status in (
+            ({"Authorization": "Bearer wrong"}, 401),
+            ({"Host": "evil.example.org"}, 403),
+            ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                scrape(**headers)
+            assert refused.value.code == status
 
         assert 'faultline_cluster_is_stale{cluster="alpha",simulated="false"} 0.0' in scrape()
         write(home, "update marts.dim_clusters set is_stale = true")
         assert 'faultline_cluster_is_stale{cluster="alpha",simulated="false"} 1.0' in scrape()
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
 
 
 @pytest.mark.slow

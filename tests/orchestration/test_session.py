@@ -37,7 +37,7 @@ def test_a_run_that_nobody_closed_has_failed(session):
 
 def test_dbt_ends_with_its_run(session):
     """A step that is stopped between two events of dbt leaves it running."""
-    with subprocess.Popen(["sleep", "60"]) as dbt:
+    with subprocess.Popen(["sleep", "600"]) as dbt:
 
         @dg.op
         def work(session: RefreshSession):

@@ -29,9 +29,9 @@ HOLD = """
 import fcntl, sys, time
 file = open(sys.argv[1], "a+")
 fcntl.flock(file, fcntl.LOCK_EX)
-file.truncate(0); file.write("4711"); file.flush()
+file.truncate(0); file.write("999999999"); file.flush()
 print("held", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -76,9 +76,9 @@ class TestStatus:
             holder.stdout.readline()
             found = status(home)
             holder.kill()
-        assert found["running"] == {"process": "4711"}
+        assert found["running"] == {"process": "999999999", "command": None, "user": None, "since": None}
         assert found["last_run"]["run_id"] == "run-1"
-        assert lines_of(found)[0] == "refresh    running (process 4711)"
+        assert lines_of(found)[0] == "refresh    running (process 999999999, of which this machine shows nothing)"
 
     def test_the_lock_is_given_back(self, home):
         home.lock_file.write_text("")

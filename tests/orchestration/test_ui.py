@@ -21,9 +21,9 @@ from orchestration.instance import prepare_storage
 from orchestration.ui.guard import Guard, Rules
 from orchestration.ui.serving import _instance, _webserver, _write_workspace
 from orchestration.ui.tokens import Token
+from tests.patience import PATIENCE_SECONDS
 
 FAULTLINE = [sys.executable, "-c", "from orchestration.cli import main; main()"]
-SECONDS_TO_START = 120
 REPOSITORY = '{repositoryLocationName: "orchestration.definitions", repositoryName: "__repository__"}'
 STATE = f"""{{
     schedulesOrError(repositorySelector: {REPOSITORY}) {{
@@ -53,7 +53,7 @@ class Server:
         self.bearer = {"Authorization": f"Bearer {self.token}"}
 
     def ask(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -143,7 +143,7 @@ def test_a_websocket_needs_the_token_and_the_own_site(server):
         address, additional_headers=server.bearer, origin=f"http://{server.host}", subprotocols=["graphql-ws"]
     ) as opened:
         opened.send('{"type": "connection_init"}')
-        assert json.loads(opened.recv(timeout=30)) == {"type": "connection_ack"}
+        assert json.loads(opened.recv(timeout=PATIENCE_SECONDS)) == {"type": "connection_ack"}
 
 
 def test_the_token_opens_the_page(server):
@@ -167,7 +167,7 @@ def test_the_token_may_change_things(server):
 
 
 def test_the_daemon_runs_the_schedule(server):
-    deadline = time.monotonic() + SECONDS_TO_START
+    deadline = time.monotonic() + PATIENCE_SECONDS
     ill = None
     while ill != set() and time.monotonic() < deadline:
         statuses = server.query(DAEMONS)["instance"]["daemonHealth"]["allDaemonStatuses"]
@@ -205,7 +205,7 @@ def test_only_the_guarded_port_listens_and_all_of_it_ends_together(server):
     folder = Path(re.search(r"--socket (\S+)/code.sock", commands)[1])
     assert folder.stat().st_mode & 0o777 == 0o700
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(timeout=60) == 0
+    assert server.process.wait(timeout=PATIENCE_SECONDS) == 0
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
     assert not folder.exists()
 

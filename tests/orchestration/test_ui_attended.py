@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestration.ui import attended
+from tests.patience import PATIENCE_SECONDS
 
 FAMILY = """
 import signal, subprocess, sys, time
@@ -38,7 +39,7 @@ def start(*kind):
     return process, int(process.stdout.readline())
 
 
-def is_gone(pid, within_seconds=20):
+def is_gone(pid, within_seconds=PATIENCE_SECONDS):
     """Say whether a process ends in time; one that only waits to be buried has ended."""
     deadline = time.monotonic() + within_seconds
     while time.monotonic() < deadline:
@@ -54,14 +55,14 @@ def is_gone(pid, within_seconds=20):
 
 def test_the_family_of_a_command_that_ends_ends_too():
     process, grandchild = start("short")
-    assert process.wait(timeout=30) == 7
+    assert process.wait(timeout=PATIENCE_SECONDS) == 7
     assert is_gone(grandchild)
 
 
 def test_a_closed_input_ends_the_family():
     process, grandchild = start()
     process.stdin.close()
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE_SECONDS)
     assert is_gone(grandchild)
 
 
@@ -69,7 +70,7 @@ def test_a_closed_input_ends_the_family():
 def test_a_signal_ends_the_family(end):
     process, grandchild = start()
     end(process)
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE_SECONDS)
     assert is_gone(grandchild)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from orchestration.home import Home
 from orchestration.upkeep.lock import RefreshLock
+from tests.patience import PATIENCE_SECONDS
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 
@@ -62,7 +63,7 @@ def test_sigterm_before_the_first_step_is_told_as_well(tmp_path):
     home = Home.at(tmp_path / "home")
     (home.sources / "c1" / "sacct").mkdir(parents=True)
     slow, asked = tmp_path / "slow", tmp_path / "asked"
-    slow.write_text(f"#!/bin/sh\ntouch {asked}\nexec sleep 60\n")
+    slow.write_text(f"#!/bin/sh\ntouch {asked}\nexec sleep 600\n")
     slow.chmod(0o755)
     (home.sources / "c1" / "cluster.toml").write_text(f'[pull]\nprefix = ["{slow}"]\n')
     process = subprocess.Popen(
@@ -71,5 +72,5 @@ def test_sigterm_before_the_first_step_is_told_as_well(tmp_path):
     while not asked.exists() and process.poll() is None:
         time.sleep(0.05)
     process.terminate()
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, said.count("stopped by Ctrl-C or SIGTERM")) == (130, 1), said

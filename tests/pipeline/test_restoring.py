@@ -13,6 +13,7 @@ from orchestration.home import PROJECT, Home
 from orchestration.publication.folders import kept_publications
 from orchestration.upkeep.lock import RefreshLock
 from tests.conftest import refresh
+from tests.patience import PATIENCE_SECONDS
 from tests.published import facts_of
 
 PAGE = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -82,7 +83,7 @@ def test_a_backup_waits_for_a_refresh(restored):
     with pytest.raises(subprocess.TimeoutExpired):
         waiting.wait(0.5)
     lock.release()
-    assert waiting.wait(60) == 0
+    assert waiting.wait(PATIENCE_SECONDS) == 0
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 from websockets.sync.client import ClientConnection, connect
 
+from tests.patience import PATIENCE_SECONDS
 from tests.report.reading import Element, parse
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -97,7 +98,7 @@ class Tab:
         self.run("window.faultline.drawAll()")
         self.wait("!document.querySelector('[data-drawing]')")
 
-    def wait(self, condition: str, seconds: float = 20) -> None:
+    def wait(self, condition: str, seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until a condition of the page holds; a page that is being left, or has no document yet, holds none."""
         end = time.monotonic() + seconds
         while not self._holds(condition):
@@ -135,7 +136,7 @@ def browser(profile: Path) -> Iterator[Tab]:
             yield Tab(connection)
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=PATIENCE_SECONDS)
 
 
 def opened(page: Path, profile: Path) -> Element:
@@ -147,7 +148,7 @@ def opened(page: Path, profile: Path) -> Element:
 
 
 def _port(file: Path) -> str:
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE_SECONDS
     while not (file.exists() and file.read_text().strip()):
         assert time.monotonic() < end, "the browser did not start"
         time.sleep(0.05)

@@ -9,6 +9,7 @@ from assets.sources.intake import batch_lines, file_batches
 from assets.sources.intake.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import lookups
 from assets.warehouse import create_raw_and_ops
+from tests.patience import PATIENCE_SECONDS
 from tests.sources.folders import CAPTURE, export, load, load_results, make
 
 READERS_AT_ONCE = 4
@@ -49,7 +50,7 @@ def test_the_same_is_left_as_by_one_reader(tmp_path, monkeypatch):
 
 
 def test_jobs_run_at_the_same_time_and_their_results_come_to_the_caller():
-    together = threading.Barrier(READERS_AT_ONCE, timeout=20)
+    together = threading.Barrier(READERS_AT_ONCE, timeout=PATIENCE_SECONDS)
     threads, results = set(), []
 
     def job(con: duckdb.DuckDBPyConnection) -> int:
@@ -84,14 +85,14 @@ def test_an_error_stops_the_other_jobs_and_keeps_what_was_committed(tmp_path):
         con.execute("select count(*) from range(1_000_000_000_000) as a (i) where hash(i) = 1")
 
     def fails(con: duckdb.DuckDBPyConnection) -> None:
-        begun.wait(20)
-        committed.wait(20)
+        begun.wait(PATIENCE_SECONDS)
+        committed.wait(PATIENCE_SECONDS)
         raise ValueError("it failed")
 
     start = time.monotonic()
     with pytest.raises(ValueError, match="it failed"):
         run_side_by_side(con, [commits, endless, fails], lambda _: None)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < PATIENCE_SECONDS
     assert con.execute("from kept").fetchall() == [(1,)]
     con.execute("insert into kept values (3)")
 
@@ -105,7 +106,7 @@ def test_an_interruption_of_the_caller_stops_the_jobs():
         con.execute("select count(*) from range(1_000_000_000_000) as a (i) where hash(i) = 1")
 
     def ends(con: duckdb.DuckDBPyConnection) -> None:
-        begun.wait(20)
+        begun.wait(PATIENCE_SECONDS)
 
     def interrupted(_: None) -> None:
         raise KeyboardInterrupt
@@ -203,7 +204,7 @@ def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeyp
 
 def test_node_lists_that_two_batches_keep_at_once_are_kept_once(tmp_path, monkeypatch):
     """Both expand the list before either has committed: neither can see what the other keeps."""
-    together = threading.Barrier(2, timeout=20)
+    together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
     original = lookups._read_exclusions
 
     def meet_first(con, cluster):

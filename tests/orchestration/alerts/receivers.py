@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from email import policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.patience import PATIENCE_SECONDS
+
 
 class Web:
     """What was posted, and what is answered."""
@@ -33,7 +35,7 @@ def web_server():
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            web.wait.wait(20)
+            web.wait.wait(PATIENCE_SECONDS)
             if web.status == 200:
                 web.bodies.append(body)
                 web.paths.append(self.path)

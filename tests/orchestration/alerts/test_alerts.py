@@ -26,6 +26,7 @@ from orchestration.doctor.doctor import alert_findings
 from orchestration.environment import HomeSettings
 from tests.orchestration.alerts.homes import END, cluster_file, write
 from tests.orchestration.alerts.receivers import keeping_program
+from tests.patience import PATIENCE_SECONDS
 
 
 def tell(settings, said=None):
@@ -291,8 +292,8 @@ def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web
 def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_a_refresh_up(monkeypatch):
     monkeypatch.setattr(sending, "MAX_SECONDS", 0.2)
     never = Signal()
-    channel = SimpleNamespace(name="email", send=lambda _message: never.wait(30))
+    channel = SimpleNamespace(name="email", send=lambda _message: never.wait(PATIENCE_SECONDS))
     started = time()
     assert sending._problem_of(channel, Message("test", None, "t", "t", "h")) == ("uncertain", "no end after 0.2 s")
-    assert time() - started < 10
+    assert time() - started < PATIENCE_SECONDS
     never.set()
