@@ -149,13 +149,13 @@ def _nodes(line: _Line, options: dict[str, str], partitions: dict[str, list[str]
         yield node_line(node)
 
 
-def _of_each(text: str | None, count: int) -> list[str] | list[None]:
+def _of_each(text: str | None, count: int) -> list[str | None]:
     """Return one name for each of a line's nodes; none where the line has another number of names."""
     try:
         names = node_names(text) if text else []
     except NodeListError:
         names = []
-    return names if len(names) == count else [None] * count
+    return [*names] if len(names) == count else [None] * count
 
 
 def _product(options: dict[str, str]) -> int | None:
