@@ -121,7 +121,7 @@ def outcome(folder: Path, seed: int, count: int) -> dict[str, Any]:
     read = con.execute(
         """
         select count(*), min(lines_in) filter (not list_contains($translated, dialect))
-        from ops.files where status = 'read' and path like '%.log'
+        from ops.files where status in ('read', 'blind') and path like '%.log'
         """,
         {"translated": translated},
     )

@@ -49,8 +49,8 @@ _DIALECT_HEADS = {
     "syslog_iso": r"^(?:<\d+>)?(?:1 )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
     "syslog": r"^(?:<\d+>)?[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d",
     "syslog_dated": (
-        r"^(?:[A-Z][a-z]{2},? )?(?:1\d{9}[. ]|\d{4}[-/ ](?:\d\d|[A-Z][a-z]{2})[-/ ]|\d{1,2} [A-Z][a-z]{2} \d{4} |"
-        r"[A-Z][a-z]{2} {1,2}\d{1,2} \d{4} )"
+        r"^(?:[A-Z][a-z]{2},? \d{4}-|1\d{9}[. ]|\d{4}/\d\d/|(?:[A-Z][a-z]{2},? )?"
+        r"(?:\d{4} [A-Z][a-z]{2} |\d{1,2} [A-Z][a-z]{2} \d{4} |[A-Z][a-z]{2} {1,2}\d{1,2} \d{4} ))"
     ),
     "printed": rf"^[/A-Za-z0-9][\w./-]*: ?{kernel_lines.PRINTED.removeprefix('^')}",
 }

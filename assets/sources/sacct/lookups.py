@@ -65,9 +65,15 @@ def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
     return list(dict.fromkeys(value for lists in parts for values in lists for value in values))
 
 
+def beginnings(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return how all local times begin: the five characters of a year and what follows it."""
+    return _distinct(con, *(f"beginnings_{n}" for n in MOMENTS))
+
+
 def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
     """Return the first and last year of all local times, or more: it keeps the SQL of time zones short."""
-    printed = _distinct(con, *(f"years_{n}" for n in MOMENTS))
+    printed = [beginning[:4] for beginning in beginnings(con)]
+    printed += [year for (year,) in con.execute("select distinct year(day)::varchar from sacct_dates").fetchall()]
     years = [int(year) for year in printed if year.isascii() and year.isdigit()]
     years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
     return (min(years), max(years)) if years else times.EVER

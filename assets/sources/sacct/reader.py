@@ -17,11 +17,13 @@ from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.sacct.clusters import see_step
 from assets.sources.sacct.detection import DIALECTS, detect
 from assets.sources.sacct.lines import split_step
-from assets.sources.sacct.lookups import looked_up, lookup_step, years_printed
+from assets.sources.sacct.lookups import beginnings, looked_up, lookup_step, years_printed
+from assets.sources.sacct.printed_times import DATES, TEXTS_WITH_DATES, are_only_own, read_dates
 from assets.sources.sacct.translations import TRANSLATIONS
 from assets.sources.sacct.typing import type_records
 from assets.sources.sacct.values import OPEN_STATES
 from assets.sources.sacct.whole_files import take
+from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times
 from assets.sources.sql.temp_tables import TempTable
 
@@ -33,7 +35,7 @@ PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 10
+VERSION = 11
 _SEEN_RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
@@ -56,7 +58,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             split_step(batch.cluster),
             see_step(batch.cluster),
             lookup_step(batch.cluster),
-            _type_step(batch.cluster.settings.timezone),
+            _type_step(batch.cluster),
         ],
         loaded=f"select * exclude (problem, detail) from {_TYPED} where problem is null",
         masked=frozenset({"job_name", "submit_line"}),
@@ -82,7 +84,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 # The last record on a line of its own: odd lines may be joined with those that follow. Of a job that runs and does not
 # say for how long, the modification of the file decides whether it is taken for lost. Of rows
-# that name several clusters, or of which some name none, all together tell which are read.
+# that name several clusters, or of which some name none, all together tell which are read. So do all times of a file
+# in the form of a locale.
 _RESUME_POINTS = """
 with headers as (
     select file_id, max(line_number) as lines_again
@@ -116,13 +119,21 @@ inner join headers on headers.file_id = kept.file_id
 anti join sacct_odd_places as odd on odd.file_id = kept.file_id and odd.line_number = kept.line_number
 anti join timed on timed.file_id = kept.file_id
 anti join several on several.file_id = kept.file_id
+anti join sacct_dates as dated on dated.file_id = kept.file_id
 group by kept.file_id"""
 
 
-def _type_step(zone: str) -> Step:
+def _type_step(cluster: ClusterSettings) -> Step:
+    zone = cluster.settings.timezone
+
     def type_all(con: duckdb.DuckDBPyConnection) -> None:
+        DATES.create(con)
+        texts = "sacct_texts"
+        if not are_only_own(beginnings(con)):
+            read_dates(con, cluster)
+            texts = TEXTS_WITH_DATES
         years = years_printed(con) if times.offset_changes(zone) else times.EVER
-        typed = type_records(zone, years, looked_up(con))
+        typed = type_records(zone, years, looked_up(con), texts)
         con.execute("set variable sacct_typed = $typed", {"typed": typed})
 
     return type_all

@@ -26,7 +26,7 @@ SEEN_IN_FILES = TempTable(
         **{name: "varchar[]" for name in _TEXTS},
         "exclusions": "varchar[]",
         "clusters": "struct(file_id integer, name varchar)[]",
-        **{f"years_{name}": "varchar[]" for name in MOMENTS},
+        **{f"beginnings_{name}": "varchar[]" for name in MOMENTS},
     },
 )
 
@@ -34,8 +34,8 @@ SEEN_IN_FILES = TempTable(
 def seen_in(texts: str, *more: str) -> str:
     """Return the query of the one row.
 
-    Beside the lists of texts: exclusions, years of local times, and the names of clusters in each file, NULL
-    where a record has none.
+    Beside the lists of texts: exclusions, how local times begin, which is their year and what follows it, and the names
+    of clusters in each file, NULL where a record has none.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def seen_in(texts: str, *more: str) -> str:
     lists = {name: (TEXTS[field], condition) for name, (field, condition) in _TEXTS.items()}
     lists["exclusions"] = exclusion_text(), "true"
     lists["clusters"] = f"{{'file_id': file_id, 'name': {TEXTS['Cluster']}}}", "true"
-    lists |= {f"years_{name}": (f"left({TEXTS[name]}, 4)", f"length({TEXTS[name]}) >= 19") for name in MOMENTS}
+    lists |= {f"beginnings_{name}": (f"left({TEXTS[name]}, 5)", f"length({TEXTS[name]}) >= 12") for name in MOMENTS}
     columns = [
         f"coalesce(list(distinct {text}) filter (left_out is null and {condition} and {text} is not null), [])"
         f" as {name}"

@@ -40,8 +40,8 @@ def _job_number(raw: str, shown: str) -> str:
     return f"coalesce({number.format(raw)}, {number.format(shown)}, ({made})::bigint)"
 
 
-def type_records(zone: str, years: times.Years, looked_up: Collection[str]) -> str:
-    """Return the query that turns `sacct_texts` and the lookups of distinct values into typed records.
+def type_records(zone: str, years: times.Years, looked_up: Collection[str], texts: str = "sacct_texts") -> str:
+    """Return the query that turns texts and the lookups of distinct values into typed records.
 
     Parameters
     ----------
@@ -51,6 +51,8 @@ def type_records(zone: str, years: times.Years, looked_up: Collection[str]) -> s
         First and last year of the local times, or more.
     looked_up
         Which lists of `sacct_seen` hold anything.
+    texts
+        The records, in the columns of `sacct_texts`.
     """
     t = TEXTS
 
@@ -73,7 +75,7 @@ def type_records(zone: str, years: times.Years, looked_up: Collection[str]) -> s
                 {exclusion_text()} as exclusion_text,
                 {", ".join(moment_columns(n) for n in MOMENTS)},
                 {", ".join(f"{moment_problem(n)} as {n}_problem" for n in MOMENTS)}
-            from sacct_texts
+            from {texts}
         ),
         parsed as (
             select *,

@@ -15,6 +15,7 @@ from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
 from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, XidMeaning
 from assets.sources.settings.sections import (
+    Accounting,
     Alerts,
     Annotation,
     Attribution,
@@ -67,6 +68,7 @@ class Settings(Section):
     ettr: Ettr = Ettr()
     lemons: Lemons = Lemons()
     sacct: Sacct = Sacct()
+    accounting: Accounting = Accounting()
     trace: Trace = Trace()
     inventory: Inventory = Inventory()
     tickets: Tickets = Tickets()
@@ -137,7 +139,8 @@ class ClusterSettings(BaseModel):
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
         # These are not part of what a home of an earlier version was read with.
-        for name, section in (("trace", self.settings.trace), ("inventory", self.settings.inventory)):
+        for name in ("trace", "inventory", "accounting"):
+            section = getattr(self.settings, name)
             if section != type(section)():
                 parts[name] = section.model_dump(mode="json")
         if self.settings.tickets.components:

@@ -171,6 +171,14 @@ class Sacct(Section):
     """What stands between two columns."""
 
 
+class Accounting(Section):
+    """How times of accounting are read that are neither ISO 8601 nor epoch seconds."""
+
+    time_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
+    """Format of the times, as Python's strptime takes it. It is needed only where the dates of a file do not tell which
+    number is the day."""
+
+
 ClusterAlert = Literal["cluster", "change_point", "lemon"]
 """What an alert about a cluster may be about: it has no new numbers, its rate changed, a node became a lemon."""
 
