@@ -12,7 +12,7 @@ import duckdb
 
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.folder import survey
-from assets.sources.intake.known_files import known_files
+from assets.sources.intake.known_files import known_files, with_accounting
 from assets.sources.intake.loading import LoadResult, load_kinds
 from assets.sources.intake.settling import settle
 from assets.sources.reader import Reader
@@ -72,7 +72,8 @@ def load_results(
     full: bool = False,
 ) -> dict[str, LoadResult]:
     """Do as `load`, and return what was read by kind."""
-    found = survey(folder, readers, known={} if full else known_files(con))
+    known = known_files(con)
+    found = survey(folder, readers, known={} if full else known, with_history=with_accounting(known))
     write_clusters(con, found)
     results = load_kinds(con, found, readers, run_id, full=full)
     settle(con, found, readers)

@@ -1,0 +1,405 @@
+"""A site whose logs rotate, whose exports are written anew, and whose copies fail: its sources folder night by night.
+
+The site knows each line by its number. So it knows which lines were ever there to be read, and it can write each of
+them once, into one file of each log.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+from tests.sources.folders import export
+
+BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
+NODES = [f"node{number:03d}" for number in range(12)]
+XID = "NVRM: Xid (PCI:0000:{bus}:00): {code}, pid='<unknown>', name=<unknown>, Ch 00000010"
+FAILED: Sequence[bytes] = (
+    b"",
+    b"ssh: connect to host login1 port 22: Connection refused\n",
+    b"sacct: error: slurm_persist_conn_open_without_init: failed to open persistent connection to host:dbd:6819\n",
+    bytes(range(256)) * 8,
+)
+"""What lies in the place of a file whose copy or export failed."""
+
+
+def slurmctld(at: datetime, rng: Random) -> str:
+    node = rng.choice(NODES)
+    said = rng.choice(
+        (
+            f"error: Nodes {node} not responding, setting DOWN",
+            f"update_node: node {node} reason set to: broken {rng.randrange(9)}",
+            f"update_node: node {node} state set to DRAINED",
+            f"sched: Allocate JobId={rng.randrange(999)} NodeList={node}",
+        )
+    )
+    return f"[{at:%Y-%m-%dT%H:%M:%S}.{rng.randrange(1000):03d}] {said}"
+
+
+def kernel(at: datetime, rng: Random) -> str:
+    return f"{at:%FT%T}+00:00 {rng.choice(NODES)} kernel: {_message(rng)}"
+
+
+def syslog(at: datetime, rng: Random) -> str:
+    return f"{at:%b} {at.day:2} {at:%T} {rng.choice(NODES)} kernel: [ 10.5] {_message(rng)}"
+
+
+def _message(rng: Random) -> str:
+    fault = XID.format(bus=rng.choice(("07", "0f")), code=rng.choice((48, 63, 79)))
+    return rng.choice((fault, fault, "eth0: link is quiet"))
+
+
+def gcm(at: datetime, rng: Random) -> str:
+    end = at.timestamp()
+    return json.dumps(
+        {
+            "int": {"result": rng.choice((0, 2)), "job_id": 0},
+            "double": {"start_time": end - 1, "end_time": end},
+            # Checks have names of their own: results that stay the same are folded file by file.
+            "normal": {"node": rng.choice(NODES), "health_check": f"check {end:.0f}", "type": "nagios", "_msg": ""},
+        }
+    )
+
+
+def nhc(at: datetime, rng: Random) -> str:
+    check = rng.choice(("check_hw_ib: No IB port is ACTIVE", "check_fs_mount: /scratch not mounted"))
+    return f"{at:%b} {at.day:2} {at:%T} {rng.choice(NODES)} nhc[77]: Health check failed: {check}."
+
+
+LOGS: dict[str, Callable[[datetime, Random], str]] = {
+    "slurmctld/slurmctld.log": slurmctld,
+    "kernel/kern.log": kernel,
+    "kernel/messages": syslog,
+    "health/checks.jsonl": gcm,
+    "health/nhc.log": nhc,
+}
+Numbers = tuple[int, ...]
+
+
+@dataclass
+class Log:
+    """A log, its rotated files by name, as the numbers of their lines, and the text of every line by its number."""
+
+    name: str
+    rotation: str
+    keep: int
+    is_dated_late: bool
+    """Whether its files have dates of two years later, as copies do."""
+    lines: list[str] = field(default_factory=list)
+    files: dict[str, Numbers] = field(default_factory=dict)
+
+    def write(self, at: datetime, rng: Random) -> None:
+        """Write what the hours before a moment bring, some lines twice."""
+        count = rng.choice((0, 3, 12))
+        written = []
+        for part in range(count):
+            text = LOGS[self.name](at - timedelta(hours=20) + timedelta(hours=18 * part / count), rng)
+            written += [text] * (2 if self.name.startswith("kernel") and rng.random() < 0.1 else 1)
+        new = tuple(range(len(self.lines), len(self.lines) + len(written)))
+        self.lines += written
+        self.files[self.name] = (*(() if self.rotation == "anew" else self.files.get(self.name, ())), *new)
+
+    def rotate(self, at: datetime) -> None:
+        """Give the files the names that logrotate gives them."""
+        now = self.files.get(self.name, ())
+        match self.rotation:
+            case "numbered" | "numbered, packed":
+                packed = ".gz" if self.rotation.endswith("packed") else ""
+                # The newest of the old ones is packed a night later, as delaycompress has it.
+                old = [
+                    self.files.pop(f"{self.name}.{place}{packed if place > 1 else ''}", None)
+                    for place in range(1, self.keep)
+                ]
+                for place, numbers in enumerate([now, *old], 1):
+                    if numbers is not None:
+                        self.files[f"{self.name}.{place}{packed if place > 1 else ''}"] = numbers
+                self.files[self.name] = ()
+            case "dated" | "dated, packed":
+                packed = ".gz" if self.rotation.endswith("packed") else ""
+                self.files[f"{self.name}-{at:%Y%m%d}{packed}"] = now
+                for name in sorted(self.files.keys() - {self.name})[: -self.keep]:
+                    del self.files[name]
+                self.files[self.name] = ()
+            case "copytruncate":
+                self.files |= {f"{self.name}.1": now, self.name: ()}
+
+    def date(self, at: datetime) -> datetime:
+        """Return the date of a file that is copied at a moment."""
+        return at + timedelta(days=770 * self.is_dated_late)
+
+    def text(self, numbers: Iterable[int]) -> str:
+        """Write lines, given by their numbers."""
+        return "".join(f"{self.lines[number]}\n" for number in numbers)
+
+
+ROTATIONS = ("numbered", "numbered, packed", "dated", "dated, packed", "copytruncate", "anew")
+
+
+def job(key: int, state: int, night: int) -> dict[str, str | None]:
+    """Return a record of accounting; `state` counts the nights since the job began, and it ends after one or two."""
+    begin = BEGIN + timedelta(days=night - state, hours=key % 10)
+    end = begin + timedelta(hours=8 + 24 * (key % 3 == 0))
+    now = BEGIN + timedelta(days=night + 1)
+    has_ended = end < now
+    return {
+        "JobID": str(key), "JobIDRaw": str(key), "NodeList": NODES[key % len(NODES)],
+        **dict.fromkeys(("Submit", "Eligible", "Start"), f"{begin:%FT%T}"),
+        "End": f"{end:%FT%T}" if has_ended else "Unknown",
+        "State": ("FAILED" if key % 5 == 0 else "COMPLETED") if has_ended else "RUNNING",
+        "ElapsedRaw": str(int((min(end, now) - begin).total_seconds())),
+    }  # fmt: skip
+
+
+def jobs(records: Iterable[dict[str, str | None]]) -> str:
+    return export(records)
+
+
+def outage(key: int, state: int, night: int) -> dict[str, str | None]:
+    """Return a row of sacctmgr show event; it is open in the night in which it begins."""
+    begin = BEGIN + timedelta(days=night - state, hours=key % 20)
+    end = f"{begin + timedelta(hours=9):%FT%T}" if state else "Unknown"
+    return {
+        "Cluster": "c1", "NodeName": NODES[key % len(NODES)], "TimeStart": f"{begin:%FT%T}", "TimeEnd": end,
+        "State": "DOWN", "Reason": f"broken {key}", "User": "root(0)",
+    }  # fmt: skip
+
+
+def ticket(key: int, state: int, night: int) -> dict[str, str | None]:
+    begin = BEGIN + timedelta(days=night - state, hours=key % 20)
+    closed = f"{begin + timedelta(hours=30):%FT%T}" if state > 1 else ""
+    return {
+        "ticket_id": str(key), "node": NODES[key % len(NODES)], "opened": f"{begin:%FT%T}", "closed": closed,
+        "component": "GPU", "summary": f"seen {state} nights",
+    }  # fmt: skip
+
+
+def table(delimiter: str) -> Callable[[Iterable[dict[str, str | None]]], str]:
+    def written(records: Iterable[dict[str, str | None]]) -> str:
+        rows = list(records)
+        lines = [delimiter.join(rows[0])] if rows else []
+        return "".join(
+            f"{line}\n" for line in [*lines, *(delimiter.join(str(text) for text in row.values()) for row in rows)]
+        )
+
+    return written
+
+
+@dataclass(frozen=True)
+class Form:
+    """How records of a kind look: by key, nights since they began, and night; and how a file of them is written."""
+
+    record: Callable[[int, int, int], dict[str, str | None]]
+    written: Callable[[Iterable[dict[str, str | None]]], str]
+    settles_after: int
+    """Nights after which a record stays as it is."""
+
+
+EXPORTS = {
+    "sacct/sacct.psv": Form(job, jobs, 2),
+    "events/events.psv": Form(outage, table("|"), 1),
+    "tickets/tickets.csv": Form(ticket, table(","), 2),
+}
+
+
+@dataclass
+class Export:
+    """An export of each night: of all records or of the last ones, under one name, or each night under another."""
+
+    name: str
+    window: str
+    begun: list[int] = field(default_factory=list)
+    """The night in which each record begins, by its key."""
+
+    def write(self, night: int, rng: Random) -> None:
+        self.begun += [night] * rng.choice((2, 5, 20))
+
+    def keys(self, night: int) -> Numbers:
+        form = EXPORTS[self.name]
+        first = 0 if self.window == "all" else night - form.settles_after
+        return tuple(key for key, begun in enumerate(self.begun) if first <= begun <= night)
+
+    def file(self, night: int) -> str:
+        if self.window != "a file a night":
+            return self.name
+        stem, _, ending = self.name.rpartition(".")
+        return f"{stem}-{(BEGIN + timedelta(days=night)):%F}.{ending}"
+
+    def text(self, records: Iterable[tuple[int, int]]) -> str:
+        """Write records, each given by its key and the night whose state it shows."""
+        form = EXPORTS[self.name]
+        return form.written(
+            form.record(
+                key, min(night - self.begun[key], form.settles_after), min(night, self.begun[key] + form.settles_after)
+            )
+            for key, night in records
+        )
+
+
+WINDOWS = ("all", "some nights", "a file a night")
+
+
+class Site:
+    """A site and its sources folder.
+
+    Parameters
+    ----------
+    sources
+        The folder, which each night changes.
+    seed
+        Of all that is random. The kinds' ways to rotate take turns from seed to seed.
+    """
+
+    def __init__(self, sources: Path, seed: int) -> None:
+        self.folder, self.rng, self.number = sources / "c1", Random(seed), -1
+        self.logs = [
+            Log(name, ROTATIONS[(seed + place) % len(ROTATIONS)], self.rng.choice((2, 3)), seed % 3 == 1)
+            for place, name in enumerate(LOGS)
+        ]
+        self.exports = [Export(name, WINDOWS[(seed + place) % len(WINDOWS)]) for place, name in enumerate(EXPORTS)]
+        self.seen: dict[str, set[int]] = {log.name: set() for log in self.logs}
+        """Numbers of the lines of each log that were in the folder when it was read."""
+        self.shown: dict[str, dict[int, int]] = {export.name: {} for export in self.exports}
+        """By key of each export's records, the night of their latest state that was in the folder."""
+        self.there: dict[str, Numbers] = {}
+        """Numbers of the whole lines of a log's file in the folder."""
+        self.damaged: set[str] = set()
+        """Files in the folder with half a line at their end."""
+        self.backups: dict[str, list[tuple[bytes, Numbers]]] = {log.name: [] for log in self.logs}
+        """What lay in the folder of each log in earlier nights."""
+        self.done: list[str] = []
+        """What was done, to be told when a comparison fails."""
+        # What names the nodes, and always stays.
+        _put(self.folder / "sacct" / "base.psv", base().encode(), BEGIN)
+
+    def night(self, *, is_last: bool = False) -> None:
+        """Let the site write, rotate and copy; in the last night no copy fails."""
+        self.number += 1
+        for log in self.logs:
+            log.write(self.at, self.rng)
+            self._copy(log, is_last=is_last)
+            if self.rng.random() < 0.6:
+                log.rotate(self.at)
+        for made in self.exports:
+            made.write(self.number, self.rng)
+            self._export(made, is_last=is_last)
+
+    @property
+    def at(self) -> datetime:
+        """The moment at which the night's files are copied."""
+        return BEGIN + timedelta(days=self.number + 1)
+
+    def _copy(self, log: Log, *, is_last: bool) -> None:
+        """Copy a log's files as they are, some not, some in part, and some failing."""
+        for name in sorted(name for name in self.there if name.startswith(log.name)):
+            if name not in log.files and (name in self.damaged or not is_last):
+                self._tidy(log, name)
+        for name, numbers in log.files.items():
+            happens = (
+                "copied"
+                if is_last
+                else self.rng.choice(("copied",) * 6 + ("not copied", "halved", "failed", "being written"))
+            )
+            if happens == "not copied":
+                continue
+            whole, packed = log.text(numbers).encode(), name.endswith(".gz")
+            # Only the newest file is written to, and of half an archive nobody knows which lines can be read.
+            is_open = name == log.name and numbers
+            is_readable_in_part = not packed or self.seen[log.name].issuperset(numbers)
+            if not {"being written": is_open, "halved": is_readable_in_part}.get(happens, True):
+                happens = "copied"
+            content, there = gzip.compress(whole, mtime=0) if packed else whole, numbers
+            if happens == "failed":
+                content, there = self.rng.choice(FAILED), ()
+            elif happens == "halved":
+                content = content[: int(len(content) * self.rng.uniform(0.2, 0.9))]
+                there = () if packed else numbers[: content.count(b"\n")]
+            elif happens == "being written":
+                content = content[: -self.rng.randrange(1, 20)]
+                there = numbers[:-1]
+            self._note(name, happens)
+            _put(self.folder / name, content, log.date(self.at))
+            self.there[name] = there
+            self.damaged = self.damaged - {name} | ({name} if happens in ("halved", "being written") else set())
+            if there and name not in self.damaged:
+                self.backups[log.name].append((content, there))
+        self.seen[log.name].update(*(self.there[name] for name in self.there if name.startswith(log.name)))
+
+    def _tidy(self, log: Log, name: str) -> None:
+        """Do something with a file that the site has no longer: keep, delete, rename it, or restore another."""
+        happens = self.rng.choice(("kept", "kept", "deleted", "deleted", "renamed", "restored"))
+        path = self.folder / name
+        if name in self.damaged:
+            # What stays in the folder for good would keep its half line.
+            happens = "mended"
+            whole = log.text(self.there[name]).encode()
+            _put(path, gzip.compress(whole, mtime=0) if name.endswith(".gz") else whole, log.date(self.at))
+            self.damaged.remove(name)
+        elif happens == "deleted":
+            path.unlink()
+            del self.there[name]
+        elif happens == "renamed":
+            ending = ".gz" if name.endswith(".gz") else ""
+            other = f"{log.name}.old{self.number}{ending}"
+            path.rename(self.folder / other)
+            self.there[other] = self.there.pop(name)
+        elif happens == "restored" and not name.endswith(".gz"):
+            content, self.there[name] = self.rng.choice(self.backups[log.name] or [(b"", ())])
+            if content.startswith(b"\x1f\x8b"):
+                content = gzip.decompress(content)
+            _put(path, content, log.date(self.at))
+        self._note(name, happens)
+
+    def _export(self, made: Export, *, is_last: bool) -> None:
+        """Export records; not at all, in part, or with an error in their place."""
+        happens = "exported" if is_last else self.rng.choice(("exported",) * 5 + ("not exported", "halved", "failed"))
+        keys = made.keys(self.number)
+        name, whole = made.file(self.number), made.text((key, self.number) for key in keys).encode()
+        # Accounting that fails under a new name leaves the cluster out, and nothing of the night is read.
+        if happens in ("failed", "halved") and not (self.folder / name).exists():
+            happens = "not exported"
+        self._note(name, happens)
+        if happens == "failed":
+            _put(self.folder / name, self.rng.choice(FAILED), self.at)
+        elif happens == "halved":
+            content = whole[: int(len(whole) * self.rng.uniform(0.2, 0.85))]
+            _put(self.folder / name, content, self.at)
+            keys = keys[: max(content.count(b"\n") - 1, 0)]
+        elif happens == "exported":
+            _put(self.folder / name, whole, self.at)
+        if happens in ("halved", "exported"):
+            self.shown[made.name].update(dict.fromkeys(keys, self.number))
+
+    def _note(self, name: str, happens: str) -> None:
+        if happens not in ("copied", "exported", "kept"):
+            self.done.append(f"night {self.number}: {name} {happens}")
+
+    def write_once(self, sources: Path) -> None:
+        """Write every line that was ever there to be read, once, into one file of each log and export."""
+        _put(sources / "c1" / "sacct" / "base.psv", base().encode(), BEGIN)
+        for log in self.logs:
+            if self.seen[log.name]:
+                text = log.text(sorted(self.seen[log.name]))
+                _put(sources / "c1" / log.name, text.encode(), log.date(self.at))
+        for made in self.exports:
+            if self.shown[made.name]:
+                _put(sources / "c1" / made.name, made.text(sorted(self.shown[made.name].items())).encode(), self.at)
+
+
+def base() -> str:
+    """Return an export of one job that ran on all nodes."""
+    moments = dict.fromkeys(("Submit", "Eligible", "Start"), f"{BEGIN - timedelta(days=9):%FT%T}")
+    end = f"{BEGIN - timedelta(days=8):%FT%T}"
+    nodes = {"NodeList": f"node[000-{len(NODES) - 1:03d}]", "NNodes": str(len(NODES))}
+    return export([{"JobID": "900000", "JobIDRaw": "900000", **moments, "End": end, "ElapsedRaw": "86400", **nodes}])
+
+
+def _put(path: Path, content: bytes, at: datetime) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (at.timestamp(), at.timestamp()))
