@@ -44,7 +44,7 @@ def held(con: duckdb.DuckDBPyConnection, table: str, *, is_present: bool = True)
 
 
 @pytest.mark.parametrize(
-    ("seed", "nights"), [(0, 6), (1, 6), *(pytest.param(seed, 14, marks=pytest.mark.slow) for seed in range(2, 14))]
+    ("seed", "nights"), [(0, 5), (1, 5), *(pytest.param(seed, 14, marks=pytest.mark.slow) for seed in range(2, 14))]
 )
 def test_nights_of_rotating_files_leave_every_line_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, nights: int
@@ -54,7 +54,7 @@ def test_nights_of_rotating_files_leave_every_line_once(
     con, site = connect(), Site(tmp_path / "nights", seed)
     for night in range(nights):
         site.night(is_last=night == nights - 1)
-        load_results(tmp_path / "nights", con, READERS, full=night % 5 == 4)
+        load_results(tmp_path / "nights", con, READERS, full=night % 4 == 2)
     site.write_once(tmp_path / "once")
     at_once = load(tmp_path / "once", readers=READERS)
     for table in TABLES:

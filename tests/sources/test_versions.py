@@ -191,6 +191,18 @@ def test_a_line_that_was_being_written_is_not_kept(tmp_path):
     assert site.versions() == [("c1/slurmctld/log", 3, 1)]
 
 
+def test_a_last_line_without_an_end_takes_the_place_of_none(tmp_path):
+    site, text = Site(tmp_path, ("slurmctld",)), day("slurmctld", 0)
+    site.night({"slurmctld/log": text})
+    before = site.facts("slurmctld")
+    lines = text.splitlines()
+    site.night({"slurmctld/log": "\n".join(lines[:12])})
+    assert site.facts("slurmctld") == before
+    site.night({"slurmctld/log": day("slurmctld", 1)})
+    assert len(site.facts("slurmctld")) == 48
+    assert site.count("slurmctld") == 48
+
+
 @pytest.mark.parametrize("kind", LOGS)
 def test_an_archive_that_grew_takes_the_place_of_the_shorter_one(kind, tmp_path):
     site = Site(tmp_path, (kind,))

@@ -38,6 +38,12 @@ OF_PLACE = {"cluster_id", "path", "line_number", "disposition", "node_id", "line
 """Columns that say where a row stands, by which date it was read, or what is worked out anew from all rows."""
 
 
+_IS_WHOLE = """
+(cluster_id, path, line_number) not in (select (cluster_id, path, open_line) from ops.files where open_line is not null)
+"""
+"""Whether a row is not of a last line without an end: such a line goes with its version, and so it states nothing."""
+
+
 @dataclass(frozen=True)
 class Export:
     """How records of an export of a span are told apart."""
@@ -146,7 +152,8 @@ def _forget_covered(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tupl
         ),
         newer as (
             select distinct cluster_id, path as newer_path, {keys}, true as is_there
-            from raw.{reader.TABLE} where (cluster_id, path) in (select cluster_id, newer_path from reached)
+            from raw.{reader.TABLE}
+            where (cluster_id, path) in (select cluster_id, newer_path from reached) and {_IS_WHOLE}
         )
         select cluster_id, path
         from older left join newer using (cluster_id, newer_path, {keys})
@@ -178,7 +185,7 @@ def _find_told_by_newer(con: duckdb.DuckDBPyConnection, reader: Reader, export: 
             where (files.cluster_id, coalesce(files.version_of, files.path)) in (from files_of_news)
                 and not list_contains($logs, files.dialect)
         ),
-        newer as (from records semi join ops.unsettled_files using (cluster_id, path))
+        newer as (from records semi join ops.unsettled_files using (cluster_id, path) where {_IS_WHOLE})
         select distinct unnest(case
             when newer.is_newest and (older.is_open or not newer.is_open) then [older.row_key]
             when newer.is_open and not older.is_open and not newer.is_newest then [newer.row_key]
@@ -228,7 +235,7 @@ def _find_stated(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
             select cluster_id, path, {content} as content, count(*) as row_count
             from raw.{table}
             where (cluster_id, {time}) in (select cluster_id, told_at from rows_of_versions)
-                and rowid not in (select row_key from superseded_rows)
+                and rowid not in (select row_key from superseded_rows) and {_IS_WHOLE}
             group by all
         ),
         older as (select cluster_id, path, content, count(*) as row_count from rows_of_versions group by all),
