@@ -61,6 +61,8 @@ FORMS: dict[str, str] = {
     "logcli, default": f'2026-03-02T11:00:00+01:00 {{host="gpu01", job="x\\"y"}} kernel: {XID}\n',
     "Loki": lines(loki([NANOSECONDS, f"Mar  2 10:00:00 other kernel: {XID}"], [NANOSECONDS, "x"], host="gpu01")),
     "Loki, indented": json.dumps(loki([NANOSECONDS, f"gpu01 kernel: [ 12.5] {XID}"], job="kern"), indent=2),
+    "fluentd, file": f'2026-03-02T10:00:00+00:00\tkern.err\t{json.dumps({"host": "gpu01", "message": XID})}\n',
+    "Kubernetes, containers": f"2026-03-02T10:00:00.123456789Z stdout F {json.dumps(JOURNAL)}\n",
     "fluent-bit": lines({"date": SECONDS + 0.5, "host": "gpu01", "ident": "kernel", "message": XID}),
     "fluent-bit, kmsg": lines({"date": SECONDS + 0.5, "priority": 3, "sec": 12, "msg": XID, "hostname": "gpu01"}),
     "Vector": lines({

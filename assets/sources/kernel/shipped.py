@@ -27,7 +27,9 @@ from assets.sources.text_lines import lines_of
 MAX_DEPTH = 8
 """Objects in one another that are looked into."""
 _BEGINS_JSON = re.compile(r"\s*(?:\[\s*)?\{")
-_LABELLED = re.compile(r"^(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) +\{([^{}]*)\} +(.*)$", re.M)
+_LABELLED = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) +\{([^{}]*)\} +(.*)")
+_BEFORE_JSON = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t][^{}]*(\{ *\".*\})\s*")
+"""As fluentd writes records to a file, and Kubernetes the lines of containers."""
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _EXPORTED = re.compile(r"^__REALTIME_TIMESTAMP=\d+$", re.M)
 JOURNAL = "journal_json"
@@ -61,7 +63,8 @@ def recognise(sample: str, *, is_json: bool) -> str | None:
         return "journal_export"
     if is_json and _BEGINS_JSON.match(sample):
         return JOURNAL if _is_journal(sample) else "shipper_json"
-    return "labelled" if _LABELLED.match(sample.lstrip()) else None
+    first = sample.lstrip().partition("\n")[0]
+    return "labelled" if _LABELLED.match(first) or _BEFORE_JSON.match(first) else None
 
 
 def _is_journal(sample: str) -> bool:
@@ -273,6 +276,8 @@ def _labelled_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]
     for line in lines_of(pieces):
         if found := _LABELLED.match(line):
             yield line, {"time": found[1], **dict(_LABEL.findall(found[2])), "line": found[3]}
+        elif (found := _BEFORE_JSON.fullmatch(line)) and isinstance(record := _parsed(found[2]), dict):
+            yield line, {"time": found[1], **_flat(record)}
         else:
             yield SetAside(
                 line, "bad_json" if line.strip() else "blank", "no time and labels" if line.strip() else None
