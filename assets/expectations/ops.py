@@ -17,7 +17,7 @@ def files() -> list[Rule]:
             "lines_in = loaded + skipped + quarantined",
         ),
         *(not_negative(name, "path") for name in ("loaded", "skipped", "quarantined")),
-        no_finding("breaker", f"{DOUBTFUL} and kind = 'sacct'", breaker),
+        no_finding("breaker", f"{DOUBTFUL} and kind = 'sacct' and version_of is null", breaker),
         no_finding("breaker_of_evidence", f"{DOUBTFUL} and kind <> 'sacct'", breaker, warns=True),
         no_finding("quarantine_kept", QUARANTINE_KEPT, "every quarantined line is kept in ops.quarantine"),
         no_finding("skips_explained", SKIPS_EXPLAINED, "every skipped line is counted with its reason in ops.skips"),

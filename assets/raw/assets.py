@@ -24,6 +24,7 @@ from assets.sources.intake.settling import settle
 from assets.sources.intake.sight import write_sight
 from assets.sources.intake.spans import write_spans
 from assets.sources.intake.sparing import spare_clusters
+from assets.sources.intake.superseding import told_of_versions
 from assets.warehouse import Warehouse
 
 TABLES: Mapping[str, str] = {
@@ -126,13 +127,14 @@ def raw(
             progress = reporter(context.log)
             results = load_kinds(con, found, READERS, context.run_id, full=sources.full, progress=progress)
             failing = finish(con, found, context.run_id)
-        unknown = unknown_names(con)
+        unknown, versions = unknown_names(con), told_of_versions(con, context.run_id)
         metadata = {table: account(con, table, results) for table in TABLES}
     metadata["raw.clusters"]["files"] = len(found.files)
     metadata["raw.node_names"]["unknown"] = len(unknown)
     for warning in [
         *map(str, found.warnings),
         *(warning for result in results.values() for warning in result.warnings),
+        *versions,
     ]:
         context.log.warning(warning)
     for cluster_id, reasons in failing.items():

@@ -13,7 +13,7 @@ create table if not exists ops.files (
     loaded bigint not null,                   -- lines, not rows: one line may state several facts
     skipped bigint not null,
     quarantined bigint not null,
-    run_id varchar not null,                  -- the run that read it
+    run_id varchar not null,                  -- the run that read it; of an older version the run that found other bytes
     size_bytes bigint not null,
     modified_at timestamp not null,
     is_partial boolean not null,              -- truncated: read again when it changes

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from assets.report.wording import plural
 from assets.rows import rows_of
+from assets.sources.intake.superseding import told_of_versions
 from assets.sources.intake.without_accounting import WARNING
 from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
@@ -102,6 +103,9 @@ class Outcome:
     pulled_in_part: list[dict[str, Any]] = field(default_factory=list)
     """Clusters of which something else could not be fetched, and why."""
 
+    versions: list[str] = field(default_factory=list)
+    """What stays of files that have other bytes since this refresh."""
+
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return self.__dict__
@@ -132,9 +136,10 @@ class Outcome:
             yield _not_pulled_in_words(cluster)
             for line in (*cluster["reason"].splitlines(), *cluster["next_step"].splitlines()):
                 yield f"  {line}"
-        if self.refused or self.without_accounting:
+        if self.refused or self.without_accounting or self.versions:
             yield ""
         yield from _listed("not read ", [f"{row['path']}: {row['reason']}. {row['next_step']}" for row in self.refused])
+        yield from _listed("versions ", self.versions)
         yield from _listed(
             "no jobs  ",
             [f"{row['path']}: accounting has none of its time, {row['days']}" for row in self.without_accounting],
@@ -170,6 +175,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         checks = rows_of(con, CHECKS)[0]
         failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
         without_accounting = rows_of(con, WITHOUT_ACCOUNTING)
+        versions = [] if status == "unchanged" else told_of_versions(con, _last_run(con))
         unpulled = rows_of(con, NOT_PULLED) if con.execute(KNOWS_PULLS).fetchone() else []
     pinned = pinned_publication(home)
     return Outcome(
@@ -186,7 +192,13 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         without_accounting,
         [row for row in unpulled if row["status"] == FAILED],
         [row for row in unpulled if row["status"] != FAILED],
+        versions,
     )
+
+
+def _last_run(con: duckdb.DuckDBPyConnection) -> str:
+    ((run_id,),) = con.execute("select run_id from ops.published order by rowid desc limit 1").fetchall()
+    return str(run_id)
 
 
 def _listed(label: str, files: list[str]) -> Iterator[str]:

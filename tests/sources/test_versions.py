@@ -18,6 +18,7 @@ from assets.sources.intake.known_files import known_files, with_accounting
 from assets.sources.intake.loading import load_kinds
 from assets.sources.intake.settling import settle
 from assets.sources.intake.spans import write_spans
+from assets.sources.intake.superseding import told_of_versions
 from assets.sources.reader import Reader
 from tests.sources.folders import connect, export, make, violations
 
@@ -88,11 +89,15 @@ class Site:
             self.folder, self.readers, known={} if full else known, with_history=with_accounting(known)
         )
         write_clusters(self.con, found)
-        results = load_kinds(self.con, found, self.readers, "run", full=full)
+        results = load_kinds(self.con, found, self.readers, f"{self.at}", full=full)
         settle(self.con, found, self.readers)
         assert violations(self.con) == []
         assert self.con.execute("select count(*) from ops.unsettled_files").fetchone() == (0,)
-        self.said = [*map(str, found.warnings), *(line for result in results.values() for line in result.warnings)]
+        self.said = [
+            *map(str, found.warnings),
+            *(line for result in results.values() for line in result.warnings),
+            *told_of_versions(self.con, f"{self.at}"),
+        ]
 
     def facts(self, kind: str) -> list[tuple]:
         """Return the rows of a kind that count, without where they stand."""
@@ -375,3 +380,12 @@ def test_accounting_that_is_cut_off_now_counts_beside_its_older_version(tmp_path
     site.night({"sacct/all.gz": whole[: len(whole) // 2]})
     assert failing_by_sources(site.con, site.found) == {}
     assert site.facts("sacct") == before
+
+
+@pytest.mark.parametrize("name", ["readme.txt", "README", "Notes.rst"])
+def test_a_note_in_a_folder_of_logs_is_skipped_with_a_word(name, tmp_path):
+    site = Site(tmp_path, ("slurmctld",))
+    site.night({"slurmctld/log": day("slurmctld", 0), f"slurmctld/{name}": "Copied from the controller each night.\n"})
+    assert site.con.execute("select path from ops.files where kind = 'slurmctld'").fetchall() == [("c1/slurmctld/log",)]
+    (said,) = site.said
+    assert said.startswith(f"c1/slurmctld/{name}: not read: by its name a note")

@@ -5,6 +5,7 @@ It opens no file, and follows no link to a folder that is read already.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from assets.sources.regular import unreadable
 from assets.sources.settings import KINDS, ClusterSettings
 
 IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
+NOTES = re.compile(r"(read[-_]?me|licen[cs]e|changelog|changes|notes?|todo|about)(\.(txt|text|rst|html?))?", re.I)
+"""Names of texts that people put beside logs."""
 SUFFIXES_OF_FILES = frozenset({".csv", ".gz", ".json", ".jsonl", ".log", ".out", ".psv", ".tsv", ".txt", ".zst"})
 """Suffixes of log files. An empty folder with such a name is a mistake: a container's mount may make one."""
 
@@ -133,7 +136,11 @@ def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tu
             if not is_utf8(entry.name):
                 found.append((entry, SourceError(shown(entry, sources), "its name is not UTF-8", "Rename it.")))
             elif not _is_folder(entry):
-                found.append((entry, None))
+                if NOTES.fullmatch(entry.name):
+                    what = "not read: by its name a note, and no log"
+                    warnings.append(SourceError(shown(entry, sources), what, "Rename it if it is one."))
+                else:
+                    found.append((entry, None))
             elif entry.suffix in SUFFIXES_OF_FILES and not _entries(entry, sources, found):
                 found.append((entry, _in_place_of_a_file(entry, sources)))
             elif entry.is_symlink():

@@ -67,7 +67,7 @@ class Survey:
     left_out: dict[str, list[SourceError]] = field(default_factory=dict)
     """Clusters whose files are not looked at, and why."""
     warnings: list[SourceError] = field(default_factory=list)
-    """What is not read and stops nothing, and what became of versions."""
+    """What is not read and stops nothing."""
     with_history: Collection[tuple[str, str]] = ()
     """Keys of the accounting files of which something was read before."""
 

@@ -215,7 +215,7 @@ class _Loading:
         """Let what was read of files be that of older versions, and return these by the keys of the files."""
         if files:
             with transaction(self.con):
-                versions = become_versions(self.con, self.reader, files)
+                versions = become_versions(self.con, self.reader, files, self.run_id)
             self._note_versions(versions)
         return {key: version_key(key, file) for key, file in files.items()}
 
@@ -311,7 +311,7 @@ class _Loading:
             if before is not None and before.status == REFUSED:
                 forget_files(self.con, self.reader, [file.key])
             elif before is not None:
-                self._note_versions(become_versions(self.con, self.reader, {file.key: before}))
+                self._note_versions(become_versions(self.con, self.reader, {file.key: before}, self.run_id))
             _insert_row(self.con, "ops.files", row)
         self.known[file.key] = now
 

@@ -21,8 +21,12 @@ SECONDS_TO_REQUEUE = 120
 _FILES = f"""
     create or replace temp table files_without_duplicates as
     with records as (
-        select cluster_id, path, job_id_raw, submitted_at, ended_at, restart_count
+        -- The versions of a file together are what its exports showed.
+        select
+            sacct.cluster_id, coalesce(files.version_of, sacct.path) as path,
+            job_id_raw, submitted_at, ended_at, restart_count
         from raw.sacct
+        inner join ops.files on files.cluster_id = sacct.cluster_id and files.path = sacct.path
         where disposition = 'loaded'
     ),
     requeues as (

@@ -57,7 +57,7 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         _keep_each_node_list_once(con)
     moved = settle_years(con, survey, unsettled)
     for table in unsettled.keys() & by_table.keys():
-        unsettled[table] |= supersede(con, by_table[table], survey.warnings)
+        unsettled[table] |= supersede(con, by_table[table])
     if unsettled.get("sacct"):
         _forget_unused_node_lists(con)
     settled = sorted((unsettled.keys() | moved | resolve_nodes(con, survey, unsettled)) & by_table.keys())

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import duckdb
 
-from assets.sources.errors import SourceError
 from assets.sources.intake.doubt import JUDGED
 from assets.sources.intake.folder import CUT_OFF, READ, REFUSED
 from assets.sources.intake.known_files import forget_files
@@ -71,8 +70,8 @@ EXPORTS: Mapping[str, Export] = {
 """By raw table."""
 
 
-def supersede(con: duckdb.DuckDBPyConnection, reader: Reader, warnings: list[SourceError]) -> bool:
-    """Take out of the older versions of a kind's files what need not be kept, and say of new ones what stays.
+def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
+    """Take out of the older versions of a kind's files what need not be kept.
 
     Only versions that files read just now can have to do with are looked at.
 
@@ -117,7 +116,6 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader, warnings: list[Sou
     if has_rows:
         _delete_rows(con, reader)
     gone = _forget_empty(con, reader)
-    warnings += _told(con, reader)
     return has_rows or bool(covered or gone)
 
 
@@ -301,33 +299,28 @@ def _forget_empty(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[
     return empty
 
 
-def _told(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[SourceError]:
-    """Say of each new version what stays of it, and where its file became shorter within its own span."""
+def told_of_versions(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
+    """Say of each version that a run has made what stays of it, and where its file became shorter in the same time."""
     rows = con.execute(
-        f"""
-        with kept as (
-            select cluster_id, path, count(distinct line_number) as line_count from raw.{reader.TABLE} group by all
-        )
+        """
         select
-            versions.cluster_id, versions.path, versions.version_of, coalesce(kept.line_count, 0), versions.lines_in,
+            older.cluster_id, older.path, older.version_of, older.loaded, older.lines_in,
             case
-                when files.status <> $refused and files.lines_in < versions.lines_in
-                    and files.first_at >= versions.first_at and files.last_at <= versions.last_at
-                then files.lines_in
+                when newer.status <> $refused and newer.lines_in < older.lines_in
+                    and newer.first_at >= older.first_at and newer.last_at <= older.last_at
+                then newer.lines_in
             end
-        from versions
-        semi join ops.files as still using (cluster_id, path)
-        left join kept using (cluster_id, path)
-        left join ops.files on files.cluster_id = versions.cluster_id and files.path = versions.version_of
-        where versions.is_new
-        order by versions.cluster_id, versions.path
+        from ops.files as older
+        left join ops.files as newer on newer.cluster_id = older.cluster_id and newer.path = older.version_of
+        where older.version_of is not null and older.run_id = $run_id
+        order by older.cluster_id, older.path
         """,
-        {"refused": REFUSED},
+        {"refused": REFUSED, "run_id": run_id},
     ).fetchall()
     told = []
     for cluster_id, path, base_path, kept, lines_before, lines_now in rows:
         what = f"other bytes than before; {kept:,} lines that only its older version has stay"
         if lines_now is not None:
             what = f"shorter than before within the same time ({lines_now:,} lines, before {lines_before:,}); {what}"
-        told.append(SourceError(base_path, what, f"`faultline forget {shlex.join([cluster_id, path])}` deletes them."))
+        told.append(f"{base_path}: {what} until `faultline forget {shlex.join([cluster_id, path])}` is run")
     return told

@@ -54,7 +54,7 @@ def version_key(key: Key, file: KnownFile) -> Key:
 
 
 def become_versions(
-    con: duckdb.DuckDBPyConnection, reader: Reader, files: Mapping[Key, KnownFile]
+    con: duckdb.DuckDBPyConnection, reader: Reader, files: Mapping[Key, KnownFile], run_id: str
 ) -> dict[Key, KnownFile]:
     """Let what was read of files be that of older versions of them, without a last line that had no end.
 
@@ -101,9 +101,10 @@ def become_versions(
     )
     con.execute(
         """
-        update ops.files set is_present = false, version_of = files.path
+        update ops.files set is_present = false, version_of = files.path, run_id = $run_id
         where (cluster_id, path) in (select cluster_id, path from renamed_files)
-        """
+        """,
+        {"run_id": run_id},
     )
     for table in (f"raw.{reader.TABLE}", *PER_FILE_TABLES):
         con.execute(

@@ -18,6 +18,12 @@ nodes as (
 
 ),
 
+inventory as (
+
+    select * from {{ ref('stg_inventory__nodes') }}
+
+),
+
 files as (
 
     select * from {{ ref('stg_ops__files') }}
@@ -49,16 +55,51 @@ accounting as (
 
 ),
 
+newest_inventories as (
+
+    select
+        cluster_id,
+        max(captured_at) as captured_at
+    from inventory
+    group by cluster_id
+
+),
+
+-- Of nodes that the newest inventory lacks, and that nothing told of for 30 days, no more are there.
+nodes_there as (
+
+    select
+        nodes.cluster_id,
+        nodes.gpu_count,
+        nodes.first_seen_at,
+        nodes.last_seen_at,
+        coalesce(
+            inventory.captured_at >= newest_inventories.captured_at
+            or nodes.last_seen_at >= least(
+                newest_inventories.captured_at, coalesce(accounting.last_at, newest_inventories.captured_at)
+            ) - {{ seconds_interval('30 * 86400') }},
+            true
+        ) as is_there
+    from nodes
+    left join newest_inventories on nodes.cluster_id = newest_inventories.cluster_id
+    left join accounting on nodes.cluster_id = accounting.cluster_id
+    left join inventory
+        on
+            nodes.cluster_id = inventory.cluster_id
+            and nodes.node_id = inventory.node_id
+
+),
+
 node_totals as (
 
     select
         cluster_id,
-        count(*) as node_count,
-        sum(gpu_count) as gpu_count,
-        count(case when gpu_count > 0 then 1 end) as gpu_node_count,
+        count(case when is_there then 1 end) as node_count,
+        sum(case when is_there then gpu_count end) as gpu_count,
+        count(case when is_there and gpu_count > 0 then 1 end) as gpu_node_count,
         min(first_seen_at) as first_at,
         max(last_seen_at) as last_at
-    from nodes
+    from nodes_there
     group by cluster_id
 
 ),
