@@ -32,7 +32,7 @@ MUTATIONS = (
     Mutation(
         "a node whose state is set to ALLOCATED or MIXED is back",
         CHANGES,
-        "state in ('IDLE', 'RESUME', 'UNDRAIN', 'ALLOCATED', 'MIXED')",
+        "state in ('IDLE', 'RESUME', 'UNDRAIN', 'ALLOCATED', 'MIXED', 'PLANNED', 'RESERVED')",
         "state in ('IDLE', 'RESUME', 'UNDRAIN')",
         RETURNS,
     ),
