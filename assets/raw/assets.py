@@ -88,6 +88,10 @@ TABLES: Mapping[str, str] = {
     Source: all raw tables; node lists of accounting and the inventory say which nodes there are. One row per cluster
     and spelling.
     """,
+    "raw.host_names": """Every spelling of a host that any source uses for a node, and when it means the node.
+
+    Source: the hosts and addresses in raw.nodes. One row per cluster, spelling and time.
+    """,
     "ops.files": """Files of the sources folder, with an account of their lines.
 
     Source: every file of every cluster. One row per file.

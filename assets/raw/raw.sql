@@ -55,6 +55,14 @@ create table if not exists raw.node_names (   -- every spelling seen -> the node
     node_id varchar not null                  -- lower case, domain and suffixes stripped, aliases applied
 );
 
+create table if not exists raw.host_names (   -- every spelling seen of a host that the inventory gives to a node, and when it means it
+    cluster_id varchar not null,
+    name_as_seen varchar not null,
+    node_id varchar not null,
+    from_at timestamp not null,
+    to_at timestamp not null
+);
+
 create table if not exists raw.sightings (    -- one row per file, host and day of which a line of that host was understood
     cluster_id varchar not null,
     path varchar not null,

@@ -77,7 +77,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     "nodes": {
         **_PLACE,
         **_NODE,
-        **dict.fromkeys(("state", "gpu_model", "partitions"), KEPT),
+        **dict.fromkeys(("state", "gpu_model", "partitions", "host_names"), KEPT),
         "reason": REASON,
         "reason_user": USER,
     },

@@ -38,7 +38,8 @@ _INPUTS = {
         select
             cluster_id, node_id,
             coalesce(any_value(gpu_count) filter (is_latest), max_by(gpu_count, place)) as gpu_count,
-            coalesce(any_value(cpu_count) filter (is_latest), max_by(cpu_count, place)) as cpu_count
+            coalesce(any_value(cpu_count) filter (is_latest), max_by(cpu_count, place)) as cpu_count,
+            max(gpu_count) as max_gpu_count
         from (
             select *, disposition = 'loaded' as is_latest, (captured_at, path, line_number) as place
             from raw.nodes where disposition in ('loaded', 'duplicate')
@@ -54,6 +55,7 @@ _INPUTS = {
         group by cluster_id
     """,
     "node_names": "from raw.node_names",
+    "host_names": "from raw.host_names",
 }
 """What incremental models read beside the records, by table of schema `built`. A change of these may change any row."""
 

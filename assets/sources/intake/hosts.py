@@ -25,6 +25,7 @@ TIMES = {
     "slurmctld_events": "logged_at",
     "tickets": "opened_at",
     "squeue_exclusions": "seen_at",
+    "unknown_lines": "first_at",
 }
 """The time of a row in each raw table in which a host may stand for its node."""
 EVER, NEVER = datetime.min, datetime.max
@@ -127,8 +128,10 @@ def find_hosts(
     names: Mapping[str, NodeNames],
     rules: Mapping[str, Nodes],
     unresolved: Iterable[tuple[str, str]],
+    *,
+    is_complete: bool,
 ) -> bool:
-    """Fill `host_names` with the names in use that the inventory gives to hosts; tell whether there are any.
+    """Fill `host_names` and `raw.host_names` with the names in use that are those of hosts; tell whether there are any.
 
     Parameters
     ----------
@@ -140,6 +143,8 @@ def find_hosts(
         Its aliases and suffixes.
     unresolved
         Cluster and name, as logs spell it, of what is no name of a node.
+    is_complete
+        Whether these are all such names.
     """
     asked = sorted(unresolved)
     hosts = _hosts_of_clusters(con, names) if asked else {}
@@ -150,6 +155,10 @@ def find_hosts(
         for spell in hosts[cluster_id].spells(basic_name(name, rules[cluster_id]))
     ]
     HOSTS.fill(con, found)
+    # What unchanged tables use is not asked for again while no node has another host.
+    if is_complete:
+        con.execute("delete from raw.host_names where cluster_id in (from surveyed)")
+    con.execute("insert into raw.host_names from host_names except from raw.host_names order by all")
     return bool(found)
 
 

@@ -173,13 +173,14 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
         if cluster_id in names and (node_id := names[cluster_id].resolve(name)) is not None
     ]
     RESOLVED.fill(con, resolved)
-    # A name that is none of a node's own may be that of its host.
-    unresolved = everything - {(cluster_id, name) for cluster_id, name, _ in resolved}
-    has_hosts = find_hosts(con, names, rules, unresolved)
     # A cluster that is left out keeps its names: what its settings say of them is not known just now.
     con.execute(
         "create or replace temp table surveyed as select unnest($names::varchar[]) as cluster_id", {"names": [*rules]}
     )
+    # A name that is none of a node's own may be that of its host.
+    unresolved = everything - {(cluster_id, name) for cluster_id, name, _ in resolved}
+    is_complete = bool(NAMING_TABLES & unsettled.keys()) or any(unsettled.values())
+    has_hosts = find_hosts(con, names, rules, unresolved, is_complete=is_complete)
     removed_count = _changed_rows(
         con,
         """

@@ -207,6 +207,13 @@ _SIGHT = f"""
 
     nodes as (select distinct cluster_id, node_id from raw.node_names),
 
+    named as (
+        select cluster_id, name_as_seen, node_id, date '0001-01-01' as from_date, date '9999-12-31' as to_date
+        from raw.node_names
+        union all
+        select cluster_id, name_as_seen, node_id, from_at::date, to_at::date from raw.host_names
+    ),
+
     files as (
         select files.cluster_id, files.kind, files.path, stated.from_at, stated.to_at
         from ops.files
@@ -218,13 +225,14 @@ _SIGHT = f"""
 
     sightings as (
         select
-            sightings.cluster_id, files.kind, files.path, node_names.node_id,
+            sightings.cluster_id, files.kind, files.path, named.node_id,
             (sightings.day_date - to_years(coalesce(years_back, 0)))::date as day_date
         from raw.sightings
         inner join files using (cluster_id, path)
         left join ops.years using (cluster_id, path)
-        inner join raw.node_names
-            on node_names.cluster_id = sightings.cluster_id and node_names.name_as_seen = sightings.node_name
+        inner join named
+            on named.cluster_id = sightings.cluster_id and named.name_as_seen = sightings.node_name
+            and (sightings.day_date - to_years(coalesce(years_back, 0)))::date between named.from_date and named.to_date
     ),
 
     selections as (
