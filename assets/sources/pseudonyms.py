@@ -19,7 +19,7 @@ import duckdb
 from assets.sources.check_subjects import SUBJECT, SUBJECTS
 from assets.sql import identifier, literal
 
-VERSION = 3
+VERSION = 4
 """Raise it when the same text becomes another: files of such clusters are read again."""
 HIDDEN = "(not kept)"
 """Stands for the text of a quarantined line."""
@@ -97,6 +97,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("component_raw", "action", "status", "summary"), TEXT),
     },
     "squeue_exclusions": {**_PLACE, **_NODE},
+    "sightings": {"cluster_id": KEPT, "path": KEPT, "node_name": KEPT},
     "manifests": {**_PLACE, "kind": KEPT, "log_path": KEPT, "command": DROPPED},
 }  # fmt: skip
 """What every text of every raw table that is read from files holds. Any other word names a kind of name: equal names
@@ -110,8 +111,8 @@ def _words(text: str) -> tuple[str, ...]:
 WORDS = _words(
     """
     accelerator access address airstore alloc allreduce appear asap asserted availability available bandwidth batch
-    become becomes beegfs bios blacklist block blockdev blocks bond boot broken buddyinfo busy cable cannot carrier ceph
-    certs check checkpoint clock clocksource cluster cold complete completed compute config connection contents
+    become becomes beegfs bios blacklist block blockdev blocks bond boot broken buddyinfo busy cable cannot carrier
+    ceph certs check checkpoint clock clocksource cluster cold complete completed compute config connection contents
     controller core correctable corrected corrupt corruption count counter counts cpuinfo cpus create credential
     critical cuda daemon data dcgmi dead deasserted debug decommission denylist deployment detect detected device diag
     diagnostic dimm directory disabled disconnect disk doesn double doublebit down drain drained draining drive driver
@@ -121,31 +122,31 @@ WORDS = _words(
     gained governor gpfs gpudriverwatch gpuinforomwatch gpumcuwatch gpumemwatch gpunvlinkwatch gpunvswitchfatalwatch
     gpunvswitchnonfatalwatch gpupciewatch gpupmuwatch gpupowerwatch gpus gpusmwatch gputhermalwatch graphics gres hang
     hard hardware health healthmon heat high home host hung iblink ibstat idle ierr ifree infiniband
-    infinibanddegradationcheck infinibandstatecheck inforom inode inodes interface interfaces internal interrupt invalid
-    ipmi ipmitool issued iused jobid kernel kill killed kswapd latency launch left lemon level library limit line
-    lineage link list load loadavg lockup logging logical loopback loss lost lower lustre machine main mainboard maint
-    maintenance manager manual match mcelog mcerr memory memtest mismatch missing mmfs mode module motherboard mount
-    mounted mountpoint nccl network nhcna node nodes normal nvbandwidth nvidia nvidiasmi nvlink nvme nvml nvrm nvsmi
-    nvswitch only operational outage output over package page pages panic parity password path pcie peermem pending
-    permissions perr persistence physical physmem ping planned plug plugged policy port power powered preempt problem
-    process processes processor procs prolog protocol ptlrpc pulse rate reached read ready realmemory reboot rebooted
-    reclaim record recover recovered recovery redundancy register registration reimag reinstall release remap remapp
-    remapped remount remounted repair replac replaced repos request requested requeue requeued reservation reset resize
-    resource respond responding restart restored resume resumetimeout retire retired retirement return returned root
-    rowremap rows running scheduled scheduler scratch seconds secs segfault segment sensor sensors serial serr service
-    session setting setup severity silently size slot slow slowdown slurm slurmctld slurmd smart socket soft software
-    space speed stale start stat state status step stop storage stream stress suppl supply suspect swap switch sxid
-    syslogsgpufallenoff syslogsnicdrivererror syslogssxiderror syslogsxiderror system targeted task temp temperature
-    terminated test tests thermal threshold throttle throttled throttling ticket time timed timeout tmpdisk topology
-    training transport trip unable unauth unavail unavailable uncontained uncorrect uncorrectable uncorrected undrain
-    unexpected unexpectedly unhealthy unknown unmount unplugged unreachable unrecoverable unresponsive update updated
-    upgrad upper uptime usage used user userproc users value variables vast vbios vendor version violation voltage
-    volume wait warn warning watchdog weka width write zombie
+    infinibanddegradationcheck infinibandstatecheck inforom inode inodes interface interfaces internal interrupt
+    invalid ipmi ipmitool issued iused jobid kernel kill killed kswapd latency launch left lemon level library limit
+    line lineage link list load loadavg lockup logging logical loopback loss lost lower lustre machine main mainboard
+    maint maintenance manager manual match mcelog mcerr memory memtest mismatch missing mmfs mode module motherboard
+    mount mounted mountpoint nccl network nhcna node nodes normal nvbandwidth nvidia nvidiasmi nvlink nvme nvml nvrm
+    nvsmi nvswitch only operational operator outage output over package page pages panic parity password path pcie
+    peermem pending permissions perr persistence physical physmem ping planned plug plugged policy port power powered
+    preempt problem process processes processor procs prolog protocol ptlrpc pulse rate reached read ready realmemory
+    reboot rebooted reclaim record recover recovered recovery redundancy register registration reimag reinstall release
+    remap remapp remapped remount remounted repair replac replaced repos request requested requeue requeued reservation
+    reset resize resource respond responding restart restored resume resumetimeout retire retired retirement return
+    returned root rowremap rows running scheduled scheduler scratch seconds secs segfault segment sensor sensors serial
+    serr service session setting setup severity silently size slot slow slowdown slurm slurmctld slurmd smart socket
+    soft software space speed stale start stat state status step stop storage stream stress suppl supply suspect swap
+    switch sxid syslogsgpufallenoff syslogsnicdrivererror syslogssxiderror syslogsxiderror system targeted task temp
+    temperature terminated terminating test tests thermal threshold throttle throttled throttling ticket time timed
+    timeout tmpdisk topology training transport trip unable unauth unavail unavailable uncontained uncorrect
+    uncorrectable uncorrected undrain unexpected unexpectedly unhealthy unknown unmount unplugged unreachable
+    unrecoverable unresponsive update updated upgrad upper uptime usage used user userproc users value variables vast
+    vbios vendor version violation voltage volume wait warn warning watchdog weka width write zombie
     """
 )
 """Words that stay wherever they stand, also as a part of a longer word: the rules look for parts."""
 
-SHORT_PARTS = ("aer", "ecc", "hbm", "mce", "mem", "nfs", "nhc", "rma", "tmp", "xid")
+SHORT_PARTS = ("aer", "ecc", "hbm", "mce", "mem", "nfs", "nhc", "pod", "rma", "tmp", "xid")
 """Such parts of three letters."""
 
 SHORT_WORDS = _words(
