@@ -321,6 +321,8 @@ def test_a_large_file_that_was_not_read_again_is_not_looked_at_again(large, mani
         ("update raw.sacct set gpu_count_source = 'none' where job_id_raw = 1", "first gpus"),
         ("update raw.node_names set node_id = 'n2'", "node names"),
         ("delete from raw.node_names", "node names"),
+        ("insert into raw.host_names values ('c', 'ip-1', 'n1', '2026-01-01', '2026-01-02')", "host names"),
+        (EARLIER_SNAPSHOT.format(gpus=16, cpus="null"), "nodes"),
     ],
 )
 def test_all_is_built_anew_when_what_every_row_depends_on_is_another(con, manifest, change, reason):
