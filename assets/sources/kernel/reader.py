@@ -26,7 +26,7 @@ DIALECTS = (
     "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain",
     "kmsg", *TRANSLATIONS,
 )  # fmt: skip
-VERSION = 9
+VERSION = 10
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
@@ -262,7 +262,7 @@ anchored as (
 select
     anchored.*,
     case
-        when is_bad_json then null
+        when is_bad_json or (message is null and is_relevant) then null
         when kind is null and is_tail then 'continuation'
         when kind is null and stamp_kind is null and tag is null and {_SPEAKS_OF_XID} then null
         when kind is null and tag <> 'kernel' and {_SPEAKS_OF_XID} then 'untrusted_source'
@@ -271,6 +271,7 @@ select
     end as skip_reason,
     case
         when is_bad_json then 'bad_json'
+        when message is null then 'missing_message'
         when kind in ('xid', 'sxid') and coalesce(code, 0) = 0 then 'bad_xid'
         when occurred_at is null and uptime_seconds is not null then 'boot_relative_time'
         when occurred_at is null and stamp_kind is not null then 'bad_timestamp'
@@ -279,6 +280,7 @@ select
     end as problem,
     case
         when is_bad_json then 'not a complete JSON object'
+        when message is null then 'a record among lines of a log, without MESSAGE'
         when kind in ('xid', 'sxid') and coalesce(code, 0) = 0
             then 'the code after the device is missing, 0 or too large'
         when occurred_at is null and uptime_seconds is not null
