@@ -79,9 +79,10 @@ class Signal:
         if self.failed_end_ratio is None or self.completed_end_ratio is None:
             return ""
         shares = f"before {_percent(self.failed_end_ratio)} of failed ends and {_percent(self.completed_end_ratio)} of "
-        if self.ratio is None:
-            return f"{shares}completed ones" + (f", at least {self.ratio_low:.2g} times" if self.ratio_low else "")
-        return f"{shares}completed ones, {self.ratio:.2g} times ({self.ratio_low:.2g} to {self.ratio_high:.2g})"
+        if self.ratio is None or self.ratio_low is None or self.ratio_high is None:
+            return f"{shares}completed ones" + (f", at least {_times(self.ratio_low)} times" if self.ratio_low else "")
+        limits = f"{_times(self.ratio_low)} to {_times(self.ratio_high)}"
+        return f"{shares}completed ones, {_times(self.ratio)} times ({limits})"
 
 
 def counted(signals: Iterable[Signal]) -> str:
@@ -157,6 +158,15 @@ def toml_text(text: str) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
+
+
+def _times(ratio: float) -> str:
+    """Write a ratio with two digits, and with all before the decimal point.
+
+    >>> _times(0.123), _times(270.4)
+    ('0.12', '270')
+    """
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}"
 
 
 def _escaped(character: str) -> str:

@@ -13,8 +13,9 @@ _LEVELS = "emerg|panic|alert|crit|err|error"
 _GRAVE = "|".join(str(number) for number in range(192) if number % 8 <= 3)
 """Of a priority, the lowest three bits are the severity; 3 is err, 0 is emerg."""
 _PRIORITY = (
-    # syslog's own, as /dev/kmsg and RFC 5424 have it; `dmesg -x`; /dev/kmsg's records; the journal's JSON
+    # syslog's own, as /dev/kmsg and RFC 5424 have it; `dmesg -x`; /dev/kmsg's records; the journal's JSON; in words
     r"^<(?:{number})>|^[a-z]+ *:(?:{level}) *: |^(?:{number}),\d+,\d+,|^\{{.*\"PRIORITY\"\s*:\s*\"?(?:{digit})\b"
+    r"|(?:^|[ <\[])(?:kern|user|daemon|auth|authpriv|syslog|cron|local\d)\.(?:{level})(?:[\]>:]| )"
 )
 _HAS_PRIORITY = _PRIORITY.format(number=r"\d{1,3}", level="[a-z]+", digit=r"\d")
 _IS_GRAVE = _PRIORITY.format(number=_GRAVE, level=_LEVELS, digit="[0-3]")

@@ -15,6 +15,7 @@ from assets.site_rules import pattern_of_line
 from assets.sources import unknown_lines
 from assets.sources.formats import READERS
 from assets.sources.intake import growing
+from assets.sources.intake.known_files import forget_files
 from assets.sources.intake.unknown_lines import MAX_SHAPES
 from assets.sources.line_rules import may_fit
 from assets.sources.pseudonyms import give_key
@@ -35,6 +36,8 @@ ACCOUNTING = export([{"NodeList": "n[1-3]", "NNodes": "3"}])
         ("<6>acme: engine lost", False),
         ("kern  :err   : [  1.0] acme: engine found", True),
         ("kern  :warn  : [  1.0] acme: engine lost", False),
+        ("May  1 10:00:00 n1 kern.err kernel: acme: engine found", True),
+        ("May  1 10:00:00 n1 <kern.info> kernel: acme: engine lost", False),
         ("3,12,5000,-;acme: engine found", True),
         ("6,12,5000,-;acme: engine lost", False),
         ('{"_HOSTNAME":"n1","PRIORITY":"3","MESSAGE":"acme: engine found"}', True),
@@ -172,10 +175,18 @@ def test_of_a_file_with_more_shapes_the_commonest_are_kept_and_it_is_read_whole(
     assert len(points) == is_read_on
 
 
-def test_a_refused_or_corrected_file_leaves_none_of_its_former_lines(tmp_path: Path) -> None:
+def test_an_older_version_of_a_file_keeps_its_lines_until_it_is_forgotten(tmp_path: Path) -> None:
     con = read(tmp_path, controller(*LOST))
     con = read(tmp_path, controller("error: another"), con=con)
-    assert [row["shape"] for row in rows(con, "select shape from raw.unknown_lines")] == ["another"]
+    found = rows(
+        con, "select path, shape, sum(line_count)::int as lines from raw.unknown_lines group by all order by all"
+    )
+    (present, _), (version, shape) = ((row["path"], (row["shape"], row["lines"])) for row in found)
+    assert (present, found[0]["shape"]) == ("c1/slurmctld/slurmctld.log", "another")
+    assert version.startswith(f"{present}@")
+    assert shape == ("fabric: node n# lost packet # of job #", 20)
+    forget_files(con, READERS["slurmctld"], [("c1", version)])
+    assert rows(con, "select shape from raw.unknown_lines") == [{"shape": "another"}]
 
 
 def test_secrets_are_masked_and_long_texts_are_cut(tmp_path: Path) -> None:
@@ -207,3 +218,93 @@ def test_lines_without_a_year_are_of_the_year_of_accounting(tmp_path: Path) -> N
     con = read(tmp_path, "May  1 10:00:00 login slurmctld[7]: error: fabric: node n1 lost\n")
     (found,) = rows(con, "select first_at, dated_by_file_at from raw.unknown_lines")
     assert (found["first_at"].year, found["dated_by_file_at"].year) == (2024, 2026)
+
+
+def kernel_log(*lines: str) -> str:
+    return "".join(f"2024-05-01T10:{minute:02}:00+00:00 {line}\n" for minute, line in enumerate(lines))
+
+
+def read_kernel(folder: Path, text: str, settings: str = "", con: Any = None) -> duckdb.DuckDBPyConnection:
+    """Load the kernel's log of a cluster with three nodes."""
+    files = {"c1/sacct/a.txt": ACCOUNTING, "c1/kernel/kern.log": text, "c1/cluster.toml": settings}
+    return load(make(folder, files), con, READERS)
+
+
+XID = "NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus."
+
+
+def test_of_the_kernels_lines_those_of_weight_without_a_rule_are_counted(tmp_path: Path) -> None:
+    con = read_kernel(
+        tmp_path,
+        kernel_log(
+            f"n1 kernel: {XID}",
+            "n1 kernel: acmegpu 0000:17:00.0: fence 7 lost",
+            "n2 kernel: [ 12.5] acmegpu 0000:18:00.0: fence 8 lost",
+            "n2 kernel: acmegpu 0000:18:00.0: fence 8 signalled",
+            "n2 slurmd[7]: error: acmegpu 0000:18:00.0: fence 8 lost",
+            "n9 kernel: acmegpu 0000:18:00.0: fence 8 lost",
+        )
+        + "<6>2024-05-01T10:07:00+00:00 n3 kernel: acmegpu 0000:18:00.0: fence 8 lost\n"
+        + "<3>2024-05-01T10:08:00+00:00 n3 kernel: acmegpu 0000:18:00.0: fence 8 signalled\n",
+    )
+    found = rows(con, "select node_name, node_id, shape, line_number from raw.unknown_lines order by line_number")
+    assert [tuple(row.values()) for row in found] == [
+        ("n1", "n1", "acmegpu #: fence # lost", 2),
+        ("n2", "n2", "acmegpu #: fence # lost", 3),
+        ("n9", None, "acmegpu #: fence # lost", 6),
+        ("n3", "n3", "acmegpu #: fence # signalled", 8),
+    ]
+    assert rows(con, "select skipped, loaded from ops.files where kind = 'kernel'") == [{"skipped": 7, "loaded": 1}]
+
+
+def test_an_unknown_line_between_those_of_one_fault_parts_it_not(tmp_path: Path) -> None:
+    con = read_kernel(
+        tmp_path,
+        kernel_log(
+            "n1 kernel: NVRM: The NVIDIA GPU 0000:17:00.0",
+            "n1 kernel: acmegpu 0000:18:00.0: fence 8 lost",
+            "n1 kernel: NVRM: (PCI ID: 10de:2330) installed in this system has",
+            "n1 kernel: acmegpu 0000:18:00.0: fence 9 lost",
+            "n1 kernel: NVRM: fallen off the bus and is not responding to commands.",
+        ),
+    )
+    assert rows(con, "select kind, line_number from raw.kernel_messages") == [
+        {"kind": "fell_off_bus", "line_number": 1}
+    ]
+    assert rows(con, "select sum(line_count)::int as lines from raw.unknown_lines") == [{"lines": 2}]
+
+
+RULE = "[[kernel.rules]]\npattern = '^acmegpu .*: engine .* (stuck|idle)$'\ncategory = '{}'\n"
+
+
+def test_a_rule_of_the_site_is_asked_first_of_kernel_lines(tmp_path: Path) -> None:
+    text = kernel_log(
+        "n1 kernel: acmegpu 0000:17:00.0: engine 7 stuck",
+        "n1 kernel: acmegpu 0000:17:00.0: engine 7 stuck again",
+        "n1 logger: acmegpu 0000:17:00.0: engine 7 stuck",
+        f"n1 kernel: {XID}",
+    )
+    first = read_kernel(tmp_path / "a", text, RULE.format("pcie"))
+    found = rows(first, "select kind, node_id, pci_address, line_number from raw.kernel_messages order by line_number")
+    assert [tuple(row.values()) for row in found] == [
+        ("site_rule: ^acmegpu .*: engine .* (stuck|idle)$", "n1", "0000:17:00", 1),
+        ("xid", "n1", "0000:17:00", 4),
+    ]
+    mine = "[[kernel.rules]]\npattern = 'fallen'\ncategory = 'pcie'\n"
+    (found,) = rows(read_kernel(tmp_path / "b", text, mine), "select kind, line_number from raw.kernel_messages")
+    assert found == {"kind": "site_rule: fallen", "line_number": 4}
+
+
+def test_a_new_pattern_has_the_logs_of_lines_read_again_and_a_new_category_none(tmp_path: Path) -> None:
+    con = connect()
+    files = {
+        "c1/sacct/a.txt": ACCOUNTING,
+        "c1/kernel/kern.log": kernel_log("n1 kernel: acmegpu 0000:17:00.0: engine 7 stuck"),
+        "c1/slurmctld/slurmctld.log": controller("error: lost"),
+    }
+    read_of = []
+    for settings in ("", RULE.format("pcie"), RULE.format("oom"), RULE.format("oom").replace("stuck", "hung")):
+        results = load_results(make(tmp_path, {**files, "c1/cluster.toml": settings}), con, READERS)
+        read_of.append({kind for kind, result in results.items() if result.files_read})
+    assert read_of == [{"sacct", "kernel", "slurmctld"}, {"kernel", "slurmctld"}, set(), {"kernel", "slurmctld"}]
+    assert rows(con, "from raw.kernel_messages") == []

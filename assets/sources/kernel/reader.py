@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from assets.log_kinds import export_again
+from assets.sources import line_rules, unknown_lines
 from assets.sources.errors import SourceError
 from assets.sources.kernel import lines as kernel_lines
 from assets.sources.kernel import rules as kernel_rules
@@ -81,16 +82,17 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
 
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the relevant lines are read."""
-    zone = batch.cluster.settings.timezone
-    rules = kernel_rules.BUILT_IN
+    zone, patterns = batch.cluster.settings.timezone, batch.cluster.settings.kernel.patterns
+    rules = [*kernel_rules.of_site(patterns), *kernel_rules.BUILT_IN]
     return ReadingPlan(
         prepare=[
-            _candidates(rules),
+            _candidates(patterns),
             *kernel_lines.message_steps("kernel_candidates", zone, are_printed="printed" in batch.dialects),
             _classified(rules),
             BOOTS,
             _outcomes(rules),
             STATED_TIMES,
+            UNKNOWN_LINES,
         ],
         loaded=LOADED,
         skipped=SKIPPED,
@@ -138,20 +140,24 @@ inner join batch_files on batch_files.file_id = outcomes.file_id
 where not {times.is_implausible("outcomes.occurred_at", "batch_files.modified_at")}"""
 
 
-def _candidates(rules: Sequence[KernelRule]) -> str:
-    # A message that journalctl gives as bytes is looked at whatever it says. Of sampled lines only time and host count.
+def _candidates(patterns: Sequence[str]) -> str:
+    # A message that journalctl gives as bytes is looked at whatever it says. Of lines that have nothing but the weight
+    # of an error no rule is asked, and of sampled lines only time and host count.
+    others = (
+        f"{line_rules.may_fit('line', patterns)} "
+        f"""or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))"""
+    )
     return f"""
 create or replace temp table kernel_candidates as
-with relevant as materialized (
+with found as materialized (
     select file_id, line_number, line
     from lines
-    where {kernel_rules.scan(rules, "line")}
-        or (line[1] = '{{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\\s*:\\s*\\[')))
+    where {kernel_rules.scan(kernel_rules.BUILT_IN, "line", unknown_lines.SCAN)} or {others}
 )
-select *, true as is_relevant from relevant
+select *, {kernel_rules.scan(kernel_rules.BUILT_IN, "line")} or {others} as is_relevant from found
 union all
 select file_id, line_number, line, false as is_relevant
-from sampled_lines anti join relevant using (file_id, line_number)"""
+from sampled_lines anti join found using (file_id, line_number)"""
 
 
 def _is_last_of_three(message: str) -> str:
@@ -168,6 +174,7 @@ with named as (
     from kernel_unwrapped
     inner join kernel_candidates using (file_id, line_number)
 ),
+-- Beside it, DuckDB would plan every pattern once more for each kind, which takes a second.
 kinds as (
     select
         *,
@@ -294,6 +301,22 @@ select
 from anchored
 inner join batch_files on batch_files.file_id = anchored.file_id"""
 
+
+# Other programs than the kernel are not believed.
+UNKNOWN_LINES = f"""
+insert into unknown_lines by name
+select
+    outcomes.file_id, outcomes.line_number, outcomes.host as node_name, outcomes.occurred_at as seen_at,
+    outcomes.has_no_year, outcomes.message
+from kernel_outcomes as outcomes
+inner join kernel_candidates as candidates
+    on candidates.file_id = outcomes.file_id and candidates.line_number = outcomes.line_number
+where
+    outcomes.skip_reason = 'not_relevant'
+    and outcomes.problem is null
+    and coalesce(outcomes.tag, 'kernel') = 'kernel'
+    and outcomes.message <> ''
+    and {unknown_lines.has_weight("candidates.line", "outcomes.message")}"""
 
 LOADED = """
 select

@@ -17,6 +17,8 @@ from assets.sql import literal
 
 TABLE = Path(__file__).resolve().parents[3] / "dbt_project" / "seeds" / "kernel_rules.csv"
 
+SITE_RULE = "site_rule: "
+"""What stands before the pattern of a site's rule in the name of its kind."""
 _OF_THE_KERNEL = "kernel"
 _CONTEXT = r"installed in this system|setting system clock|SXid \("
 """Lines that no rule knows and others need: the second of three, the time of a boot, an NVSwitch error of a program."""
@@ -62,12 +64,18 @@ def _read() -> tuple[KernelRule, ...]:
 BUILT_IN = _read()
 
 
-def scan(rules: Sequence[KernelRule], line: str) -> str:
+def of_site(patterns: Sequence[str]) -> list[KernelRule]:
+    """Return the rules of a site; the kind of each names its pattern, and the tables look up what that means."""
+    names = {f"{SITE_RULE}{pattern}": pattern for pattern in patterns}
+    return [KernelRule(name, name, pattern) for name, pattern in names.items()]
+
+
+def scan(rules: Sequence[KernelRule], line: str, *others: str) -> str:
     """Return SQL that is true of a whole line, envelope included, that may be worth unwrapping.
 
-    One pattern decides for the millions of lines that say nothing.
+    One pattern decides for the millions of lines that say nothing; `others` are joined to it.
     """
-    patterns = dict.fromkeys([*(rule.pattern.removeprefix("^") for rule in rules), _CONTEXT])
+    patterns = dict.fromkeys([*(rule.pattern.removeprefix("^") for rule in rules), _CONTEXT, *others])
     return f"regexp_matches({line}, {literal('(?i)' + '|'.join(patterns))})"
 
 

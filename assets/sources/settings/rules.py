@@ -90,7 +90,10 @@ class Kernel(Section):
     @field_validator("rules")
     @classmethod
     def _valid_patterns(cls, rules: list[KernelLine]) -> list[KernelLine]:
-        require_patterns([rule.pattern for rule in rules])
+        patterns = [rule.pattern for rule in rules]
+        require_patterns(patterns)
+        if len(set(patterns)) < len(patterns):
+            raise ValueError("each pattern may stand there once")
         return rules
 
     @property

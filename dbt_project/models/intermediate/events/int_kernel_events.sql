@@ -25,6 +25,12 @@ site_xids as (
 
 ),
 
+site_rules as (
+
+    select * from {{ ref('stg_config__kernel_rules') }}
+
+),
+
 gpu_errors as (
 
     select
@@ -54,12 +60,17 @@ of_rules as (
     select
         messages.*,
         coalesce(rules.is_event, true) as is_event,
-        coalesce(rules.failure_category, 'unmapped') as failure_category,
+        coalesce(site_rules.failure_category, rules.failure_category, 'unmapped') as failure_category,
         nullif(rules.co_category, 'none') as co_category,
-        coalesce(rules.severity, 'low') as severity,
-        coalesce(rules.evidence_class, 'none') as evidence_class
+        coalesce(site_rules.severity, rules.severity, 'low') as severity,
+        coalesce(site_rules.evidence_class, rules.evidence_class, 'none') as evidence_class
     from messages
     left join rules on messages.rule = rules.rule
+    -- What the rule of a site means may change after the log was read.
+    left join site_rules
+        on
+            messages.cluster_id = site_rules.cluster_id
+            and messages.rule = 'site_rule: ' || site_rules.pattern
     where messages.kind != 'xid'
 
 ),
