@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assets.sources.inventory import reader as inventory
-from tests.sources.batches import TESTBED, load, read
+from tests.sources.batches import TESTBED, cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case
 
 
@@ -42,6 +42,27 @@ def test_who_gave_a_reason_of_several_lines_stands_behind_its_first(text: str) -
     (row,) = read(inventory, text).loaded
     assert " ".join(row["reason"].split()) == "fans: 2 failed mail [ops@site] | rack 7"
     assert (row["reason_user"], str(row["reason_at"])) == ("root", "2026-11-26 23:57:19")
+
+
+@pytest.mark.parametrize(
+    ("facts", "count", "model"),
+    [
+        ("Gres=hpu:8 CfgTRES=cpu=160,gres/hpu=8", 8, "hpu"),
+        ("Gres=hpu:gaudi2:8(S:0-1)", 8, "gaudi2"),
+        ("Gres=gpu:mi300x:8,nvme:2 CfgTRES=cpu=160,gres/gpu=8,gres/gpu:mi300x=8", 8, "mi300x"),
+        ("Gres=npu:8 CfgTRES=cpu=160,gres/npu=8", 0, None),
+    ],
+)
+def test_accelerators_by_any_name_that_counts_are_gpus(facts: str, count: int, model: str | None) -> None:
+    (row,) = read(inventory, f"NodeName=n1 CPUTot=160 State=IDLE {facts}\n").loaded
+    assert (row["gpu_count"], row["gpu_model"]) == (count, model)
+
+
+def test_a_site_names_its_accelerators() -> None:
+    cluster = cluster_of(accelerators={"gres": ["npu"]})
+    line = "NodeName=n1 CPUTot=160 State=IDLE Gres=npu:ascend910:8,gpu:1\n"
+    (row,) = read(inventory, line, cluster=cluster).loaded
+    assert (row["gpu_count"], row["gpu_model"]) == (8, "ascend910")
 
 
 def snapshot(gpus: int, day: int) -> str:

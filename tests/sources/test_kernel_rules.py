@@ -9,7 +9,7 @@ import pytest
 
 from assets.sources.kernel import reader as kernel
 from assets.sources.kernel.rules import BUILT_IN, TABLE
-from tests.sources.batches import read
+from tests.sources.batches import load, read
 
 with TABLE.open(encoding="utf-8", newline="") as file:
     RULES = list(csv.DictReader(file))
@@ -45,3 +45,66 @@ def test_patterns_are_found_in_a_whole_line_too() -> None:
     for rule in BUILT_IN:
         assert "^" not in re.sub(r"\[\^", "", rule.pattern.removeprefix("^")), rule.pattern
         assert "$" not in rule.pattern
+
+
+def events(*lines: tuple[int, str]) -> list[tuple[str, int]]:
+    """Give kind and number of lines of each event of a log with these lines, each so many seconds after the hour."""
+    text = "".join(
+        f"2026-03-02T10:{second // 60:02}:{second % 60:02}.000000+00:00 n1 kernel: {line}\n" for second, line in lines
+    )
+    rows = load(kernel, {"kern.log": text})
+    return [(row["kind"], row["line_count"]) for row in rows if row["disposition"] == "loaded"]
+
+
+XID = "NVRM: Xid (PCI:0000:{}:00): {}, pid=1, name=x, fault"
+BUS = "NVRM: GPU 0000:29:00.0: GPU has fallen off the bus."
+INIT = "NVRM: GPU 0000:29:00.0: RmInitAdapter failed! (0x24:0x72:1568)"
+RESET = "NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x62) returned from x"
+ACA = "amdgpu 0000:9e:00.0: {1}[Hardware Error]: Accelerator Check Architecture events logged"
+UMC = "amdgpu 0000:68:00.0: amdgpu: 1 new uncorrectable hardware errors detected in umc block"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([(0, XID.format("29", 79)), (1, BUS)], [("xid", 2)]),
+        ([(0, XID.format("1a", 79)), (30, "NVRM: GPU at PCI:0000:1a:00 has fallen off the bus")], [("xid", 2)]),
+        (
+            [(0, XID.format("1b", 79)), (30, "NVRM: GPU at PCI:0000:1a:00 has fallen off the bus")],
+            [("xid", 1), ("fell_off_bus", 1)],
+        ),
+        ([(0, BUS), (30, XID.format("29", 79)), (31, INIT)], [("xid", 3)]),
+        ([(0, BUS), (30, INIT)], [("fell_off_bus", 2)]),
+        ([(0, XID.format("29", 79)), (61, BUS)], [("xid", 1), ("fell_off_bus", 1)]),
+        ([(0, XID.format("3b", 79)), (30, BUS)], [("xid", 1), ("fell_off_bus", 1)]),
+        ([(0, XID.format("29", 13)), (1, INIT)], [("xid", 1), ("gpu_init_failed", 1)]),
+        ([(0, XID.format("29", 48)), (20, RESET)], [("xid", 2)]),
+        ([(0, UMC), (5, ACA)], [("amdgpu_memory", 2)]),
+        ([(0, UMC), (6, ACA)], [("amdgpu_memory", 1), ("amdgpu_aca", 1)]),
+    ],
+)
+def test_what_is_told_twice_of_one_fault_is_one_event(
+    lines: list[tuple[int, str]], expected: list[tuple[str, int]]
+) -> None:
+    assert events(*lines) == expected
+
+
+SILENT = [
+    "amdgpu 0000:0c:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block",
+    "amdgpu 0000:0c:00.0: amdgpu: no uncorrectable hardware errors detected in umc block",
+    "amdgpu 0000:0c:00.0: amdgpu: 12 correctable hardware errors detected in total in gfx block",
+    "amdgpu 0000:0c:00.0: amdgpu: Fetched VBIOS from VFCT",
+    "habanalabs hl0: HBM2 ECC, sid 3, CORRECTABLE error",
+    "mlx5_core 0000:c3:00.0: Port module event: module 0, Cable plugged",
+    "mlx5_core 0000:c3:00.0 ibp3: Link up",
+    "ata1: SATA link down (SStatus 0 SControl 300)",
+    "traps: python[77] general protection fault ip:7f0 sp:7ff error:0 in libc.so.6",
+    "EXT4-fs (nvme0n1p2): mounted filesystem with ordered data mode",
+    "XFS (nvme1n1): Unmounting Filesystem",
+    "Memory cgroup stats for /slurm/uid_1000",
+]
+
+
+@pytest.mark.parametrize("line", SILENT)
+def test_a_line_that_tells_of_no_fault_gives_no_event(line: str) -> None:
+    assert read(kernel, in_the_middle([line])).loaded == []

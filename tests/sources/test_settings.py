@@ -99,7 +99,7 @@ def test_every_key(tmp_path):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("timezon = 'UTC'", ["unknown key 'timezon'", "Allowed there: accounting, alerts, annotations,", "timezone"]),
+        ("timezon = 'UTC'", ["unknown key 'timezon'", "Allowed there: accelerators, accounting, alerts,", "timezone"]),
         ("[attribution]\nbefore = 3", ["unknown key 'attribution.before'", "after_seconds, before_seconds, priority"]),
         ("timezone = 'CEST'", ["key 'timezone' has the bad value 'CEST'", "IANA time zone such as UTC, Europe/Berlin"]),
         ("gpus_per_node = 'eight'", ["key 'gpus_per_node' has the bad value 'eight'", "valid integer"]),

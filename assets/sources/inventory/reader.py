@@ -18,6 +18,7 @@ from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times, undated
 from assets.sources.sql.repeats import mark_repeats
+from assets.sql import literal
 
 KIND = "inventory"
 TABLE = "nodes"
@@ -28,7 +29,7 @@ TRANSLATIONS = {
     "node_json": node_documents.translate,
 }
 DIALECTS = ("scontrol_blocks", "scontrol_lines", *TRANSLATIONS)
-VERSION = 7
+VERSION = 8
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
@@ -79,7 +80,12 @@ def is_timed_by_modification(path: str, _dialect: str) -> bool:
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the snapshots are read."""
     return ReadingPlan(
-        prepare=[LINES, RECORDS, _typed(batch.cluster.settings.timezone), WARNINGS],
+        prepare=[
+            LINES,
+            RECORDS,
+            _typed(batch.cluster.settings.timezone, batch.cluster.settings.accelerators.gres),
+            WARNINGS,
+        ],
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
@@ -140,7 +146,11 @@ def _moment(text: str, zone: str) -> str:
     )
 
 
-def _typed(zone: str) -> str:
+def _all(text: str, pattern: str) -> str:
+    return f"regexp_extract_all({text}, {literal(pattern)}, 1)"
+
+
+def _typed(zone: str, accelerators: Sequence[str]) -> str:
     names = ("boot_time", "start_time", "busy_time", "seen_time", "reason_time")
     shown = ", ".join(f"{_fact(key)} as {name}" for key, name in zip(_TIMES, names, strict=False))
     local = ", ".join(
@@ -152,13 +162,16 @@ def _typed(zone: str) -> str:
         f"case when not {times.is_implausible(f'{name}_told', 'modified_at')} then {name}_told end as {name}_at"
         for name in names
     )
-    typed_tres = r"regexp_extract_all(tres, 'gres/gpu:[^=,]+=(\d+)', 1)"
+    gres = f"(?:{'|'.join(accelerators)})"
+    untyped_tres = _all("tres", rf"gres/{gres}=(\d+)")
+    typed_tres = _all("tres", rf"gres/{gres}:[^=,]+=(\d+)")
     # A comma that ends one item also begins the next: each is there twice.
-    gres_counts = r"regexp_extract_all(replace(gres, ',', ',,'), '(?:^|,)gpu(?::[^:,(]+)?:(\d+)(?:[(,]|$)', 1)"
-    gres_models = (
-        r"list_distinct(regexp_extract_all(gres, '(?:^|,)gpu:([^:,(]*[^:,(\d][^:,(]*):\d', 1) "
-        r"|| regexp_extract_all(coalesce(tres, ''), 'gres/gpu:([^=,]+)=', 1))"
-    )
+    gres_counts = _all("replace(gres, ',', ',,')", rf"(?:^|,){gres}(?::[^:,(]+)?:(\d+)(?:[(,]|$)")
+    model_of_gres = _all("gres", rf"(?:^|,){gres}:([^:,(]*[^:,(\d][^:,(]*):\d")
+    model_of_tres = _all("coalesce(tres, '')", rf"gres/{gres}:([^=,]+)=")
+    # Of an accelerator that is no `gpu` the name tells the model, where nothing else does.
+    name_of_gres = _all("concat_ws(',', gres, tres)", rf"(?:^|,)(?:gres/)?({gres})[:=]\d")
+    gres_names = f"list_filter({name_of_gres}, lambda name: name <> 'gpu')"
     return f"""
 create or replace temp table inventory_nodes as
 with shown as (
@@ -199,12 +212,13 @@ counted as (
     select
         *,
         try_cast(coalesce(
-            try_cast(nullif(regexp_extract(tres, 'gres/gpu=(\\d+)', 1), '') as bigint),
+            list_sum(list_transform({untyped_tres}, lambda count: try_cast(count as bigint))),
             list_sum(list_transform({typed_tres}, lambda count: try_cast(count as bigint))),
             list_sum(list_transform({gres_counts}, lambda count: try_cast(count as bigint))),
             case when states_gres then 0 end
         ) as bigint) as told_gpu_count,
-        {gres_models} as gpu_models
+        list_distinct({model_of_gres} || {model_of_tres}) as gpu_models,
+        {gres_names} as gres_names
     from timed
 )
 select
@@ -221,7 +235,7 @@ select
     ) as captured_at,
     state,
     case when told_gpu_count <= {MAX_GPUS} then told_gpu_count::integer end as gpu_count,
-    case when len(gpu_models) > 1 then 'mixed' else gpu_models[1] end as gpu_model,
+    case when len(gpu_models) > 1 then 'mixed' else coalesce(gpu_models[1], gres_names[1]) end as gpu_model,
     -- scontrol prints 0 for what a node has not told yet
     case when try_cast(cpus as integer) > 0 then try_cast(cpus as integer) end as cpu_count,
     case

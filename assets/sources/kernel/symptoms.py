@@ -28,7 +28,7 @@ with parts as (
         *,
         regexp_extract(case when kind = 'xid' then message else '' end, '{_XID}', {_PARTS}) as xid,
         regexp_extract(case when kind = 'sxid' then message else '' end, '{_SXID}', {_SXID_PARTS}) as sxid,
-        regexp_extract_all(message, '{_ADDRESS.replace("(", "(?:")}\\.\\d') as devices
+        regexp_extract_all(message, '\\b{_ADDRESS.replace("(", "(?:")}(?:\\.\\d)?\\b') as devices
     from ({messages})
 )
 select
@@ -41,7 +41,7 @@ select
         -- a machine check is told in several lines, of which few name a device
         case
             when kind <> 'mce'
-                then regexp_extract(devices[-1], '([0-9a-fA-F]{{4}}:[0-9a-fA-F]{{2}}:[0-9a-fA-F]{{2}})\\.\\d$', 1)
+                then regexp_extract(devices[-1], '([0-9a-fA-F]{{4}}:[0-9a-fA-F]{{2}}:[0-9a-fA-F]{{2}})(?:\\.\\d)?$', 1)
         end
     )) as pci_address,
     try_cast(nullif(xid.gpu_instance, '') as integer) as mig_gpu_instance,

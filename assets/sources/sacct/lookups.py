@@ -92,7 +92,8 @@ def lookup_step(cluster: ClusterSettings) -> Step:
 
     def look_up(con: duckdb.DuckDBPyConnection) -> None:
         STATES.fill(con, [_state_row(text) for text in _distinct(con, "states")])
-        TRES.fill(con, [_tres_row(text) for text in _distinct(con, "allocated", "requested")])
+        accelerators = cluster.settings.accelerators.gres
+        TRES.fill(con, [_tres_row(text, accelerators) for text in _distinct(con, "allocated", "requested")])
         durations = _distinct(con, "suspended", "elapsed", "time_limits")
         DURATIONS.fill(con, [(text, read_duration(text)) for text in durations])
         memory = [(text, read_memory(text)) for text in _distinct(con, "memory")]
@@ -111,9 +112,9 @@ def _state_row(text: str) -> tuple[Any, ...]:
     return text, state.name, state.name in OPEN_STATES, state.cancelled_by_uid, state.was_cut, None
 
 
-def _tres_row(text: str) -> tuple[Any, ...]:
+def _tres_row(text: str, accelerators: Collection[str]) -> tuple[Any, ...]:
     try:
-        tres = read_tres(text)
+        tres = read_tres(text, accelerators)
     except ValueProblem as problem:
         return text, None, "none", None, None, problem.reason, str(problem)
     return text, tres.gpu_count, tres.gpu_count_source, tres.gpu_type, tres.cpu_count, None, None

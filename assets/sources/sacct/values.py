@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 
 MAX_SECONDS = 100 * 366 * 86400
@@ -102,25 +103,29 @@ class Tres:
     cpu_count: int | None = None
 
 
-def read_tres(text: str) -> Tres:
+def read_tres(text: str, accelerators: Collection[str] = ("gpu",)) -> Tres:
     """Read `cpu=8,gres/gpu:a100=4,gres/gpu=4`: the untyped count wins, else the typed ones are summed, never both.
 
-    GPUs that are named without a count are unknown, which is something else than none.
+    GPUs that are named without a count are unknown, which is something else than none. Of an accelerator that is no
+    `gpu`, its name is the type where it has no other.
 
     >>> read_tres("cpu=64,gres/gpu:a100=4,gres/gpu:v100=4,node=2")
     Tres(gpu_count=8, gpu_count_source='tres_typed', gpu_type='mixed', cpu_count=64)
     >>> read_tres("cpu=64,gres/gpu=NONE")
     Tres(gpu_count=None, gpu_count_source='no_count', gpu_type=None, cpu_count=64)
+    >>> read_tres("cpu=64,gres/hpu=8", ["gpu", "hpu"])
+    Tres(gpu_count=8, gpu_count_source='tres', gpu_type='hpu', cpu_count=64)
     """
-    untyped: int | None = None
     cpus: int | None = None
     is_uncounted = False
-    typed: dict[str, int] = {}
+    untyped: dict[str, int] = {}
+    typed: dict[str, dict[str, int]] = {}
     for item in text.split(","):
         name, equals, value = item.partition("=")
         if not equals:
             raise ValueProblem("bad_tres", f"{item[:80]!r} in {text[:200]!r} is not name=value")
-        is_gpu = name == "gres/gpu" or name.startswith("gres/gpu:")
+        gres, _, kind = name.removeprefix("gres/").partition(":")
+        is_gpu = name.startswith("gres/") and gres in accelerators
         if not is_gpu and name != "cpu":
             continue
         if value.lower() in NO_COUNT:
@@ -129,18 +134,22 @@ def read_tres(text: str) -> Tres:
         number = _tres_count(value, f"{item[:80]!r} in {text[:200]!r}")
         if name == "cpu":
             cpus = number
-        elif name == "gres/gpu":
-            untyped = number
+        elif kind:
+            kinds = typed.setdefault(gres, {})
+            kinds[kind] = kinds.get(kind, 0) + number
         else:
-            kind = name.removeprefix("gres/gpu:")
-            typed[kind] = typed.get(kind, 0) + number
-    gpu_type = None if not typed else next(iter(typed)) if len(typed) == 1 else "mixed"
-    if untyped is not None:
-        return Tres(untyped, "tres", gpu_type, cpus)
-    if typed:
-        total = _tres_count(str(sum(typed.values())), f"the number of GPUs in {text[:200]!r}")
-        return Tres(total, "tres_typed", gpu_type, cpus)
-    return Tres(gpu_count_source="no_count" if is_uncounted else "none", cpu_count=cpus)
+            untyped[gres] = number
+    found = dict.fromkeys([*untyped, *typed])
+    if not found:
+        return Tres(gpu_count_source="no_count" if is_uncounted else "none", cpu_count=cpus)
+    types = [kind for gres in found for kind in typed.get(gres, () if gres == "gpu" else (gres,))]
+    total = sum(untyped.get(gres, sum(typed.get(gres, {}).values())) for gres in found)
+    return Tres(
+        _tres_count(str(total), f"the number of GPUs in {text[:200]!r}"),
+        "tres" if untyped else "tres_typed",
+        None if not types else types[0] if len(types) == 1 else "mixed",
+        cpus,
+    )
 
 
 def _tres_count(value: str, what: str) -> int:

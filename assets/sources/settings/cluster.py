@@ -15,6 +15,7 @@ from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
 from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, XidMeaning
 from assets.sources.settings.sections import (
+    Accelerators,
     Accounting,
     Alerts,
     Annotation,
@@ -71,6 +72,7 @@ class Settings(Section):
     accounting: Accounting = Accounting()
     trace: Trace = Trace()
     inventory: Inventory = Inventory()
+    accelerators: Accelerators = Accelerators()
     tickets: Tickets = Tickets()
     health: Health = Health()
     kernel: Kernel = Kernel()
@@ -139,7 +141,7 @@ class ClusterSettings(BaseModel):
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
         # These are not part of what a home of an earlier version was read with.
-        for name in ("trace", "inventory", "accounting"):
+        for name in ("trace", "inventory", "accounting", "accelerators"):
             section = getattr(self.settings, name)
             if section != type(section)():
                 parts[name] = section.model_dump(mode="json")

@@ -246,6 +246,19 @@ class Inventory(Section):
     """What stands between two columns. Without it the header tells."""
 
 
+GresName = Annotated[str, Field(pattern=r"^\w{1,64}$")]
+
+
+class Accelerators(Section):
+    """What counts as a GPU."""
+
+    gres: Annotated[list[Annotated[str, Field(pattern=r"^\w{1,64}$")]], Field(min_length=1, max_length=20)] = [
+        "gpu",
+        "hpu",
+    ]
+    """Slurm's names of the generic resources that are accelerators, as in `gres/gpu` and `gres/hpu`."""
+
+
 class Annotation(Section):
     """A dated note that is shown beside the figures, such as a driver upgrade or a new check."""
 

@@ -30,9 +30,9 @@ node_days as (
 
 ),
 
-kernel_messages as (
+vendors as (
 
-    select * from {{ ref('stg_kernel__messages') }}
+    select * from {{ ref('int_node_gpu_vendors') }}
 
 ),
 
@@ -62,9 +62,8 @@ seen_gpus as (
         cluster_id,
         node_id,
         true as has_gpus
-    from kernel_messages
-    where kind in ('xid', 'sxid', 'fell_off_bus')
-    group by cluster_id, node_id
+    from vendors
+    where driver_vendor is not null
 
 ),
 
@@ -106,6 +105,17 @@ select
         when coalesce(inventory.gpu_count, clusters.gpus_per_node) > 0
             then coalesce(inventory.gpu_model, clusters.gpu_model)
     end as gpu_model,
+    case
+        when coalesce(inventory.gpu_count > 0, gpus_of_nodes.has_gpus, true)
+            then coalesce(
+                vendors.driver_vendor,
+                {{ vendor_of_gpus('inventory.gpu_model') }},
+                vendors.type_vendor,
+                case when inventory.gpu_model is null then {{ vendor_of_gpus('clusters.gpu_model') }} end,
+                vendors.check_vendor,
+                'nvidia'
+            )
+    end as gpu_vendor,
     inventory.cpu_count,
     inventory.memory_mib,
     inventory.partitions,
@@ -126,6 +136,10 @@ left join gpus_of_nodes
     on
         sightings.cluster_id = gpus_of_nodes.cluster_id
         and sightings.node_id = gpus_of_nodes.node_id
+left join vendors
+    on
+        sightings.cluster_id = vendors.cluster_id
+        and sightings.node_id = vendors.node_id
 left join clocks
     on
         sightings.cluster_id = clocks.cluster_id

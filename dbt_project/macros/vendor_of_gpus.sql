@@ -1,0 +1,13 @@
+{#- The vendor that a model of GPUs, a type of generic resource or the name of a check tells of, where it is not NVIDIA. -#}
+{% macro vendor_of_gpus(text) -%}
+    case
+        when {{ regex_matches('lower(' ~ text ~ ')', regex_literal(
+            '(^|[^a-z0-9])(mi[0-9]{2,3}[a-z]?|amd|rocm|rccl|instinct|radeon|gfx[0-9]+|amdgpu)([^a-z0-9]|$)'
+        )) }}
+            then 'amd'
+        when {{ regex_matches('lower(' ~ text ~ ')', regex_literal(
+            '(^|[^a-z0-9])(hpu|hl|gaudi[0-9]*|habana[a-z]*|intel)([^a-z0-9]|$)'
+        )) }}
+            then 'intel'
+    end
+{%- endmacro %}

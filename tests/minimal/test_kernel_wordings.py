@@ -1,0 +1,124 @@
+"""What lines of the kernel mean, whoever made the node's GPUs and adapters, from the log to the cause of a failure."""
+
+import csv
+
+from assets.sources.kernel.rules import TABLE
+from tests.minimal.cluster import Cluster, at
+
+with TABLE.open(encoding="utf-8", newline="") as file:
+    RULES = list(csv.DictReader(file))
+
+NODES = {
+    f"r{number:02}": rule
+    for number, rule in enumerate(RULES)
+    if not rule["programs"] and rule["rule"] != "fell_off_bus"
+}
+"""A node for each rule of the kernel that one line fits."""
+
+FAULTS = {
+    "f01": ("gpu_memory", ["amdgpu 0000:c3:00.0: amdgpu: 1 new uncorrectable hardware errors detected in umc block"]),
+    "f02": (
+        "gpu_nvlink",
+        ["amdgpu 0000:c3:00.0: amdgpu: 2 new uncorrectable hardware errors detected in xgmi block"],
+    ),
+    "f03": (
+        "gpu_unavailable",
+        [
+            "amdgpu 0000:0c:00.0: amdgpu: ring comp_1.0.1 timeout, signaled seq=44, emitted seq=46",
+            "amdgpu 0000:0c:00.0: amdgpu: GPU reset begin!. Source:  1",
+            "amdgpu 0000:0c:00.0: amdgpu: GPU reset(2) failed",
+        ],
+    ),
+    "f04": (None, ["amdgpu 0000:0c:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block"]),
+    "f05": (
+        None,
+        [
+            "amdgpu 0000:0c:00.0: amdgpu: ring comp_1.0.1 timeout, signaled seq=44, emitted seq=46",
+            "amdgpu 0000:0c:00.0: amdgpu: GPU reset(2) succeeded!",
+        ],
+    ),
+    "f06": ("gpu_unavailable", ["habanalabs hl0: Heartbeat failed, device is not operational"]),
+    "f07": ("gpu_unavailable", ["NVRM: GPU 0000:29:00.0: GPU has fallen off the bus."]),
+    "f08": ("eth_link", ["mlx5_core 0006:09:00.0 enP6p9s0np0: Link down"]),
+    "f09": ("ib_link", ["mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN"]),
+    "f10": (
+        None,
+        ["mlx5_core 0000:5c:00.0: Detected insufficient power on the PCIe slot (27W)."],
+    ),
+    "f11": ("pcie", ["pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000"]),
+    "f12": ("main_memory", ["mce: Uncorrected hardware memory error in user-access at 7f2c00"]),
+    "f13": (
+        "block_device",
+        ['XFS (nvme1n1): metadata I/O error in "xfs_da_read_buf+0xd9/0x130" at daddr 0x3a00'],
+    ),
+}
+"""What is the cause of a job that fails, and the lines just before, by node."""
+
+LOST = {
+    "n01": "watchdog: BUG: soft lockup - CPU#85 stuck for 159s! [python:4242]",
+    "n02": "NMI watchdog: Watchdog detected hard LOCKUP on cpu 161",
+    "n03": "Kernel panic - not syncing: Fatal exception in interrupt",
+}
+"""Last lines of nodes that die."""
+
+
+def wordings():
+    """Write the example of each rule into the log of a node of its own, between lines that say nothing."""
+    cluster = Cluster().job(1, f"r[00-{len(RULES) - 1:02}]", at(1), at(20))
+    for node, rule in NODES.items():
+        cluster.kernel(node, at(10), "usb 1-1: new high-speed USB device")
+        cluster.kernel(node, at(11), rule["example"])
+        cluster.kernel(node, at(12), "usb 1-1: USB disconnect, device number 2")
+    return cluster
+
+
+def faults():
+    """Write lines just before the end of a job of their own."""
+    cluster = Cluster('[accelerators]\ngres = ["gpu", "hpu"]\n')
+    for number, (node, (_, lines)) in enumerate(FAULTS.items()):
+        resources = "cpu=64,gres/hpu=8,node=1" if node == "f06" else "cpu=64,gres/gpu=8,node=1"
+        cluster.job(number, node, at(1), at(10), "FAILED", AllocTRES=resources, ReqTRES=resources)
+        for second, line in enumerate(lines):
+            cluster.kernel(node, at(9, minutes=59, seconds=10 * second), line)
+    for number, (node, line) in enumerate(LOST.items(), len(FAULTS)):
+        cluster.job(number, node, at(1), at(10), "NODE_FAIL")
+        cluster.kernel(node, at(9, minutes=58), line)
+    return cluster
+
+
+CLUSTERS = {"kernel-wordings": wordings(), "kernel-faults": faults()}
+
+
+def test_the_example_of_each_rule_is_an_event_of_its_category(minimal):
+    found = minimal.execute(
+        "select node_id, check_name, failure_category, evidence_class from marts.fct_health_events "
+        "where cluster_id = 'kernel-wordings'"
+    ).fetchall()
+    expected = {
+        (node, rule["kind"], rule["failure_category"], rule["evidence_class"])
+        for node, rule in NODES.items()
+        if rule["is_event"] == "true" and rule["kind"] != "xid"
+    }
+    assert {row for row in found if row[1] != "xid"} == expected
+
+
+def test_a_job_that_fails_beside_such_a_line_has_its_cause(minimal):
+    found = dict(
+        minimal.execute(
+            "select job_id_raw, failure_category from marts.fct_attempts where cluster_id = 'kernel-faults'"
+        ).fetchall()
+    )
+    expected = [*(category for category, _ in FAULTS.values()), *("system_services" for _ in LOST)]
+    assert found == dict(enumerate(expected))
+
+
+def test_the_driver_tells_the_vendor_and_any_accelerator_is_a_gpu(minimal):
+    vendors = dict(
+        minimal.execute("select node_id, gpu_vendor from marts.dim_nodes where cluster_id = 'kernel-faults'").fetchall()
+    )
+    assert {vendors[node] for node in ("f01", "f02", "f03", "f05")} == {"amd"}
+    assert (vendors["f06"], vendors["f07"], vendors["f08"]) == ("intel", "nvidia", "nvidia")
+    (gpus,) = minimal.execute(
+        "select gpu_count from marts.fct_attempts where cluster_id = 'kernel-faults' and job_id = '5'"
+    ).fetchone()
+    assert gpus == 8
