@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dagster import DagsterInstance
 
+MAX_AT_ONCE = 100
+"""Each takes up to 0.2 s; the first night after years leaves the rest for the next ones."""
+
 
 def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
     """Delete the runs that were started before some days, and return how many there were.
@@ -30,8 +33,8 @@ def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
     from orchestration.history import EventHistory
 
     before = datetime.now(UTC) - timedelta(days=days)
-    old = [record.dagster_run.run_id for record in instance.get_run_records(RunsFilter(created_before=before))]
-    old = [run_id for run_id in old if run_id != running]
+    records = instance.get_run_records(RunsFilter(created_before=before), limit=MAX_AT_ONCE, ascending=True)
+    old = [record.dagster_run.run_id for record in records if record.dagster_run.run_id != running]
     for run_id in old:
         # The run itself last: while it is there, a later night finds it again.
         instance.compute_log_manager.delete_logs(prefix=[run_id])

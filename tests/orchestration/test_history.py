@@ -12,6 +12,7 @@ from orchestration.history import EventHistory, RunHistory
 from orchestration.home import Home
 from orchestration.instance import prepare_storage
 from orchestration.session import RefreshSession
+from orchestration.upkeep import old_runs
 from orchestration.upkeep.old_runs import delete_old_runs
 
 EVENTS = 50
@@ -131,6 +132,17 @@ def test_old_runs_go_with_everything_that_they_wrote(home):
         assert instance.get_latest_materialization_event(dg.AssetKey("checked")).run_id == running
         assert materialize(instance)
         assert delete_old_runs(instance, 90, running) == 0
+
+
+def test_the_oldest_go_first_where_there_are_too_many_for_a_night(home, monkeypatch):
+    monkeypatch.setattr(old_runs, "MAX_AT_ONCE", 1)
+    with dg.DagsterInstance.get() as instance:
+        runs = [materialize(instance) for _ in range(3)]
+        for run_id in runs[:2]:
+            age(home, run_id, 100)
+        for left in (runs[1:], runs[2:]):
+            assert delete_old_runs(instance, 90, runs[2]) == 1
+            assert {record.dagster_run.run_id for record in instance.get_run_records()} == set(left)
 
 
 def test_the_history_stays_as_large_as_the_nights_that_are_kept(home):
