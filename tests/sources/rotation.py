@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -270,8 +271,8 @@ class Site:
         """Numbers of the whole lines of a log's file in the folder."""
         self.damaged: set[str] = set()
         """Files in the folder with half a line at their end."""
-        self.backups: dict[str, list[tuple[bytes, Numbers]]] = {log.name: [] for log in self.logs}
-        """What lay in the folder of each log in earlier nights."""
+        self.backups: dict[str, list[tuple[bytes, Numbers]]] = defaultdict(list)
+        """What lay in the folder in earlier nights, by name."""
         self.done: list[str] = []
         """What was done, to be told when a comparison fails."""
         # What names the nodes, and always stays.
@@ -327,11 +328,11 @@ class Site:
             self.there[name] = there
             self.damaged = self.damaged - {name} | ({name} if happens in ("halved", "being written") else set())
             if there and name not in self.damaged:
-                self.backups[log.name].append((content, there))
+                self.backups[name].append((content, there))
         self.seen[log.name].update(*(self.there[name] for name in self.there if name.startswith(log.name)))
 
     def _tidy(self, log: Log, name: str) -> None:
-        """Do something with a file that the site has no longer: keep, delete, rename it, or restore another."""
+        """Do something with a file that the site has no longer: keep, delete, rename it, or restore an older one."""
         happens = self.rng.choice(("kept", "kept", "deleted", "deleted", "renamed", "restored"))
         path = self.folder / name
         if name in self.damaged:
@@ -348,10 +349,8 @@ class Site:
             other = f"{log.name}.old{self.number}{ending}"
             path.rename(self.folder / other)
             self.there[other] = self.there.pop(name)
-        elif happens == "restored" and not name.endswith(".gz"):
-            content, self.there[name] = self.rng.choice(self.backups[log.name] or [(b"", ())])
-            if content.startswith(b"\x1f\x8b"):
-                content = gzip.decompress(content)
+        elif happens == "restored":
+            content, self.there[name] = self.rng.choice(self.backups[name] or [(b"", ())])
             _put(path, content, log.date(self.at))
         self._note(name, happens)
 
