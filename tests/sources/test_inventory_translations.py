@@ -294,3 +294,31 @@ def test_what_names_no_inventory_is_refused(text: str, what: str) -> None:
     with pytest.raises(SourceError) as refusal:
         inventory.detect(text, "c1/inventory/x", cluster_of())
     assert what in refusal.value.what
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "hosts"),
+    [
+        (
+            "slurm.conf",
+            "NodeName=n[1-2] NodeHostname=h[1-2] NodeAddr=10.0.0.[1-2] CPUs=8\nNodeName=n3 CPUs=8\n",
+            {"n1": {"h1", "10.0.0.1"}, "n2": {"h2", "10.0.0.2"}, "n3": None},
+        ),
+        (
+            "nodes.json",
+            '{"nodes": [{"name": "n1", "hostname": "h1", "address": "10.0.0.1"}, '
+            '{"name": "n2", "hostname": "n2", "address": "n2"}]}',
+            {"n1": {"h1", "10.0.0.1"}, "n2": set()},
+        ),
+    ],
+)
+def test_hosts_of_nodes(name: str, text: str, hosts: dict[str, set[str] | None], tmp_path: Path) -> None:
+    found = {node: row["host_names"] for node, row in nodes(read(tmp_path, name, text)).items()}
+    assert {node: told if told is None else set(told) for node, told in found.items()} == hosts
+
+
+def test_more_gpus_than_any_machine_has_are_unknown(tmp_path: Path) -> None:
+    text = "NodeName=n1 CPUTot=8 Gres=gpu:1500000000 State=IDLE\nNodeName=n2 CPUTot=8 Gres=gpu:8 State=IDLE\n"
+    con = read(tmp_path, "nodes.txt", text)
+    assert {node: row["gpu_count"] for node, row in nodes(con).items()} == {"n1": None, "n2": 8}
+    assert rows(con, "select warnings from ops.files") == [{"warnings": ["impossible_gpu_count"]}]
