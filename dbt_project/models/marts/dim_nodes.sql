@@ -109,9 +109,15 @@ select
         when coalesce(inventory.gpu_count > 0, gpus_of_nodes.has_gpus, true)
             then coalesce(
                 vendors.driver_vendor,
-                {{ vendor_of_gpus('inventory.gpu_model') }},
+                case
+                    when inventory.gpu_model is not null
+                        then coalesce({{ vendor_of_gpus('inventory.gpu_model') }}, 'nvidia')
+                end,
                 vendors.type_vendor,
-                case when inventory.gpu_model is null then {{ vendor_of_gpus('clusters.gpu_model') }} end,
+                case
+                    when clusters.gpu_model is not null
+                        then coalesce({{ vendor_of_gpus('clusters.gpu_model') }}, 'nvidia')
+                end,
                 vendors.check_vendor,
                 'nvidia'
             )
