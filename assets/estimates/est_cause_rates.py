@@ -1,7 +1,7 @@
-"""estimates.est_cause_rates: failures per GPU-hour by cause, with limits; causes never seen have an upper one.
+"""estimates.est_cause_rates: failures per GPU-hour by cause, with limits, where a log could have shown the cause.
 
-Read from marts.fct_attempt_exposures, by the paper's rule from marts.fct_failures, and from what the cluster's evidence
-could have shown.
+Read from marts.fct_attempt_exposures, by the paper's rule from marts.fct_failures, and from ops.sight. A cause that was
+never seen has an upper limit; one that could not have been seen has none.
 """
 
 from __future__ import annotations
@@ -26,17 +26,23 @@ GPU_HOURS = (f"{EXPOSURES}.gpu_hours",)
 SHOWABLE = (
     "marts.dim_failure_categories.is_infrastructure",
     "marts.agg_check_introductions.failure_category",
-    "marts.dim_clusters.has_kernel_messages",
+    "marts.fct_health_events.source",
+    "marts.dim_nodes.gpu_vendor",
+    "staging.stg_config__xid_rules.failure_category",
+    "staging.stg_config__kernel_rules.failure_category",
+    "staging.stg_config__node_reason_rules.failure_category",
+    "ops.sight.kind",
 )
+SEEN = (*SHOWABLE, "marts.fct_node_days.allocated_gpu_hours", "marts.fct_attempt_nodes.node_id")
 RATE = (*FAILURES, *GPU_HOURS, "intermediate.int_failure_draws.probability")
 UNIT = "failures per GPU-hour"
 
 TABLE = TableSpec(
     table="est_cause_rates",
     description=(
-        "Infrastructure failures per GPU-hour by cause with their limits. Causes that the cluster's checks and logs "
-        "could have shown and never did stand with their upper limit. One row per cluster, failure_category and way of "
-        "counting."
+        "Infrastructure failures per GPU-hour by cause with their limits, on the node-days on which a log was "
+        "understood that can show the cause on such a node. Causes that were never seen there have an upper limit; "
+        "those that could be seen nowhere have none. One row per cluster, failure_category and way of counting."
     ),
     key=("cluster_id", "failure_category", "counted_as"),
     columns=(
@@ -45,7 +51,7 @@ TABLE = TableSpec(
             "failure_category",
             "varchar",
             "",
-            "Cause, as in marts.dim_failure_categories: one that was found, or that the evidence could have shown.",
+            "Cause, as in marts.dim_failure_categories.",
             (*SHOWABLE, FAILURES[1]),
             is_required=True,
         ),
@@ -62,23 +68,41 @@ TABLE = TableSpec(
             "failure_count",
             "double",
             "failures",
-            "Failed attempts counted, a sum of probabilities. 0: the cause was never seen. Where the GPU-hours of some "
-            "attempts are known, those of other attempts do not count; see note.",
-            (*FAILURES, *PAPER_FAILURES),
-            is_required=True,
+            "Failed attempts counted, a sum of probabilities. 0: the cause was never seen. NULL: it could not have "
+            "been seen. Where the GPU-hours of some attempts are known, those of others do not count; see note.",
+            (*FAILURES, *PAPER_FAILURES, *SEEN),
         ),
         Column("incident_count", "double", "incidents", "Incidents to expect, as they hit several attempts.", FAILURES),
         Column(
             "gpu_hours",
             "double",
             "GPU-hours",
-            "GPU time of all attempts inside the study period; of attempts_paper: of all ended attempts. NULL: no "
-            "attempt tells its GPUs.",
-            (*GPU_HOURS, "marts.fct_attempts.gpu_count", "marts.fct_attempts.runtime_seconds"),
+            "GPU time of attempts inside the study period, on the node-days on which the cause could have been seen; "
+            "of attempts_paper: of all ended attempts where it was found. NULL: no attempt tells its GPUs.",
+            (*GPU_HOURS, "marts.fct_attempts.gpu_count", "marts.fct_attempts.runtime_seconds", *SEEN),
         ),
-        Column("failures_per_gpu_hour", "double", UNIT, "Rate. NULL: never seen, or no exposure; see note.", RATE),
+        Column(
+            "seen_ratio",
+            "double",
+            "ratio 0 to 1",
+            "Share of the GPU-hours in which the cause could have been seen. NULL: no GPU-hours are known.",
+            SEEN,
+        ),
+        Column(
+            "failures_per_gpu_hour",
+            "double",
+            UNIT,
+            "Rate. NULL: never seen, not observable, or no exposure; see note.",
+            RATE,
+        ),
         Column("failures_per_gpu_hour_low", "double", UNIT, "Lower limit.", RATE),
-        Column("failures_per_gpu_hour_high", "double", UNIT, "Upper limit, also of a cause never seen.", RATE),
+        Column(
+            "failures_per_gpu_hour_high",
+            "double",
+            UNIT,
+            "Upper limit, also of a cause never seen. NULL: none is known.",
+            RATE,
+        ),
         Column(
             "dispersion",
             "double",
@@ -90,7 +114,7 @@ TABLE = TableSpec(
             GARWOOD_METHODS, "Failures to expect, as failure_count.", FAILURES, "GPU-hours, as gpu_hours.", GPU_HOURS
         ),
     ),
-    prepared=("exposure_days", "failed_exposures"),
+    prepared=("exposure_days", "failed_exposures", "node_day_sight"),
 )
 
 
@@ -113,9 +137,11 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
 
 def headline(rates: pd.DataFrame) -> str:
     """Say how many causes were seen, and how many others could have been."""
-    expected = rates[rates["counted_as"] == "attempts"]
-    seen = int((expected["failure_count"] > 0).sum())
-    return f"{seen} causes seen, {len(expected) - seen} more with an upper limit only"
+    counts = rates[rates["counted_as"] == "attempts"]["failure_count"]
+    return (
+        f"{(counts > 0).sum()} causes seen, {(counts == 0).sum()} more with an upper limit only, "
+        f"{counts.isna().sum()} not observable"
+    )
 
 
 @estimate(TABLE)

@@ -1,12 +1,9 @@
--- Failures of each cause with the GPU-hours they could have happened in, and every cause that the cluster's evidence
--- could have shown, seen or not.
+-- Failures of each cause on the node-days on which a log could have shown it, with their GPU-hours. A cause that could be
+-- seen on no node-day is not observable.
 with clusters as (
-    select
-        cluster_id,
-        has_accounting,
-        has_kernel_messages,
-        has_node_events or has_slurmctld_log as has_reasons
+    select cluster_id
     from marts.dim_clusters
+    where has_accounting
 ),
 
 categories as (
@@ -15,13 +12,236 @@ categories as (
     where is_infrastructure and is_cause
 ),
 
-exposures as (
+-- Accounting alone shows that a node was lost, and that something failed.
+shown_by_accounting as (
+    select unnest(['node_fail_unattributed', 'unattributed']) as failure_category
+),
+
+-- What each kind of log can show, by the rules that read it: kernel messages by vendor of the GPUs, checks by what ran.
+checks as (
+    select distinct
+        cluster_id,
+        failure_category,
+        lower(trim(check_name)) as check_key
+    from marts.agg_check_introductions
+    where source = 'health_check'
+),
+
+xids as (
+    select unnest([failure_category, co_category]) as failure_category
+    from seeds.xids
+    where evidence_class != 'none' or fatal_evidence_class != 'none'
+),
+
+signatures as (
+    select
+        null as cluster_id,
+        1 as kind,
+        nullif(vendor, '') as gpu_vendor,
+        unnest([failure_category, co_category]) as failure_category
+    from seeds.kernel_rules
+    where is_event and evidence_class != 'none'
+    union
+    select
+        null as cluster_id,
+        1 as kind,
+        'nvidia' as gpu_vendor,
+        failure_category
+    from xids
+    union
+    select
+        cluster_id,
+        1 as kind,
+        'nvidia' as gpu_vendor,
+        failure_category
+    from staging.stg_config__xid_rules
+    union
+    select
+        cluster_id,
+        1 as kind,
+        null as gpu_vendor,
+        failure_category
+    from staging.stg_config__kernel_rules
+    union
+    select
+        cluster_id,
+        2 as kind,
+        null as gpu_vendor,
+        failure_category
+    from checks
+    union
+    select
+        checks.cluster_id,
+        2 as kind,
+        null as gpu_vendor,
+        rules.failure_category
+    from checks
+    inner join seeds.health_check_rules as rules using (check_key)
+    where rules.evidence_class != 'none'
+    union
+    select
+        checks.cluster_id,
+        2 as kind,
+        'nvidia' as gpu_vendor,
+        xids.failure_category
+    from checks
+    cross join xids
+    where checks.check_key = 'xid errors'
+    union
+    select
+        null as cluster_id,
+        4 as kind,
+        null as gpu_vendor,
+        failure_category
+    from seeds.node_reason_rules
+    where evidence_class != 'none'
+    union
+    select
+        cluster_id,
+        4 as kind,
+        null as gpu_vendor,
+        failure_category
+    from staging.stg_config__node_reason_rules
+    union
+    -- What was found could be seen.
+    select
+        failures.cluster_id,
+        case events.source when 'kernel' then 1 when 'health_check' then 2 else 4 end as kind,
+        null as gpu_vendor,
+        failures.failure_category
+    from marts.fct_failures as failures
+    inner join marts.fct_health_events as events
+        on failures.cluster_id = events.cluster_id and failures.primary_event_id = events.event_id
+),
+
+vendors as (
+    select distinct
+        cluster_id,
+        gpu_vendor
+    from intermediate.node_day_sight
+),
+
+showable as (
+    select
+        clusters.cluster_id,
+        categories.failure_category,
+        vendors.gpu_vendor,
+        coalesce(bit_or(signatures.kind), 0) as kinds,
+        categories.failure_category in (from shown_by_accounting) as is_shown_by_accounting
+    from clusters
+    cross join categories
+    left join vendors on clusters.cluster_id = vendors.cluster_id
+    left join signatures
+        on
+            categories.failure_category = signatures.failure_category
+            and coalesce(signatures.cluster_id, clusters.cluster_id) = clusters.cluster_id
+            and coalesce(signatures.gpu_vendor, vendors.gpu_vendor, '') = coalesce(vendors.gpu_vendor, '')
+    group by clusters.cluster_id, categories.failure_category, vendors.gpu_vendor
+),
+
+-- Node-days that are alike, and the share of each day's work that they did; where its GPU-hours are unknown, of its use.
+node_days as (
+    select
+        cluster_id,
+        day_date,
+        gpu_vendor,
+        kinds,
+        sum(allocated_gpu_hours) as gpu_hours,
+        sum(in_use_hours) as in_use_hours
+    from intermediate.node_day_sight
+    group by cluster_id, day_date, gpu_vendor, kinds
+),
+
+-- Added up as decimals: exactly, whatever the order.
+seen_days as (
+    select
+        node_days.cluster_id,
+        showable.failure_category,
+        node_days.day_date,
+        sum(node_days.gpu_hours) as gpu_hours,
+        sum(node_days.in_use_hours) as in_use_hours,
+        coalesce(sum(node_days.gpu_hours) filter (where node_days.kinds & showable.kinds > 0), 0) as seen_gpu_hours,
+        coalesce(sum(node_days.in_use_hours) filter (where node_days.kinds & showable.kinds > 0), 0)
+            as seen_in_use_hours
+    from node_days
+    inner join showable
+        on node_days.cluster_id = showable.cluster_id and node_days.gpu_vendor = showable.gpu_vendor
+    group by node_days.cluster_id, showable.failure_category, node_days.day_date
+),
+
+day_exposures as (
+    select
+        cluster_id,
+        day_date,
+        sum(gpu_hours) as gpu_hours,
+        sum(without_gpu_hours_count) as unknown_count
+    from intermediate.exposure_days
+    group by cluster_id, day_date
+),
+
+cluster_exposures as (
     select
         cluster_id,
         cast(sum(gpu_hours) as double) as gpu_hours,
-        sum(without_gpu_hours_count) as unknown_count
-    from intermediate.exposure_days
+        sum(unknown_count) as unknown_count
+    from day_exposures
     group by cluster_id
+),
+
+causes as (
+    select
+        cluster_id,
+        failure_category,
+        bool_or(is_shown_by_accounting) as is_shown_by_accounting,
+        bit_or(kinds) as kinds
+    from showable
+    group by cluster_id, failure_category
+),
+
+exposures as (
+    select
+        causes.cluster_id,
+        causes.failure_category,
+        cast(sum(cast(
+            day_exposures.gpu_hours
+            * case
+                when causes.is_shown_by_accounting then 1
+                when seen_days.gpu_hours > 0 then seen_days.seen_gpu_hours / seen_days.gpu_hours
+                when seen_days.in_use_hours > 0 then seen_days.seen_in_use_hours / seen_days.in_use_hours
+                else 0
+            end as decimal(38, 12)
+        )) as double) as gpu_hours,
+        causes.is_shown_by_accounting or coalesce(bool_or(seen_days.seen_in_use_hours > 0), false) as is_observable
+    from causes
+    left join day_exposures using (cluster_id)
+    left join seen_days using (cluster_id, failure_category, day_date)
+    group by causes.cluster_id, causes.failure_category, causes.is_shown_by_accounting
+),
+
+-- An end shortly after midnight may have its evidence before.
+failed_nodes as (
+    select
+        failed.cluster_id,
+        failed.attempt_id,
+        failed.failure_category,
+        coalesce(failed.culprit_node_id, attempt_nodes.node_id) as node_id,
+        cast(unnest([failed.failed_at, failed.failed_at - interval 1 hour]) as date) as day_date
+    from intermediate.failed_exposures as failed
+    left join marts.fct_attempt_nodes as attempt_nodes
+        on
+            failed.cluster_id = attempt_nodes.cluster_id
+            and failed.attempt_id = attempt_nodes.attempt_id
+            and failed.culprit_node_id is null
+),
+
+seen_failures as (
+    select distinct
+        failed_nodes.cluster_id,
+        failed_nodes.attempt_id
+    from failed_nodes
+    inner join intermediate.node_day_sight as sight using (cluster_id, node_id, day_date)
+    inner join showable using (cluster_id, failure_category, gpu_vendor)
+    where sight.kinds & showable.kinds > 0
 ),
 
 -- A failure without GPU-hours would raise the rate of the others; where no attempt has any, there is no rate to raise.
@@ -32,10 +252,23 @@ failures as (
         attempts.failure_category,
         coalesce(attempts.incident_id, attempts.attempt_id) as incident_id,
         attempts.failure_probability as probability,
-        attempts.gpu_hours is not null or exposures.gpu_hours is null as is_counted
+        seen_failures.attempt_id is not null
+        or attempts.failure_category in (from shown_by_accounting) as is_seen,
+        attempts.gpu_hours is not null or cluster_exposures.gpu_hours is null as has_exposure
     from intermediate.failed_exposures as attempts
-    inner join exposures using (cluster_id)
+    inner join cluster_exposures using (cluster_id)
+    left join seen_failures using (cluster_id, attempt_id)
     where attempts.failure_probability > 0
+),
+
+unseen_failures as (
+    select
+        cluster_id,
+        failure_category,
+        count(*) as failure_count
+    from failures
+    where not is_seen
+    group by cluster_id, failure_category
 ),
 
 -- what an incident took of one cause: w is the probability that it is real, m the attempts it then holds
@@ -47,7 +280,7 @@ incidents as (
         max(probability) as real_probability,
         sum(probability order by attempt_id) / max(probability) as attempt_count
     from failures
-    where is_counted
+    where is_seen and has_exposure
     group by cluster_id, failure_category, incident_id
 ),
 
@@ -60,7 +293,7 @@ draw_counts as (
         sum(draws.probability order by failures.attempt_id) as expected_count
     from failures
     inner join intermediate.int_failure_draws as draws using (cluster_id, attempt_id)
-    where failures.is_counted
+    where failures.is_seen and failures.has_exposure
     group by failures.cluster_id, failures.failure_category, draws.draw
 ),
 
@@ -89,49 +322,6 @@ counts as (
     group by cluster_id, failure_category
 ),
 
--- Accounting alone shows that a node was lost; a check shows its own cause; kernel messages and the reasons that
--- administrators and Slurm write show those that their rules name.
-kernel_causes as (
-    select failure_category from seeds.kernel_rules
-    union
-    select failure_category from seeds.xids
-),
-
-reason_causes as (
-    select failure_category from seeds.node_reason_rules
-),
-
-showable as (
-    select
-        clusters.cluster_id,
-        categories.failure_category
-    from clusters
-    cross join categories
-    where
-        clusters.has_accounting
-        and (
-            categories.failure_category = 'node_fail_unattributed'
-            or clusters.has_kernel_messages
-            and categories.failure_category in (select kernel_causes.failure_category from kernel_causes)
-            or clusters.has_reasons
-            and categories.failure_category in (select reason_causes.failure_category from reason_causes)
-        )
-    union
-    select
-        introductions.cluster_id,
-        introductions.failure_category
-    from marts.agg_check_introductions as introductions
-    inner join categories using (failure_category)
-    inner join clusters using (cluster_id)
-    where clusters.has_accounting
-    union
-    select distinct
-        failures.cluster_id,
-        failures.failure_category
-    from failures
-    inner join clusters using (cluster_id)
-),
-
 -- By the paper's rule each attributed failure is certain, and all ended attempts count, as in
 -- marts.agg_failure_rates_by_cause.
 paper_counts as (
@@ -155,35 +345,55 @@ paper_exposures as (
     group by cluster_id
 ),
 
+listed as (
+    select
+        causes.*,
+        exposures.gpu_hours,
+        exposures.is_observable,
+        exposures.gpu_hours / nullif(cluster_exposures.gpu_hours, 0) as seen_ratio,
+        cluster_exposures.unknown_count,
+        coalesce(unseen_failures.failure_count, 0) as unseen_failure_count
+    from causes
+    inner join exposures using (cluster_id, failure_category)
+    left join cluster_exposures using (cluster_id)
+    left join unseen_failures using (cluster_id, failure_category)
+    left join counts using (cluster_id, failure_category)
+    left join paper_counts using (cluster_id, failure_category)
+    where
+        causes.failure_category != 'unattributed'
+        or counts.failure_count is not null
+        or paper_counts.failure_count is not null
+),
+
 counted as (
     select
-        showable.cluster_id,
-        showable.failure_category,
+        listed.*,
         'attempts' as counted_as,
         counts.failure_count,
         coalesce(counts.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance,
-        counts.incident_count,
-        exposures.gpu_hours,
-        exposures.unknown_count
-    from showable
+        counts.incident_count
+    from listed
     left join counts using (cluster_id, failure_category)
     left join parameter_variances using (cluster_id, failure_category)
-    left join exposures using (cluster_id)
     union all by name
+    -- What the paper's rule found it counts over all GPU-hours, as in the mart.
     select
-        causes.cluster_id,
-        causes.failure_category,
+        listed.* replace (
+            if(
+                paper_counts.failure_count > 0 or listed.is_shown_by_accounting,
+                paper_exposures.gpu_hours,
+                paper_exposures.gpu_hours * listed.seen_ratio
+            ) as gpu_hours,
+            listed.is_observable or paper_counts.failure_count > 0 as is_observable,
+            paper_exposures.unknown_count as unknown_count,
+            if(paper_counts.failure_count > 0, 1, listed.seen_ratio) as seen_ratio,
+            0 as unseen_failure_count
+        ),
         'attempts_paper' as counted_as,
         paper_counts.failure_count,
         coalesce(paper_counts.failure_count, 0) as failure_variance,
-        paper_counts.incident_count,
-        paper_exposures.gpu_hours,
-        paper_exposures.unknown_count
-    from (
-        select cluster_id, failure_category from showable
-        union
-        select cluster_id, failure_category from paper_counts semi join clusters using (cluster_id)
-    ) as causes
+        paper_counts.incident_count
+    from listed
     left join paper_counts using (cluster_id, failure_category)
     left join paper_exposures using (cluster_id)
 )
@@ -192,16 +402,32 @@ select
     cluster_id,
     failure_category,
     counted_as,
-    coalesce(failure_count, 0) as failure_count,
+    if(is_observable, coalesce(failure_count, 0), null) as failure_count,
     failure_variance,
-    coalesce(incident_count, 0) as incident_count,
+    if(is_observable, coalesce(incident_count, 0), null) as incident_count,
     if(unknown_count > 0, gpu_hours, coalesce(gpu_hours, 0)) as gpu_hours,
+    seen_ratio,
     nullif(concat_ws(
         '; ',
         case
+            when not is_observable and kinds = 0 then 'not observable: no rule and no check shows it on these nodes'
+            when not is_observable
+                then 'not observable: no ' || list_aggregate(
+                    list_filter(
+                        [
+                            if(kinds & 1 > 0, 'kernel log', null),
+                            if(kinds & 2 > 0, 'health check', null),
+                            if(kinds & 4 > 0, 'log of node events', null)
+                        ],
+                        lambda name: name is not null
+                    ),
+                    'string_agg', ' or '
+                ) || ' was understood'
             when coalesce(gpu_hours, 0) = 0 then 'no GPU-hours are known'
             when failure_count is null then 'never seen: only the upper limit is known'
         end,
+        if(is_observable and seen_ratio < 0.9995, format('seen in {:.3g}% of the GPU-hours', 100 * seen_ratio), null),
+        if(unseen_failure_count > 0, format('failures left out, no log of their nodes: {}', unseen_failure_count), null),
         if(unknown_count > 0 and gpu_hours > 0, format('attempts left out, GPU-hours unknown: {}', unknown_count), null)
     ), '') as note
 from counted

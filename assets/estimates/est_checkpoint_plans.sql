@@ -25,7 +25,8 @@ rates as (
         counted_as,
         failure_count,
         failure_variance,
-        node_days
+        node_days,
+        note
     from estimates.est_failure_rates
     where is_reference
 ),
@@ -55,6 +56,7 @@ select
         if(clusters.gpus_per_node is null, 'GPUs per node unknown', null),
         case
             when coalesce(rates.node_days, 0) = 0 then 'no failure rate: the cluster has no node-days'
+            when rates.failure_count is null then 'no failure rate: ' || rates.note
             when rates.failure_count = 0
                 then format('no failure in {:.4g} node-days: only bounds are known', rates.node_days)
         end,

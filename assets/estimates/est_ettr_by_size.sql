@@ -55,7 +55,8 @@ rates as (
         population,
         failure_count,
         failure_variance,
-        node_days
+        node_days,
+        note
     from estimates.est_failure_rates
     where is_reference
 ),
@@ -104,6 +105,7 @@ select
             when sizes.node_count_median is null then 'nodes unknown: no expected ETTR'
             when sizes.productive_hours_mean = 0 then 'no productive time: no expected ETTR'
             when coalesce(rates.node_days, 0) = 0 then 'no failure rate: no expected ETTR'
+            when rates.failure_count is null then 'no failure rate: ' || rates.note
             when rates.failure_count = 0 then 'no failure yet: expected ETTR known by its lower limit only'
         end,
         if(

@@ -30,6 +30,7 @@ FAILURES = (
 )
 NODE_DAYS = (f"{EXPOSURES}.node_days", "marts.fct_node_days.study_hours", *STUDY_GAPS, *POPULATION)
 RATE = (*FAILURES, NODE_DAYS[0], NODE_DAYS[1])
+UNSEEN = (f"{EXPOSURES}.state", "marts.fct_attempt_nodes.node_id", "ops.sight.kind")
 UNEXPLAINED = (f"{EXPOSURES}.state", f"{EXPOSURES}.is_paper_failure", *POPULATION)
 
 TABLE = TableSpec(
@@ -65,8 +66,9 @@ TABLE = TableSpec(
             "failure_count",
             "double",
             "failures",
-            "Failures counted, a sum of probabilities. NULL: cannot be known.",
-            FAILURES,
+            "Failures counted, a sum of probabilities. NULL: cannot be known, as where none was seen and attempts "
+            "ended FAILED on nodes of which no log was understood.",
+            (*FAILURES, *UNSEEN),
         ),
         Column(
             "failure_variance",
@@ -86,8 +88,9 @@ TABLE = TableSpec(
         *with_limits(
             "failures_per_1000_node_days",
             "failures per 1,000 node-days",
-            "Failure rate r_f. NULL: no exposure, or no failure yet; the upper limit then still holds.",
+            "Failure rate r_f. NULL: no exposure, or no failure yet.",
             RATE,
+            "Upper limit, also without a failure. NULL: failures could not have been seen, or there is no exposure.",
         ),
         Column(
             "unexplained_count",
@@ -124,7 +127,7 @@ TABLE = TableSpec(
         ),
     ),
     shared=("node_incidents",),
-    prepared=("exposure_days", "failed_exposures"),
+    prepared=("exposure_days", "failed_exposures", "unseen_ends"),
 )
 
 

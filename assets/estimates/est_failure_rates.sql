@@ -40,6 +40,17 @@ exposures as (
     group by cluster_id
 ),
 
+-- Ends of which nobody could see whether infrastructure failed them.
+unseen as (
+    select
+        cluster_id,
+        sum(attempt_count) as attempt_count,
+        sum(attempt_count) filter (where gpu_size_bin > 128) as large_attempt_count,
+        sum(attempt_count) filter (where is_whole_node) as whole_node_attempt_count
+    from intermediate.unseen_ends
+    group by cluster_id
+),
+
 -- Jobs that share a node use it once.
 physical as (
     select
@@ -200,6 +211,11 @@ joined as (
             when 'whole_nodes' then exposures.whole_node_unexplained_count
             else exposures.unexplained_count
         end, 0) as unexplained_count,
+        coalesce(case cells.population
+            when 'gpus_gt_128' then unseen.large_attempt_count
+            when 'whole_nodes' then unseen.whole_node_attempt_count
+            else unseen.attempt_count
+        end, 0) as unseen_count,
         coalesce(exposures.unmeasured_running_count, 0) as unmeasured_running_count,
         coalesce(unmeasured.unmeasured_failure_count, 0) as unmeasured_failure_count,
         cast(coalesce(case cells.counted_as
@@ -228,6 +244,7 @@ joined as (
         ) as double) as shared_node_days
     from cells
     left join exposures using (cluster_id)
+    left join unseen using (cluster_id)
     left join physical using (cluster_id)
     left join counts using (cluster_id, population)
     left join unmeasured using (cluster_id, population)
@@ -256,14 +273,22 @@ reference as (
         end as population
     from joined
     group by cluster_id
+),
+
+-- No failure was seen among ends that nobody could judge: that is no count of failures.
+judged as (
+    select
+        *,
+        failure_count = 0 and unseen_count > 0 as is_unseen
+    from joined
 )
 
 select
     joined.cluster_id,
     joined.population,
     joined.counted_as,
-    if(joined.is_unknowable, null, joined.failure_count) as failure_count,
-    if(joined.is_unknowable, null, joined.failure_variance) as failure_variance,
+    if(joined.is_unknowable or joined.is_unseen, null, joined.failure_count) as failure_count,
+    if(joined.is_unknowable or joined.is_unseen, null, joined.failure_variance) as failure_variance,
     if(joined.is_unknowable, null, joined.node_days) as node_days,
     cast(if(joined.is_unknowable, null, joined.unexplained_count) as bigint) as unexplained_count,
     joined.unexplained_count > 0 or (joined.attempt_count > 0 and not joined.has_evidence) as is_lower_bound,
@@ -283,13 +308,26 @@ select
                 then 'no time is studied yet: that begins with the first end of an attempt, or where [[spans]] in '
                 || 'cluster.toml says that accounting is complete'
             when joined.node_days = 0 then 'the attempts add up to no node-days'
+            when joined.is_unseen
+                then format(
+                    'not observable: {} ended FAILED on nodes of which no log was understood',
+                    if(joined.unseen_count = 1, '1 attempt', format('{:d} attempts', cast(joined.unseen_count as bigint)))
+                )
             when joined.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the upper limit is known', joined.node_days)
         end,
         if(
-            not joined.has_evidence and joined.attempt_count > 0,
+            not joined.has_evidence and joined.attempt_count > 0 and not joined.is_unseen,
             'a lower bound, as only NODE_FAIL counts: no health checks, kernel messages or node events to judge the '
             || 'FAILED attempts by',
+            null
+        ),
+        if(
+            joined.has_evidence and joined.unseen_count > 0 and not joined.is_unseen and not joined.is_unknowable,
+            format(
+                'a lower bound, as no log was understood where FAILED attempts ended: {:d}',
+                cast(joined.unseen_count as bigint)
+            ),
             null
         ),
         if(joined.gap_days > 0, format('days left out, accounting is missing: {:.4g}', joined.gap_days), null),
@@ -317,6 +355,6 @@ select
             null
         )
     ), '') as note
-from joined
+from judged as joined
 inner join reference using (cluster_id)
 order by joined.cluster_id, joined.population, joined.counted_as

@@ -16,7 +16,8 @@ reference as (
         population,
         counted_as
     from estimates.est_failure_rates
-    where is_reference
+    -- Where failures could not be seen, none is foretold.
+    where is_reference and failure_count is not null
 ),
 
 months as (

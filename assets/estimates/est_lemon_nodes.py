@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assets.model.culprits import Blame
 
 RATE = (*BLAMED, *IN_USE)
+SIGHT = ("ops.sight.kind",)
 SEEN = tuple(f"marts.agg_lemon_signals.{signal}" for signal in SIGNALS)
 THRESHOLDS = "marts.agg_lemon_windows.thresholds"
 WINDOW_END = "marts.agg_lemon_windows.window_end_date"
@@ -73,9 +74,9 @@ TABLE = TableSpec(
             "",
             "lemon: in the list, probability 0.7 or more, 2 failures or more, not all within two weeks that ended a "
             "month ago; watch: a chance of more than 1 in 10, or signals of two kinds agree; ok: neither, and failing "
-            "10 times as often as normal nodes would have shown in 3 failures; not enough data: it would not have "
-            "shown.",
-            (*RATE, *SEEN, THRESHOLDS),
+            "10 times as often as normal nodes would have shown in 3 failures on the days on which a log of the node "
+            "was understood; not enough data: it would not have shown.",
+            (*RATE, *SEEN, *SIGHT, THRESHOLDS),
             is_required=True,
         ),
         Column("reasons", "varchar", "", "What the verdict rests on, in words.", (*RATE, *SEEN, THRESHOLDS)),
@@ -113,6 +114,7 @@ TABLE = TableSpec(
             IN_USE,
         ),
     ),
+    prepared=("node_day_sight",),
 )
 
 
@@ -131,7 +133,9 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
     standing = stand_out(signals, configured)
     first_ago, last_ago = days_ago(nodes, suspects, blame, nodes["window_end_date"].iloc[0])
     is_over = is_past_burst(first_ago, last_ago)
-    verdicts = decide(blame, exposure, standing.is_candidate, is_over)
+    # A node is not called ok by days on which no log of it was understood.
+    time_seen = numbers(nodes, "seen_node_days")
+    verdicts = decide(blame, time_seen, standing.is_candidate, is_over)
     seen = [
         when + signs
         for when, signs in zip(last_failures(last_ago, is_over), sightings(signals, standing, configured), strict=True)
@@ -148,7 +152,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         rate_high=1000 * (fit.high if fit else unknown),
         fleet_rate=1000 * fleet.normal.rate if fleet else np.nan,
         verdict=verdicts.verdict,
-        reasons=reasons(blame, verdicts, exposure, seen),
+        reasons=reasons(blame, verdicts, exposure, time_seen, seen),
         signals_above=pd.Series([[SIGNALS[number] for number in np.flatnonzero(row)] for row in standing.is_above]),
         inferred_failure_count=blame.event_count - blame.known_count,
         days_since_last_failure=last_ago,
@@ -195,7 +199,9 @@ def last_failures(days_ago: np.ndarray, is_over: np.ndarray) -> list[list[str]]:
     ]
 
 
-def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[list[str]]) -> list[str]:
+def reasons(
+    blame: Blame, verdicts: Verdicts, exposure: np.ndarray, time_seen: np.ndarray, seen: list[list[str]]
+) -> list[str]:
     """Return for each node the reasons of its verdict."""
     texts = []
     for number, days in enumerate(exposure):
@@ -205,6 +211,8 @@ def reasons(blame: Blame, verdicts: Verdicts, exposure: np.ndarray, seen: list[l
             parts[0] += f" and {total - known:.1f} inferred"
         if blame.fleet and days > 0 and total >= 1:
             parts[0] += f", {rounded(total / days / blame.fleet.normal.rate, 2)} times as many as a normal node"
+        if days - time_seen[number] >= 0.5:
+            parts.append(f"no log of it was understood on {rounded(days - time_seen[number], 2)} of these")
         verdict, telling = verdicts.verdict[number], verdicts.telling_count[number]
         if verdict in (OK, NOT_ENOUGH_DATA) and np.isfinite(telling):
             parts.append(f"failing 10 times as often as they do it would have failed {rounded(telling, 2)} times")

@@ -21,9 +21,12 @@ uses as (
     select
         node_days.cluster_id,
         node_days.node_id,
-        cast(sum(cast(3600 * node_days.study_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
+        cast(sum(cast(3600 * node_days.study_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days,
+        cast(sum(cast(3600 * node_days.study_hours as decimal(28, 6))) filter (where sight.kinds > 0) as double) / 86400
+            as seen_node_days
     from marts.fct_node_days as node_days
     inner join windows using (cluster_id)
+    left join intermediate.node_day_sight as sight using (cluster_id, node_id, day_date)
     where node_days.day_date between windows.rate_start_date and windows.window_end_date
     group by node_days.cluster_id, node_days.node_id
 )
@@ -36,6 +39,12 @@ select
     windows.rate_days,
     windows.thresholds,
     coalesce(uses.in_use_node_days, 0) as in_use_node_days,
+    -- Where no log of any node was understood, all nodes are judged alike by what accounting shows.
+    if(
+        coalesce(max(uses.seen_node_days) over (partition by nodes.cluster_id), 0) = 0,
+        coalesce(uses.in_use_node_days, 0),
+        coalesce(uses.seen_node_days, 0)
+    ) as seen_node_days,
     signals.excl_jobid_count,
     signals.xid_cnt,
     signals.tickets,

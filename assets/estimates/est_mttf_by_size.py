@@ -47,9 +47,9 @@ TABLE = TableSpec(
             "failure_count",
             "double",
             "failures",
-            "Infrastructure failures to expect, a sum of probabilities.",
-            FAILURES,
-            is_required=True,
+            "Infrastructure failures to expect, a sum of probabilities. NULL: none was seen, and attempts ended FAILED "
+            "on nodes of which no log was understood.",
+            (*FAILURES, "ops.sight.kind"),
         ),
         Column(
             "runtime_hours",
@@ -86,7 +86,7 @@ TABLE = TableSpec(
             RUNTIME,
         ),
     ),
-    prepared=("exposure_days", "failed_exposures"),
+    prepared=("exposure_days", "failed_exposures", "unseen_ends"),
 )
 
 

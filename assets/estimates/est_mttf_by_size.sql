@@ -89,16 +89,30 @@ failures as (
     group by cluster_id, gpu_size_bin
 ),
 
+unseen as (
+    select
+        cluster_id,
+        gpu_size_bin,
+        sum(attempt_count) as attempt_count
+    from intermediate.unseen_ends
+    group by cluster_id, gpu_size_bin
+),
+
 sizes as (
     select
         exposures.*,
-        coalesce(failures.failure_count, 0) as failure_count,
+        coalesce(unseen.attempt_count, 0) > 0 and coalesce(failures.failure_count, 0) = 0 as is_unseen,
+        if(is_unseen, null, coalesce(failures.failure_count, 0)) as failure_count,
         coalesce(failures.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance
     from exposures
     left join failures
         on
             exposures.cluster_id = failures.cluster_id
             and exposures.gpu_size_bin is not distinct from failures.gpu_size_bin
+    left join unseen
+        on
+            exposures.cluster_id = unseen.cluster_id
+            and exposures.gpu_size_bin is not distinct from unseen.gpu_size_bin
     left join parameter_variances
         on
             exposures.cluster_id = parameter_variances.cluster_id
@@ -109,7 +123,7 @@ select
     clusters.cluster_id,
     sizes.gpu_size_bin,
     coalesce(sizes.attempt_count, 0) as attempt_count,
-    coalesce(sizes.failure_count, 0) as failure_count,
+    if(sizes.is_unseen, null, coalesce(sizes.failure_count, 0)) as failure_count,
     coalesce(sizes.failure_variance, 0) as failure_variance,
     coalesce(sizes.runtime_hours, 0) as runtime_hours,
     if(sizes.gpu_size_bin > 0 and clusters.gpus_per_node > 0, clusters.gpus_per_node, null) as gpus_per_node,
@@ -126,6 +140,8 @@ select
         end,
         case
             when sizes.runtime_hours = 0 then 'the attempts ran for no time'
+            when sizes.is_unseen
+                then 'not observable: no failure was seen, and attempts ended FAILED where no log was understood'
             when sizes.failure_count = 0
                 then format('no failure in {:.4g} hours: only the lower limit is known', sizes.runtime_hours)
         end,

@@ -24,7 +24,8 @@ rates as (
         population,
         failure_count,
         failure_variance,
-        node_days
+        node_days,
+        note
     from estimates.est_failure_rates
     where is_reference
 ),
@@ -69,6 +70,7 @@ select
         if(coalesce(clusters.gpus_per_node, 0) = 0, 'GPUs per node unknown', null),
         case
             when coalesce(rates.node_days, 0) = 0 then 'no failure rate: the cluster has no node-days'
+            when rates.failure_count is null then 'no failure rate: ' || rates.note
             when rates.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the lower limit is known', rates.node_days)
         end

@@ -1,10 +1,11 @@
-"""Tables of schema `intermediate` that are made once of all attempts, because many estimates read them.
+"""Tables of schema `intermediate` that are made once of all attempts or node-days, because many estimates read them.
 
 Each has its query in a file of its name. `docs/decisions.md` says what this saves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 QUERIES = {
     "exposure_days": read_query("exposure_days", "attempt_stretches"),
     "failed_exposures": read_query("failed_exposures"),
+    "node_day_sight": read_query("node_day_sight"),
+    "unseen_ends": read_query("unseen_ends"),
 }
-READ = (dg.AssetKey(["marts", "fct_attempt_exposures"]), dg.AssetKey(["marts", "dim_study_gaps"]))
+"""In an order in which they can be made."""
+EXPOSURES = ("marts.fct_attempt_exposures", "marts.dim_study_gaps")
 
 
 def prepare(con: duckdb.DuckDBPyConnection, name: str) -> int:
@@ -29,9 +33,13 @@ def prepare(con: duckdb.DuckDBPyConnection, name: str) -> int:
     return int(rows)
 
 
-def _prepared(name: str, description: str) -> dg.AssetsDefinition:
+def _prepared(name: str, description: str, read: Sequence[str] = EXPOSURES) -> dg.AssetsDefinition:
     spec = dg.AssetSpec(
-        ["intermediate", name], deps=READ, group_name="intermediate", kinds={"sql", "duckdb"}, description=description
+        ["intermediate", name],
+        deps=[dg.AssetKey(table.split(".")) for table in read],
+        group_name="intermediate",
+        kinds={"sql", "duckdb"},
+        description=description,
     )
 
     def compute(warehouse: Warehouse) -> dg.MaterializeResult[None]:
@@ -53,4 +61,14 @@ exposure_days = _prepared(
 failed_exposures = _prepared(
     "failed_exposures",
     "The rows of marts.fct_attempt_exposures that may have failed, or that the paper counts as failed.",
+)
+node_day_sight = _prepared(
+    "node_day_sight",
+    "Which kinds of logs could have shown a fault of a node on a day, and how much of its cluster's work it did then.",
+    ("marts.fct_node_days", "marts.dim_nodes", "ops.sight"),
+)
+unseen_ends = _prepared(
+    "unseen_ends",
+    "How many attempts ended FAILED where no log was understood, by size and by whether they fill whole nodes.",
+    (*EXPOSURES, "marts.fct_attempts", "marts.fct_attempt_nodes", "intermediate.node_day_sight"),
 )

@@ -42,9 +42,9 @@ def est_cause_rates() -> list[Rule]:
         *evidenced(*row),
         no_row(
             "every_cause_is_bounded",
-            f"gpu_hours > 0 and {rate}_high is null",
-            (*row, "gpu_hours", f"{rate}_high"),
-            "a cause with exposure has an upper limit, seen or not",
+            f"(gpu_hours > 0 and failure_count is not null) <> ({rate}_high is not null)",
+            (*row, "failure_count", "gpu_hours", f"{rate}_high"),
+            "a cause that could be seen has an upper limit, and no other",
         ),
         no_row(
             "dispersion_at_least_1",

@@ -101,6 +101,8 @@ PUBLISHED = {
     "sizes": "marts.agg_job_sizes order by gpu_size_bin nulls last",
     "states": "marts.agg_job_states order by is_infrastructure, attempt_count desc, state",
     "time_to_failure": "estimates.est_time_to_failure order by gpu_size_bin",
+    "unobservable_causes": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count is null "
+    "order by failure_category",
     "unmapped_signals": f"marts.agg_unmapped_signals order by {ORDER}",
 }
 """Published tables by the name that sections call them, with the rows wanted and their order."""

@@ -30,7 +30,7 @@ _TABLES = f"""
     where columns.database_name = '{PUBLICATION}' and columns.column_name = 'cluster_id'
     order by all
 """
-_OF_WORKING_FILE = ("ops.spans", "raw.clusters")
+_OF_WORKING_FILE = ("ops.spans", "ops.sight", "raw.clusters")
 """Tables of the working file that belong to a cluster's numbers: what its logs cover, and its settings."""
 _MARK_NOT_PULLED = f"""
     update {PUBLICATION}.marts.dim_clusters as clusters set

@@ -71,9 +71,9 @@ SHOWABLE = """
 insert into marts.dim_failure_categories by name
 from (values ('pcie', true, true), ('node_fail_unattributed', true, true), ('oom', true, false))
     as categories (failure_category, is_cause, is_infrastructure);
-insert into seeds.kernel_rules values ('pcie');
-insert into seeds.xids values ('pcie');
-insert into seeds.node_reason_rules values ('pcie');
+insert into seeds.kernel_rules (failure_category) values ('pcie');
+insert into ops.sight
+select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days;
 """
 
 # The view of that name, of attempts that were never suspended; a failure without a row in fct_failures is certain.

@@ -12,31 +12,53 @@ from tests.warehouses import create_tables
 MARTS = """
 insert into intermediate.int_failure_draws by name
 from (values ('checked', 'c', 1, 0.25), ('checked', 'c', 2, 0.75)) as draws (cluster_id, attempt_id, draw, probability);
-insert into seeds.kernel_rules by name from (values ('ib_link'), ('none')) as kinds (failure_category);
-insert into seeds.xids by name from (values ('gpu_memory'), ('user_code')) as codes (failure_category);
+insert into seeds.kernel_rules by name
+from (values ('ib_link', 'none', null), ('gpu_nvlink', 'none', 'amd'), ('none', 'none', null))
+    as rules (failure_category, co_category, vendor);
+insert into seeds.xids by name
+from (values ('gpu_memory', 'none'), ('user_code', 'none')) as codes (failure_category, co_category);
 insert into seeds.node_reason_rules by name from (values ('nccl_timeout'), ('pcie')) as rules (failure_category);
 insert into marts.dim_clusters by name
 from (values
-    ('checked', true, false, false, false), ('logged', true, true, false, false), ('told', true, false, true, false),
-    ('bare', true, false, false, false), ('mixed', true, false, false, false), ('idle', true, false, false, false),
-    ('no jobs', false, true, true, true)
-) as clusters (cluster_id, has_accounting, has_kernel_messages, has_node_events, has_slurmctld_log);
+    ('checked', true), ('logged', true), ('told', true), ('bare', true), ('mixed', true), ('idle', true),
+    ('no jobs', false)
+) as clusters (cluster_id, has_accounting);
 insert into marts.dim_failure_categories by name
 from (values
-    ('pcie', true, true), ('ib_link', true, true), ('gpu_memory', true, true), ('nccl_timeout', true, true),
-    ('unattributed', true, true), ('node_fail_unattributed', true, true), ('oom', true, false),
-    ('planned', false, false)
+    ('pcie', true, true), ('ib_link', true, true), ('gpu_memory', true, true), ('gpu_nvlink', true, true),
+    ('nccl_timeout', true, true), ('unattributed', true, true), ('node_fail_unattributed', true, true),
+    ('oom', true, false), ('planned', false, false)
 ) as categories (failure_category, is_cause, is_infrastructure);
 insert into marts.agg_check_introductions by name
-from (values ('checked', 'pcie'), ('checked', 'ib_link'), ('checked', 'oom')) as checks (cluster_id, failure_category);
+from (values ('checked', 'check pcie', 'pcie'), ('checked', 'check ib', 'ib_link'), ('checked', 'check oom', 'oom'))
+    as checks (cluster_id, check_name, failure_category);
 insert into marts.fct_attempt_exposures (
-    cluster_id, attempt_id, gpu_hours, failure_probability, failure_category, incident_id
+    cluster_id, attempt_id, gpu_hours, failure_probability, failure_category, incident_id, culprit_node_id, failed_at,
+    seen_from_at, seen_to_at
 )
-values
-    ('checked', 'a', 1000, 1.0, 'pcie', 'i1'), ('checked', 'b', 1000, 1.0, 'pcie', 'i1'),
-    ('checked', 'c', 500, 0.5, 'pcie', null), ('checked', 'd', 500, 0, null, null),
-    ('logged', 'a', 100, 0, null, null), ('told', 'a', 100, 0, null, null), ('bare', 'a', null, 1.0, 'pcie', null),
-    ('mixed', 'a', null, 1.0, 'pcie', null), ('mixed', 'b', 1000, 1.0, 'pcie', null);
+select *, timestamp '2026-03-01 20:00', timestamp '2026-03-01 00:00', timestamp '2026-03-02 00:00'
+from (values
+    ('checked', 'a', 1000, 1.0, 'pcie', 'i1', 'n1'), ('checked', 'b', 1000, 1.0, 'pcie', 'i1', 'n1'),
+    ('checked', 'c', 500, 0.5, 'pcie', null, 'n1'), ('checked', 'd', 500, 0, null, null, null),
+    ('logged', 'a', 100, 0, null, null, null), ('told', 'a', 100, 0, null, null, null),
+    ('bare', 'a', null, 1.0, 'pcie', null, 'n1'), ('mixed', 'a', null, 1.0, 'pcie', null, 'n1'),
+    ('mixed', 'b', 1000, 1.0, 'pcie', null, 'n1')
+) as attempts;
+insert into marts.dim_nodes by name
+from (values ('checked', 'n1', null), ('logged', 'n1', null), ('logged', 'a1', 'amd'), ('told', 'n1', null),
+    ('bare', 'n1', null), ('mixed', 'n1', null))
+    as nodes (cluster_id, node_id, gpu_vendor);
+insert into marts.fct_node_days by name
+select cluster_id, node_id, date '2026-03-01' as day_date, 0 as allocated_gpu_hours, 24 as in_use_hours
+from marts.dim_nodes where cluster_id <> 'logged'
+union all
+from (values
+    ('logged', 'n1', date '2026-03-01', 75, 24), ('logged', 'a1', date '2026-03-01', 25, 24)
+) as days;
+insert into ops.sight values
+    ('checked', 'n1', 'health', '2026-03-01'), ('logged', 'n1', 'kernel', '2026-03-01'),
+    ('logged', 'a1', 'kernel', '2026-03-01'), ('told', 'n1', 'events', '2026-03-01'),
+    ('bare', 'n1', 'events', '2026-03-01'), ('mixed', 'n1', 'slurmctld', '2026-03-01');
 insert into marts.fct_failures by name
 from (values
     ('checked', 'a', 'pcie', 'i1'), ('checked', 'b', 'pcie', 'i1'), ('checked', 'c', 'pcie', null),
@@ -58,12 +80,24 @@ def rates(found):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """All rows of four clusters."""
-    house = Warehouse(path=str(tmp_path_factory.mktemp("causes") / "faultline.duckdb"))
+    """All rows of all clusters."""
+    with filled(tmp_path_factory.mktemp("causes")).writing() as con:
+        return list(with_rates(con.execute(TABLE.query).df()).itertuples())
+
+
+@pytest.fixture
+def house(tmp_path):
+    """The clusters to change."""
+    return filled(tmp_path)
+
+
+def filled(folder):
+    """Make a warehouse of the clusters."""
+    house = Warehouse(path=str(folder / "faultline.duckdb"))
     with house.writing() as con:
         create_tables(con)
         con.execute(MARTS)
-        return list(with_rates(con.execute(TABLE.query).df()).itertuples())
+    return house
 
 
 def test_failures_count_with_their_probability_and_limits_know_the_incident(rates):
@@ -87,18 +121,61 @@ def test_a_cause_whose_check_ran_and_never_saw_it_has_an_upper_limit(rates):
     assert (row.method, row.note) == ("garwood_upper_limit", "never seen: only the upper limit is known")
 
 
-def test_only_causes_that_the_evidence_could_have_shown_have_a_row(rates):
+def test_only_causes_that_a_log_could_have_shown_are_observable(rates):
+    """Elsewhere there is neither a count nor a limit, and the note says why."""
     of = {}
-    for cluster_id, cause in rates:
-        of.setdefault(cluster_id, set()).add(cause)
+    for (cluster_id, cause), row in rates.items():
+        if not pd.isna(row.failure_count):
+            of.setdefault(cluster_id, set()).add(cause)
     assert of == {
         "checked": {"pcie", "ib_link", "node_fail_unattributed"},
-        "logged": {"ib_link", "gpu_memory", "node_fail_unattributed"},
+        "logged": {"ib_link", "gpu_memory", "gpu_nvlink", "node_fail_unattributed"},
         "told": {"nccl_timeout", "pcie", "node_fail_unattributed"},
-        "bare": {"pcie", "node_fail_unattributed"},
-        "mixed": {"pcie", "node_fail_unattributed"},
+        "bare": {"nccl_timeout", "pcie", "node_fail_unattributed", "unattributed"},
+        "mixed": {"nccl_timeout", "pcie", "node_fail_unattributed"},
         "idle": {"node_fail_unattributed"},
     }
+    blind = rates["checked", "gpu_memory"]
+    assert np.isnan(
+        [blind.failures_per_gpu_hour, blind.failures_per_gpu_hour_low, blind.failures_per_gpu_hour_high]
+    ).all()
+    assert (blind.gpu_hours, blind.method) == (0.0, "no_exposure")
+    assert blind.note == "not observable: no kernel log was understood"
+    assert rates["idle", "pcie"].note == "not observable: no log of node events was understood"
+    assert rates["checked", "gpu_nvlink"].note == "not observable: no rule and no check shows it on these nodes"
+
+
+def test_gpu_hours_are_those_of_nodes_on_which_the_log_has_a_signature(rates):
+    """Xids are NVIDIA's, 75 of 100 GPU-hours; one rule is AMD's, the other of all nodes."""
+    assert [rates["logged", cause].gpu_hours for cause in ("gpu_memory", "gpu_nvlink", "ib_link")] == [
+        75.0,
+        25.0,
+        100.0,
+    ]
+    row = rates["logged", "gpu_memory"]
+    assert row.seen_ratio == 0.75
+    assert row.failures_per_gpu_hour_high == pytest.approx(-np.log(0.05) / 75)
+    assert row.note == "never seen: only the upper limit is known; seen in 75% of the GPU-hours"
+
+
+def test_a_failure_on_a_day_without_sight_is_left_out(house):
+    """Two of three failures are on the second day, of which no log of the node was understood."""
+    with house.writing() as con:
+        con.execute(
+            """
+            update marts.fct_attempt_exposures
+            set
+                failed_at = '2026-03-02 20:00', seen_from_at = '2026-03-02', seen_to_at = '2026-03-03',
+                incident_id = attempt_id
+            where cluster_id = 'checked' and attempt_id in ('a', 'b');
+            insert into marts.fct_node_days by name
+            select * replace (date '2026-03-02' as day_date) from marts.fct_node_days where cluster_id = 'checked';
+            """
+        )
+        found = with_rates(con.execute(TABLE.query).df())
+    (row,) = found[(found.cluster_id == "checked") & (found.failure_category == "pcie")].head(1).itertuples()
+    assert (row.failure_count, row.gpu_hours) == (0.5, 1000.0)
+    assert row.note == "seen in 33.3% of the GPU-hours; failures left out, no log of their nodes: 2"
 
 
 def test_a_failure_of_unknown_gpu_hours_counts_where_none_are_known(rates):

@@ -28,6 +28,7 @@ from (values
     ('shared', 'nodes', 'incidents', true), ('young', 'all', 'attempts', true), ('paused', 'all', 'attempts', true),
     ('gappy', 'all', 'attempts', true), ('idle', 'all', 'attempts', true)
 ) as rates (cluster_id, population, counted_as, is_reference);
+update estimates.est_failure_rates set failure_count = 1;
 insert into marts.fct_attempt_exposures (
     cluster_id, attempt_id, started_at, entry_seconds, exit_seconds, gpu_size_bin, is_whole_node, node_days, failed_at,
     failure_probability, incident_id, culprit_node_id

@@ -8,7 +8,7 @@ import pytest
 
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.method_version import METHOD_VERSION
-from assets.estimates.prepared import QUERIES, exposure_days, failed_exposures
+from assets.estimates.prepared import QUERIES, exposure_days, failed_exposures, node_day_sight, unseen_ends
 from assets.estimates.table import Column, TableSpec
 from tests.estimates.five_clusters import ASSETS, read
 
@@ -29,20 +29,28 @@ def test_path_table_and_asset_share_their_name(module):
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
 def test_the_asset_waits_for_exactly_the_tables_its_query_reads(table):
     read = tables_in(table.query)
-    behind = set().union(*(tables_in(QUERIES[name]) for name in table.prepared))
+    behind = set().union(*(tables_in(QUERIES[name]) for name in behind_of(table.prepared)))
     waits_for = {".".join(key.path) for key in table.upstream_keys}
     assert read - behind == waits_for - behind
 
 
-@pytest.mark.parametrize("asset", [exposure_days, failed_exposures], ids=lambda asset: asset.key.path[-1])
+@pytest.mark.parametrize(
+    "asset", [exposure_days, failed_exposures, node_day_sight, unseen_ends], ids=lambda asset: asset.key.path[-1]
+)
 def test_a_prepared_table_waits_for_what_it_reads(asset):
     read = tables_in(QUERIES[asset.key.path[-1]])
     assert read <= {".".join(key.path) for key in asset.dependency_keys}
 
 
+def behind_of(prepared):
+    """The prepared tables that a query reads, and those that these read."""
+    own = {name for table in prepared for name in QUERIES if f"intermediate.{name}" in tables_in(QUERIES[table])}
+    return {*prepared, *own}
+
+
 def tables_in(query):
     """The tables that a query reads."""
-    return set(re.findall(r"(?:from|join)\s+((?:marts|staging|intermediate|estimates)\.\w+)", query))
+    return set(re.findall(r"(?:from|join)\s+((?:marts|staging|intermediate|estimates|ops)\.\w+)", query))
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)

@@ -13,8 +13,9 @@ from assets.report.blocks import Figure, Section, Table, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import duration, printable, share, short, whole
 from assets.report.queries import Frames, Own, Row, summed
+from assets.report.sections.headline import reference_of
 from assets.report.tables import Col, cause, ends, flag, interval, table
-from assets.report.wording import loss_rule, plural, rate
+from assets.report.wording import loss_rule, plural, rate, sentence
 
 PER_MILLION = "#Per million GPU-hours"
 KINDS = {
@@ -35,7 +36,12 @@ CAUSES = (
     Col(PER_MILLION, lambda row: rate(row, "per_million")),
     interval("per_million", unless="failure_count"),
 )
-UNSEEN = (cause(), Col("#At most, per million GPU-hours", "per_million_high", short))
+UNSEEN = (
+    cause(),
+    Col("#At most, per million GPU-hours", "per_million_high", short),
+    Col("#Seen in so many GPU-hours", "gpu_hours", short, detail=lambda row: f"{share(row['seen_ratio'])} of all"),
+)
+UNOBSERVABLE = (cause(), Col("Why", "note"))
 ATTRIBUTION = (
     Col("Kind", "kind"),
     Col("Meaning", lambda row: KINDS[row["kind"]]),
@@ -93,7 +99,7 @@ def causes(own: Own) -> Section:
     return section(
         "causes",
         "Why attempts failed",
-        None if seen else note("No infrastructure failure was found, so there is no cause to rank."),
+        None if seen else note(_without_causes(own)),
         _figure([row for row in seen if row["per_million"]]),
         table(
             "Failure rate by cause",
@@ -105,15 +111,27 @@ def causes(own: Own) -> Section:
             "Causes that were never seen",
             unseen,
             UNSEEN,
-            f"The cluster's checks and logs could have shown them in {short(unseen[0]['gpu_hours'])} GPU-hours. Upper "
-            "limits of the {level} interval."
-            if unseen
-            else "",
+            "Checks or logs that were understood could have shown them on the nodes that ran these GPU-hours. Upper "
+            "limits of the {level} interval.",
+            is_collapsed=True,
+        ),
+        table(
+            "Causes that could not have been seen",
+            sorted(own.rows("unobservable_causes"), key=lambda row: row["label"]),
+            UNOBSERVABLE,
+            "Of these nothing is known: they may be as frequent as any.",
             is_collapsed=True,
         ),
         _attribution(own),
         pairs or note("Too few failures have a known cause to say which causes come together."),
     )
+
+
+def _without_causes(own: Own) -> str:
+    reference = reference_of(own)
+    if reference.get("node_days") and reference["failure_count"] is None:
+        return sentence(reference["note"])
+    return "No infrastructure failure was found, so there is no cause to rank."
 
 
 def _per_million(row: Row) -> Row:

@@ -35,7 +35,7 @@ def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], cour
     return FirstScreen(
         period=f"{moment(cluster['first_at'])[:10]} to {moment(end)[:10]} ({period(cluster)}), "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",
-        sentence=_sentence(own, actions) if enough else _sentence_of_little(own),
+        sentence=_sentence(own, actions, enough),
         tiles=(_rate_tile(own), _mttf_tile(own), _ettr_tile(own.rows("ettr")), _loss_tile(own), _allocation_tile(own)),
         actions=tuple(actions),
         age=_age(cluster, end, made_at),
@@ -115,7 +115,7 @@ def _course(own: Own, of_rate: Callable[[float], float | None] = float) -> tuple
 def _rate_tile(own: Own) -> Tile:
     reference = reference_of(own)
     label = f"Failures per 1,000 node-days, {POPULATIONS.get(reference.get('population', ''), 'all jobs')}"
-    if not reference.get("node_days"):
+    if not reference.get("node_days") or reference["failure_count"] is None:
         return Tile(label, UNKNOWN, details=(reference.get("note") or "no exposure is known",))
     rests_on = f"{number(reference['failure_count'])} failures in {short(reference['node_days'])} node-days"
     if not has_enough(own):
@@ -235,8 +235,12 @@ def _sentence_of_little(own: Own) -> str:
     )
 
 
-def _sentence(own: Own, actions: Sequence[Action]) -> str:
+def _sentence(own: Own, actions: Sequence[Action], enough: bool) -> str:
     reference, projection = reference_of(own), projection_of(own)
+    if reference.get("node_days") and reference["failure_count"] is None:
+        return f"How often machines fail is unknown: {reference['note']}."
+    if not enough:
+        return _sentence_of_little(own)
     direction = direction_of(ratio_of_months(own))
     change = "and nothing to compare the last 30 days with" if direction is None else VERDICTS[direction][1]
     said = f"{rate(reference)} failures per 1,000 node-days {brackets(ends(reference, RATE))}, {change}"

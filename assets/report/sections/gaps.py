@@ -67,6 +67,7 @@ SPANS = (
     Col("From", "from_at", moment),
     Col("To", "to_at", moment),
     Col("Share of the study period", "covered_ratio", share),
+    Col("#Node-days seen", "seen_node_days_ratio", share, unknown=""),
     Col("#Gaps", "gap_count", whole, detail=longest_gap),
     Col("Known by", "known_by"),
 )
@@ -112,8 +113,9 @@ def gaps(own: Own) -> Section:
             "What each log covers",
             own.rows("spans"),
             SPANS,
-            "Outside of these times what rests on the log is unknown, or is taken from the next best log. ops.spans "
-            "has every interval; [[spans]] in cluster.toml overrides what is wrong here.",
+            "Outside of these times what rests on the log is unknown, or is taken from the next best log. Node-days "
+            "seen: the share of those in use on which the log could have shown a fault of the node (ops.sight). "
+            "ops.spans has every interval; [[spans]] in cluster.toml overrides what is wrong here.",
         ),
         table(
             "What no rule knows",

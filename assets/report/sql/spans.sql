@@ -2,6 +2,24 @@
 with spans as (
     select *, lag(to_at) over (partition by cluster_id, kind order by from_at) as previous_to_at
     from ops.spans
+),
+
+-- Of the node-days in use, how many the log could have shown a fault on.
+seen as (
+    select
+        node_days.cluster_id,
+        kinds.kind,
+        avg((sight.node_id is not null)::integer) as seen_node_days_ratio
+    from marts.fct_node_days as node_days
+    cross join (values ('health'), ('kernel'), ('events'), ('slurmctld')) as kinds (kind)
+    left join ops.sight as sight
+        on
+            node_days.cluster_id = sight.cluster_id
+            and node_days.node_id = sight.node_id
+            and node_days.day_date = sight.day_date
+            and kinds.kind = sight.kind
+    where node_days.study_hours > 0
+    group by node_days.cluster_id, kinds.kind
 )
 
 select
@@ -17,8 +35,10 @@ select
     sum(greatest(
         0, epoch(least(spans.to_at, clusters.study_to_at) - greatest(spans.from_at, clusters.study_from_at))
     )) / nullif(any_value(epoch(clusters.study_to_at - clusters.study_from_at)), 0) as covered_ratio,
-    epoch(any_value(clusters.study_to_at) - max(spans.to_at)) / 86400 as silent_days
+    epoch(any_value(clusters.study_to_at) - max(spans.to_at)) / 86400 as silent_days,
+    any_value(seen.seen_node_days_ratio) as seen_node_days_ratio
 from spans
 inner join marts.dim_clusters as clusters using (cluster_id)
+left join seen using (cluster_id, kind)
 group by spans.cluster_id, spans.kind
 order by spans.cluster_id, spans.kind

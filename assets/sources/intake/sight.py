@@ -248,7 +248,7 @@ _SIGHT = f"""
     in_files as (
         select
             cluster_id, kind, node_id, path,
-            min(day_date) as first_date, max(day_date) as last_date, count(distinct day_date) as day_count
+            min(day_date) as first_date, max(day_date) as last_date, count(*) as day_count
         from (
             select cluster_id, kind, path, node_id, day_date from sightings
             union all
@@ -344,14 +344,19 @@ _SIGHT = f"""
     )
 
     select cluster_id, node_id, kind, day_date from node_days semi join covered_days using (cluster_id, kind, day_date)
-    union
-    select cluster_id, node_id, kind, unnest(generate_series(first_date, last_date, interval 1 day))::date as day_date
-    from stated
-    anti join (from ops.spans where known_by = 'cluster.toml') as declared using (cluster_id, kind)
+    union all
+    -- What a file tells of is seen, also where another file of its kind is missing.
+    select cluster_id, node_id, kind, day_date
+    from (from node_days anti join covered_days using (cluster_id, kind, day_date)) as others
+    semi join stated
+        on
+            stated.cluster_id = others.cluster_id and stated.kind = others.kind and stated.node_id = others.node_id
+            and others.day_date between stated.first_date and stated.last_date
+    anti join (from ops.spans where known_by = 'cluster.toml') as declared
+        on declared.cluster_id = others.cluster_id and declared.kind = others.kind
     union all
     select cluster_id, node_id, kind, day_date
     from nodes
     inner join covered_days using (cluster_id)
     where kind in ('events', 'slurmctld')
-    order by all
 """

@@ -1,0 +1,36 @@
+-- Attempts that ended FAILED or REQUEUED on a node of which no log was understood on that day: whether infrastructure
+-- failed them could not have been seen. What planned work ended is known.
+with ends as (
+    select
+        cluster_id,
+        attempt_id,
+        gpu_size_bin,
+        is_whole_node,
+        cast(seen_to_at as date) as day_date
+    from marts.fct_attempt_exposures
+    anti join (from marts.fct_attempts where end_reason = 'planned') as planned using (cluster_id, attempt_id)
+    where state in ('FAILED', 'REQUEUED') and not is_paper_failure
+),
+
+unseen as (
+    select distinct
+        ends.cluster_id,
+        ends.attempt_id
+    from ends
+    left join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+    left join intermediate.node_day_sight as sight
+        on
+            attempt_nodes.cluster_id = sight.cluster_id
+            and attempt_nodes.node_id = sight.node_id
+            and ends.day_date = sight.day_date
+    where coalesce(sight.kinds, 0) = 0
+)
+
+select
+    ends.cluster_id,
+    ends.gpu_size_bin,
+    ends.is_whole_node,
+    count(*) as attempt_count
+from ends
+semi join unseen using (cluster_id, attempt_id)
+group by ends.cluster_id, ends.gpu_size_bin, ends.is_whole_node
