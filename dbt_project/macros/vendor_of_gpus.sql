@@ -1,4 +1,4 @@
-{#- The vendor that a model of GPUs, a type of generic resource or the name of a check tells of, where it is not NVIDIA. -#}
+{#- The vendor that a model or type of GPUs, or the name of a check, tells of, where it is not NVIDIA. -#}
 {% macro vendor_of_gpus(text) -%}
     case
         when {{ regex_matches('lower(' ~ text ~ ')', regex_literal(
