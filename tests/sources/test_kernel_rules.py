@@ -62,6 +62,12 @@ INIT = "NVRM: GPU 0000:29:00.0: RmInitAdapter failed! (0x24:0x72:1568)"
 RESET = "NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x62) returned from x"
 ACA = "amdgpu 0000:9e:00.0: {1}[Hardware Error]: Accelerator Check Architecture events logged"
 UMC = "amdgpu 0000:68:00.0: amdgpu: 1 new uncorrectable hardware errors detected in umc block"
+POISON = "amdgpu 0000:68:00.0: amdgpu: {5}RAS poison consumption, fall back to gpu reset flow: client id 27"
+AMD_RESET = "amdgpu 0000:68:00.0: amdgpu: GPU reset begin!"
+AMD_FAILED = "amdgpu 0000:68:00.0: amdgpu: GPU reset(2) failed"
+TX = "mlx5_core 0000:3b:00.0 enp59s0: TX timeout detected"
+CONTAINED = "pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000"
+PCIE_TWICE = ("pcie_link", 2)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +87,15 @@ UMC = "amdgpu 0000:68:00.0: amdgpu: 1 new uncorrectable hardware errors detected
         ([(0, XID.format("29", 48)), (20, RESET)], [("xid", 2)]),
         ([(0, UMC), (5, ACA)], [("amdgpu_memory", 2)]),
         ([(0, UMC), (6, ACA)], [("amdgpu_memory", 1), ("amdgpu_aca", 1)]),
+        ([(0, POISON), (1, AMD_RESET), (2, UMC), (20, AMD_FAILED)], [("amdgpu_memory", 4)]),
+        ([(0, "amdgpu: qcm fence wait loop timeout expired"), (1, AMD_RESET)], [("amdgpu_hang", 2)]),
+        ([(0, AMD_RESET), (20, AMD_FAILED)], [("amdgpu_reset_failed", 2)]),
+        ([(0, "NVRM: GPU6 RmInitAdapter: Cannot initialize GSP firmware RM"), (1, INIT)], [("gpu_init_failed", 2)]),
+        (
+            [(0, "NETDEV WATCHDOG: enp59s0 (mlx5_core): transmit queue 12 timed out"), (1, TX)],
+            [("eth_watchdog", 2)],
+        ),
+        ([(0, CONTAINED), (0, "pcieport 0000:15:01.0: PCIe Bus Error: severity=Uncorrected (Fatal)")], [PCIE_TWICE]),
     ],
 )
 def test_what_is_told_twice_of_one_fault_is_one_event(
@@ -89,7 +104,36 @@ def test_what_is_told_twice_of_one_fault_is_one_event(
     assert events(*lines) == expected
 
 
+OTHER_WORDINGS = {
+    "accel accel0: System Critical Error Interrupt - HBM(2) MC(1) MC_CH(0) MC_PC(1). Error cause: DERR": (
+        "habanalabs_memory"
+    ),
+    "amdgpu 0000:c3:00.0: amdgpu: Saved bad pages 130 reaches threshold value 128": "amdgpu_bad_pages",
+    "mlx5_core 0000:3b:00.0 enp59s0f0np0: TX timeout detected": "eth_watchdog",
+    "mlx5_core 0000:9a:00.0 ibp154s0: TX timeout detected": "ib_watchdog",
+    "pciehp 0000:15:01.0:pcie004: Slot(5): Link Down": "pcie_slot_down",
+    "pciehp 0000:15:01.0:pcie04: Card not present on Slot(5)": "pcie_slot_down",
+    "dpc 0000:15:01.0:pcie008: DPC containment event, status:0x1f05 source:0x0000": "pcie_containment",
+    "watchdog: CPU 12 Hard LOCKUP": "hard_lockup",
+    "JBD2: Detected IO errors while flushing file data on dm-0-8": "ext4_error",
+    "EXT4-fs (nvme0n1p1): I/O error while writing superblock": "ext4_error",
+    "nvme1n1: writeback error on inode 134, offset 0, sector 1234": "ext4_error",
+    "blk_update_request: critical medium error, dev sda, sector 1234 op 0x0:(READ)": "block_io",
+    "NETDEV WATCHDOG: usb0 (cdc_ether): transmit queue 0 timed out": "usb_network",
+}
+"""What older and newer kernels print of the same faults, and the rule that knows it."""
+
+
+@pytest.mark.parametrize(("line", "rule"), OTHER_WORDINGS.items())
+def test_other_kernels_print_the_same_faults(line: str, rule: str) -> None:
+    assert [row["rule"] for row in read(kernel, in_the_middle([line])).loaded] == [rule]
+
+
 SILENT = [
+    "amdgpu 0000:0c:00.0: amdgpu: RAS records:235 exceeds 90% of threshold:256",
+    "mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link ACTIVE",
+    "veth1a2b3c: link down",
+    "blk_update_request: critical target error, dev sda, sector 2048 op 0x3:(DISCARD)",
     "amdgpu 0000:0c:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block",
     "amdgpu 0000:0c:00.0: amdgpu: no uncorrectable hardware errors detected in umc block",
     "amdgpu 0000:0c:00.0: amdgpu: 12 correctable hardware errors detected in total in gfx block",

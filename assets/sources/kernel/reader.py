@@ -27,7 +27,7 @@ DIALECTS = (
     "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain",
     "kmsg", *TRANSLATIONS,
 )  # fmt: skip
-VERSION = 10
+VERSION = 11
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
@@ -415,6 +415,8 @@ repetitions as (
         and faults.occurred_at between told.occurred_at - interval {REPEATED_SECONDS} second
             and told.occurred_at + interval {REPEATED_SECONDS} second
         and regexp_full_match(concat_ws(' ', faults.kind, faults.code), told_again.repeats)
+        -- of its own kind, a line that names no device repeats one that does
+        and (faults.kind <> told.kind or (told.pci_address is null and faults.pci_address is not null))
         and (
             coalesce(faults.pci_address = told.pci_address, true)
             or abs(epoch(faults.occurred_at - told.occurred_at)) <= {COALESCE_SECONDS}
