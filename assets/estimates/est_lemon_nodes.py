@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import evidence
-from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, blame_of, clusters_of, days_ago, of_nodes_in_use
+from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, SEED, blame_of, clusters_of, days_ago, of_nodes_in_use
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.lemon_gate import compare_with_even_fleets
 from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
 from assets.model.lemon_verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide, is_past_burst
 from assets.warehouse import Warehouse
@@ -99,7 +100,7 @@ TABLE = TableSpec(
             "p_value",
             "double",
             "ratio 0 to 1",
-            "Probability of counts as uneven in a fleet without lemons; above 0.05 nobody is ranked.",
+            "Probability of counts as uneven in a fleet without lemons, by bootstrap; above 0.05 nobody is ranked.",
             RATE,
         ),
         Column("window_start_date", "date", "UTC day", "First day counted.", (WINDOW_END, IN_USE[1])),
@@ -133,9 +134,13 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
     standing = stand_out(signals, configured)
     first_ago, last_ago = days_ago(nodes, suspects, blame, nodes["window_end_date"].iloc[0])
     is_over = is_past_burst(first_ago, last_ago)
+    gate = None
+    if blame.fleet is not None:
+        generator = np.random.default_rng(SEED)
+        gate = compare_with_even_fleets(blame.event_count, exposure, blame.fleet.single, generator)
     # A node is not called ok by days on which no log of it was understood.
     time_seen = numbers(nodes, "seen_node_days")
-    verdicts = decide(blame, time_seen, standing.is_candidate, is_over)
+    verdicts = decide(blame, time_seen, standing.is_candidate, is_over, gate)
     seen = [
         when + signs
         for when, signs in zip(last_failures(last_ago, is_over), sightings(signals, standing, configured), strict=True)
@@ -156,7 +161,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         signals_above=pd.Series([[SIGNALS[number] for number in np.flatnonzero(row)] for row in standing.is_above]),
         inferred_failure_count=blame.event_count - blame.known_count,
         days_since_last_failure=last_ago,
-        p_value=blame.p_value,
+        p_value=gate.p_value if gate else np.nan,
         confidence_level=CONFIDENCE_LEVEL,
         method="gamma_poisson_mixture" if fit else "no_fit",
         event_count=blame.known_count,

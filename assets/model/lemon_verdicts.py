@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from assets.model.culprits import Blame
+    from assets.model.lemon_gate import LemonGate
 
 LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 
@@ -76,7 +77,13 @@ def is_past_burst(days_since_first_failure: ArrayLike, days_since_last_failure: 
     return found
 
 
-def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike, is_over: ArrayLike = False) -> Verdicts:
+def decide(
+    blame: Blame,
+    exposure: ArrayLike,
+    is_candidate: ArrayLike,
+    is_over: ArrayLike = False,
+    gate: LemonGate | None = None,
+) -> Verdicts:
     """Call the lemons, and say of the others whether they are known to be none.
 
     Parameters
@@ -89,6 +96,9 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike, is_over: 
         Whether signals of different kinds agree on the node; it is then watched, whatever its rate says.
     is_over
         Whether all failures of the node are of a burst in the past; it is then watched, and not called a lemon.
+    gate
+        The comparison with fleets without lemons. Without it the p-value of `blame` decides, which is quicker to
+        compute and can be too large.
 
     Returns
     -------
@@ -112,7 +122,7 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike, is_over: 
     'only 3 failures of nodes: fewer than 10 do not tell a lemon from bad luck'
     """
     time, candidate = np.asarray(exposure, dtype=float), np.asarray(is_candidate, dtype=bool)
-    refusal = _refusal(blame, time)
+    refusal = _refusal(blame, time, gate)
     if blame.fleet is None or blame.nodes is None or blame.event_count.sum() < MIN_FLEET_EVENTS:
         verdict = np.where(candidate, WATCH, NOT_ENOUGH_DATA)
         return Verdicts(verdict, np.zeros(len(time), dtype=np.int64), refusal, np.full(len(time), np.nan))
@@ -132,7 +142,7 @@ def decide(blame: Blame, exposure: ArrayLike, is_candidate: ArrayLike, is_over: 
     return Verdicts(verdict, rank, None, telling)
 
 
-def _refusal(blame: Blame, time: NDArray[np.float64]) -> str | None:
+def _refusal(blame: Blame, time: NDArray[np.float64], gate: LemonGate | None) -> str | None:
     total = blame.event_count.sum()
     if not (time > 0).sum() > 1:
         return "fewer than two nodes were in use"
@@ -142,6 +152,13 @@ def _refusal(blame: Blame, time: NDArray[np.float64]) -> str | None:
         return f"only {shown} failures of nodes: fewer than {MIN_FLEET_EVENTS:.0f} do not tell a lemon from bad luck"
     if blame.fleet is None:
         return "the failures are of nodes that were not in use"
-    if blame.p_value > MAX_P_VALUE:
-        return f"the failures spread over the nodes as in a fleet without lemons (p = {blame.p_value:.2g})"
-    return None
+    p_value = gate.p_value if gate else blame.p_value
+    if not p_value > MAX_P_VALUE:
+        return None
+    refusal = f"cannot tell lemons from bad luck (p = {p_value:.2g})"
+    if gate and math.isfinite(gate.smallest_count):
+        refusal += (
+            f": {gate.smallest_count:.0f} failures of one node would have told, the usual number is "
+            f"{gate.usual_count:.2g}"
+        )
+    return refusal

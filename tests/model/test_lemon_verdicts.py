@@ -109,7 +109,7 @@ def test_a_little_less_than_ten_failures_do_not_read_as_ten():
         ([0, 0, 1], [70.0] * 30, "only 3 failures of nodes"),
         ([], [70.0] * 30, "only 0 failures of nodes"),
         ([0] * 12, [70.0], "fewer than two nodes were in use"),
-        (list(range(20)), [70.0] * 60, "as in a fleet without lemons"),
+        (list(range(20)), [70.0] * 60, "cannot tell lemons from bad luck"),
     ],
 )
 def test_refusals_say_why_and_rank_nobody(nodes, exposure, reason):

@@ -75,7 +75,7 @@ LEMON_HEAD = f"""## Lists of lemons
 83% of the time, and lemons that fail so many times as often *as* normal nodes, or as the whole fleet on average, which
 for ten times is 9% less. The culprit of so many of the failures is *known*; of the others any node of the job may be it
 (`infer_culprits`, `decide`). *Wrong* is the mean share of wrong names in a list (false discovery rate): asked is at
-most {_WRONG}, give or take three simulation errors. Where the failures spread as in a fleet without lemons, no list is
+most {_WRONG}, give or take three simulation errors. Where the counts cannot tell lemons from bad luck, no list is
 made. A month names only the worst; what is ten times as bad needs a season. Who knew both rates and every culprit would
 find 62% of the lemons that are ten times as bad as normal nodes, in 90 days, with 9% wrong names: nobody can do much
 better. `python -m tests.proof.simulated_lemons` plants them in the logs of the simulated `rsc1` instead.
