@@ -121,7 +121,7 @@ TABLE = TableSpec(
             "month_cv",
             "double",
             "none",
-            "Coefficient of variation between months that the forecast took: the months' own, shrunk while few.",
+            "Coefficient of variation between months that the forecast took, from the months before and a prior.",
             BOTH,
         ),
         Column("dispersion", "double", "none", "Variance over mean of the failures of the months before.", FAILURES),

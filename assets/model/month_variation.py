@@ -8,18 +8,25 @@ the rate. The variation is the coefficient of variation (CV) of the months' true
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.gamma_poisson import Floats, mixture_quantile
 
 DAYS_PER_MONTH = 30.0
 USUAL_CV = 0.3
-"""What is taken for granted before a cluster's own months tell. Published rates of whole fleets differ by a CV of 0.45
-(Kokolis et al. 6.50 and 2.34, Llama 3 3.79, InfiniteHBD 4.195 and others, per 1,000 node-days); the months of one fleet
-are more alike than fleets are. No fleet has published its months with their exposure."""
-USUAL_WEIGHT = 2.0
-"""Months of its own that a cluster must have seen, beyond the first, for both to weigh the same, if their counts are so
-large that chance hardly scatters them."""
+"""Mean of the exponential distribution that the CV has before a cluster's own months tell. Published rates of whole
+fleets differ by a CV of 0.45 (Kokolis et al. 6.50 and 2.34, Llama 3 3.79, InfiniteHBD 4.195 and others, per 1,000
+node-days); the months of one fleet are more alike than fleets are. No fleet has published its months with their
+exposure."""
+CVS = np.linspace(0.0, 1.0, 51)
+"""Variations that are weighed."""
+_RATES = np.linspace(-6.0, 6.0, 49)
+"""Long-run rates that are weighed, in standard deviations of the mean rate that was seen."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +36,9 @@ class MonthVariation:
     Attributes
     ----------
     relative_variance
-        CV^2 of the months' rates, no unit; 0: they do not differ.
-    observed
-        The same by the cluster's own months alone, which may come out below 0; `nan` with fewer than two months.
+        CV^2 of the months' rates, no unit: of all that the months seen allow, the one whose limits are as wide.
+    cv_low, cv_high
+        Limits of the CV.
     month_count
         Months with exposure.
     concentration
@@ -39,7 +46,8 @@ class MonthVariation:
     """
 
     relative_variance: float
-    observed: float
+    cv_low: float
+    cv_high: float
     month_count: int
     concentration: float
 
@@ -67,7 +75,7 @@ class MonthVariation:
 
 
 def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: float = 1.0) -> MonthVariation:
-    """Estimate how much the rate differs between months, by the method of moments.
+    """Estimate how much the rate differs between months: the posterior of the CV on a grid from 0 to 1.
 
     Parameters
     ----------
@@ -81,7 +89,7 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
     Returns
     -------
     MonthVariation
-        With fewer than two months, or without events, that of `USUAL_CV`.
+        With fewer than two months, or without events, that of the prior.
 
     Raises
     ------
@@ -90,31 +98,28 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
 
     Notes
     -----
-    With K and T the totals, ``h_j = T_j / T``, ``S = sum h^2`` and ``S3 = sum h^3``, the sum of squares
-    ``sum (k_j - h_j K)^2`` has the expectation ``phi K (1 - S) + CV^2 K^2 (S - 2 S3 + S^2)``. What solves it is
-    averaged with `USUAL_CV`^2 at the weight of `USUAL_WEIGHT` months against what the months seen tell, and is 0 at
-    least. What they tell is ``2 CV^4`` over the variance that the solution has if the usual CV is the true one: the
-    months seen less one where they are alike and have many events, next to nothing where all but one are the few hours
-    that a time zone leaves of a month. The variance is that of normal counts, ``2 tr C^2`` with C the covariance of the
-    differences.
+    The rate of a month is Gamma distributed around the long-run rate r with shape ``1 / CV^2``, so its count is
+    negative binomial. Where incidents fail several attempts, ``k / phi`` incidents in ``T / phi`` are counted. The
+    prior of the CV is exponential with mean `USUAL_CV`, that of log r is flat; r is summed over a grid.
+
+    A prediction mixes over the posterior. That is done once: ``relative_variance`` is that of the single Gamma
+    distribution whose 90% limits are as far apart, as a ratio, as those of the mixture. So every use of the variation
+    needs one number.
 
     Assumptions: months differ independently of each other. If the rate climbs, the next month is unlike the past ones.
     A calendar month that was only partly seen differs from others as much as a whole one.
 
     References
     ----------
-    J. F. Lawless, "Negative binomial and mixed Poisson regression", Canadian Journal of Statistics 15 (1987) 209-225,
-    on moment estimates of the dispersion.
+    J. F. Lawless, "Negative binomial and mixed Poisson regression", Canadian Journal of Statistics 15 (1987) 209-225.
 
     Examples
     --------
     Six months of 1,000 node-days:
 
     >>> found = month_variation([38, 61, 20, 44, 55, 27], [1000] * 6)
-    >>> print(f"own {found.observed**0.5:.2f}, used {found.cv:.2f}")
-    own 0.35, used 0.33
-    >>> month_variation([12], [1000]).cv
-    0.3
+    >>> print(f"{found.cv:.2f} [{found.cv_low:.2f}, {found.cv_high:.2f}]")
+    0.39 [0.20, 0.66]
     """
     count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
     if count.shape != time.shape or count.ndim != 1:
@@ -122,25 +127,48 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
     if not (np.all(np.isfinite(count) & (count >= 0)) and np.all(np.isfinite(time) & (time >= 0))):
         raise ValueError("counts and exposures of months are finite and 0 or more")
     count, time = count[time > 0], time[time > 0]
-    total, months = count.sum(), count.size
-    if months == 0:
-        return MonthVariation(USUAL_CV**2, np.nan, 0, 1.0)
-    share = time / time.sum()
-    squares = float(np.sum(share**2))
-    spread = squares - 2.0 * float(np.sum(share**3)) + squares**2
-    if months < 2 or total == 0:
-        return MonthVariation(USUAL_CV**2, np.nan, months, squares)
-    observed = float((np.sum((count - share * total) ** 2) - dispersion * total * (1.0 - squares)) / total**2 / spread)
-    weight = USUAL_WEIGHT / (USUAL_WEIGHT + _months_told(share, total, dispersion, spread))
-    return MonthVariation(max(0.0, weight * USUAL_CV**2 + (1 - weight) * observed), observed, months, squares)
+    weight = np.exp(-CVS / USUAL_CV)
+    if count.size > 1 and count.sum() > 0:
+        likelihood = _log_likelihood(count / dispersion, time / dispersion)
+        weight = weight * np.exp(likelihood - likelihood.max())
+    weight = weight / weight.sum()
+    low, high = np.interp([(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2], np.cumsum(weight), CVS)
+    concentration = float(np.sum((time / time.sum()) ** 2)) if time.size else 1.0
+    return MonthVariation(_as_one_gamma(weight), float(low), float(high), time.size, concentration)
 
 
-def _months_told(share: NDArray[np.float64], total: float, dispersion: float, spread: float) -> float:
-    """Return the number of equal months, beyond the first, that would tell as much about how months differ.
+def _log_likelihood(count: Floats, time: Floats) -> Floats:
+    """Return the log-likelihood of each of `CVS`, the long-run rate summed out."""
+    total = count.sum()
+    # How well the mean is known depends on the CV: the grid of rates is as wide as the widest.
+    spread = np.sqrt(1.0 / total + CVS**2 * np.sum((time / time.sum()) ** 2))[:, np.newaxis, np.newaxis]
+    mean = total / time.sum() * np.exp(_RATES[:, np.newaxis] * spread) * time
+    shape = (1.0 / np.maximum(CVS, 1e-3) ** 2)[:, np.newaxis, np.newaxis]
+    density = (
+        special.gammaln(count + shape)
+        - special.gammaln(shape)
+        + special.xlogy(count, mean / (shape + mean))
+        - shape * np.log1p(mean / shape)
+    ).sum(axis=2)
+    likelihood: Floats = special.logsumexp(density, axis=1) + np.log(spread[:, 0, 0])
+    return likelihood
 
-    Equal months with very many failures give their own number less one.
-    """
-    variance = dispersion * share * total + USUAL_CV**2 * (share * total) ** 2
-    difference = np.eye(share.size) - share[:, np.newaxis]
-    covariance = (difference * variance) @ difference.T
-    return float((USUAL_CV**2 * total**2 * spread) ** 2 / np.sum(covariance**2))
+
+def _as_one_gamma(weight: NDArray[np.float64]) -> float:
+    """Return the relative variance of the Gamma distribution whose limits are as far apart as those of the mixture."""
+    shapes = 1.0 / np.maximum(CVS, 1e-3) ** 2
+    parts = [(np.array([w]), np.array([a]), np.array([a])) for w, a in zip(weight, shapes, strict=True) if w > 1e-6]
+    low, high = (float(mixture_quantile(tail, parts)[0]) for tail in _TAILS)
+    widths, variances = _widths()
+    return float(np.interp(np.log(high / low), widths, variances))
+
+
+_TAILS = ((1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2)
+
+
+@cache
+def _widths() -> tuple[Floats, Floats]:
+    """Return how far apart, in the logarithm, the limits of Gamma distributions of mean 1 are, by their variance."""
+    variances = np.linspace(1e-3, 1.0, 400) ** 2
+    low, high = (special.gammaincinv(1.0 / variances, tail) for tail in _TAILS)
+    return np.append(0.0, np.log(high / low)), np.append(0.0, variances)

@@ -6,8 +6,11 @@ import pytest
 from scipy import stats
 
 from assets.estimates.est_forecast_scores import TABLE, with_forecasts
+from assets.model.month_variation import month_variation
 from assets.warehouse import Warehouse
 from tests.warehouses import create_tables
+
+USUAL = month_variation([], [])
 
 # 'steady': from 1 January to 10 April one attempt at a time, each of ten nodes for a whole month (31, 28, 31, 9 days),
 # one that runs from January into February, and failures of January (2, and one of 0.5), February (3 in one incident).
@@ -113,11 +116,11 @@ def test_the_first_month_has_no_forecast_and_says_why(months):
 
 
 def test_the_second_month_is_forecast_from_the_first(months):
-    """k = 2.5, V = 2.75, phi = 1.1, one month: CV 0.3 and twice its square."""
+    """k = 2.5, V = 2.75, phi = 1.1, one month: the usual variation, twice its square."""
     row = months["steady", "2026-02"]
     counted = 2.5 / 1.1 + 0.5
     mean = counted * 1.1 * 300 / 330
-    shape = 1 / (1 / counted + 0.09 * 2 + 0.1 / mean)
+    shape = 1 / (1 / counted + USUAL.relative_variance * 2 + 0.1 / mean)
     assert row["rate_expected"] == pytest.approx(1000 * mean / 300)
     low, high = stats.nbinom.ppf([0.05, 0.95], shape, shape / (shape + mean))
     assert (row["rate_expected_low"], row["rate_expected_high"]) == pytest.approx((1000 * low / 300, 1000 * high / 300))
@@ -197,4 +200,4 @@ def test_a_month_of_which_accounting_is_missing_has_no_node_days_to_compare(mont
     row = months["gappy", "2026-03"]
     assert row["failures_expected"] is None and row["has_failures_inside"] is None
     assert row["node_days_expected"] == pytest.approx(313 / (31 + 7 / 24) * 31)
-    assert row["rate_expected"] is not None and row["month_cv"] == pytest.approx(0.3)
+    assert row["rate_expected"] is not None and row["month_cv"] == pytest.approx(USUAL.cv)

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from assets.estimates.est_mttf_projections import est_mttf_projections
+from assets.model.month_variation import month_variation
 from assets.warehouse import Warehouse
 from orchestration.home import PROJECT
 from orchestration.reading.plan import minutes_of
@@ -99,10 +100,11 @@ class TestRate:
         assert found["failures_per_1000_node_days_incidents"] == 1.25
 
     def test_it_allows_for_months_that_differ_as_the_published_tables_do(self, answer, own_home):
-        """None was seen: a CV of 0.3, twice its square in 30 days. Two months of one incident tell next to nothing."""
+        """None was seen: the usual variation, twice its square in 30 days."""
         found = answer("--gpus", 1024, "--cluster", "large")
-        assert found["month_cv"] == pytest.approx(0.3)
-        shape = 1 / (1 / 1.5 + 0.18)
+        usual = month_variation([], []).relative_variance
+        assert found["month_cv"] == pytest.approx(usual**0.5)
+        shape = 1 / (1 / 1.5 + 2 * usual)
         assert found["probability_uninterrupted"] == pytest.approx((shape / (shape + 14.4)) ** shape)
         warehouse = Warehouse(path=str(own_home.published_file))
         with warehouse.writing() as con:
@@ -113,7 +115,7 @@ class TestRate:
             """)
         est_mttf_projections(warehouse=warehouse)
         found = answer("--gpus", 1024, "--cluster", "large", root=own_home.root)
-        relative_variance = 0.09 * 2 / (2 + (0.09 / 2.09) ** 2)
+        relative_variance = month_variation([2.0, 0.0], [400.0, 400.0], dispersion=2.0).relative_variance
         assert found["month_cv"] == pytest.approx(relative_variance**0.5)
         with published(own_home.published_file) as con:
             limits = con.execute(
