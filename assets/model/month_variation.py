@@ -119,7 +119,7 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
 
     >>> found = month_variation([38, 61, 20, 44, 55, 27], [1000] * 6)
     >>> print(f"{found.cv:.2f} [{found.cv_low:.2f}, {found.cv_high:.2f}]")
-    0.39 [0.20, 0.66]
+    0.41 [0.19, 0.64]
     """
     count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
     if count.shape != time.shape or count.ndim != 1:

@@ -94,7 +94,7 @@ class TestRate:
         assert found["mttf_hours"] == 75.0
         assert found["mttf_hours_low"] == pytest.approx(24 / (128 * 2 * 4.7439 / 800), rel=1e-4)
         assert found["mttf_hours_high"] == pytest.approx(24 / (128 * 2 * 0.051293 / 800), rel=1e-3)
-        assert [found["expected_interruptions_low"], found["expected_interruptions_high"]] == [1, 42]
+        assert [found["expected_interruptions_low"], found["expected_interruptions_high"]] == [0, 43]
         assert found["ettr_optimal_low"] < found["ettr_optimal"] < found["ettr_optimal_high"]
         assert 0.8 < found["probability_ettr_ge_target"] < 0.95
         assert found["failures_per_1000_node_days_incidents"] == 1.25
