@@ -18,6 +18,7 @@ from assets.sources.intake.folder import CUT_OFF, READ, REFUSED
 from assets.sources.intake.known_files import forget_files
 from assets.sources.intake.versions import skip_superseded
 from assets.sources.reader import Reader
+from assets.sql import identifier
 
 COVERED_SHARE = 0.95
 """Of the records of an older export, a newer one that covers it has so many at least."""
@@ -216,7 +217,7 @@ def _find_stated(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     """Find the rows of versions that another file states, as often at least; of two versions the latter by name."""
     table, time = reader.TABLE, TIMES[reader.TABLE]
     described = con.execute(f"select column_name from (describe raw.{table})").fetchall()
-    content = f"hash({', '.join(name for (name,) in described if name not in OF_PLACE)})"
+    content = f"hash({', '.join(identifier(name) for (name,) in described if name not in OF_PLACE)})"
     con.execute(
         f"""
         create or replace temp table rows_of_versions as

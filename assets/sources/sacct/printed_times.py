@@ -266,7 +266,9 @@ def _agreeing_with_elapsed(
 def _seconds_of_day(text: str, half: str = "null") -> str:
     """Return SQL for the seconds since midnight of the time of day in a text; NULL where it has none."""
     numbers = f"regexp_extract_all(regexp_extract({text}, '{_CLOCK}'), '[0-9]+')"
-    hour, minute, second = (f"try_cast({numbers}[{place}] as integer)" for place in (1, 2, 3))
+    hour = f"try_cast({numbers}[1] as integer)"
+    minute = f"try_cast({numbers}[2] as integer)"
+    second = f"try_cast({numbers}[3] as integer)"
     return f"""case when {hour} < 24 and {minute} < 60 and coalesce({second}, 0) <= 60 then
         3600 * case {half} when 'am' then {hour} % 12 when 'pm' then {hour} % 12 + 12 else {hour} end
         + 60 * {minute} + coalesce({second}, 0) end"""
@@ -293,7 +295,7 @@ def _view(con: duckdb.DuckDBPyConnection, time_format: str | None) -> None:
     con.execute(
         f"""
         create or replace temp view {TEXTS_WITH_DATES} as
-        select texts.* replace ({", ".join(map(rewritten, MOMENTS))}) from sacct_texts as texts {joined}
+        select texts.* replace ({", ".join(rewritten(name) for name in MOMENTS)}) from sacct_texts as texts {joined}
         """
     )
 
