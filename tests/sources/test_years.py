@@ -176,6 +176,16 @@ def test_a_log_of_a_time_without_accounting_is_told(tmp_path: Path) -> None:
     assert warned("2", "2022-05-20", "2024-06-21") == [], "accounting that comes later takes the warning away"
 
 
+def test_a_log_of_hours_in_which_the_first_jobs_ran_overlaps_accounting(tmp_path: Path) -> None:
+    job = {"JobID": "1", "JobIDRaw": "1", "Submit": "2024-06-01T09:00:00", "Start": "2024-06-01T09:30:00"}
+    files = {
+        "sacct/a.psv": export([job | {"End": "2024-06-03T10:00:00"}]),
+        "kernel/kern.log": f"2024-06-02T10:00:00+00:00 node001 kernel: {XID}\n",
+    }
+    con = read(tmp_path, files)
+    assert con.execute("select warnings from ops.files where kind = 'kernel'").fetchall() == [([],)]
+
+
 def test_most_lines_decide() -> None:
     days = {date(2026, 6, 3): 2, date(2026, 1, 3): 1}
     year_of_june = (date(2024, 6, 1), date(2024, 6, 30))

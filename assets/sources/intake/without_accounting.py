@@ -24,8 +24,11 @@ _WARN = f"""
     )
     from (
         with accounting as (
-            select cluster_id, min(first_at) as first_at, max(last_at) as last_at
-            from ops.files where kind = 'sacct' group by cluster_id
+            select cluster_id, least(min(files.first_at), min(jobs.started_at)) as first_at, max(last_at) as last_at
+            from ops.files
+            left join (select cluster_id, min(started_at) as started_at from raw.sacct group by cluster_id) as jobs
+                using (cluster_id)
+            where kind = 'sacct' group by cluster_id
         ),
         logs as (
             select
