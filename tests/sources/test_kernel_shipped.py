@@ -102,6 +102,14 @@ FORMS: dict[str, str] = {
     "Splunk": lines({"preview": False, "result": {
         "_raw": f"Mar  2 10:00:00 x kernel: {XID}", "host": "gpu01", "_time": "2026-03-02T11:00:00.000+01:00"}}),
     "CloudWatch": json.dumps({"events": [{"logStreamName": "gpu01", "timestamp": SECONDS * 1000, "message": XID}]}),
+    "Azure Monitor": lines({
+        "TimeGenerated": "2026-03-02T10:00:00Z", "Computer": "gpu01", "Facility": "kern", "SeverityLevel": "err",
+        "SyslogMessage": XID, "ProcessName": "kernel",
+    }),
+    "syslog-ng": lines({"PROGRAM": "kernel", "MESSAGE": XID, "HOST": "gpu01", "ISODATE": "2026-03-02T10:00:00+00:00"}),
+    "syslog-ng, no year": lines({"PROGRAM": "kernel", "MESSAGE": XID, "HOST": "gpu01", "DATE": "Mar  2 10:00:00"}),
+    "fluent-bit, file": f'kern: [{SECONDS}.000000, {json.dumps({"host": "gpu01", "message": XID})}]\n',
+    "fluent-bit, stdout": f'[0] kern: [[{SECONDS}.5, {{}}], {{"host"=>"gpu01", "priority"=>3, "msg"=>"{XID}"}}]\n',
     "milliseconds as text": lines({"time": f"{SECONDS}999", "node": "gpu01", "msg": XID}),
     "a whole line and nothing else": lines({"message": f"2026-03-02T10:00:00+00:00 gpu01 kernel: {XID}"}),
     "a whole line without a year": lines({"log": f"Mar  2 10:00:00 gpu01 kernel: {XID}", "stream": "stdout"}),

@@ -31,7 +31,7 @@ FORMS = {
     "year first, slashes": "%Y/%m/%d %H:%M:%S", "year first, dots": "%Y. %m. %d. %H:%M:%S",
     "two digits of a year, day first": "%d/%m/%y %H:%M:%S", "two digits of a year, month first": "%m/%d/%y %H:%M:%S",
     "two digits of a year, year first": "%y-%m-%d %H:%M:%S",
-    "ctime": "%a %b %d %H:%M:%S %Y", "date": "%a %d %b %Y %H:%M:%S", "12 hours": "%m/%d/%Y %I:%M:%S %p",
+    "year first, names": "%Y %b %d %H:%M:%S", "ctime": "%a %b %d %H:%M:%S %Y", "date": "%a %d %b %Y %H:%M:%S", "12 hours": "%m/%d/%Y %I:%M:%S %p",
     "12 hours, day first, small": lambda at: at.strftime("%d/%m/%Y %I:%M:%S %p").lower(),
     "12 hours, ctime": "%a %d %b %Y %I:%M:%S %p CET", "clock first": "%H:%M:%S %d.%m.%Y",
     "clock with dots": "%d/%m/%Y %H.%M.%S", "long names": "%d %B %Y %H:%M:%S", "names first": "%b %d, %Y %H:%M:%S",

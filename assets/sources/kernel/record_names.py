@@ -7,6 +7,7 @@ in the list counts, then the field nearest to the record itself. Case means noth
 MESSAGE = (
     "message", "msg", "_msg", "textpayload", "log", "line", "event.original", "_raw", "body", "short_message",
     "full_message", "content", "text", "raw",
+    "syslogmessage",
 )  # fmt: skip
 HOST = (
     "_hostname", "kubernetes.host", "kubernetes.node_name", "pod_node_name", "k8s.node.name", "host.hostname",
@@ -15,12 +16,12 @@ HOST = (
 )  # fmt: skip
 TIME = (
     "__realtime_timestamp", "timestamp", "@timestamp", "time", "_time", "ts", "datetime", "date", "timeunixnano",
-    "time_unix_nano", "eventtime", "event_time", "event.created", "created", "timegenerated",
+    "time_unix_nano", "eventtime", "event_time", "event.created", "created", "timegenerated", "isodate",
     "_source_realtime_timestamp", "observedtimeunixnano", "receivetimestamp", "ingestiontime",
 )  # fmt: skip
 PROGRAM = (
     "syslog_identifier", "ident", "identifier", "appname", "app_name", "program", "programname", "process.name",
-    "syslogtag",
+    "syslogtag", "processname",
 )  # fmt: skip
 FACILITY = ("_transport", "transport", "facility", "syslog_facility", "facility_label", "facility.name")
 PROGRAM_OF_FACILITY = {

@@ -30,6 +30,8 @@ _BEGINS_JSON = re.compile(r"\s*(?:\[\s*)?\{")
 _LABELLED = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) +\{([^{}]*)\} +(.*)")
 _BEFORE_JSON = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t][^{}]*(\{ *\".*\})\s*")
 """As fluentd writes records to a file, and Kubernetes the lines of containers."""
+_WITH_TIME = re.compile(r"(?:\[\d+\] )?(?:[\w.*-]+: )?\[\[?(\d{10}(?:\.\d+)?)(?:, \{\}\])?, (\{.*\})\]\s*")
+"""As fluent-bit writes records to a file and to its output, there with `=>` for a colon."""
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _EXPORTED = re.compile(r"^__REALTIME_TIMESTAMP=\d+$", re.M)
 JOURNAL = "journal_json"
@@ -40,6 +42,7 @@ _MAX_LOOKED_AT = 20
 _HOST = re.compile(r"([A-Za-z0-9][\w.-]*)(?::\d+)?")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?")
 _NUMBER = re.compile(r"(\d{10,19})(?:\.(\d+))?")
+_WITHOUT_YEAR = re.compile(r"[A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d")
 _STAMPS = ("%d/%b/%Y:%H:%M:%S %z", "%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y")
 _FIRST_SECOND, _LAST_SECOND = 946_684_800, 4_102_444_800
 """2000 and 2100: they tell seconds from milliseconds, microseconds and nanoseconds."""
@@ -64,7 +67,7 @@ def recognise(sample: str, *, is_json: bool) -> str | None:
     if is_json and _BEGINS_JSON.match(sample):
         return JOURNAL if _is_journal(sample) else "shipper_json"
     first = sample.lstrip().partition("\n")[0]
-    return "labelled" if _LABELLED.match(first) or _BEFORE_JSON.match(first) else None
+    return "labelled" if any(form.match(first) for form in (_LABELLED, _BEFORE_JSON, _WITH_TIME)) else None
 
 
 def _is_journal(sample: str) -> bool:
@@ -85,7 +88,7 @@ class _Told:
     message: str
     host: str | None
     moment: str | None
-    """As ISO 8601; without an offset it is local time."""
+    """As ISO 8601 or syslog writes it; without an offset it is local time."""
     program: str | None
     priority: str | None
 
@@ -153,7 +156,7 @@ def _priority(value: Any) -> str | None:
 
 
 def moment(value: Any) -> str | None:
-    """Return a time as ISO 8601; None where it is none that can be read.
+    """Return a time as ISO 8601, or as syslog's where it has no year; None where it is none that can be read.
 
     >>> moment("2026-03-02T10:00:00.123456789Z"), moment(1772445600.5), moment("1772445600123456789")
     ('2026-03-02T10:00:00.123456Z', '2026-03-02T10:00:00.500000Z', '2026-03-02T10:00:00.123456Z')
@@ -176,7 +179,7 @@ def moment(value: Any) -> str | None:
             return datetime.strptime(text, stamp).isoformat()
         except ValueError:
             continue
-    return None
+    return text if _WITHOUT_YEAR.fullmatch(text) else None
 
 
 def _told(flat: Flat, depth: int = 0) -> _Told | None:
@@ -276,7 +279,9 @@ def _labelled_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]
     for line in lines_of(pieces):
         if found := _LABELLED.match(line):
             yield line, {"time": found[1], **dict(_LABEL.findall(found[2])), "line": found[3]}
-        elif (found := _BEFORE_JSON.fullmatch(line)) and isinstance(record := _parsed(found[2]), dict):
+        elif (found := _BEFORE_JSON.fullmatch(line) or _WITH_TIME.fullmatch(line)) and isinstance(
+            record := _parsed(found[2]) or _parsed(found[2].replace('"=>', '":')), dict
+        ):
             yield line, {"time": found[1], **_flat(record)}
         else:
             yield SetAside(

@@ -30,7 +30,7 @@ TEXTS_WITH_DATES = "sacct_dated_texts"
 DATES = TempTable("sacct_dates", {"file_id": "integer", "printed": "varchar", "day": "date", "half": "varchar"})
 MAX_DATES = 100_000
 """Distinct dates of a batch that are looked at; no export has so many."""
-_OWN_PREFIX = re.compile(r"(?:19|2[01])\d\d[-/ ]")
+_OWN_PREFIX = re.compile(r"(?:19|2[01])\d\d[-/]")
 _OWN = r"^(?:(?:19|2[01])\d\d-\d\d-\d\d|\d{9,11}$)"
 _CLOCK = (
     r"\d{1,2}[:\x{6642}\x{65F6}\x{C2DC}] ?\d{1,2}(?:[:\x{5206}\x{BD84}] ?(?:\d{1,2}[\x{79D2}\x{CD08}]?)?)?"

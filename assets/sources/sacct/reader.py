@@ -35,7 +35,7 @@ PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 12
+VERSION = 13
 _SEEN_RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
