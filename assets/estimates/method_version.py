@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-METHOD_VERSION = "6"
+METHOD_VERSION = "7"
 """Raised whenever the same logs give different numbers.
 
 1: failures by the hard rule of the attribution window, plain Poisson limits, finished attempts only.
@@ -18,4 +18,6 @@ METHOD_VERSION = "6"
 6: what accounting lacks of the study period adds neither exposure nor failures; the second pass of an hour that comes
    twice, and the clocks of nodes, are told apart; months tell of their variation what their counts allow; lists of
    lemons end with the study period; nodes have the GPUs that the inventory tells.
+7: a cause is counted where it could have been seen; components of a heterogeneous job fail once; lemons are gated by a
+   bootstrap; the variation between months is a posterior.
 """
