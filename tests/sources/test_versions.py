@@ -311,6 +311,20 @@ def test_snapshots_stay_and_configurations_do_not(tmp_path):
     assert [path for path, *_ in site.versions()] == ["c1/inventory/nodes.txt"]
 
 
+def test_a_later_snapshot_counts_though_no_node_tells_a_later_time(tmp_path):
+    site = Site(tmp_path, ("inventory",))
+    states = ("State=IDLE", "State=DOWN Reason=broken [root@2026-03-05T10:00:00]", "State=IDLE", "State=MAINT")
+    loaded = "select split_part(state, ' ', 1) from raw.nodes where node_name = 'node001' and disposition = 'loaded'"
+    for state in states:
+        site.night({"inventory/nodes.txt": f"NodeName=node001 Gres=gpu:a100:8 BootTime=2026-02-01T00:00:00 {state}\n"})
+        expected = [(state.split()[0].removeprefix("State="),)]
+        assert site.con.execute(loaded).fetchall() == expected
+    site.night({}, full=True)
+    assert site.con.execute(loaded).fetchall() == expected
+    site.night({"inventory/nodes.txt": "slurm_load_node error: Unable to contact slurm controller\n"})
+    assert site.con.execute(loaded).fetchall() == expected
+
+
 def test_the_same_bytes_read_again_take_the_place_of_their_rows_and_kept_versions_stay_as_read(tmp_path):
     site = Site(tmp_path, ("slurmctld",))
     site.night({"slurmctld/log": day("slurmctld", 0)})

@@ -117,6 +117,8 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
     if has_rows:
         _delete_rows(con, reader)
     gone = _forget_empty(con, reader)
+    if reader.TABLE == "nodes":
+        _date_after_versions(con)
     return has_rows or bool(covered or gone)
 
 
@@ -209,6 +211,26 @@ def _find_seen_before(con: duckdb.DuckDBPyConnection) -> None:
             on seen.cluster_id = later.cluster_id and seen.job_id_raw = later.job_id_raw
             and seen.node_name = later.node_name
         where (seen.seen_at, seen.path) < (later.seen_at, later.path)
+        """
+    )
+
+
+def _date_after_versions(con: duckdb.DuckDBPyConnection) -> None:
+    """Let a snapshot be later than the older versions of its file: its file's time is its moment, if no node tells one.
+
+    The times of nodes may go back: the reason of one that came back is gone, and so is its time.
+    """
+    con.execute(
+        """
+        update raw.nodes set captured_at = greatest(files.modified_at, older.told_at)
+        from ops.files, (
+            select nodes.cluster_id, version_of as path, max(captured_at) as told_at
+            from raw.nodes inner join (from versions where is_of_news) as versions using (cluster_id, path)
+            group by all
+        ) as older
+        where nodes.cluster_id = files.cluster_id and nodes.path = files.path
+            and nodes.cluster_id = older.cluster_id and nodes.path = older.path
+            and nodes.state is not null and nodes.captured_at <= older.told_at
         """
     )
 
