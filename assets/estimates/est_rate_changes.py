@@ -59,6 +59,9 @@ NOTES = (
     "marts.agg_check_introductions.is_introduction",
 )
 UNIT = "incidents per 1,000 node-days"
+NOT_OBSERVABLE = "not observable: attempts ended FAILED on nodes of which no log was understood"
+UNSEEN = dict.fromkeys(("rate_before_low", "rate_before_high", "event_count", "trend_score", "trend_p_value"))
+"""What is unknown then: no incident is no count of incidents."""
 
 TABLE = TableSpec(
     table="est_rate_changes",
@@ -134,11 +137,12 @@ TABLE = TableSpec(
             "optimal_partition: a change; no_change: none was worth its penalty; too_short: not two spans long; "
             "no_events, no_exposure: nothing to look at.",
             "Incidents to expect in both spans, a sum of probabilities; without a change, in all days.",
-            INCIDENTS,
+            (*INCIDENTS, "ops.sight.kind"),
             "Node-days of both spans; without a change, of all days.",
             DAYS,
         ),
     ),
+    prepared=("unseen_ends",),
 )
 
 
@@ -195,6 +199,8 @@ def _rows(row: dict[Hashable, Any], family_size: int) -> list[dict[str, Any]]:
         return [common | _change(segments, i, series, row["notes"]) for i in range(1, segments.start.size)]
     if row["failure_category"] != "all":
         return []
+    if series.count.sum() == 0 and row["unseen_count"] > 0:
+        return [common | _nothing(series, "no_events", NOT_OBSERVABLE) | UNSEEN]
     return [common | _nothing(series, *_unchanged(series.count, trend))]
 
 

@@ -154,11 +154,19 @@ select
     series.days,
     series.incident_probabilities,
     series.node_days,
-    notes_of_series.notes
+    notes_of_series.notes,
+    coalesce(unseen.attempt_count, 0) as unseen_count
 from clusters
 left join series on clusters.cluster_id = series.cluster_id
 left join notes_of_series
     on
         series.cluster_id = notes_of_series.cluster_id
         and series.failure_category = notes_of_series.failure_category
+left join (
+    select
+        cluster_id,
+        sum(attempt_count) as attempt_count
+    from intermediate.unseen_ends
+    group by cluster_id
+) as unseen on clusters.cluster_id = unseen.cluster_id
 order by clusters.cluster_id, series.failure_category != 'all', series.failure_category

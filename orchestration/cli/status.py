@@ -29,7 +29,10 @@ def status(
         ),
     ] = False,
 ) -> None:
-    """Show the last publication, the last run and how fresh the data is; exit 1 when the last run failed."""
+    """Show the last publication, the last run and how fresh the data is.
+
+    Exit 1 when the last run failed or a cluster is stale.
+    """
     settings = settings_of(home)
     if alert:
         from orchestration.alerts.sending import tell_if_stale

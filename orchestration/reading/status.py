@@ -101,7 +101,9 @@ FRESHNESS = """
 
 
 def show_status(home: Home, as_json: bool = False) -> bool:
-    """Print the last publication, the last run and how fresh the data is; tell whether the last run succeeded.
+    """Print the last publication, the last run and how fresh the data is; tell whether all is well.
+
+    The last run failed, or a cluster is stale: then it is not.
 
     Raises
     ------
@@ -114,7 +116,9 @@ def show_status(home: Home, as_json: bool = False) -> bool:
     _require_something(found, home)
     if not as_json:
         say_lines(lines_of(found))
-    return (found["last_run"] or {}).get("status") != "failed" and not (found["published"] or {}).get("problem")
+    is_stale = any(cluster["is_stale"] for cluster in found.get("clusters", []))
+    has_failed = (found["last_run"] or {}).get("status") == "failed"
+    return not (has_failed or is_stale or (found["published"] or {}).get("problem"))
 
 
 def status(home: Home) -> dict[str, Any]:

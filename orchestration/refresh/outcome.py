@@ -121,10 +121,10 @@ class Outcome:
             marks = [mark for mark in ("simulated", "stale") if row[f"is_{mark}"]]
             name = f"{row['cluster_id']} ({', '.join(marks)})" if marks else row["cluster_id"]
             yield ""
-            yield (
-                f"{name}: {plural(row['attempts'], 'attempt')} on {plural(row['node_count'], 'node')},"
-                f" {plural(row['failures'], 'infrastructure failure')}"
-            )
+            # Where no failure was found and no rate has a limit, none could have been seen.
+            is_known = row["failures"] or row["rate_high"] is not None
+            failures = plural(row["failures"], "infrastructure failure") if is_known else "failures unknown"
+            yield (f"{name}: {plural(row['attempts'], 'attempt')} on {plural(row['node_count'], 'node')}, {failures}")
             yield f"  failure rate {_rate_in_words(row)}"
         for cluster in self.failing:
             kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"

@@ -5,6 +5,7 @@ import pytest
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
+from assets.estimates.est_rate_changes import est_rate_changes
 from assets.warehouse import OpenWarehouse
 from tests.estimates.five_clusters import read
 from tests.warehouses import create_tables
@@ -39,6 +40,9 @@ select 'half' as cluster_id, 'a' as attempt_id, 'n2' as node_id;
 insert into marts.fct_node_days by name
 select cluster_id, node_id, date '2026-04-10' as day_date, 24 as in_use_hours, 2400 as study_hours
 from (select distinct cluster_id, node_id from marts.fct_attempt_nodes);
+insert into intermediate.int_covered_node_days by name
+select cluster_id, cast(day as date) as day_date, 1 as node_days
+from marts.dim_clusters, generate_series(timestamp '2026-01-01', timestamp '2026-04-09', interval 1 day) as days (day);
 insert into ops.sight values
     ('watched', 'n1', 'slurmctld', '2026-04-10'), ('half', 'n1', 'kernel', '2026-04-10'),
     ('unwatched', 'n1', 'kernel', '2026-04-09');
@@ -51,7 +55,7 @@ def house(tmp_path_factory):
     with house.writing() as con:
         create_tables(con)
         con.execute(MARTS)
-    for asset in (est_failure_rates, est_mttf_by_size, est_mttf_projections):
+    for asset in (est_failure_rates, est_mttf_by_size, est_mttf_projections, est_rate_changes):
         asset(warehouse=house)
     yield house
     house.close()
@@ -87,6 +91,14 @@ def test_failures_that_accounting_shows_keep_their_limits_as_a_lower_bound(house
 
 def test_without_a_failed_end_there_is_nothing_to_see(house):
     assert rate(house, "nobody failed")[f"{RATE}_high"] == pytest.approx(1000 * 2.9957 / 100, rel=1e-4)
+
+
+def test_a_series_without_an_incident_has_no_rate_where_none_could_be_seen(house):
+    (row,) = read(house, "est_rate_changes", cluster_id="unwatched")
+    assert [row["event_count"], row["rate_before"], row["rate_before_low"], row["rate_before_high"]] == [None] * 4
+    assert row["note"] == "not observable: attempts ended FAILED on nodes of which no log was understood"
+    (seen,) = read(house, "est_rate_changes", cluster_id="watched")
+    assert seen["rate_before_high"] == pytest.approx(1000 * 2.9957 / 99, rel=1e-4)
 
 
 def test_times_to_failure_follow(house):

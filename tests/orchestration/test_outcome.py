@@ -43,6 +43,18 @@ def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
     assert f"  failure rate {words}\n" in out.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("found", "words"), [({}, "0 infrastructure failures"), ({"rate_high": None}, "failures unknown")]
+)
+def test_no_failure_is_a_count_only_where_one_could_have_been_seen(found, words) -> None:
+    out = io.StringIO()
+    lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
+    row = ROW | {"failures": 0} | found
+    told = Outcome("published", 1.0, "r", "w", [row], lines, {"passed": 0, "failed": 0, "warned": 0})
+    told.print(Console(file=out, width=1000))
+    assert f"c1: 102 attempts on 16 nodes, {words}\n" in out.getvalue()
+
+
 def test_a_name_with_a_line_break_begins_no_line(capsys) -> None:
     odd = "c1\nreport    /forged"
     counts = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)

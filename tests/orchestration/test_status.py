@@ -68,6 +68,12 @@ class TestStatus:
         assert "0 passed, 1 failed" in text
         assert "run run-1" in text
 
+    def test_a_stale_cluster_is_a_failure(self, home, capsys):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update marts.dim_clusters set is_stale = true, built_at = '2026-01-02', stale_reason = 'x'")
+        assert not show_status(home)
+        assert "STALE" in capsys.readouterr().out
+
     def test_while_a_refresh_runs_the_working_file_is_not_touched(self, home):
         build(home.working_file)
         with subprocess.Popen(

@@ -79,7 +79,13 @@ def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
         confidence_level=0.9,
     )
     insert(con, "marts.agg_failure_rates_by_cause", fitted.to_dict("records"))
-    unseen = {"cluster_id": "demo", "failure_category": "gpu_nvlink", "failure_count": 0, "gpu_hours": 1.2e6}
+    unseen = {
+        "cluster_id": "demo",
+        "failure_category": "gpu_nvlink",
+        "failure_count": 0,
+        "gpu_hours": 1.2e6,
+        "seen_ratio": 1.0,
+    }
     unseen |= {"failures_per_gpu_hour_high": 2.5e-6, "confidence_level": 0.9}
     insert(con, "estimates.est_cause_rates", [unseen | {"counted_as": "attempts"}])
 

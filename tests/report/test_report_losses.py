@@ -94,8 +94,8 @@ def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
     nothing = {"lost_gpu_hours": None, "gpu_unknown_count": 2}
 
-    def tile(rows):
-        own = Own(Frames({**frames, "lost_by_account": rows}), cluster)
+    def tile(rows, **others):
+        own = Own(Frames({**frames, "lost_by_account": rows, **others}), cluster)
         return first_screen(own, MADE_AT, [], losses(own)).tiles[3]
 
     assert "of unknown GPU count" not in " ".join(tile(owed).details)
@@ -103,6 +103,8 @@ def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     partly = tile([owed[0] | nothing, *owed[1:]])
     assert "2 losses of unknown GPU count left out" in partly.details
     assert tile([]).value == "none seen"
+    unseen = [row | {"failure_count": None} if row["population"] == "all" else row for row in frames["rates"]]
+    assert tile([], rates=unseen).value == "unknown", "no log could have shown a failure"
 
 
 def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):

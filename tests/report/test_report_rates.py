@@ -190,4 +190,4 @@ def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(s
 
 def test_causes_never_seen_have_a_bound(sections):
     rows = table(sections("demo", "causes"), "Causes that were never seen").rows()
-    assert rows == [["GPU link error (NVLink, xGMI)", "2.50"]]
+    assert rows == [["GPU link error (NVLink, xGMI)", "2.50", "1,200,000 100% of all"]]

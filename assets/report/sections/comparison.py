@@ -11,7 +11,7 @@ from assets.report.changes import Change
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.sections.first_screen import projection_of, ratio_of_months
-from assets.report.sections.headline import has_enough, period
+from assets.report.sections.headline import could_see, has_enough, period
 from assets.report.tables import Col, ends, table
 from assets.report.wording import LITTLE, RATE, exposure, mttf, rate
 
@@ -47,7 +47,7 @@ def _mttf(row: Row) -> Cell:
 def _infrastructure(row: Row) -> Cell:
     found = row["own"].row("states", is_infrastructure=True)
     if not found.get("attempt_count"):
-        return Cell("none seen")
+        return Cell("none seen" if could_see(row["own"]) else UNKNOWN)
     return Cell(
         share(found["gpu_time_ratio"]),
         link=f"#{anchor_of(row['cluster_id'])}/failures",

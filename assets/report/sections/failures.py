@@ -101,7 +101,7 @@ def failures(own: Own) -> Section:
 
 def _summary(listed: list[Row], incidents: Row) -> str:
     if not listed:
-        return "No attempt ended by an infrastructure failure."
+        return "No attempt is known to have ended by an infrastructure failure."
     said = plural(len(listed), "failed attempt")
     if incidents:
         said += f" in {plural(incidents['incident_count'], 'incident')}"

@@ -10,7 +10,7 @@ from assets.report.blocks import Direction, Figure, FirstScreen, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
 from assets.report.queries import Own, Row, grouped, summed
 from assets.report.sections.gaps import missing_kinds
-from assets.report.sections.headline import has_enough, period, reference_of, through, utilisation
+from assets.report.sections.headline import could_see, has_enough, period, reference_of, through, utilisation
 from assets.report.tables import ends
 from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, span
 
@@ -169,6 +169,8 @@ def _loss_tile(own: Own) -> Tile:
     if lost is None and unknown:
         return Tile(label, UNKNOWN, details=(left_out,))
     if lost is None:
+        if not could_see(own):
+            return Tile(label, UNKNOWN, details=("attempts ended FAILED on nodes of which no log was understood",))
         return Tile(label, "none seen", details=("no attempt lost work to an infrastructure failure",))
     days = own.rows("daily_work")
     last, before = _by_window(days, "lost_gpu_hours")

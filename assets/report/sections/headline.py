@@ -62,6 +62,11 @@ def has_enough(own: Own) -> bool:
     return (reference_of(own).get("node_days") or 0) >= MIN_NODE_DAYS
 
 
+def could_see(own: Own) -> bool:
+    """Tell whether no failure means none: not where attempts ended FAILED and no log of their nodes was understood."""
+    return own.row("rates", population="all", counted_as="attempts").get("failure_count") is not None
+
+
 def facts(own: Own) -> str:
     """Say what was observed: period, machine, records."""
     attempts, cluster = own.row("attempts"), own.cluster

@@ -65,7 +65,11 @@ def losses(own: Own) -> Section:
     sizes, owed, loops = own.rows("lost_goodput"), own.rows("lost_by_account"), own.rows("crash_loops")
     title = "Lost goodput, and who lost it"
     if not any(row["failure_count"] or row["second_order_count"] for row in sizes):
-        said = "No ended attempt lost work to an infrastructure failure." if sizes else "No ended attempt was recorded."
+        said = (
+            "No ended attempt is known to have lost work to an infrastructure failure."
+            if sizes
+            else "No ended attempt was recorded."
+        )
         return section("losses", title, said)
     chart = _figure(sizes, own.rows("failures"), owed)
     by_size = table(
