@@ -119,6 +119,9 @@ OTHER_WORDINGS = {
     "EXT4-fs (nvme0n1p1): I/O error while writing superblock": "ext4_error",
     "nvme1n1: writeback error on inode 134, offset 0, sector 1234": "ext4_error",
     "blk_update_request: critical medium error, dev sda, sector 1234 op 0x0:(READ)": "block_io",
+    "mlx5_core 0000:0d:00.0: print_health_info:431:(pid 0): Health issue observed, ECC error, severity(4) WARNING:": (
+        "mlx5_health_warning"
+    ),
     "NETDEV WATCHDOG: usb0 (cdc_ether): transmit queue 0 timed out": "usb_network",
 }
 """What older and newer kernels print of the same faults, and the rule that knows it."""
