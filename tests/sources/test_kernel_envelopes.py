@@ -22,6 +22,7 @@ FORMS = {
     "pdsh, another host's log": "loghost: Mar  2 10:00:00 gpu01 kernel: {}",
     "grep": "/var/log/messages-20260303:Mar  2 10:00:00 gpu01 kernel: {}",
     "grep -n, pdsh": "gpu01: kern.log.1:17:Mar  2 10:00:00 gpu01 kernel: {}",
+    "short-precise": "Mar 02 10:00:00.123456 gpu01 kernel: {}",
     "year first": "2026 Mar  2 10:00:00 gpu01 kernel: {}",
     "year first, short day": "2026 Mar 2 10:00:00 gpu01 kernel: [   12.345678] {}",
     "year last": "Mar  2 10:00:00 2026 gpu01 kernel: {}",

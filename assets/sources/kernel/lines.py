@@ -137,7 +137,7 @@ def message_steps(candidates: str, zone: str, *, are_printed: bool) -> list[str]
     stamps = rf"""
     select file_id, line_number, regexp_extract(line, '^{outer}(?:<\d+>)?({_MONTH_STAMP})', 1) as stamp
     from lines
-    where regexp_matches(line, '^{outer}(?:<\d+>)?{_MONTH_STAMP} ')"""
+    where regexp_matches(line, '^{outer}(?:<\d+>)?{_MONTH_STAMP}(?:\.\d+)? ')"""
     inner = f"(select file_id, line_number, null::varchar as outer_host, line from {candidates})"
     if are_printed:
         parts = f"regexp_extract(line, '{PRINTED}', ['outer', 'text'])"

@@ -27,7 +27,7 @@ DIALECTS = (
     "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain",
     "kmsg", *TRANSLATIONS,
 )  # fmt: skip
-VERSION = 13
+VERSION = 14
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5
