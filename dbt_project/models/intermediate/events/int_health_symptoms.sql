@@ -91,8 +91,8 @@ named_by_message as (
     from changes
     inner join message_rules as rules
         on
-            -- Rules of `nhc` are of all checks of the script: Azure's gives each failure a code. A check of GCM may be named
-            -- like one of the script.
+            -- Rules of `nhc` are of all checks of the script: Azure's gives each failure a code.
+            -- A check of GCM may be named like one of the script.
             rules.check_key in (changes.check_stream, changes.check_key)
             and {{ regex_matches("changes.result || ': ' || coalesce(changes.message, '')", 'rules.pattern') }}
     where
