@@ -233,10 +233,10 @@ def test_missing_evidence_names_consequence_and_command(hall, demo):
 
 
 def test_what_each_log_covers_stands_beside_what_is_missing(hall, demo):
-    """Of 20 days the first 7 and the last 6."""
+    """Of 20 days the first 7 and the last 6; no node-day is known, so no share of them was seen."""
     rows = table(section(demo, "gaps"), "What each log covers").rows()
     gap = "2026-09-08 00:00 to 2026-09-15 00:00"
-    assert rows == [["health", "2026-09-01 00:00", "2026-09-22 00:00", "65.0%", f"1 {gap}", "log, manifest"]]
+    assert rows == [["health", "2026-09-01 00:00", "2026-09-22 00:00", "65.0%", "", f"1 {gap}", "log, manifest"]]
     assert "What each log covers" not in section(hall, "gaps").text
 
 
