@@ -27,6 +27,8 @@ TABLES = """
 create schema marts;
 create schema staging;
 create schema intermediate;
+create table marts.dim_nodes (cluster_id varchar, node_id varchar, gpu_vendor varchar);
+create table marts.fct_attempt_nodes (cluster_id varchar, attempt_id varchar, node_id varchar);
 create table intermediate.int_failure_draws (
     cluster_id varchar, attempt_id varchar, draw bigint, probability double
 );
@@ -53,12 +55,14 @@ create table marts.fct_attempts as
     select
         *, gpu_count as job_gpu_count, attempt_id as run_id, true as is_terminal,
         is_paper_failure as is_infrastructure_failure, exit_seconds as runtime_seconds,
-        timestamp '2025-01-01' as started_at, timestamp '2025-03-01' as ended_at
+        timestamp '2025-01-01' as started_at, timestamp '2025-03-01' as ended_at, null::varchar as end_reason
     from marts.fct_attempt_exposures;
 create table marts.fct_incidents as
     select distinct cluster_id, incident_id, 1 as touched_node_count from rows where incident_id is not null;
 create table marts.fct_node_days as
-    select cluster_id, 'n1' as node_id, 24 * sum(node_days) as study_hours
+    select
+        cluster_id, 'n1' as node_id, date '2025-01-01' as day_date, 24 * sum(node_days) as study_hours,
+        24 * sum(node_days) as in_use_hours, sum(gpu_hours) as allocated_gpu_hours
     from marts.fct_attempt_exposures group by cluster_id;
 create table marts.fct_failures as
     select *, failure_probability as posterior_probability, true as is_attributed

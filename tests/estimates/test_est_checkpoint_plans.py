@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from assets.estimates.est_checkpoint_plans import est_checkpoint_plans, headline
+from assets.model.month_variation import month_variation
 from tests.estimates.five_clusters import read
 
 
@@ -43,7 +44,7 @@ def test_a_plan_rests_on_the_clusters_reference_rate(plan):
 def test_two_failures_leave_much_open(plan):
     """Two in one incident scatter twice as much, and months differ: negative binomial of mean 1.5 x 3,840 / 400."""
     row = plan("large", 1024)
-    shape = 1 / (1 / 1.5 + 2 * 0.09)
+    shape = 1 / (1 / 1.5 + 2 * month_variation([], []).relative_variance)
     assert (row["expected_interruptions_low"], row["expected_interruptions_high"]) == tuple(
         stats.nbinom.ppf([0.05, 0.95], shape, shape / (shape + 1.5 * 3840 / 400))
     )

@@ -9,7 +9,10 @@ from scipy import stats
 from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_mttf_by_size import est_mttf_by_size, with_mttf
 from assets.estimates.est_mttf_projections import est_mttf_projections
+from assets.model.month_variation import month_variation
 from tests.estimates.five_clusters import read
+
+USUAL = month_variation([], []).relative_variance
 
 
 def size_of(rows, cluster_id, gpu_size_bin):
@@ -111,22 +114,21 @@ def test_projected_mttf_carries_the_limits_of_the_rate(rows):
 def test_failures_of_a_planned_month_are_predicted_as_a_count(rows):
     """2 failures of 1 incident in 800 node-days; 2,048 nodes for 30 days are 61,440: 153.6, and 1.5 for the spread.
 
-    No month was seen: it may differ by 30%, as may the one that the rate is of, which adds 2 x 0.09.
+    No month was seen: it may differ as months usually do, and so may the one that the rate is of: twice their variance.
     """
     row = projection_of(rows, "large", 16_384)
     assert row["failures_30d"] == pytest.approx(61_440 * 0.0025)
-    assert limits_of(row) == predicted(1.5, 0.18, 61_440 / 400)
+    assert limits_of(row) == predicted(1.5, 2 * USUAL, 61_440 / 400)
     quiet = projection_of(rows, "quiet", 1024)
     assert (quiet["failures_30d"], quiet["failures_30d_low"]) == (None, 0.0)
-    assert quiet["failures_30d_high"] == predicted(0.5, 0.18, 128 * 30 / 105)[1]
+    assert quiet["failures_30d_high"] == predicted(0.5, 2 * USUAL, 128 * 30 / 105)[1]
     assert projection_of(rows, "empty", 64)["failures_30d_high"] is None
 
 
 def test_months_that_were_seen_tell_how_far_the_next_may_differ(warehouse):
     """Two failures of one incident in one of two months are no sign that months differ, and tell next to nothing of it.
 
-    Chance scatters them by phi / 1 = 2, months by 0.09: they tell (0.09 / 2.09)^2 of a month. 30 days add CV^2 x
-    (1/2 + 1) to the relative variance, as both months seen have missed the mean, too.
+    30 days add their variance x (1/2 + 1), as both months seen have missed the mean, too.
     """
     with warehouse.writing() as con:
         con.execute("""
@@ -138,11 +140,11 @@ def test_months_that_were_seen_tell_how_far_the_next_may_differ(warehouse):
     est_checkpoint_plans(warehouse=warehouse)
     rows = partial(read, warehouse)
     row = projection_of(rows, "large", 16_384)
-    relative_variance = 0.09 * 2 / (2 + (0.09 / 2.09) ** 2)
+    relative_variance = month_variation([2.0, 0.0], [400.0, 400.0], dispersion=2.0).relative_variance
     assert limits_of(row) == predicted(1.5, 1.5 * relative_variance, 61_440 / 400)
     (plan,) = rows("est_checkpoint_plans", cluster_id="large", gpu_count=16_384)
     assert limits_of(row) == [plan["expected_interruptions_low"], plan["expected_interruptions_high"]]
-    assert limits_of(projection_of(rows, "quiet", 1024)) == predicted(0.5, 0.18, 128 * 30 / 105)
+    assert limits_of(projection_of(rows, "quiet", 1024)) == predicted(0.5, 2 * USUAL, 128 * 30 / 105)
 
 
 def test_projection_without_failures_has_a_lower_limit_and_no_infinity(rows):

@@ -3,6 +3,8 @@
 import duckdb
 import pytest
 
+from assets.model.month_variation import month_variation
+
 
 def said(result):
     """The message of a refusal, without the frame that wraps it."""
@@ -15,13 +17,13 @@ class TestText:
         for words in (
             "1,024 GPUs on 128 nodes for 30 days, on large (a simulated cluster)",
             "restart 5 min, write 5 min, queue 0 min",
-            "9.6 to expect; 1 to 42 in a single run (90%)",
+            "9.6 to expect; 0 to 43 in a single run (90%)",
             "is best (Young 3.54 h, Daly 3.48 h)",
             "with a checkpoint every 30 min",
             "0.9 is reached with probability",
             "2.50 failures per 1,000 node-days (0.128 to 11.9, 90%)",
             "2 failures in 800 node-days of jobs above 128 GPUs, each failed attempt counted",
-            "months are taken to differ by 30%, which the limits of a single run allow for",
+            "months are taken to differ by 34%, which the limits of a single run allow for",
             "1.25 incidents per 1,000 node-days",
         ):
             assert words in text
@@ -156,8 +158,8 @@ class TestPrior:
         assert found["failures_per_1000_node_days"] == pytest.approx(2.5)
         assert found["failures_per_1000_node_days_with_prior"] == pytest.approx(1000 * 3 / 920)
         assert found["expected_interruptions_with_prior"] == pytest.approx(3 / 920 * 128 * 30)
-        # Months differ by 30%, which makes the shape of the negative binomial 1 / (1/3 + 2 x 0.09).
-        shape, mean = 1 / (1 / 3 + 0.18), 3 / 920 * 3840
+        # Twice the usual variance of months is added to 1/3, that of the rate.
+        shape, mean = 1 / (1 / 3 + 2 * month_variation([], []).relative_variance), 3 / 920 * 3840
         assert found["probability_uninterrupted_with_prior"] == pytest.approx((shape / (shape + mean)) ** shape)
         assert "RSC-1" in found["prior_source"]
 

@@ -47,7 +47,7 @@ def test_all_mistakes_of_all_clusters_end_a_refresh_before_anything_heavy_is_loa
     assert (found["status"], found["heavy"]) == (1, [])
     assert found["seconds"] < 2
     for cluster in ("alpha", "beta"):
-        assert f"{cluster}/cluster.toml: unknown key 'timezon'. Allowed there: alerts" in done.stderr
+        assert f"{cluster}/cluster.toml: unknown key 'timezon'. Allowed there: accelerators" in done.stderr
         assert f"{cluster}/cluster.toml: key 'gpus_per_node' has the bad value 'x'" in done.stderr
     assert not home.work.exists()
 
