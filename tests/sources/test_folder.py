@@ -271,17 +271,22 @@ def test_what_is_wrong_with_the_accounting_of_a_cluster_concerns_that_cluster_al
     assert not [told for told in failing_of_spoilt[cluster] if not told.startswith(f"{cluster}/")]
 
 
-def test_an_empty_folder_in_place_of_accounting_makes_the_cluster_stale(tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD})
+def test_an_empty_folder_in_place_of_accounting_is_refused_and_what_was_read_stays(tmp_path):
+    """A cluster of which nothing was read before is left out for it; the other one is built of what is kept."""
+    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD, "c3/sacct/a.txt/.keep": ""})
+    (folder / "c3/sacct/a.txt/.keep").unlink()
+    why = "c{}/sacct/a.txt: not a regular file but an empty folder. Put the file in its place."
     con = load(folder)
-    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {}
+    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {"c3": [why.format(3)]}
+    count = con.execute("select count(*) from raw.sacct where cluster_id = 'c2'").fetchall()
     (folder / "c2/sacct/a.txt").unlink()
     (folder / "c2/sacct/a.txt").mkdir()
     (folder / "c1/sacct/2025").mkdir()
     load(folder, con)
-    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {
-        "c2": ["c2/sacct/a.txt: not a regular file but an empty folder. Put the file in its place."]
-    }
+    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {"c3": [why.format(3)]}
+    assert con.execute("select count(*) from raw.sacct where cluster_id = 'c2'").fetchall() == count
+    refused = "select path, concat(path, ': ', reason, '. ', next_step) from ops.files where status = 'refused'"
+    assert con.execute(f"{refused} and cluster_id = 'c2'").fetchall() == [("c2/sacct/a.txt", why.format(2))]
 
 
 TIMES = {"submission": 1714550400, "start": 1714550400, "end": 1714554000, "elapsed": 3600}
