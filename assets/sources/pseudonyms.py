@@ -111,35 +111,35 @@ def _words(text: str) -> tuple[str, ...]:
 WORDS = _words(
     """
     accelerator access address airstore alloc allreduce appear asap asserted availability available bandwidth batch
-    become becomes beegfs bios blacklist block blockdev blocks bond boot broken buddyinfo busy cable cannot carrier
-    ceph certs check checkpoint clock clocksource cluster cold complete completed compute config connection contents
+    become becomes beegfs bios blacklist block blockdev blocks bond boot broken buddyinfo busy cable cannot carrier ceph
+    certs check checkpoint clock clocksource cluster code cold complete completed compute config connection contents
     controller core correctable corrected corrupt corruption count counter counts cpuinfo cpus create credential
     critical cuda daemon data dcgmi dead deasserted debug decommission denylist deployment detect detected device diag
     diagnostic dimm directory disabled disconnect disk doesn double doublebit down drain drained draining drive driver
     dropped dstate duplicate edac enabled environment envs epilog error errors ethernet ethernetdegradationcheck
-    ethernetstatecheck ethlink event exceed exception exist exists expected fabric fail failed failure fall fallen fans
-    fatal fault faultcode faulty file filesystem firmware first flap flapping flaps found free freq frequency full
+    ethernetstatecheck ethlink event exceed exception exist exists exit expected fabric fail failed failure fall fallen
+    fans fatal fault faultcode faulty file filesystem firmware first flap flapping flaps found free freq frequency full
     gained governor gpfs gpudriverwatch gpuinforomwatch gpumcuwatch gpumemwatch gpunvlinkwatch gpunvswitchfatalwatch
     gpunvswitchnonfatalwatch gpupciewatch gpupmuwatch gpupowerwatch gpus gpusmwatch gputhermalwatch graphics gres hang
-    hard hardware health healthmon heat high home host hung iblink ibstat idle ierr ifree infiniband
-    infinibanddegradationcheck infinibandstatecheck inforom inode inodes interface interfaces internal interrupt
-    invalid ipmi ipmitool issued iused jobid kernel kill killed kswapd latency launch left lemon level library limit
-    line lineage link list load loadavg lockup logging logical loopback loss lost lower lustre machine main mainboard
-    maint maintenance manager manual match mcelog mcerr memory memtest mismatch missing mmfs mode module motherboard
-    mount mounted mountpoint nccl network nhcna node nodes normal nvbandwidth nvidia nvidiasmi nvlink nvme nvml nvrm
-    nvsmi nvswitch only operational operator outage output over package page pages panic parity password path pcie
+    hard hardware health healthmon heat high higher home host hung iblink ibstat idle ierr ifree infiniband
+    infinibanddegradationcheck infinibandstatecheck inforom inode inodes interface interfaces internal interrupt invalid
+    ipmi ipmitool issued iused jobid kernel kill killed kswapd latency launch left lemon level library limit line
+    lineage link list load loadavg lockup logging logical loopback loss lost lower lustre machine main mainboard maint
+    maintenance manager manual match mcelog mcerr memory memtest mismatch missing mmfs mode module motherboard mount
+    mounted mountpoint nccl network nhcna node nodes normal nvbandwidth nvidia nvidiasmi nvlink nvme nvml nvrm nvsmi
+    nvswitch occup only operational operator outage output over package page pages panic parity password path pcie
     peermem pending permissions perr persistence physical physmem ping planned plug plugged policy port power powered
-    preempt problem process processes processor procs prolog protocol ptlrpc pulse rate reached read ready realmemory
-    reboot rebooted reclaim record recover recovered recovery redundancy register registration reimag reinstall release
-    remap remapp remapped remount remounted repair replac replaced repos request requested requeue requeued reservation
-    reset resize resource respond responding restart restored resume resumetimeout retire retired retirement return
-    returned root rowremap rows running scheduled scheduler scratch seconds secs segfault segment sensor sensors serial
-    serr service session setting setup severity silently size slot slow slowdown slurm slurmctld slurmd smart socket
-    soft software space speed stale start stat state status step stop storage stream stress suppl supply suspect swap
-    switch sxid syslogsgpufallenoff syslogsnicdrivererror syslogssxiderror syslogsxiderror system targeted task temp
-    temperature terminated terminating test tests thermal threshold throttle throttled throttling ticket time timed
-    timeout tmpdisk topology training transport trip unable unauth unavail unavailable uncontained uncorrect
-    uncorrectable uncorrected undrain unexpected unexpectedly unhealthy unknown unmount unplugged unreachable
+    preempt problem process processes processor procs prolog protocol ptlrpc pulse rate rccl reached read ready
+    realmemory reboot rebooted reclaim record recover recovered recovery redundancy register registration reimag
+    reinstall release remap remapp remapped remount remounted repair replac replaced repos request requested requeue
+    requeued reservation reset resize resource respond responding restart restored resume resumetimeout retire retired
+    retirement return returned root rowremap rows running scheduled scheduler scratch seconds secs segfault segment
+    sensor sensors serial serr service session setting setup severity silently size slot slow slowdown slurm slurmctld
+    slurmd smart socket soft software space speed stale start stat state status step stop storage stream stress suppl
+    supply suspect swap switch sxid syslogsgpufallenoff syslogsnicdrivererror syslogssxiderror syslogsxiderror system
+    targeted task temp temperature terminated terminating test tests thermal threshold throttle throttled throttling
+    ticket time timed timeout tmpdisk topology training transport trip unable unauth unavail unavailable uncontained
+    uncorrect uncorrectable uncorrected undrain unexpected unexpectedly unhealthy unknown unmount unplugged unreachable
     unrecoverable unresponsive update updated upgrad upper uptime usage used user userproc users value variables vast
     vbios vendor version violation voltage volume wait warn warning watchdog weka width write zombie
     """
@@ -151,7 +151,7 @@ SHORT_PARTS = ("aer", "ecc", "hbm", "mce", "mem", "nfs", "nhc", "pod", "rma", "t
 
 SHORT_WORDS = _words(
     """
-    a ac aer after all an and are as at bad be been before bit bus but bw by ce cmd cpu cpus cut day dbe dev dmi dnf
+    a ac aer after all amd an and are as at bad be been before bit bus but bw by ce cmd cpu cpus cut day dbe dev dmi dnf
     ecc en env eth eud for from fs gb gdr gpu gpus gsp has have hbm hc hca hour hw i ib id in io ip is it job jobs l
     ll log low max mb mca mce mem min mlx ms n net nfs nhc nic no non not num nv o of off ok on one oom or os out
     pci per pid ps psu ram ras raw re rma ro rom row rw s sbe sec sel set sm smi ssd ssh t tb temp than that the
