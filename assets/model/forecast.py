@@ -125,7 +125,7 @@ def forecast_count(
     >>> months = month_variation([18, 24, 18], [10_000] * 3)
     >>> found = forecast_count(60, 60, 30_000, 10_000, months)
     >>> print(f"{found.mean:.1f} [{found.low:.0f}, {found.high:.0f}], log score of 22: {found.log_score(22):.2f}")
-    20.2 [9, 34], log score of 22: -3.06
+    20.2 [10, 32], log score of 22: -2.96
     """
     values = (event_count, event_variance, exposure, future_exposure, exposure_variance)
     if not all(np.isfinite(x) and x >= 0 for x in values) or exposure == 0:
