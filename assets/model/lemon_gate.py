@@ -101,6 +101,8 @@ def compare_with_even_fleets(
     count, time = np.round(count[time > 0]), time[time > 0]
     if not len(time):
         raise ValueError("no node was in use")
+    if not count.any():
+        return LemonGate(1.0, np.inf, single.rate * float(np.median(time)))
     place, classes = _classes(time)
     grid = _Grid(classes, float(count.sum() / time.sum()), float(count.sum()), len(time))
     drawn = np.concatenate([_even_fleets(single, time, generator) for _ in range(DRAWS // CHUNK)])
