@@ -26,6 +26,7 @@ FAILURES = (
     f"{EXPOSURES}.incident_id",
     f"{EXPOSURES}.culprit_node_id",
     "marts.fct_incidents.touched_node_count",
+    "marts.fct_node_outages.started_at",
     *POPULATION,
 )
 NODE_DAYS = (f"{EXPOSURES}.node_days", "marts.fct_node_days.study_hours", *STUDY_GAPS, *POPULATION)
@@ -58,7 +59,7 @@ TABLE = TableSpec(
             "",
             "attempts: the failed attempts to expect, each weighted by the probability that infrastructure failed it; "
             "incidents: the same of incidents, failures that share a node or an event within minutes (of population "
-            "nodes: of culprit nodes of incidents); attempts_paper, incidents_paper: by the paper's rule, which "
+            "nodes: of nodes that an incident took down); attempts_paper, incidents_paper: by the paper's rule, which "
             "takes each attributed failure as certain, and what planned maintenance ended as failed.",
             is_required=True,
         ),
@@ -126,8 +127,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    shared=("node_incidents",),
-    prepared=("exposure_days", "failed_exposures", "unseen_ends"),
+    prepared=("exposure_days", "failed_exposures", "node_incidents", "unseen_ends"),
 )
 
 

@@ -151,7 +151,7 @@ counts as (
         )) as incident_variance,
         null as paper_count,
         null as paper_incident_count
-    from node_incidents
+    from intermediate.node_incidents
     where has_nodes
     group by cluster_id
 ),
@@ -169,7 +169,7 @@ unmeasured as (
         cluster_id,
         'nodes' as population,
         cast(sum(failure_count) as bigint) as unmeasured_failure_count
-    from node_incidents
+    from intermediate.node_incidents
     where not has_nodes
     group by cluster_id
 ),

@@ -34,6 +34,8 @@ PERIOD = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
 FAILURES = (
     *(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failed_at", "incident_id", "culprit_node_id")),
     "marts.fct_incidents.touched_node_count",
+    "marts.fct_attempt_nodes.node_id",
+    "marts.fct_node_outages.started_at",
 )
 NODE_DAYS = (
     *(f"{EXPOSURES}.{name}" for name in ("node_days", "seen_from_at", "seen_to_at")),
@@ -150,8 +152,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    shared=("node_incidents",),
-    prepared=("exposure_days", "failed_exposures"),
+    prepared=("exposure_days", "failed_exposures", "node_incidents"),
 )
 
 

@@ -111,7 +111,7 @@ incidents as (
         struck.incident_id,
         struck.incident_probability as real_probability,
         struck.expected_count
-    from node_incidents as struck
+    from intermediate.node_incidents as struck
     inner join reference using (cluster_id)
     where reference.population = 'nodes' and struck.has_nodes
 ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-METHOD_VERSION = "7"
+METHOD_VERSION = "8"
 """Raised whenever the same logs give different numbers.
 
 1: failures by the hard rule of the attribution window, plain Poisson limits, finished attempts only.
@@ -20,4 +20,5 @@ METHOD_VERSION = "7"
    lemons end with the study period; nodes have the GPUs that the inventory tells.
 7: a cause is counted where it could have been seen; components of a heterogeneous job fail once; lemons are gated by a
    bootstrap; the variation between months is a posterior.
+8: the rate of machines counts every node that an incident took down.
 """

@@ -12,7 +12,7 @@ Answer = dict[str, Any]
 
 COUNTED = {
     "whole_node_attempts": "each failed attempt counted",
-    "node_incidents": "each incident counted once on each node at fault",
+    "node_incidents": "each incident counted on every node that it took down",
     "attempts": "each failed attempt counted",
 }
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from assets.estimates import prepared as made
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.method_version import METHOD_VERSION
-from assets.estimates.prepared import QUERIES, exposure_days, failed_exposures, node_day_sight, unseen_ends
+from assets.estimates.prepared import QUERIES
 from assets.estimates.table import Column, TableSpec
 from tests.estimates.five_clusters import ASSETS, read
 
@@ -34,12 +35,9 @@ def test_the_asset_waits_for_exactly_the_tables_its_query_reads(table):
     assert read - behind == waits_for - behind
 
 
-@pytest.mark.parametrize(
-    "asset", [exposure_days, failed_exposures, node_day_sight, unseen_ends], ids=lambda asset: asset.key.path[-1]
-)
-def test_a_prepared_table_waits_for_what_it_reads(asset):
-    read = tables_in(QUERIES[asset.key.path[-1]])
-    assert read <= {".".join(key.path) for key in asset.dependency_keys}
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_prepared_table_waits_for_what_it_reads(name):
+    assert tables_in(QUERIES[name]) <= {".".join(key.path) for key in getattr(made, name).dependency_keys}
 
 
 def behind_of(prepared):

@@ -79,3 +79,59 @@ def test_unknown_exposure_is_counted_beside_the_sums(con):
 
 def test_failures_are_those_that_may_be_some(con):
     assert con.execute("select attempt_id from intermediate.failed_exposures").fetchall() == [("over midnight",)]
+
+
+# Two jobs on four nodes each hang on one switch, which fails; a third job of the day fails by itself.
+SWITCH = """
+insert into marts.fct_attempt_exposures by name
+select
+    'hall' as cluster_id, attempt_id, 'i1' as incident_id, culprit_node_id, failure_probability,
+    true as is_paper_failure, timestamp '2026-03-05 12:00' + to_minutes(late) as failed_at
+from (values ('a', 'n0', 1.0, 0), ('b', null, 0.8, 5)) as jobs (attempt_id, culprit_node_id, failure_probability, late);
+insert into marts.fct_attempt_exposures by name
+select
+    'hall' as cluster_id, 'c' as attempt_id, 'i2' as incident_id, 'n0' as culprit_node_id, 1.0 as failure_probability,
+    true as is_paper_failure, timestamp '2026-03-05 20:00' as failed_at;
+insert into marts.fct_incidents by name
+select 'hall' as cluster_id, unnest(['i1', 'i2']) as incident_id, 8 as touched_node_count;
+insert into marts.fct_attempt_nodes by name
+select 'hall' as cluster_id, if(n < 4, 'a', 'b') as attempt_id, 'n' || n as node_id
+from range(8) as nodes (n);
+insert into marts.fct_attempt_nodes by name
+select 'hall' as cluster_id, 'c' as attempt_id, 'n' || n as node_id from range(10) as nodes (n);
+"""
+
+
+def outages(con, *rows):
+    con.execute("delete from marts.fct_node_outages")
+    for node, minutes, is_planned in rows:
+        con.execute(
+            "insert into marts.fct_node_outages by name select 'hall' as cluster_id, $n as node_id, $p as is_planned, "
+            "timestamp '2026-03-05 12:00' + to_seconds($m * 60) as started_at",
+            {"n": f"n{node}", "m": minutes, "p": is_planned},
+        )
+
+
+def struck(con):
+    rows = con.execute(
+        "select incident_id, expected_count, failure_count from intermediate.node_incidents where cluster_id = 'hall' "
+        "order by incident_id"
+    )
+    return rows.fetchall()
+
+
+def test_an_incident_counts_every_node_that_it_took_down(con):
+    """One switch takes down eight nodes: four of a job that surely failed by it, four of one at 0.8."""
+    con.execute(SWITCH)
+    outages(con)
+    assert struck(con) == [("i1", 1.0, 2), ("i2", 1.0, 1)]
+    outages(con, *((node, 1, False) for node in range(8)))
+    assert struck(con) == [("i1", pytest.approx(4 + 4 * 0.8), 2), ("i2", 1.0, 1)]
+
+
+def test_outages_that_are_planned_or_elsewhere_or_at_another_time_are_none_of_the_incident(con):
+    """From 10 minutes before its first failure to 15 minutes after its last, at 12:05; the culprit counts once."""
+    outages(con, (0, 1, False), (1, -11, False), (2, 21, False), (3, 1, True), (9, 1, False))
+    assert struck(con)[0] == ("i1", 1.0, 2)
+    outages(con, (0, 1, False), (1, -10, False), (2, 20, False))
+    assert struck(con)[0] == ("i1", 3.0, 2)
