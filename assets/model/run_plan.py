@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from assets.model.checkpoint import daly_minutes, optimal_minutes, young_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact
-from assets.model.ettr_simulation import simulate_runs
 from assets.model.failure_rate import CONFIDENCE_LEVEL, RateInterval
 from assets.model.prediction import (
     PRIOR_EVENTS,
@@ -21,9 +20,9 @@ from assets.model.prediction import (
     prediction_at_known_rate,
     prediction_interval,
 )
+from assets.model.spares import probability_without_spare
 
 ASSUMED = "assumed"
-MAX_SIMULATED_FAILURES = 1_000.0
 MIN_MINUTES = 1e-3
 
 
@@ -53,26 +52,6 @@ class CheckpointPlan:
     ettr_optimal: NDArray[np.float64]
     ettr_optimal_low: NDArray[np.float64]
     ettr_optimal_high: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class RunOutlook:
-    """What may become of one run; `nan` where the rate has no value.
-
-    Attributes
-    ----------
-    probability
-        That its ETTR reaches the target.
-    ettr_low, ettr_high
-        Between which its ETTR will come to lie.
-    confidence_level
-        Probability that it does.
-    """
-
-    probability: float
-    ettr_low: float
-    ettr_high: float
-    confidence_level: float
 
 
 def assumed_rate(failures_per_node_day: ArrayLike) -> RateInterval:
@@ -210,6 +189,8 @@ def plan_checkpoints(
     restart_minutes: ArrayLike,
     write_minutes: ArrayLike,
     queue_minutes: ArrayLike = 0.0,
+    spare_count: ArrayLike = 0,
+    repair_days: ArrayLike = 0.0,
 ) -> CheckpointPlan:
     """Choose checkpoint intervals for jobs at a rate and its limits.
 
@@ -221,6 +202,8 @@ def plan_checkpoints(
         Nodes N of the job, broadcast against the rate.
     restart_minutes, write_minutes, queue_minutes
         As in `expected_ettr`.
+    spare_count, repair_days
+        As in `probability_without_spare`: a run waits in the queue only where a failure finds no spare node.
 
     Returns
     -------
@@ -240,8 +223,12 @@ def plan_checkpoints(
     38.4 min: 0.740; 35.2 min: 0.736
     """
     nodes = np.asarray(node_count, dtype=float)
-    costs = {"restart_minutes": restart_minutes, "write_minutes": write_minutes, "queue_minutes": queue_minutes}
     value, low, high = (np.where(r > 0, r, np.nan) * nodes for r in (rate.value, rate.low, rate.high))
+
+    def costs(per_day: NDArray[np.float64]) -> dict[str, ArrayLike]:
+        wait = queue_minutes * probability_without_spare(per_day, repair_days, spare_count)
+        return {"restart_minutes": restart_minutes, "write_minutes": write_minutes, "queue_minutes": wait}
+
     young, daly, optimal = (form(value, write_minutes) for form in (young_minutes, daly_minutes, optimal_minutes))
     # A rate that may be 0 asks for no checkpoint at all, and such a run loses nothing.
     may_be_zero = (rate.low == 0) & np.isfinite(nodes)
@@ -252,91 +239,17 @@ def plan_checkpoints(
             optimal,
             optimal_minutes(high, write_minutes),
             np.where(may_be_zero, np.inf, optimal_minutes(low, write_minutes)),
-            expected_ettr(value, _usable(young), **costs),
-            expected_ettr_exact(value, _usable(young), **costs),
-            expected_ettr_exact(value, _usable(optimal), **costs),
-            expected_ettr_exact(high, _usable(optimal_minutes(high, write_minutes)), **costs),
-            np.where(may_be_zero, 1.0, expected_ettr_exact(low, _usable(optimal_minutes(low, write_minutes)), **costs)),
+            expected_ettr(value, _usable(young), **costs(value)),
+            expected_ettr_exact(value, _usable(young), **costs(value)),
+            expected_ettr_exact(value, _usable(optimal), **costs(value)),
+            expected_ettr_exact(high, _usable(optimal_minutes(high, write_minutes)), **costs(high)),
+            np.where(
+                may_be_zero,
+                1.0,
+                expected_ettr_exact(low, _usable(optimal_minutes(low, write_minutes)), **costs(low)),
+            ),
         )
     )
-
-
-def run_outlook(
-    rate: RateInterval,
-    node_count: float,
-    checkpoint_minutes: float,
-    *,
-    restart_minutes: float,
-    write_minutes: float,
-    queue_minutes: float = 0.0,
-    scheduled_days: float,
-    target: float,
-    run_count: int,
-    generator: np.random.Generator,
-    relative_variance: float = 0.0,
-) -> RunOutlook:
-    """Simulate a planned run at the rates that the count leaves possible, to see whether its ETTR reaches a target.
-
-    Parameters
-    ----------
-    rate
-        Per node-day, of one element: counted, so that its rates are drawn from `rates_to_come`, or assumed.
-    node_count, checkpoint_minutes, restart_minutes, write_minutes, queue_minutes
-        As in `expected_ettr`; a checkpoint interval of 0, write all the time, is taken as a 1,000th of a minute.
-    scheduled_days
-        Days for which the run holds its nodes.
-    target
-        ETTR to reach, 0 to 1.
-    run_count
-        Number of runs to simulate; the standard error of the probability is at most 1 / (2 sqrt(run_count)).
-    generator
-        Source of randomness.
-    relative_variance
-        As in `predict_interruptions`.
-
-    Returns
-    -------
-    RunOutlook
-
-    Notes
-    -----
-    If a run would fail more than 1,000 times, only the part up to the first 1,000 failures is simulated. The ETTR then
-    has a standard deviation below 0.02 (measured), so the result is only slightly wider than the truth.
-
-    Assumptions: those of `simulate_runs`; and the checkpoint interval is fixed beforehand. Adapting it to the failures
-    gives a better ETTR.
-
-    Examples
-    --------
-    65 failures in 10,000 node-days; 4,096 GPUs for 30 days with a checkpoint each hour:
-
-    >>> from assets.model.failure_rate import garwood_interval
-    >>> outlook = run_outlook(
-    ...     garwood_interval(65, 10_000.0), 512, 60, restart_minutes=5, write_minutes=0, scheduled_days=30,
-    ...     target=0.9, run_count=4000, generator=np.random.default_rng(7),
-    ... )
-    >>> print(f"{outlook.probability:.2f}, between {outlook.ettr_low:.2f} and {outlook.ettr_high:.2f}")
-    0.94, between 0.90 and 0.94
-    """
-    if not rate.value > 0 or not np.isfinite(node_count) or not np.isfinite(checkpoint_minutes):
-        return RunOutlook(np.nan, np.nan, np.nan, rate.confidence_level)
-    if rate.method == ASSUMED:
-        per_node_day = np.full(run_count, float(rate.value))
-    else:
-        shape, mean = (float(x) for x in rates_to_come(rate, relative_variance))
-        per_node_day = generator.gamma(shape, size=run_count) * mean / shape
-    runs = simulate_runs(
-        per_node_day * node_count,
-        float(_usable(np.asarray(checkpoint_minutes, dtype=float))),
-        restart_minutes=restart_minutes,
-        write_minutes=write_minutes,
-        queue_minutes=queue_minutes,
-        scheduled_days=np.minimum(scheduled_days, MAX_SIMULATED_FAILURES / (per_node_day * node_count)),
-        run_count=run_count,
-        generator=generator,
-        confidence_level=rate.confidence_level,
-    )
-    return RunOutlook(runs.probability_at_least(target), runs.low, runs.high, runs.confidence_level)
 
 
 def _usable(minutes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import DAYS_PER_MONTH, month_variation
-from assets.model.target_probability import RUN_COUNT
+from assets.model.run_outlook import RUN_COUNT
 from assets.report.filling import TEMPLATES, environment
 from assets.report.numbers import DEFAULT_CONFIDENCE
 from assets.report.queries import Own, Row

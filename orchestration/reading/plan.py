@@ -19,13 +19,12 @@ from assets.model.failure_rate import MIN_NODE_DAYS, RateInterval
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import MonthVariation, month_variation
 from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.run_outlook import RunOutlook, run_outlook
 from assets.model.run_plan import (
-    RunOutlook,
     assumed_rate,
     plan_checkpoints,
     predict_interruptions,
     probability_uninterrupted,
-    run_outlook,
 )
 from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.wording import stale
@@ -35,9 +34,6 @@ from orchestration.reading.plan_prior import answers_with_prior
 from orchestration.reading.published import ReadingError, published
 from orchestration.values import plain
 
-# The standard error of a probability is at most 0.008; the seed gives the same answer to the same question.
-SIMULATED_RUNS = 4_000
-SEED = 20_241_029
 GPUS_PER_NODE = 8
 CHECKPOINT_MINUTES = 60.0
 
@@ -277,8 +273,6 @@ def _outlook(
         **run.costs,
         scheduled_days=run.planned_days,
         target=run.ettr_target,
-        run_count=SIMULATED_RUNS,
-        generator=np.random.default_rng(SEED),
         relative_variance=relative_variance,
     )
 

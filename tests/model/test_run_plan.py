@@ -7,18 +7,18 @@ from assets.model.checkpoint import optimal_minutes
 from assets.model.ettr import expected_ettr_exact
 from assets.model.ettr_simulation import simulate_runs
 from assets.model.failure_rate import garwood_interval
+from assets.model.run_outlook import run_outlook
 from assets.model.run_plan import (
     assumed_rate,
     plan_checkpoints,
     predict_interruptions,
     probability_uninterrupted,
-    run_outlook,
 )
 
 FIVE = {"restart_minutes": 5.0, "write_minutes": 5.0}
 
 
-def outlook(rate, nodes=512, checkpoint=60.0, days=30.0, target=0.9, runs=4000, seed=3, **costs):
+def outlook(rate, nodes=512, checkpoint=60.0, days=30.0, target=0.9, runs=4000, **costs):
     return run_outlook(
         rate,
         nodes,
@@ -27,7 +27,6 @@ def outlook(rate, nodes=512, checkpoint=60.0, days=30.0, target=0.9, runs=4000, 
         scheduled_days=days,
         target=target,
         run_count=runs,
-        generator=np.random.default_rng(seed),
     )
 
 
@@ -116,7 +115,6 @@ def test_a_run_falls_between_its_limits_as_often_as_they_promise():
             continue
         limits = run_outlook(
             counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9, run_count=400,
-            generator=source,
         )  # fmt: skip
         true = simulate_runs(512 * 0.0065, 60, restart_minutes=5, scheduled_days=10, run_count=1, generator=source)
         inside += limits.ettr_low <= true.ettr[0] <= limits.ettr_high

@@ -13,7 +13,7 @@ from assets.model.mean_ratio import mean_ratio_interval
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime
 from assets.model.prediction import prediction_interval
 from assets.model.rate_ratio import rate_ratio
-from assets.model.run_plan import run_outlook
+from assets.model.run_outlook import run_outlook
 from tests.proof.trial import Outcome, Rule, Trial, conservative, near, too_narrow
 
 Generator = np.random.Generator
@@ -115,7 +115,6 @@ def outlook_of_a_run(rng: Generator, rounds: int) -> Outcome:
         counted = garwood_interval(rng.poisson(20), 20 / RATE)
         limits = run_outlook(
             counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9, run_count=400,
-            generator=rng,
         )  # fmt: skip
         true = simulate_runs(512 * RATE, 60, restart_minutes=5, scheduled_days=10, run_count=1, generator=rng)
         held.append(limits.ettr_low <= true.ettr[0] <= limits.ettr_high)

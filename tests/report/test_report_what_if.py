@@ -13,12 +13,13 @@ from scipy import special
 
 from assets.model.checkpoint import optimal_minutes
 from assets.model.ettr import expected_ettr_exact
+from assets.model.ettr_simulation import simulate_runs
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import month_variation
 from assets.model.mttf import mttf_at_scale, nodes_of
-from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, run_outlook
+from assets.model.run_outlook import run_outlook
+from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, rates_to_come
 from assets.model.spares import probability_without_spare
-from assets.model.target_probability import target_probability
 from assets.report.addresses import anchor_of
 from assets.report.queries import Own
 from assets.report.what_if import sizes_of, start_of, what_if, what_if_data, what_if_script, what_if_styles
@@ -147,7 +148,7 @@ def model(row, question):
         highest = float(expected_ettr_exact(0.0, question["checkpoint"], **free, queue_minutes=wait))
     else:
         highest = ettr("_low")
-    reached = target_probability(
+    reached = run_outlook(
         rate, nodes, question["checkpoint"], **costs(""), scheduled_days=question["days"], target=question["target"],
         relative_variance=variance,
     )  # fmt: skip
@@ -188,18 +189,22 @@ def test_finding_no_spare_is_as_likely_as_by_scipy_however_many_nodes_are_out(an
     assert answers["spares"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_the_fixed_draws_agree_with_those_of_the_plans():
-    rate = weighted_interval(34.0, 34.0, 1886.8)
+def test_the_fixed_draws_agree_with_runs_that_are_drawn():
+    rate, nodes = weighted_interval(34.0, 34.0, 1886.8), 64
+    shape, mean = rates_to_come(rate, 0.18)
+    source = np.random.default_rng(5)
     for checkpoint, target in ((30.0, 0.94), (60.0, 0.95), (120.0, 0.9)):
-        costs = {"restart_minutes": 5.0, "write_minutes": 1.0, "scheduled_days": 30.0, "target": target}
-        months = {"relative_variance": 0.18}
-        drawn = run_outlook(
-            rate, 64, checkpoint, **costs, run_count=4_000, generator=np.random.default_rng(5), **months
-        )
-        fixed = target_probability(rate, 64, checkpoint, **costs, **months)
-        assert fixed.probability == pytest.approx(drawn.probability, abs=0.03)
-        exact = target_probability(assumed_rate(float(rate.value)), 64, checkpoint, **costs)
-        expected = expected_ettr_exact(64 * rate.value, checkpoint, restart_minutes=5.0, write_minutes=1.0)
+        costs = {"restart_minutes": 5.0, "write_minutes": 1.0}
+        asked = {**costs, "scheduled_days": 30.0, "target": target}
+        drawn = simulate_runs(
+            source.gamma(shape, mean / shape, 4_000) * nodes, checkpoint, **costs, scheduled_days=30.0,
+            run_count=4_000, generator=source,
+        )  # fmt: skip
+        fixed = run_outlook(rate, nodes, checkpoint, **asked, relative_variance=0.18)
+        assert fixed.probability == pytest.approx(drawn.probability_at_least(target), abs=0.03)
+        assert (fixed.ettr_low, fixed.ettr_high) == pytest.approx((drawn.low, drawn.high), abs=0.004)
+        exact = run_outlook(assumed_rate(float(rate.value)), nodes, checkpoint, **asked)
+        expected = expected_ettr_exact(nodes * rate.value, checkpoint, **costs)
         assert exact.ettr_mean == pytest.approx(float(expected), abs=0.004)
 
 

@@ -104,7 +104,7 @@ const whatIfModel = (function () {
     return shift + (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series;
   }
 
-  // target_probability.possible_rates: the quantiles (i + 1/2) / n of a Gamma distribution. Each is sought between the
+  // run_outlook.possible_rates: the quantiles (i + 1/2) / n of a Gamma distribution. Each is sought between the
   // one before and what is never reached, by Newton's steps in the logarithm; a step that leads out is halved.
   function gammaQuantiles(shape, mean, count) {
     const logTotal = logGamma(shape + 1), found = [];
@@ -139,7 +139,7 @@ const whatIfModel = (function () {
     return mixed >>> 0;
   }
 
-  // target_probability.target_probability.
+  // run_outlook.run_outlook.
   function targetProbability(rate, nodes, checkpoint, costs, days, target, runs) {
     if (!(rate.value > 0)) return NaN;
     const [dt, u0, w, q] = [Math.max(checkpoint, MIN_MINUTES), costs.restart, costs.write, costs.queue]
