@@ -114,7 +114,7 @@ def test_a_run_falls_between_its_limits_as_often_as_they_promise():
         if not counted.value > 0:
             continue
         limits = run_outlook(
-            counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9, run_count=400,
+            counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9,
         )  # fmt: skip
         true = simulate_runs(512 * 0.0065, 60, restart_minutes=5, scheduled_days=10, run_count=1, generator=source)
         inside += limits.ettr_low <= true.ettr[0] <= limits.ettr_high

@@ -114,7 +114,7 @@ def outlook_of_a_run(rng: Generator, rounds: int) -> Outcome:
     while len(held) < rounds:
         counted = garwood_interval(rng.poisson(20), 20 / RATE)
         limits = run_outlook(
-            counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9, run_count=400,
+            counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9,
         )  # fmt: skip
         true = simulate_runs(512 * RATE, 60, restart_minutes=5, scheduled_days=10, run_count=1, generator=rng)
         held.append(limits.ettr_low <= true.ettr[0] <= limits.ettr_high)
