@@ -22,10 +22,9 @@ RUNS = tuple(f"marts.fct_job_runs.{name}" for name in ("scheduled_hours", "gpu_s
 TABLE = TableSpec(
     table="est_ettr_by_qos",
     description=(
-        "Effective training time ratio of job runs with at least 24 scheduled hours, from marts.fct_job_runs, by the "
-        "QOS they ran in: low ones are preempted, which the expected ETTR of estimates.est_ettr_by_size does not know. "
-        "A run whose time in the queue is unknown is left out. One row per cluster, QOS and gpu_size_bin that has such "
-        "runs."
+        "Measured columns of estimates.est_ettr_by_size by the QOS the runs ran in: low ones are preempted, which the "
+        "expected ETTR there does not know. A run whose time in the queue is unknown is left out. One row per cluster, "
+        "QOS and gpu_size_bin that has runs with at least 24 scheduled hours."
     ),
     key=("cluster_id", "qos", "gpu_size_bin"),
     columns=(

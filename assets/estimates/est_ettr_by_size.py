@@ -31,10 +31,11 @@ EXPECTED = (*REFERENCE_RATE, *SETTINGS, *dict.fromkeys((*NODES, *QUEUE, *PRODUCT
 TABLE = TableSpec(
     table="est_ettr_by_size",
     description=(
-        "Effective training time ratio of job runs with at least 24 scheduled hours, from marts.fct_job_runs: the mean "
-        "with limits, and what the cluster's reference rate leads to expect. A run that goes on counts with its time "
-        "so far; one whose time in the queue is unknown is left out. One row per cluster and gpu_size_bin that has "
-        "such runs."
+        "Where the time of job runs with at least 24 scheduled hours went, from marts.fct_job_runs: the share of "
+        "scheduled time that was progress (progress_ratio) and the paper's effective training time ratio, which counts "
+        "waiting too (ettr_measured), each the mean over runs with limits; what the cluster's reference rate leads to "
+        "expect of the latter; and the parts in hours. A run that goes on counts with its time so far; one whose time "
+        "in the queue is unknown is left out. One row per cluster and gpu_size_bin that has such runs."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(
@@ -42,10 +43,10 @@ TABLE = TableSpec(
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
         Column("population", "varchar", "", "runs_ge_24h: runs with at least 24 scheduled hours.", is_required=True),
         *measured_columns(RUNS),
-        Column("ettr_expected", "double", RATIO, "By the paper's form, for runs of this mean length.", EXPECTED),
+        Column("ettr_expected", "double", RATIO, "ETTR by the paper's form, at this length and queue.", EXPECTED),
         Column("ettr_expected_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
         Column("ettr_expected_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
-        Column("ettr_expected_exact", "double", RATIO, "By the renewal form, for runs of this mean length.", EXPECTED),
+        Column("ettr_expected_exact", "double", RATIO, "By the renewal form, at this length and queue.", EXPECTED),
         Column("ettr_expected_exact_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
         Column("ettr_expected_exact_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
         Column(
@@ -66,8 +67,8 @@ TABLE = TableSpec(
         Column("restart_minutes", "double", "minutes", "Configured restart time.", SETTINGS[1:2]),
         Column("write_minutes", "double", "minutes", "Configured time of one checkpoint write.", SETTINGS[2:]),
         *evidence(
-            f"How ettr_measured got its limits. {METHODS} The limits of the expected values are those of the failure "
-            "rate at the confidence level, carried along.",
+            f"How ettr_measured got its limits, and progress_ratio too. {METHODS} The limits of the expected values "
+            "are those of the failure rate at the confidence level, carried along.",
             "Infrastructure failures of the runs.",
             FAILURES,
             "Scheduled hours of the runs.",

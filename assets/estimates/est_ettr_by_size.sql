@@ -19,11 +19,17 @@ runs as (
         nullif(node_count, 0) as node_count,
         attempt_count,
         queue_hours,
-        productive_hours,
+        wallclock_hours,
         scheduled_hours,
+        working_seconds,
+        productive_hours,
+        productive_hours_high,
         ettr,
         ettr_low,
         ettr_high,
+        progress_ratio,
+        progress_ratio_low,
+        progress_ratio_high,
         infrastructure_failure_count
     from long_runs
     where ettr is not null
@@ -72,6 +78,18 @@ sizes as (
         max(ettr) as ettr_highest,
         avg(ettr_low order by run_id) as ettr_bound_low,
         avg(ettr_high order by run_id) as ettr_bound_high,
+        avg(progress_ratio order by run_id) as progress_mean,
+        stddev_samp(progress_ratio order by run_id) as progress_deviation,
+        min(progress_ratio) as progress_lowest,
+        max(progress_ratio) as progress_highest,
+        avg(progress_ratio_low order by run_id) as progress_ratio_bound_low,
+        avg(progress_ratio_high order by run_id) as progress_ratio_bound_high,
+        sum(wallclock_hours order by run_id) as wallclock_hours,
+        sum(queue_hours order by run_id) as queue_hours,
+        sum(scheduled_hours - working_seconds / 3600 order by run_id) as restart_hours,
+        sum(working_seconds / 3600 - productive_hours_high order by run_id) as write_hours,
+        sum(productive_hours_high - productive_hours order by run_id) as lost_work_hours,
+        sum(productive_hours order by run_id) as productive_hours,
         median(node_count) as node_count_median,
         60 * sum(queue_hours order by run_id) / sum(attempt_count) as queue_minutes_mean,
         avg(productive_hours order by run_id) as productive_hours_mean,
@@ -99,6 +117,7 @@ select
             when sizes.run_count < 10
                 then format('{} runs: the lowest and the highest in place of limits', sizes.run_count)
             when sizes.ettr_deviation = 0 then 'the runs do not differ: no limits'
+            when sizes.progress_deviation = 0 then 'the runs progress alike: no limits of the progress ratio'
         end,
         if(left_out.run_count > 0, format('runs left out, time queued unknown: {}', left_out.run_count), null),
         case

@@ -20,5 +20,6 @@ METHOD_VERSION = "8"
    lemons end with the study period; nodes have the GPUs that the inventory tells.
 7: a cause is counted where it could have been seen; components of a heterogeneous job fail once; lemons are gated by a
    bootstrap; the variation between months is a posterior.
-8: the rate of machines counts every node that an incident took down.
+8: the rate of machines counts every node that an incident took down; a time limit loses the work since the last
+   checkpoint.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets.expectations.fitted import EVIDENCE, corrected_for_chance, ettr_between_bounds, evidenced, fitted
+from assets.expectations.fitted import EVIDENCE, between_bounds, corrected_for_chance, evidenced, fitted
 from assets.expectations.rules import (
     Rule,
     columns,
@@ -114,35 +114,38 @@ HARDER_WHEN_LARGER = """
 """
 
 
+MEASURED_BOUNDS = {"ettr_measured": "ettr_bound", "progress_ratio": "progress_ratio_bound"}
+EXPECTED_ETTR = ("ettr_expected", "ettr_expected_exact", "ettr_expected_v2")
+HOURS = ("queue_hours", "restart_hours", "lost_work_hours", "write_hours", "productive_hours")
+
+
 def est_ettr_by_qos() -> list[Rule]:
-    """Demand every ETTR between 0 and 1 and between its bounds."""
-    row = ("cluster_id", "qos", "gpu_size_bin")
-    ratios = ("ettr_measured", "ettr_measured_low", "ettr_measured_high")
-    return [
-        columns(*row, "run_count", *ratios, "ettr_bound_low", "ettr_bound_high", *EVIDENCE),
-        not_negative("run_count", *row),
-        *(ratio(name, *row) for name in ratios),
-        interval("ettr_measured", *row),
-        finite(ratios, *row),
-        ettr_between_bounds(*row),
-        *evidenced(*row),
-    ]
-
-
-ETTR_VALUES = ("ettr_measured", "ettr_expected", "ettr_expected_exact", "ettr_expected_v2")
+    """Demand every ratio between 0 and 1 and between its bounds, and parts that sum to the whole."""
+    return _measured_ratios("cluster_id", "qos", "gpu_size_bin")
 
 
 def est_ettr_by_size() -> list[Rule]:
-    """Demand every ETTR between 0 and 1 and between its bounds."""
-    row = ("cluster_id", "gpu_size_bin")
-    ratios = tuple(f"{value}{limit}" for value in ETTR_VALUES for limit in ("", "_low", "_high"))
+    """Demand the same, and as much of what is expected."""
+    return _measured_ratios("cluster_id", "gpu_size_bin", expected=EXPECTED_ETTR)
+
+
+def _measured_ratios(*row: str, expected: tuple[str, ...] = ()) -> list[Rule]:
+    values = (*MEASURED_BOUNDS, *expected)
+    ratios = tuple(f"{value}{limit}" for value in values for limit in ("", "_low", "_high"))
+    bounds = (f"{bound}{limit}" for bound in MEASURED_BOUNDS.values() for limit in ("_low", "_high"))
     return [
-        columns(*row, "run_count", *ratios, "ettr_bound_low", "ettr_bound_high", *EVIDENCE),
+        columns(*row, "run_count", *ratios, *bounds, *HOURS, "wallclock_hours", *EVIDENCE),
         not_negative("run_count", *row),
         *(ratio(name, *row) for name in ratios),
-        *(interval(value, *row) for value in ETTR_VALUES),
+        *(interval(value, *row) for value in values),
         finite(ratios, *row),
-        ettr_between_bounds(*row),
+        *(between_bounds(value, bound, *row) for value, bound in MEASURED_BOUNDS.items()),
+        no_row(
+            "parts_sum_to_the_whole",
+            f"abs({' + '.join(HOURS)} - wallclock_hours) > 1e-6 * wallclock_hours",
+            (*row, *HOURS, "wallclock_hours"),
+            "the hours of the parts sum to the hours of the runs",
+        ),
         *evidenced(*row),
     ]
 

@@ -69,11 +69,11 @@ def corrected_for_chance(*row: str) -> list[Rule]:
     ]
 
 
-def ettr_between_bounds(*row: str) -> Rule:
-    """Forbid a measured ETTR outside what unknown checkpoints leave open."""
+def between_bounds(value: str, bound: str, *row: str) -> Rule:
+    """Forbid a measured ratio outside what unknown checkpoints leave open."""
     return no_row(
-        "measured_between_bounds",
-        "ettr_measured < ettr_bound_low - 1e-9 or ettr_measured > ettr_bound_high + 1e-9",
-        (*row, "ettr_measured", "ettr_bound_low", "ettr_bound_high"),
-        "the measured ETTR lies between losing all and losing no work at an interruption",
+        f"{value}_between_bounds",
+        f"{value} < {bound}_low - 1e-9 or {value} > {bound}_high + 1e-9",
+        (*row, value, f"{bound}_low", f"{bound}_high"),
+        "what was measured lies between losing all and losing no work since the last checkpoint",
     )

@@ -1,4 +1,5 @@
 -- 0 <= low <= value <= high <= 1, W = Q + R + U, and no run is productive for longer than it was scheduled.
+-- Waiting lowers ETTR and not the progress ratio.
 select
     cluster_id,
     run_id,
@@ -11,7 +12,10 @@ select
     wallclock_hours,
     ettr_low,
     ettr,
-    ettr_high
+    ettr_high,
+    progress_ratio_low,
+    progress_ratio,
+    progress_ratio_high
 from {{ ref('fct_job_runs') }}
 where
     not (
@@ -26,3 +30,15 @@ where
         and not coalesce(ettr_low >= 0 and ettr_low <= ettr and ettr <= ettr_high and ettr_high <= 1, false)
     )
     or (wallclock_hours = 0 and ettr is not null)
+    or (
+        scheduled_hours > 0
+        and not coalesce(
+            coalesce(ettr, 0) <= progress_ratio + 1e-9
+            and progress_ratio_low >= 0
+            and progress_ratio_low <= progress_ratio
+            and progress_ratio <= progress_ratio_high
+            and progress_ratio_high <= 1 + 1e-9,
+            false
+        )
+    )
+    or (scheduled_hours = 0 and progress_ratio is not null)

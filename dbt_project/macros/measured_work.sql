@@ -1,15 +1,16 @@
 {#- Attempts that satisfy `condition`, with the work they did and what of it an interruption lost; of one that still runs,
     its work so far. A restart is paid once per attempt; the next segment of a resized job goes on without one. Time after
-    it is work and checkpoint writes in turn. Checkpoints leave no trace in the accounting: what an interruption lost is
-    an assumption, at most a whole interval. -#}
+    it is work and checkpoint writes in turn. Checkpoints leave no trace in the accounting: what an interruption or a
+    time limit lost is an assumption, at most a whole interval. -#}
 {% macro measured_work(attempts, clusters, condition) %}
+{%- set loses_work = "is_interrupted or state = 'TIMEOUT'" %}
 select
     *,
     case
-        when is_interrupted then least(working_seconds * work_ratio, checkpoint_seconds / 2) else 0
+        when {{ loses_work }} then least(working_seconds * work_ratio, checkpoint_seconds / 2) else 0
     end as lost_seconds,
     case
-        when is_interrupted then least(working_seconds * work_ratio, checkpoint_seconds) else 0
+        when {{ loses_work }} then least(working_seconds * work_ratio, checkpoint_seconds) else 0
     end as lost_seconds_high
 from (
     select

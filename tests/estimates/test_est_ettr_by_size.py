@@ -3,7 +3,7 @@
 import pytest
 
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
-from tests.estimates.five_clusters import read
+from tests.estimates.five_clusters import PARTS_OF_RUNS, read
 
 
 def size_of(rows, cluster_id, gpu_size_bin):
@@ -27,15 +27,57 @@ def test_ten_runs_of_a_size_have_limits(warehouse):
     with warehouse.writing() as con:
         con.execute(
             "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
-            "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, 1 as queue_hours, 29 as productive_hours, "
-            "30 as scheduled_hours, if(i % 2 = 0, 0.98, 0.92) as ettr, 0.9 as ettr_low, 0.99 as ettr_high, "
-            "0 as infrastructure_failure_count from range(10) as runs (i)"
+            "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, 1 as queue_hours, "
+            "28 + i % 2 as productive_hours, 30 as scheduled_hours, if(i % 2 = 0, 0.98, 0.92) as ettr, "
+            "0.9 as ettr_low, 0.99 as ettr_high, 0 as infrastructure_failure_count from range(10) as runs (i)"
         )
+        con.execute(PARTS_OF_RUNS)
     est_ettr_by_size(warehouse=warehouse)
     (row,) = read(warehouse, "est_ettr_by_size", cluster_id="small", gpu_size_bin=64)
     assert (row["method"], row["note"]) == ("logit_t", None)
     assert row["ettr_measured_low"] == pytest.approx(0.9281, abs=5e-5)
     assert row["ettr_measured_high"] == pytest.approx(0.9655, abs=5e-5)
+    limits = (row["progress_ratio"], row["progress_ratio_low"], row["progress_ratio_high"])
+    assert limits == pytest.approx((0.95, 0.9388, 0.9593), abs=5e-5)
+
+
+def test_runs_that_progress_alike_and_wait_differently_have_limits_of_one_ratio(warehouse):
+    with warehouse.writing() as con:
+        con.execute(
+            "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
+            "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, i as queue_hours, 29 as productive_hours, "
+            "30 as scheduled_hours, 29 / (30 + i) as ettr, 0.5 as ettr_low, 0.99 as ettr_high, "
+            "0 as infrastructure_failure_count from range(10) as runs (i)"
+        )
+        con.execute(PARTS_OF_RUNS)
+    est_ettr_by_size(warehouse=warehouse)
+    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="small", gpu_size_bin=64)
+    assert row["ettr_measured_low"] < row["ettr_measured"]
+    assert (row["progress_ratio"], row["progress_ratio_low"]) == (pytest.approx(29 / 30), None)
+    assert row["note"] == "the runs progress alike: no limits of the progress ratio"
+
+
+def test_progress_over_scheduled_time_stands_apart_from_ettr(rows):
+    """238 of 240 h, 118 of 120 and 28 of 30; a half hour more or less in each."""
+    row = size_of(rows, "large", 256)
+    shares = [238 / 240, 118 / 120, 28 / 30]
+    assert row["progress_ratio"] == pytest.approx(sum(shares) / 3)
+    assert (row["progress_ratio_low"], row["progress_ratio_high"]) == pytest.approx((28 / 30, 238 / 240))
+    halves = sum(0.5 / hours for hours in (240, 120, 30)) / 3
+    assert row["progress_ratio_bound_low"] == pytest.approx(row["progress_ratio"] - halves)
+    assert row["progress_ratio_bound_high"] == pytest.approx(row["progress_ratio"] + halves)
+
+
+def test_the_parts_of_the_time_sum_to_all_of_it(rows):
+    """Three runs in four attempts: 4 h queued, 390 scheduled, 5 minutes to restart and half an hour of work lost."""
+    row = size_of(rows, "large", 256)
+    hours = {"queue": 4, "restart": 4 * 5 / 60, "lost_work": 1.5, "productive": 384}
+    hours["write"] = 390 - sum(hours.values()) + 4
+    assert {part: row[f"{part}_hours"] for part in hours} == pytest.approx(hours)
+    assert row["wallclock_hours"] == pytest.approx(394) == pytest.approx(sum(hours.values()))
+    assert {part: row[f"{part}_wallclock_ratio"] for part in hours} == pytest.approx(
+        {part: value / 394 for part, value in hours.items()}
+    )
 
 
 def test_the_form_of_the_papers_second_version_stands_beside_the_measured_value(rows):

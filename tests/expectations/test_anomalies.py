@@ -279,7 +279,15 @@ ANOMALIES = [
     ),
     (
         ["update estimates.est_ettr_by_qos set ettr_measured = 0.95, ettr_measured_high = 0.96"],
-        ("estimates", "est_ettr_by_qos"), "measured_between_bounds", ["high", "ettr_measured 0.95"],
+        ("estimates", "est_ettr_by_qos"), "ettr_measured_between_bounds", ["high", "ettr_measured 0.95"],
+    ),
+    (
+        ["update estimates.est_ettr_by_qos set progress_ratio = 0.84"],
+        ("estimates", "est_ettr_by_qos"), "progress_ratio_between_bounds", ["high", "progress_ratio 0.84"],
+    ),
+    (
+        ["update estimates.est_ettr_by_size set queue_hours = 15"],
+        ("estimates", "est_ettr_by_size"), "parts_sum_to_the_whole", ["queue_hours 15.0", "wallclock_hours 120.0"],
     ),
     (
         ["update estimates.est_ettr_grid set ettr_expected_exact = 0.999 where failures_per_1000_node_days = 6.5"],

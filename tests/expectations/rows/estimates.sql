@@ -31,12 +31,15 @@ select
     0.9::double as ettr_bound_high, 0.8::double as ettr_expected, 0.7::double as ettr_expected_low,
     0.9::double as ettr_expected_high, 0.81::double as ettr_expected_exact, 0.7::double as ettr_expected_exact_low,
     null::double as ettr_expected_exact_high, 0.8::double as ettr_expected_v2, 0.7::double as ettr_expected_v2_low,
-    0.9::double as ettr_expected_v2_high;
+    0.9::double as ettr_expected_v2_high, 0.9::double as progress_ratio, 0.8::double as progress_ratio_low,
+    1.0::double as progress_ratio_high, 0.85::double as progress_ratio_bound_low,
+    0.95::double as progress_ratio_bound_high, 20::double as queue_hours, 3::double as restart_hours,
+    5::double as lost_work_hours, 2::double as write_hours, 90::double as productive_hours,
+    120::double as wallclock_hours;
 
 insert into estimates.est_ettr_by_qos by name
 select
-    cluster_id, 'high' as qos, gpu_size_bin, run_count, ettr_measured, ettr_measured_low, ettr_measured_high,
-    ettr_bound_low, ettr_bound_high
+    'high' as qos, columns('cluster_id|gpu_size_bin|run_count|ettr_(measured|bound)|progress_ratio|_hours$')
 from estimates.est_ettr_by_size;
 
 insert into estimates.est_attribution_chance by name
