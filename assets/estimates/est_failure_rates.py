@@ -127,7 +127,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    prepared=("exposure_days", "failed_exposures", "node_incidents", "unseen_ends"),
+    prepared=("failure_counts",),
 )
 
 

@@ -152,7 +152,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    prepared=("exposure_days", "failed_exposures", "node_incidents"),
+    prepared=("failure_counts",),
 )
 
 

@@ -23,6 +23,7 @@ QUERIES = {
     "node_day_sight": read_query("node_day_sight"),
     "node_incidents": read_query("node_incidents"),
     "unseen_ends": read_query("unseen_ends"),
+    "failure_counts": read_query("failure_counts"),
 }
 """In an order in which they can be made."""
 EXPOSURES = ("marts.fct_attempt_exposures", "marts.dim_study_gaps")
@@ -82,4 +83,13 @@ unseen_ends = _prepared(
     "unseen_ends",
     "How many attempts ended FAILED where no log was understood, by size and by whether they fill whole nodes.",
     (*EXPOSURES, "marts.fct_attempts", "marts.fct_attempt_nodes", "intermediate.node_day_sight"),
+)
+failure_counts = _prepared(
+    "failure_counts",
+    "Failures and node-days of each cluster, population and way of counting: of the study period, and of each month.",
+    (
+        *("marts.dim_clusters", "marts.dim_study_gaps", "marts.fct_node_days"),
+        *(f"intermediate.{name}" for name in ("exposure_days", "failed_exposures", "node_incidents", "unseen_ends")),
+        "intermediate.int_failure_draws",
+    ),
 )

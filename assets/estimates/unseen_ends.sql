@@ -28,9 +28,10 @@ unseen as (
 
 select
     ends.cluster_id,
+    ends.day_date,
     ends.gpu_size_bin,
     ends.is_whole_node,
     count(*) as attempt_count
 from ends
 semi join unseen using (cluster_id, attempt_id)
-group by ends.cluster_id, ends.gpu_size_bin, ends.is_whole_node
+group by ends.cluster_id, ends.day_date, ends.gpu_size_bin, ends.is_whole_node

@@ -195,8 +195,18 @@ LESS_WHERE_MORE_FAILS = """
 
 def est_failure_rates() -> list[Rule]:
     """Demand possible rates, inside their intervals, of counts that agree."""
-    row = ("cluster_id", "population", "counted_as")
+    return _failure_rates("cluster_id", "population", "counted_as")
+
+
+def est_failure_rates_monthly() -> list[Rule]:
+    """Demand of each month what is demanded of the study period."""
+    row = ("cluster_id", "month_date", "population", "counted_as")
+    return [*_failure_rates(*row), not_negative("seen_days", *row)]
+
+
+def _failure_rates(*row: str) -> list[Rule]:
     rate = "failures_per_1000_node_days"
+    incidents_bounded = INCIDENTS_BOUNDED.replace("{of}", ", ".join(row[:-1]))
     return [
         columns(
             *(*row, "failure_count", "failure_variance", "node_days", rate, f"{rate}_low", f"{rate}_high"),
@@ -224,18 +234,17 @@ def est_failure_rates() -> list[Rule]:
             (*row, "failure_count", "node_days", rate),
             "the rate is 1,000 x failures / node-days",
         ),
-        no_finding("incidents_bounded", INCIDENTS_BOUNDED, "there are no more incidents than failed attempts"),
+        no_finding("incidents_bounded", incidents_bounded, "there are no more incidents than failed attempts"),
     ]
 
 
 INCIDENTS_BOUNDED = """
     select
         cluster_id,
-        concat(cluster_id, ' ', population, ': ', incidents, ' incidents, ', attempts, ' attempts') as finding
+        concat(concat_ws(' ', {of}), ': ', incidents, ' incidents, ', attempts, ' attempts') as finding
     from (
         select
-            cluster_id,
-            population,
+            {of},
             counted_as like '%_paper' as is_paper,
             max(failure_count) filter (counted_as like 'incidents%') as incidents,
             max(failure_count) filter (counted_as like 'attempts%') as attempts

@@ -348,7 +348,15 @@ def agg_lost_goodput() -> list[Rule]:
 
 def agg_lost_hours_by_account() -> list[Rule]:
     """Demand a credit statement that adds up, priced as configured."""
-    row = ("cluster_id", "account", "user_name")
+    return _credit_statement("cluster_id", "account", "user_name")
+
+
+def agg_lost_hours_by_account_monthly() -> list[Rule]:
+    """Demand of each month's credit statement what is demanded of the whole."""
+    return _credit_statement("cluster_id", "month_date", "account", "user_name")
+
+
+def _credit_statement(*row: str) -> list[Rule]:
     return [
         columns(*row, "lost_gpu_hours", "lost_cost"),
         not_negative("lost_gpu_hours", *row),

@@ -15,6 +15,7 @@
     'agg_lemon_windows',
     'agg_lost_goodput',
     'agg_lost_hours_by_account',
+    'agg_lost_hours_by_account_monthly',
     'agg_unmapped_signals',
     'dim_annotations',
     'dim_nodes',

@@ -1,4 +1,5 @@
--- Accounting identity: the work that failures and second-order preemptions lost, by size, by account and as listed.
+-- Accounting identity: the work that failures and second-order preemptions lost, by size, by account, by month and as
+-- listed.
 {{ config(meta={'dagster': {'ref': {'name': 'agg_lost_hours_by_account'}}}) }}
 
 with
@@ -61,19 +62,37 @@ by_account as (
     from {{ ref('agg_lost_hours_by_account') }}
     group by cluster_id
 
+),
+
+by_month as (
+
+    select
+        cluster_id,
+        sum(failure_count + second_order_count) as loss_count,
+        coalesce(sum(lost_gpu_hours), 0) as lost_gpu_hours,
+        coalesce(sum(expected_lost_gpu_hours), 0) as expected_lost_gpu_hours
+    from {{ ref('agg_lost_hours_by_account_monthly') }}
+    group by cluster_id
+
 )
 
 select
     listed.*,
     by_size.first_order_gpu_hours as first_order_by_size,
     by_size.second_order_gpu_hours as second_order_by_size,
-    by_account.lost_gpu_hours as lost_by_account
+    by_account.lost_gpu_hours as lost_by_account,
+    by_month.lost_gpu_hours as lost_by_month
 from listed
 left join by_size on listed.cluster_id = by_size.cluster_id
 left join by_account on listed.cluster_id = by_account.cluster_id
+left join by_month on listed.cluster_id = by_month.cluster_id
 where
     listed.loss_count != coalesce(by_size.loss_count, 0)
     or listed.loss_count != coalesce(by_account.loss_count, 0)
+    or listed.loss_count != coalesce(by_month.loss_count, 0)
+    or abs(by_account.lost_gpu_hours - by_month.lost_gpu_hours) > 1e-6 * (1 + by_account.lost_gpu_hours)
+    or abs(by_account.expected_lost_gpu_hours - by_month.expected_lost_gpu_hours)
+    > 1e-6 * (1 + by_account.expected_lost_gpu_hours)
     or abs(listed.first_order_gpu_hours - by_size.first_order_gpu_hours) > 1e-6 * (1 + listed.first_order_gpu_hours)
     or abs(listed.second_order_gpu_hours - by_size.second_order_gpu_hours) > 1e-6 * (1 + listed.second_order_gpu_hours)
     or abs(listed.first_order_gpu_hours - by_account.first_order_gpu_hours) > 1e-6 * (1 + listed.first_order_gpu_hours)

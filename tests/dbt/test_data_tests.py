@@ -33,6 +33,7 @@ ANOMALIES = [
         LOSSES,
     ),
     ("delete from marts.agg_lost_goodput", LOSSES),
+    ("update marts.agg_lost_hours_by_account_monthly set lost_gpu_hours = lost_gpu_hours + 1", LOSSES),
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
     ("delete from marts.fct_failures", FAILURES),
     ("update marts.fct_attempt_records set is_infrastructure_failure = not is_infrastructure_failure", FAILURES),

@@ -17,6 +17,7 @@ from assets.estimates.est_ettr_by_qos import est_ettr_by_qos
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.est_failure_rates import est_failure_rates
+from assets.estimates.est_failure_rates_monthly import est_failure_rates_monthly
 from assets.estimates.est_forecast_scores import est_forecast_scores
 from assets.estimates.est_lemon_effects import est_lemon_effects
 from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
@@ -33,6 +34,7 @@ from tests.warehouses import Row, create_tables, insert
 
 ASSETS = (
     est_failure_rates,
+    est_failure_rates_monthly,
     est_cause_rates,
     est_forecast_scores,
     est_mttf_by_size,

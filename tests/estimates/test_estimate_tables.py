@@ -43,7 +43,7 @@ def test_a_prepared_table_waits_for_what_it_reads(name):
 def behind_of(prepared):
     """The prepared tables that a query reads, and those that these read."""
     own = {name for table in prepared for name in QUERIES if f"intermediate.{name}" in tables_in(QUERIES[table])}
-    return {*prepared, *own}
+    return {*prepared, *behind_of(own)} if own else set(prepared)
 
 
 def tables_in(query):

@@ -183,6 +183,10 @@ ANOMALIES = [
         ("estimates", "est_failure_rates"), "incidents_bounded", ["9.0 incidents, 1.0 attempts"],
     ),
     (
+        ["update estimates.est_failure_rates_monthly set failure_count = 9 where counted_as = 'incidents'"],
+        ("estimates", "est_failure_rates_monthly"), "incidents_bounded", ["2026-01-01 all: 9.0 incidents"],
+    ),
+    (
         ["update estimates.est_failure_rates set failure_variance = 0.5 where counted_as = 'incidents'"],
         ("estimates", "est_failure_rates"), "variance_at_least_poisson", ["failure_variance 0.5"],
     ),
@@ -358,6 +362,10 @@ ANOMALIES = [
     (
         ["update marts.agg_lost_hours_by_account set second_order_gpu_hours = 1"],
         ("marts", "agg_lost_hours_by_account"), "orders_add_up", ["ada", "lost_gpu_hours 8.0"],
+    ),
+    (
+        ["update marts.agg_lost_hours_by_account_monthly set second_order_gpu_hours = 1"],
+        ("marts", "agg_lost_hours_by_account_monthly"), "orders_add_up", ["month_date 2026-01-01", "ada"],
     ),
     (
         ["update marts.agg_crash_loops set consecutive_failure_count = 2"],

@@ -8,6 +8,9 @@ select
 from marts.fct_failures
 group by cluster_id;
 
+insert into estimates.est_failure_rates_monthly by name
+select *, date '2026-01-01' as month_date, 30 as seen_days from estimates.est_failure_rates;
+
 insert into estimates.est_mttf_by_size by name
 select
     cluster_id, 16 as gpu_size_bin, count(*) as failure_count, 12.0::double as runtime_hours,

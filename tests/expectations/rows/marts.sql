@@ -131,6 +131,9 @@ select
     second_order_gpu_hours, null::double as lost_cost
 from marts.agg_lost_goodput;
 
+insert into marts.agg_lost_hours_by_account_monthly by name
+select *, date '2026-01-01' as month_date from marts.agg_lost_hours_by_account;
+
 insert into marts.agg_crash_loops by name
 select
     'alpha' as cluster_id, 'alpha:0:1' as run_id, timestamp '2026-01-01' as started_at,

@@ -1,0 +1,63 @@
+"""estimates.est_failure_rates_monthly: failures per 1,000 node-days in each calendar month, with limits.
+
+The columns are those of estimates.est_failure_rates, whose failures and node-days the months make up.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from assets.estimates import est_failure_rates as whole
+from assets.estimates.evidence import STUDY_GAPS
+from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.warehouse import Warehouse
+
+PERIOD = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
+MONTHS = (
+    Column("month_date", "date", "UTC day", "First day of the calendar month.", PERIOD, is_required=True),
+    Column(
+        "is_whole_month",
+        "boolean",
+        "",
+        "All days of the month were seen. False: the study period begins or ends in it, or accounting is missing.",
+        (*PERIOD, *STUDY_GAPS),
+        is_required=True,
+    ),
+    Column(
+        "seen_days", "double", "days", "Days of the month that were seen.", (*PERIOD, *STUDY_GAPS), is_required=True
+    ),
+)
+REFERENCE = Column(
+    "is_reference",
+    "boolean",
+    "",
+    "The population and way of counting that est_failure_rates quotes of the cluster.",
+    ("estimates.est_failure_rates.is_reference",),
+    is_required=True,
+)
+
+TABLE = TableSpec(
+    table="est_failure_rates_monthly",
+    description=(
+        "Infrastructure failures per 1,000 node-days in each calendar month of the study period, with their limits, "
+        "counted as in est_failure_rates. An incident with all its attempts belongs to the month of its first failure, "
+        "an unexplained attempt to the month in which it begins. One row per cluster, month_date, population and way "
+        "of counting."
+    ),
+    key=("cluster_id", "month_date", *whole.TABLE.key[1:]),
+    columns=(
+        whole.TABLE.columns[0],
+        *MONTHS,
+        *(REFERENCE if column.name == REFERENCE.name else column for column in whole.TABLE.columns[1:]),
+    ),
+    prepared=whole.TABLE.prepared,
+)
+
+
+@estimate(TABLE)
+def est_failure_rates_monthly(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Put limits on the ratio of each month's failures and node-days."""
+    with warehouse.writing() as con:
+        rates = whole.with_rates(con.execute(TABLE.query).df())
+        whole_months = rates.loc[rates["is_whole_month"], ["cluster_id", "month_date"]].drop_duplicates()
+        return write(con, TABLE, rates, f"{len(whole_months)} whole months")

@@ -1,0 +1,1 @@
+{{ lost_hours_by_account(is_monthly=true) }}
