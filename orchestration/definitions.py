@@ -12,13 +12,14 @@ import dagster as dg
 import assets.estimates
 import assets.raw
 import assets.report
+from assets.raw.logs import LOGS
 from orchestration.alerts.ledger import copy_alerts
 from orchestration.alerts.sending import tell_of_publication
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, read_settings
 from orchestration.jobs import full_refresh, in_process, nightly, refresh
-from orchestration.metrics.collecting import keep_metrics
+from orchestration.metrics.collecting import headline_numbers, keep_metrics
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.pull.asset import pulls_asset
@@ -30,6 +31,8 @@ from orchestration.upkeep.healing import Say
 
 PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 """Schemas of the assets that readers see."""
+FLOW = ("sources", "raw", "seeds", "staging", "intermediate", "marts", "estimates", "ops", "report", "published")
+"""Schemas in the order in which a refresh makes them; Dagster lists groups by their names."""
 
 
 def build(settings: HomeSettings) -> dg.Definitions:
@@ -53,8 +56,10 @@ def build(settings: HomeSettings) -> dg.Definitions:
         upstream=dg.AssetKey(["report", "index"]),
         before=partial(copy_alerts, home=settings.home),
         after=partial(tell, settings),
+        numbers=headline_numbers,
     )
-    all_assets = with_owners_and_freshness([*pulls, *raw, models, *estimates, last_good, *report, published], settings)
+    logs = [spec.merge_attributes(deps=after_pulls) for spec in LOGS]
+    all_assets = finished([*pulls, *logs, *raw, models, *estimates, last_good, *report, published], settings)
     whole = [key for asset in all_assets if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
     return dg.Definitions(
         assets=all_assets,
@@ -73,13 +78,17 @@ def tell(settings: HomeSettings, say: Say) -> None:
     keep_metrics(settings, say)
 
 
-def with_owners_and_freshness(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:
-    """Give every asset its owners, and what readers see the time within which a night has to renew it."""
+def finished(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:
+    """Give every asset its owners and its group, and what readers see the time within which a night has to renew it."""
     policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.freshness_hours))
 
     def completed(spec: dg.AssetSpec) -> dg.AssetSpec:
-        is_published = spec.key.path[0] in PUBLISHED
-        return spec.replace_attributes(owners=list(settings.owners), freshness_policy=policy if is_published else None)
+        schema = spec.key.path[0]
+        return spec.replace_attributes(
+            owners=list(settings.owners),
+            freshness_policy=policy if schema in PUBLISHED else None,
+            group_name=f"{FLOW.index(schema) + 1:02}_{schema}",
+        )
 
     return list(dg.map_asset_specs(completed, assets))
 

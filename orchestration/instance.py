@@ -1,4 +1,4 @@
-"""Dagster's own storage inside the home: one run at a time, runs retried when a process dies, telemetry off.
+"""Dagster's own storage inside the home: one run at a time, retries, no telemetry, no dialog.
 
 `dagster.yaml` belongs to the user. It is written where there is none, and replaced while it equals, byte by byte, one
 that Faultline wrote before. A file that somebody changed is never touched; `faultline doctor` shows what it changes.
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SETTINGS = """\
 telemetry:
+  enabled: false
+nux:
   enabled: false
 run_storage:
   module: orchestration.history
@@ -65,6 +67,7 @@ SHIPPED = frozenset(
         "7ee10405f9b20dd9dd9074ffd7178bb83b5ee287d6688e3f75b1c21bbe4c7dc0",
         "b4f5f19ed60929283d2e639d5d3aafbb3e9dd99ed331bb02a757b3b94f13155a",
         "66fea0cbf2104b4be46ed0cd25099617a0bc3526f58e1cef1bf7feec24a9e2d1",
+        "b831d0a2cfa2a6a705f98fcc29f7c60f60b81a7fe92e1e991f3900c1551530e8",
     }
 )
 """SHA-256 of every dagster.yaml that Faultline has written, the current one included. None is ever removed."""
@@ -83,7 +86,7 @@ def settings_file(home: Home) -> Path:
 
 
 def prepare_storage(home: Home) -> None:
-    """Write dagster.yaml, and the mark by which Dagster's pages do not open with their community dialog.
+    """Write dagster.yaml where there is none, or one that Faultline wrote before.
 
     Raises
     ------
@@ -104,10 +107,6 @@ def prepare_storage(home: Home) -> None:
         file.write_text(SETTINGS, encoding="utf-8")
     else:
         parse_settings(file, content)
-    seen = home.dagster / ".nux" / "nux.yaml"
-    if not seen.exists():
-        seen.parent.mkdir(exist_ok=True)
-        seen.write_text("seen: 1\n", encoding="utf-8")
 
 
 def parse_settings(file: Path, content: bytes) -> Mapping[str, Any]:

@@ -12,7 +12,9 @@ from typing import Any
 import dagster as dg
 import duckdb
 
+from assets.log_kinds import LOG_KINDS
 from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, reporter
+from assets.raw.logs import log_key, observed
 from assets.sources.formats import READERS
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.doubt import mark_doubtful_files
@@ -108,8 +110,15 @@ TABLES: Mapping[str, str] = {
 """What each table is."""
 
 _KINDS = {f"raw.{reader.TABLE}": kind for kind, reader in READERS.items()}
+_OF_ALL_KINDS = (None, "manifest")
 _SPECS = [
-    dg.AssetSpec(table.split("."), group_name=table.split(".")[0], description=cleandoc(text), skippable=True)
+    dg.AssetSpec(
+        table.split("."),
+        group_name=table.split(".")[0],
+        description=cleandoc(text),
+        skippable=True,
+        deps=[log_key(kind) for kind in LOG_KINDS if _KINDS.get(table) in {kind, *_OF_ALL_KINDS}],
+    )
     for table, text in TABLES.items()
 ]
 
@@ -125,11 +134,14 @@ def raw(
         return
     with warehouse.writing() as con:
         found = sources.survey(con, context.log)
+        for observation in observed(found):
+            context.log_event(observation)
         give_privacy_key(con, found, Path(sources.privacy_key))
         write_clusters(con, found)
         with quoting_no_log(found):
             progress = reporter(context.log)
             results = load_kinds(con, found, READERS, context.run_id, full=sources.full, progress=progress)
+            context.log.info("settling which lines repeat others, which nodes there are, and what the logs cover")
             failing = finish(con, found, context.run_id)
         unknown, versions = unknown_names(con), told_of_versions(con, context.run_id)
         metadata = {table: account(con, table, results) for table in TABLES}

@@ -101,10 +101,10 @@ def reporter(log: dg.DagsterLogManager) -> Progress:
     """Pass progress on to Dagster's log, at most once a second."""
     last = 0.0
 
-    def report(doing: str, done: int, total: int, size: int) -> None:
+    def report(doing: str, done: int, total: int, done_bytes: int, total_bytes: int) -> None:
         nonlocal last
-        if done == total or time.monotonic() - last > SECONDS_BETWEEN_REPORTS:
+        if done in {0, total} or time.monotonic() - last > SECONDS_BETWEEN_REPORTS:
             last = time.monotonic()
-            log.info(f"{doing}: {done:,} of {total:,} files, {size / 1e6:,.1f} MB")
+            log.info(f"{doing}: {done:,} of {total:,} files, {done_bytes / 1e6:,.1f} of {total_bytes / 1e6:,.1f} MB")
 
     return report

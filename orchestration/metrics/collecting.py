@@ -17,7 +17,7 @@ from assets.rows import rows_of
 from orchestration.alerts.ledger import Ledger
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
-from orchestration.metrics.families import OF_HOME, OF_RUNS, PUBLISHED, Family
+from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED, Family
 from orchestration.publication.folders import current_publication, newest_publication, pinned_publication
 from orchestration.reading.published import ReadingError, published
 from orchestration.reading.status import free_of_refresh
@@ -88,6 +88,19 @@ def _rows_of(con: duckdb.DuckDBPyConnection, family: Family) -> list[dict[str, A
         return rows_of(con, family.sql)
     except duckdb.CatalogException:
         return []
+
+
+def headline_numbers(file: Path) -> dict[str, float]:
+    """Read the headline numbers of every cluster from a published file, each under its cluster, name and labels."""
+    found = {}
+    with published(file) as con:
+        for family in PUBLISHED:
+            for name in (name for name in HEADLINE if name in family.metrics):
+                for row in _rows_of(con, family):
+                    if row[name] is not None and math.isfinite(row[name]):
+                        of = [_label(row[label]) for label in family.labels if label not in {"simulated", "confidence"}]
+                        found[" ".join([of[0], name, *of[1:]])] = float(row[name])
+    return found
 
 
 def _values_of_home(settings: HomeSettings) -> Iterator[tuple[str, float]]:

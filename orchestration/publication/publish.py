@@ -7,8 +7,9 @@ not get here, so the last publication stays. Readers with an open connection kee
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -151,6 +152,7 @@ def published_asset(
     upstream: dg.AssetKey,
     before: Callable[[duckdb.DuckDBPyConnection], None],
     after: Callable[[Say], None],
+    numbers: Callable[[Path], Mapping[str, float]],
 ) -> dg.AssetsDefinition:
     """Build the asset that publishes a home once everything upstream of it is done.
 
@@ -162,6 +164,8 @@ def published_asset(
         Called with the working file before it is published.
     after
         Called when readers see the publication, with what takes a line of text. It must not fail.
+    numbers
+        Reads from the published file what Dagster plots over the publications.
     """
     home = settings.home
 
@@ -187,6 +191,7 @@ def published_asset(
                 "rows": sum(counts.values()),
                 "file": dg.MetadataValue.path(home.published_file),
                 "report": dg.MetadataValue.path(home.report),
+                **numbers(home.published_file),
             }
         )
 

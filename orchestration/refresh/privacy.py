@@ -18,7 +18,7 @@ from orchestration.home import Home
 from orchestration.upkeep.healing import MARK, Say, is_damage, set_aside_files
 from orchestration.upkeep.privacy import Change, change_of, read_state, write_state
 
-KEPT_OF_DAGSTER = ("dagster.yaml", ".nux")
+KEPT_OF_DAGSTER = ("dagster.yaml",)
 
 
 def follow_privacy(settings: HomeSettings, say: Say) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections import Counter
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,7 @@ from orchestration.publication.folders import (
 )
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.refresh.privacy import follow_privacy
+from orchestration.refresh.progress import ProgressHandler, progress_logger
 from orchestration.refresh.wrong_settings import stop_at_wrong_settings
 from orchestration.terminal import redirect_other_output
 from orchestration.upkeep.healing import Say, heal, heal_run_history, heal_schema
@@ -188,18 +190,24 @@ def _nothing_new(home: Home) -> bool:
 
 
 def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
+    with ProgressHandler(console) as handler:
+        return _execute_job(settings, console, handler)
+
+
+def _execute_job(settings: HomeSettings, console: Console, handler: ProgressHandler) -> ExecuteInProcessResult:
     import dagster as dg
 
     from orchestration import definitions
     from orchestration.instance import open_storage, prepare_storage
-    from orchestration.refresh.progress import ProgressHandler, progress_logger
     from orchestration.unchanged import HAS_NEWS
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     prepare_storage(settings.home)
-    with ProgressHandler(console) as handler, open_storage(settings.home) as instance:
+    with open_storage(settings.home) as instance:
         loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
+        handler.show("parsing the dbt project")
         job = dg.Definitions.merge(definitions.build(settings), loggers).resolve_job_def("refresh")
+        handler.totals = Counter(key.path[0] for key in job.asset_layer.selected_asset_keys)
         # dagster-dbt repeats dbt's log on stdout; the log itself is kept beside the working file.
         with (
             Path(os.devnull).open("w") as nowhere,

@@ -6,9 +6,10 @@ from datetime import timedelta
 import dagster as dg
 import pytest
 
+from assets.log_kinds import LOG_KINDS
 from orchestration import jobs
 from orchestration.dbt.build import manifest_of
-from orchestration.definitions import with_owners_and_freshness
+from orchestration.definitions import FLOW, finished
 from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.home import PROJECT, Home
 
@@ -39,7 +40,7 @@ def defining_file(schema: str, table: str) -> str:
         "estimates": f"assets/estimates/{table}.py",
         "report": f"assets/report/{table}.py",
         "ops": "orchestration/publication/last_good.py" if table == "cluster_failures" else "assets/raw/assets.py",
-        "sources": "orchestration/pull/asset.py",
+        "sources": "orchestration/pull/asset.py" if table == "pulls" else "assets/raw/logs.py",
         "published": "orchestration/publication/publish.py",
         "seeds": f"dbt_project/seeds/{table}.csv",
     }.get(schema, f"dbt_project/models/{schema}/**/{table}.*")
@@ -52,14 +53,24 @@ def test_one_table_one_file(keys):
 
 def test_every_stage_is_there(keys):
     assert {schema for schema, _ in keys} == {
-        "raw", "seeds", "staging", "intermediate", "marts", "estimates", "ops", "report", "published",
+        "sources", "raw", "seeds", "staging", "intermediate", "marts", "estimates", "ops", "report", "published",
     }  # fmt: skip
 
 
-def test_the_group_is_the_schema(definitions):
+def test_the_groups_are_the_schemas_in_the_order_of_the_flow(definitions):
     graph = definitions.resolve_asset_graph()
-    wrong = [key for key in graph.get_all_asset_keys() if graph.get(key).group_name != key.path[0]]
-    assert wrong == []
+    groups = {graph.get(key).group_name: key.path[0] for key in graph.get_all_asset_keys()}
+    assert [groups[group] for group in sorted(groups)] == list(FLOW)
+    assert all(group.endswith(f"_{schema}") for group, schema in groups.items())
+
+
+def test_the_folders_of_logs_stand_before_the_raw_tables(definitions):
+    graph = definitions.resolve_asset_graph()
+    logs = {dg.AssetKey(["sources", kind]) for kind in LOG_KINDS}
+    assert all(graph.get(key).is_external for key in logs)
+    assert graph.get(dg.AssetKey(["raw", "kernel_messages"])).parent_keys == {dg.AssetKey(["sources", "kernel"])}
+    assert graph.get(dg.AssetKey(["ops", "files"])).parent_keys == logs
+    assert not logs & definitions.resolve_job_def("refresh").asset_layer.selected_asset_keys
 
 
 def test_every_stage_border_has_blocking_checks(definitions):
@@ -86,9 +97,10 @@ def test_the_logs_are_fetched_before_they_are_read_where_a_cluster_is_pulled(tmp
     (home.sources / "c1" / "cluster.toml").write_text("[pull]\n")
     graph = build(HomeSettings(home)).resolve_asset_graph()
     first = dg.AssetKey(["sources", "pulls"])
-    assert graph.get(first).group_name == "sources"
-    assert graph.get(dg.AssetKey(["raw", "sacct"])).parent_keys == {first}
-    assert graph.get(dg.AssetKey(["ops", "files"])).parent_keys == {first}
+    accounting = dg.AssetKey(["sources", "sacct"])
+    assert graph.get(accounting).parent_keys == {first}
+    assert graph.get(dg.AssetKey(["raw", "sacct"])).parent_keys == {first, accounting}
+    assert first in graph.get(dg.AssetKey(["ops", "files"])).parent_keys
 
 
 def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
@@ -128,7 +140,7 @@ def test_settings_name_owners_and_hours(monkeypatch, tmp_path):
     monkeypatch.setenv("FAULTLINE_OWNERS", "team:hpc, ana@example.org")
     monkeypatch.setenv("FAULTLINE_FRESHNESS_HOURS", "30")
     settings = read_settings(tmp_path)
-    (asset,) = with_owners_and_freshness([dg.AssetSpec(["marts", "dim_nodes"])], settings)
+    (asset,) = finished([dg.AssetSpec(["marts", "dim_nodes"])], settings)
     assert list(asset.owners) == ["team:hpc", "ana@example.org"]
     assert asset.freshness_policy == dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=30))
 

@@ -17,8 +17,8 @@ from orchestration.alerts.ledger import FAILED, Event, Ledger
 from orchestration.cli import app
 from orchestration.environment import HomeSettings
 from orchestration.home import PROJECT, Home
-from orchestration.metrics.collecting import exposition, keep_metrics, write_metrics
-from orchestration.metrics.families import OF_HOME, OF_RUNS, PUBLISHED
+from orchestration.metrics.collecting import exposition, headline_numbers, keep_metrics, write_metrics
+from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED
 from orchestration.publication.folders import publish, roll_back
 from tests.patience import PATIENCE_SECONDS
 
@@ -81,6 +81,15 @@ def test_every_value_is_the_one_that_is_published(home):
     assert values(found, "nodes", cluster="beta", simulated="false") == []
     assert {dict(own).get("simulated") for _, own in found if ("cluster", "beta") in own} == {"true"}
     assert {dict(own).get("simulated") for _, own in found if ("cluster", "alpha") in own} == {"false"}
+
+
+def test_the_headline_numbers_are_those_of_the_metrics(home):
+    numbers, exported = headline_numbers(home.published_file), parse(home)
+    assert set(HEADLINE) <= ALL
+    assert {key.split()[1] for key in numbers} <= set(HEADLINE)
+    assert len(numbers) == sum(name in HEADLINE for name, _ in exported)
+    (rate,) = values(exported, "failures_per_1000_node_days", cluster="alpha")
+    assert [value for key, value in numbers.items() if key.startswith("alpha failures_per_1000")] == [rate]
 
 
 def test_what_is_unknown_is_absent_and_never_zero(home):

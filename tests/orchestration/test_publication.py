@@ -119,7 +119,11 @@ def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, mo
     upstream = dg.AssetSpec("report")
     told: list[str] = []
     asset = publish.published_asset(
-        HomeSettings(home), upstream.key, before=lambda _: told.append("before"), after=lambda _: told.append("after")
+        HomeSettings(home),
+        upstream.key,
+        before=lambda _: told.append("before"),
+        after=lambda _: told.append("after"),
+        numbers=lambda _: {},
     )
     resources = {"warehouse": warehouse, "session": session}
     result = dg.materialize([upstream, asset], selection=[asset], resources=resources, raise_on_error=False)

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import logging
 import os
 import pty
 import re
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -179,6 +181,36 @@ def test_progress_shows_what_it_hears():
     with ProgressHandler(terminal.console(out)) as handler:
         handler._line("\x1b[31mraw \u202e")
     assert out.getvalue().endswith("\\x1b[31mraw \\u202e\n")
+
+
+def test_progress_speaks_from_the_first_second_and_is_never_silent_for_long(monkeypatch):
+    from orchestration.refresh import progress
+
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.5)
+    out = io.StringIO()
+    with progress.ProgressHandler(terminal.console(out)) as handler:
+        assert out.getvalue() == "   0.0 s  starting\n"
+        handler.totals = {"raw": 1, "marts": 2}
+        handler.emit(told("reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"))
+        while out.getvalue().count("\n") < 2:
+            time.sleep(0.05)
+        handler.emit(told(built="raw.sacct"))
+        handler.emit(told(built="marts.dim_nodes"))
+        assert handler._now == "built marts.dim_nodes: 2 of 3 tables"
+    shown = [line.partition(" s  ")[2] for line in out.getvalue().splitlines()]
+    assert shown[1] == "... reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"
+    assert [line for line in shown if not line.startswith("...")] == [
+        "starting", "raw            1 table", "marts          1 of 2 tables",
+    ]  # fmt: skip
+
+
+def told(message="", built=""):
+    """A record as Dagster's loggers get it: a message of a step, or a table that was built."""
+    event = built and SimpleNamespace(
+        event_type_value="ASSET_MATERIALIZATION", asset_key=SimpleNamespace(path=built.split("."))
+    )
+    meta = {"dagster_event": event or None, "step_key": "raw", "orig_message": message}
+    return logging.makeLogRecord({"dagster_meta": meta})
 
 
 def test_a_console_keeps_its_stream_while_others_are_silenced(capsys):

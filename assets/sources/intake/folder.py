@@ -100,11 +100,11 @@ def is_unchanged(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
     return file.modified_at == before.modified_at or not timed
 
 
-Progress = Callable[[str, int, int, int], None]
-"""Called with what is being done, files done, files in all, bytes done."""
+Progress = Callable[[str, int, int, int, int], None]
+"""Called with what is being done, files done, files in all, bytes done, bytes in all."""
 
 
-def no_progress(_doing: str, _done: int, _total: int, _bytes: int) -> None:
+def no_progress(_doing: str, _done: int, _total: int, _done_bytes: int, _total_bytes: int) -> None:
     """Report nothing."""
 
 
@@ -163,7 +163,7 @@ def survey(
     known
         Files of an earlier refresh: one of the same size and time of change is not opened again.
     progress
-        Told after every file.
+        Told before every file and at the end.
     with_history
         Keys of the accounting files of which something was read before: their clusters are not left out for having no
         file of it any more, nor for a file that is refused now.
@@ -178,17 +178,17 @@ def survey(
     for link, why in unreachable_folders(folder):
         name = shown(link, folder)
         result.left_out[name] = [unreadable(name, why)]
-    done_bytes = 0
-    for count, candidate in enumerate(found, start=1):
-        file = _described(folder, candidate)
+    described = [_described(folder, candidate) for candidate in found]
+    done_bytes, total_bytes = 0, sum(file.size_bytes for file in described)
+    for count, (candidate, file) in enumerate(zip(found, described, strict=True)):
+        progress("looking at files", count, len(found), done_bytes, total_bytes)
+        done_bytes += file.size_bytes
         try:
-            file = _look(candidate, file, known or {})
-            result.files.append(file)
-            done_bytes += file.size_bytes
+            result.files.append(_look(candidate, file, known or {}))
         except SourceError as error:
             told = without_quotes(error) if candidate.cluster.is_pseudonymous else error
             result.refused.append(RefusedFile(file, told))
-        progress("looking at files", count, len(found), done_bytes)
+    progress("looking at files", len(found), len(found), done_bytes, total_bytes)
     if not result.clusters.keys() - result.failing.keys():
         left_out_errors = [error for errors in result.left_out.values() for error in errors]
         raise SourceErrors([*left_out_errors, *(refused.error for refused in result.refused)])

@@ -76,7 +76,7 @@ def load_kinds(
     full
         Read every file again.
     progress
-        Told after every batch.
+        Told at first and after every batch.
 
     Returns
     -------
@@ -84,8 +84,10 @@ def load_kinds(
     """
     loadings = {kind: _Loading(con, survey, reader, run_id, known_files(con, kind)) for kind, reader in readers.items()}
     batches_of_all = [batch for loading in loadings.values() for batch in loading.batches_to_read(full=full)]
-    total, done, done_bytes = sum(len(batch.files) for batch in batches_of_all), 0, 0
-
+    pending = [file for batch in batches_of_all for file in batch.files]
+    total, total_bytes = len(pending), sum(file.size_bytes for file in pending)
+    done, done_bytes = 0, 0
+    progress("reading", 0, total, 0, total_bytes)
     alone = [batch for batch in batches_of_all if batch.is_read_alone]
 
     def tell(outcome: Outcome) -> None:
@@ -97,7 +99,7 @@ def load_kinds(
         loadings[batch.reader.KIND].take_note(outcome)
         done += len(batch.files)
         done_bytes += sum(file.size_bytes for file in batch.files)
-        progress(f"reading {batch.reader.KIND}", done, total, done_bytes)
+        progress(f"reading {batch.reader.KIND}", done, total, done_bytes, total_bytes)
 
     with joins_as_written(con):
         run_side_by_side(con, [batch.read_beside_others for batch in batches_of_all if not batch.is_read_alone], tell)
