@@ -12,6 +12,8 @@ MEASURED = "#000000"
 THEORY = "#767676"
 NOT_FOUND = "#999999"
 OTHER_CAUSES = "#EDEDED"
+PARTS_OF_TIME = (GPU_TIME, "#D8CBEA", "#AB8FD0", "#7B52AB", "#9ED3F2")
+"""Progress in blue, what scheduled time was lost to in violet, waiting in pale blue: none is the colour of a cause."""
 
 GROUP_COLOURS = {
     "GPU": "#D55E00",

@@ -161,6 +161,14 @@ def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
         }
         for name in ("ettr_expected", "ettr_expected_exact", "ettr_expected_v2"):
             row |= {name: value - 0.01, f"{name}_low": value - 0.03, f"{name}_high": value}
+        row |= {"progress_ratio": value + 0.02, "progress_ratio_bound_low": value, "progress_ratio_bound_high": 1.0}
+        row |= {
+            f"progress_ratio_{end}": value + {"low": 0.01, "high": 0.025}[end] if several else None
+            for end in ("low", "high")
+        }
+        parts = {"queue": 8.0, "restart": 0.5, "lost_work": 1.0, "write": 0.0, "productive": 38.5}
+        row |= {f"{part}_hours": runs * hours for part, hours in parts.items()} | {"wallclock_hours": 48.0 * runs}
+        row |= {f"{part}_wallclock_ratio": hours / 48.0 for part, hours in parts.items()}
         row |= {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0, "confidence_level": 0.9}
         rows.append(row | {"note": None if several else "a single run: no limits"})
     insert(con, "estimates.est_ettr_by_size", rows)

@@ -174,13 +174,31 @@ def test_unknown_gpu_counts_are_unknown_not_zero(hall):
 
 def test_infrastructure_stands_apart_from_the_states(hall):
     rows = table(section(hall, "states"), "Attempts by final state").rows()
-    assert rows[-1][:3] == ["infrastructure", "2", "28.6%"]
-    assert sum(int(row[1]) for row in rows[:-1]) == 7
+    assert sum(int(row[1]) for row in rows) == 7
+    assert sum(float(row[2].strip("%")) for row in rows) == pytest.approx(100, abs=0.2)
+    text = section(hall, "states").text
+    assert "Among them, by the paper's rule, 2 infrastructure failures (28.6% of attempts" in text
 
 
 def test_no_long_run_means_a_sentence(hall, demo):
     assert "There is no ETTR" in section(hall, "ettr").text
-    assert table(section(demo, "ettr"), "ETTR by run size").rows()[-1][5] == "not estimated a single run: no limits"
+    of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
+    assert of_sizes[-1][5] == "not estimated a single run: no limits"
+
+
+def test_the_parts_of_long_runs_stand_apart(demo):
+    """32 GPUs: 14 runs with 8 h of waiting and 40 h scheduled each, half an hour to restart and an hour lost."""
+    of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
+    assert (of_sizes[0][4], of_sizes[0][7]) == ("99.0%", "0.970 0.950 to 0.980")
+    parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
+    assert parts[0] == ["32 GPUs", "539 80.2%", "0 0%", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
+
+
+def test_the_first_screen_tells_progress_and_waiting_apart(demo):
+    tile = next(tile for tile in demo.all("div", class_="tile") if "Progress" in tile.text)
+    assert "Progress of scheduled time, runs of 32 GPUs 99.0%" in tile.text
+    assert "waited 20.0 h in the queue for each 100 h scheduled" in tile.text
+    assert "the ETTR of the paper, which counts that: 0.970" in tile.text
 
 
 def test_planned_work_is_told_from_faults(demo):

@@ -1,30 +1,37 @@
-"""Effective training time ratio of long runs: measured with bounds, beside what the failure rate lets one expect."""
+"""Where the time of long runs went: progress over scheduled time, the paper's ETTR, and what was to be expected."""
 
 from __future__ import annotations
 
 from assets.report import palette
 from assets.report.blocks import Figure, Section, note, section
-from assets.report.charts import FLAT_AXIS, at, figure, labelled, layer, name, told
-from assets.report.numbers import duration, gpus, short, whole
+from assets.report.charts import INK, NAMES_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
+from assets.report.numbers import duration, gpus, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, table
 from assets.report.wording import plural
 
-TITLE = "Effective training time (ETTR) of long runs"
+TITLE = "Where the time of long runs went: progress and ETTR"
 MEASURED = (
     Col("Size", "gpu_size_bin", gpus),
     Col("#Runs", "run_count", whole),
     Col("#Scheduled hours", "exposure", short),
     Col("#Failures (k)", "event_count", whole),
-    Col("#Measured", "ettr_measured", short),
-    Col("#{level} interval", lambda row: ends(row, "ettr_measured"), detail="note"),
-    interval("ettr_bound", heading="#Bounds"),
+    Col("#Progress of scheduled time", "progress_ratio", share),
+    Col("#{level} interval", lambda row: ends(row, "progress_ratio", share), detail="note"),
+    interval("progress_ratio_bound", share, heading="#Bounds"),
+    Col("#ETTR, waiting counted", "ettr_measured", short, limits="ettr_measured"),
 )
 EXPECTED = (
-    Col("#Expected", "ettr_expected", short, limits="ettr_expected"),
+    Col("#Expected ETTR", "ettr_expected", short, limits="ettr_expected"),
     Col("#Expected, exact form", "ettr_expected_exact", short, limits="ettr_expected_exact"),
     Col("#Expected, the paper's v2", "ettr_expected_v2", short, limits="ettr_expected_v2"),
 )
+PARTS = {
+    "Progress": "productive", "Checkpoint writes": "write", "Restarts": "restart", "Work lost": "lost_work",
+    "Waiting in the queue": "queue",
+}  # fmt: skip
+"""Stems of the columns that hold the hours of a part and its share."""
+SHADES = dict(zip(PARTS, palette.PARTS_OF_TIME, strict=True))
 
 
 def ettr(own: Own) -> Section:
@@ -41,23 +48,46 @@ def ettr(own: Own) -> Section:
         TITLE,
         _figure(rows),
         table(
-            "ETTR by run size",
+            "Progress and ETTR by run size",
             rows,
             MEASURED + EXPECTED,
-            f"Checkpoints are not in the logs. Assumed: one every {assumed['checkpoint']}, {assumed['restart']} to "
+            "Progress is over scheduled time, the paper's ETTR over waiting and scheduled time; both are means over "
+            f"runs. Checkpoints are not in the logs. Assumed: one every {assumed['checkpoint']}, {assumed['restart']} to "
             f"restart, {assumed['write']} to write one. The bounds are what the assumption leaves open, the interval "
             "what the number of runs does; fewer than ten runs have no such limits, and the lowest and the highest run "
-            "stand in their place. The paper's second version takes 5 minutes to write, 5 to restart, and the interval "
-            "that is best for them by Young's rule.",
+            "stand in their place. The paper's second version takes 5 minutes to write, 5 to restart, no queue, and the "
+            "interval that is best for them by Young's rule.",
         ),
         table(
-            "ETTR by QOS and run size",
+            "Hours of long runs by part and run size",
+            rows,
+            (MEASURED[0], *map(_hours, PARTS), Col("#All", "wallclock_hours", short)),
+            "Hours of all runs of the size together, and their share of them.",
+        ),
+        table(
+            "Progress and ETTR by QOS and run size",
             own.rows("ettr_by_qos"),
             (Col("QOS", "qos"), *MEASURED),
             "The paper's figure 9 shows the QOS of the highest priority, whose runs nobody preempts.",
             is_collapsed=True,
         ),
     )
+
+
+def _hours(part: str) -> Col:
+    return Col(
+        f"#{part}", f"{PARTS[part]}_hours", short, detail=lambda row: share(row[f"{PARTS[part]}_wallclock_ratio"])
+    )
+
+
+def waiting(row: Row) -> str:
+    """Say how long runs waited, and which ratio counts it.
+
+    >>> waiting({"queue_hours": 440.0, "exposure": 400.0, "ettr_measured": 0.4831})
+    'waited 110 h in the queue for each 100 h scheduled; the ETTR of the paper, which counts that: 0.483'
+    """
+    waited = f"waited {short(100 * row['queue_hours'] / row['exposure'])} h in the queue for each 100 h scheduled"
+    return f"{waited}; the ETTR of the paper, which counts that: {short(row['ettr_measured'])}"
 
 
 def explain_missing_ettr(runs: Row) -> str:
@@ -83,50 +113,40 @@ def explain_missing_ettr(runs: Row) -> str:
 
 
 def _figure(rows: list[Row]) -> Figure:
-    drawn = [
+    bars = [
         {
             "size": gpus(row["gpu_size_bin"]),
+            "part": part,
+            "rank": rank,
+            "percent": 100 * row[f"{stem}_wallclock_ratio"],
+            "hours": row[f"{stem}_hours"],
+            "text": f"{share(row[f'{stem}_wallclock_ratio'])}, {short(row[f'{stem}_hours'])} h",
+            "expected": None if row["ettr_expected"] is None else 100 * row["ettr_expected"],
+            "end": 100,
             "k": plural(row["run_count"], "run"),
-            "measured": row["ettr_measured"],
-            "low": row["ettr_measured_low"],
-            "high": row["ettr_measured_high"],
-            "bound_low": row["ettr_bound_low"],
-            "bound_high": row["ettr_bound_high"],
-            "expected": row["ettr_expected"],
-            "text": f"{short(row['ettr_measured'])} ({ends(row, 'ettr_measured')})",
         }
         for row in rows
+        for rank, (part, stem) in enumerate(PARTS.items())
     ]
-    for row in drawn:
-        row["at"] = min(row[end] for end in ("low", "bound_low", "measured", "expected") if row[end] is not None)
-    # Below the lowest mark there is room for its number of runs, also where that mark is at zero.
-    lowest = min(row["at"] for row in drawn)
-    y = {
-        "scale": {"domain": [lowest - 0.15 * max(1 - lowest, 0.1), 1]},
-        "title": "ETTR (1: all time productive)",
-        "axis": {"tickCount": 6},
-    }
-    x = name("size", sort=[row["size"] for row in drawn], title="size of the run", axis=FLAT_AXIS)
+    x = {"title": "share of waiting and scheduled time (%)", "scale": {"domain": [0, 112]}, "axis": {"tickCount": 6}}
+    y = name("size", sort=[gpus(row["gpu_size_bin"]) for row in rows], title=None, axis=NAMES_AXIS)
+    once = "datum.rank == 0"
     return figure(
         "ettr",
-        "ETTR by run size",
-        f"Measured ETTR at {plural(len(rows), 'size')}, each with its interval, the bounds that unknown checkpoints "
-        "leave open, and a tick where the failure rate puts it. The table below holds every value.",
-        drawn,
-        {"size": "Size", "k": "Runs", "measured": "Measured", "low": "Lower limit", "high": "Upper limit",
-         "bound_low": "Lower bound", "bound_high": "Upper bound", "expected": "Expected"},
+        "Where the time of long runs went, by run size",
+        f"Stacked bars at {plural(len(rows), 'size')}: the shares of progress, checkpoint writes, restarts, lost work "
+        "and waiting, with a mark where the failure rate lets progress end. The tables below hold every value.",
+        bars,
+        {"size": "Size", "part": "Part", "percent": "Share (%)", "hours": "Hours"},
         [
-            layer("rule", where="isValid(datum.bound_low) && isValid(datum.bound_high)", strokeWidth=12, opacity=0.22,
-                  color=palette.THEORY, x=x, y=at("bound_low", y), y2={"field": "bound_high"}),
-            layer("tick", where="isValid(datum.expected)", thickness=3, size=36, color=palette.THEORY, x=x,
-                  y=at("expected", y)),
-            layer("rule", where="isValid(datum.low) && isValid(datum.high)", strokeWidth=1.5, color=palette.MEASURED,
-                  x=x, y=at("low", y), y2={"field": "high"}),
-            layer("point", filled=True, size=80, color=palette.MEASURED, opacity=1, x=x, y=at("measured", y),
-                  tooltip=told(size="size", text="ETTR")),
-            *labelled("k", dy=16, x=x, y=at("at", y)),
+            layer("bar", params=[pick("part")], y=y, x=at("percent", x, stack="zero"), order=at("rank"),
+                  opacity=PICKED, color=colours(SHADES, "part", title=None),
+                  tooltip=told(size="size", part="part", text="time")),
+            layer("tick", where=f"{once} && isValid(datum.expected)", thickness=3, size=24, color=INK, y=y,
+                  x=at("expected", x)),
+            *labelled("k", where=once, dx=4, y=y, x=at("end", x)),
         ],
-        280,
-        "Dots: mean of the runs, with interval. Wide bars: from every interruption costing a whole checkpoint interval "
-        "to none costing any work. Grey ticks: expected from the failure rate.",
+        {"step": 28},
+        "Progress ends at the ETTR of all runs of a size together; long runs weigh more here than in the means below. "
+        "Upright marks: the ETTR expected from the failure rate.",
     )  # fmt: skip

@@ -9,6 +9,7 @@ from assets.report.actions import Action
 from assets.report.blocks import Direction, Figure, FirstScreen, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
 from assets.report.queries import Own, Row, grouped, summed
+from assets.report.sections.ettr import waiting
 from assets.report.sections.gaps import missing_kinds
 from assets.report.sections.headline import could_see, has_enough, period, reference_of, through, utilisation
 from assets.report.tables import ends
@@ -141,16 +142,16 @@ def _mttf_tile(own: Own) -> Tile:
 
 
 def _ettr_tile(sizes: list[Row]) -> Tile:
-    judged = [row for row in sizes if (row["run_count"] or 0) >= MIN_RUNS and row["ettr_measured"] is not None]
+    judged = [row for row in sizes if (row["run_count"] or 0) >= MIN_RUNS]
     if not judged:
         why = f"no size has {MIN_RUNS} runs of 24 h and more" if sizes else "no run of 24 h and more"
-        return Tile("ETTR of long runs", LITTLE, details=(why,))
-    row = max(judged, key=lambda row: row["gpu_size_bin"])
+        return Tile("Progress of long runs", LITTLE, details=(why,))
+    row = max(judged, key=lambda row: row["gpu_size_bin"] or 0)
     return Tile(
-        f"ETTR, runs of {gpus(row['gpu_size_bin'])}",
-        short(row["ettr_measured"]),
-        brackets(ends(row, "ettr_measured")),
-        (f"{plural(row['run_count'], 'run')} of 24 h and more; checkpoints are assumed",),
+        f"Progress of scheduled time, runs of {gpus(row['gpu_size_bin'])}",
+        share(row["progress_ratio"]),
+        brackets(ends(row, "progress_ratio", share)),
+        (f"{plural(row['run_count'], 'run')} of 24 h and more; checkpoints are assumed", waiting(row)),
         CANNOT_TELL,
     )
 

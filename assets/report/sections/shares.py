@@ -8,6 +8,7 @@ from assets.report.charts import INK, NAMES_AXIS, Spec, at, colours, figure, lay
 from assets.report.numbers import gpus, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, table
+from assets.report.wording import plural
 
 SHADES = {"attempts": palette.ATTEMPTS, "GPU time": palette.GPU_TIME}
 NONE = "No ended attempt was recorded."
@@ -26,16 +27,15 @@ def _columns(heading: str) -> tuple[Col, ...]:
 def states(own: Own) -> Section:
     """Build the section on how attempts ended."""
     title, rows = "How attempts ended", own.rows("states")
-    named = [row | {"name": "infrastructure" if row["is_infrastructure"] else row["state"]} for row in rows]
-    # The infrastructure's attempts are among the states already: a bar of their own would count them twice.
-    plain = [row for row in named if not row["is_infrastructure"]]
-    listed = table(
-        "Attempts by final state",
-        named if plain else [],
-        _columns("State"),
-        "Infrastructure failures stand apart: the row counts NODE_FAIL, BOOT_FAIL and every FAILED or REQUEUED attempt "
-        "with evidence against a node, which the rows above count under their own state.",
+    plain = [row | {"name": row["state"]} for row in rows if not row["is_infrastructure"]]
+    among = "".join(
+        f"Among them, by the paper's rule, {plural(row['attempt_count'], 'infrastructure failure')} "
+        f"({share(row['attempt_ratio'])} of attempts, {share(row['gpu_time_ratio'])} of GPU time): NODE_FAIL, "
+        "BOOT_FAIL and every FAILED or REQUEUED attempt with evidence against a node."
+        for row in rows
+        if row["is_infrastructure"]
     )
+    listed = table("Attempts by final state", plain, _columns("State"), among)
     return section("states", title, _pair("states", title, "State", plain, listed) or note(NONE))
 
 
